@@ -1,0 +1,8 @@
+/** Public sub-path → its source. The one list behind the build and the tests' aliases; `exports` in package.json and `paths` in tsconfig.json name the same. */
+export const entries = {
+  index: 'src/index.ts',
+  memory: 'src/adapters/memory/index.ts',
+  express: 'src/bindings/express/index.ts',
+  client: 'src/client/index.ts',
+  conformance: 'test/conformance/index.ts',
+}

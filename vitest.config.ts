@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import { entries } from './entries.js'
+
+// Tests import the public names and get the source, so that coverage counts.
+// The `package` project has no aliases: it tests what is published.
+const source = {
+  alias: Object.entries(entries).map(([name, file]) => ({
+    find: new RegExp(`^@svc/db${name === 'index' ? '' : `/${name}`}$`),
+    replacement: fileURLToPath(new URL(file, import.meta.url)),
+  })),
+}
+
+export default defineConfig({
+  test: {
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'html', 'json-summary'],
+      thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
+    },
+    projects: [
+      {
+        extends: true,
+        resolve: source,
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          typecheck: {
+            enabled: true,
+            include: ['test/types/**/*.test-d.ts'],
+            tsconfig: './tsconfig.json',
+          },
+        },
+      },
+      {
+        extends: true,
+        resolve: source,
+        test: {
+          name: 'conformance',
+          include: ['test/conformance-runs/**/*.test.ts'],
+          testTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        resolve: source,
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        resolve: source,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
+  },
+})
