@@ -1,0 +1,112 @@
+import { createAttemptId } from '../../core/attempt-id.js'
+import { StorageError } from '../../core/errors.js'
+import { scopeOf, usageOf, type LiveRows, type TrackedRow } from '../../core/lifecycle.js'
+import { OBJECT_STATUSES, type ObjectReference, type StorageObject } from '../../core/records.js'
+import { refuseGrowth } from '../../core/usage.js'
+import { invalid } from '../../core/validation/invalid.js'
+import { checkMetadata } from '../../core/validation/metadata.js'
+import {
+  checkAttemptId,
+  checkDate,
+  checkObject,
+  checkOneOf,
+  checkSize,
+  optional,
+} from '../../core/validation/scalars.js'
+import { checkText } from '../../core/validation/text.js'
+import type { Tables } from './tables.js'
+
+/** A record to begin with. What is left out gets a default: an active object of 0 bytes, made now. */
+export type SeedObject = ObjectReference & Pick<StorageObject, 'scope'> & Partial<StorageObject>
+
+const DAY = 24 * 60 * 60 * 1000
+const UNLIMITED = { maxBytes: null, maxFiles: null }
+
+/** @throws StorageError `VALIDATION_ERROR` for a record that the contract doesn't allow, alone or beside the others. */
+export function seed(tables: Tables, objects: readonly SeedObject[], now: Date): void {
+  const ids = new Set<string>()
+  objects.forEach((object, index) => {
+    try {
+      const row = seedRow(object, now)
+      if (ids.has(row.id)) throw invalid('id', 'is carried by another of the objects.')
+      ids.add(row.id)
+      place(tables, row)
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error
+      const { code, message, params } = error
+      throw new StorageError(code, { message: `objects[${index}]: ${message}`, params })
+    }
+  })
+}
+
+function place(tables: Tables, row: TrackedRow): void {
+  if (row.status === 'deleted') return tables.addHistory(row)
+  const before = tables.liveRows(row)
+  if (before[row.status])
+    throw invalid('key', `has ${row.status === 'active' ? 'an active' : 'a pending'} row already.`)
+  if (scopeOf(before) !== null && scopeOf(before) !== row.scope)
+    throw invalid('key', 'is live in another scope.')
+  const other = before.active ?? before.pending
+  if (
+    other &&
+    (other.attemptId === row.attemptId || other.id === row.attemptId || other.attemptId === row.id)
+  ) {
+    throw invalid('attemptId', 'is carried by another row of this key.')
+  }
+  if (other && row.storageKey !== null && other.storageKey === row.storageKey) {
+    throw invalid('storageKey', 'is carried by another row of this key.')
+  }
+  const after: LiveRows = { ...before, [row.status]: row }
+  if (refuseGrowth(tables.usage(row.scope), usageOf(before), usageOf(after), UNLIMITED)) {
+    throw invalid('size', `would carry the bytes of the scope beyond ${Number.MAX_SAFE_INTEGER}.`)
+  }
+  tables.apply({ before, after, history: null, leftovers: [] })
+}
+
+function seedRow(object: SeedObject, now: Date): TrackedRow {
+  checkObject('objects', object)
+  const status = optional(object.status, (value) => checkOneOf('status', value, OBJECT_STATUSES)) ?? 'active'
+  const pending = status === 'pending'
+  const date = (field: keyof StorageObject) => optional(object[field], (value) => checkDate(field, value))
+  const text = (field: 'route' | 'filename' | 'contentType' | 'storageKey' | 'eTag' | 'uploadId') =>
+    optional(object[field], (value) => checkText(field, value))
+  const size = (field: 'size' | 'declaredSize') => optional(object[field], (value) => checkSize(field, value))
+  const only = <T>(allowed: boolean, field: keyof StorageObject, value: T | null): T | null => {
+    if (!allowed && value !== null) throw invalid(field, `must be left out of a row that is ${status}.`)
+    return value
+  }
+
+  const id =
+    optional(object.id, (value) => checkAttemptId('id', value)) ?? createAttemptId({ now: () => now })
+  const attemptId = optional(object.attemptId, (value) => checkAttemptId('attemptId', value)) ?? id
+  if (pending && attemptId !== id) throw invalid('attemptId', 'must be the id of a row that is pending.')
+  const createdAt = date('createdAt') ?? now
+  const expiresAt =
+    only(pending, 'expiresAt', date('expiresAt')) ?? (pending ? new Date(now.getTime() + DAY) : null)
+  const confirmedAt = only(!pending, 'confirmedAt', date('confirmedAt')) ?? (pending ? null : createdAt)
+  const deletedAt =
+    only(status === 'deleted', 'deletedAt', date('deletedAt')) ?? (status === 'deleted' ? now : null)
+  return {
+    id,
+    attemptId,
+    scope: checkText('scope', object.scope),
+    bucket: checkText('bucket', object.bucket),
+    key: checkText('key', object.key),
+    status,
+    route: text('route'),
+    filename: text('filename'),
+    contentType: text('contentType'),
+    size: only(!pending, 'size', size('size')) ?? (pending ? null : 0),
+    declaredSize: only(pending, 'declaredSize', size('declaredSize')) ?? (pending ? 0 : null),
+    eTag: only(!pending, 'eTag', text('eTag')),
+    metadata: optional(object.metadata, checkMetadata),
+    storageKey: text('storageKey'),
+    uploadId: only(pending, 'uploadId', text('uploadId')),
+    expiresAt,
+    createdAt,
+    updatedAt: date('updatedAt') ?? deletedAt ?? confirmedAt ?? createdAt,
+    confirmedAt,
+    deletedAt,
+    writableUntil: expiresAt ?? confirmedAt ?? createdAt,
+  }
+}

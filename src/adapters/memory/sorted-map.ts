@@ -1,0 +1,121 @@
+/** Chunks split when they reach this; half of it is what an insertion moves on average. */
+const MAX_CHUNK = 512
+
+interface Chunk<V> {
+  keys: string[]
+  values: V[]
+}
+
+/**
+ * A map that keeps its entries in the order of their keys (by UTF-16 units, so keys are plain ASCII). Finding a place,
+ * adding and removing cost O(log n) comparisons and a move within one chunk; a range costs its own length on top.
+ */
+export class SortedMap<V> {
+  #chunks: Chunk<V>[] = []
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Adds the entry, or replaces the value under its key. */
+  set(key: string, value: V): void {
+    const at = this.#chunkFor(key)
+    const chunk = this.#chunks[at]
+    if (!chunk) {
+      this.#chunks.push({ keys: [key], values: [value] })
+      this.#size++
+      return
+    }
+    const index = firstFrom(chunk.keys, key)
+    if (chunk.keys[index] === key) {
+      chunk.values[index] = value
+      return
+    }
+    chunk.keys.splice(index, 0, key)
+    chunk.values.splice(index, 0, value)
+    this.#size++
+    if (chunk.keys.length >= MAX_CHUNK) this.#split(at, chunk)
+  }
+
+  /** Whether there was such an entry. */
+  delete(key: string): boolean {
+    const at = this.#chunkFor(key)
+    const chunk = this.#chunks[at]
+    if (!chunk) return false
+    const index = firstFrom(chunk.keys, key)
+    if (chunk.keys[index] !== key) return false
+    chunk.keys.splice(index, 1)
+    chunk.values.splice(index, 1)
+    if (chunk.keys.length === 0) this.#chunks.splice(at, 1)
+    this.#size--
+    return true
+  }
+
+  /** Up to `limit` values with `after < key <= upTo`, in order; `null`: no bound. */
+  ascending(after: string | null, upTo: string | null, limit: number): V[] {
+    const found: V[] = []
+    let at = after === null ? 0 : this.#chunkFor(after)
+    let index = after === null ? 0 : firstAfter(this.#chunks[at]?.keys ?? [], after)
+    for (; at < this.#chunks.length; at++, index = 0) {
+      const { keys, values } = this.#chunks[at]!
+      for (; index < keys.length; index++) {
+        if (found.length === limit || (upTo !== null && keys[index]! > upTo)) return found
+        found.push(values[index]!)
+      }
+    }
+    return found
+  }
+
+  /** Up to `limit` values with `key < before`, in descending order; `null`: from the last one on. */
+  descending(before: string | null, limit: number): V[] {
+    const found: V[] = []
+    let at = before === null ? this.#chunks.length - 1 : this.#chunkFor(before)
+    let index = before === null ? null : firstFrom(this.#chunks[at]?.keys ?? [], before) - 1
+    for (; at >= 0; at--, index = null) {
+      const chunk = this.#chunks[at]
+      if (!chunk) return found
+      for (let i = index ?? chunk.keys.length - 1; i >= 0; i--) {
+        if (found.length === limit) return found
+        found.push(chunk.values[i]!)
+      }
+    }
+    return found
+  }
+
+  /** The last chunk that begins at or before the key, where it is or belongs; 0 where it comes before all. */
+  #chunkFor(key: string): number {
+    let low = 0
+    let high = this.#chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      if (this.#chunks[middle]!.keys[0]! <= key) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  #split(at: number, chunk: Chunk<V>): void {
+    // Ids grow, so a full last chunk is left nearly full: the next ones come behind it.
+    const from = at === this.#chunks.length - 1 ? MAX_CHUNK - 1 : MAX_CHUNK >>> 1
+    this.#chunks.splice(at + 1, 0, { keys: chunk.keys.splice(from), values: chunk.values.splice(from) })
+  }
+}
+
+/** Index of the first key that is not less. */
+function firstFrom(keys: readonly string[], key: string): number {
+  let low = 0
+  let high = keys.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (keys[middle]! < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Index of the first key that is greater. */
+function firstAfter(keys: readonly string[], key: string): number {
+  const index = firstFrom(keys, key)
+  return keys[index] === key ? index + 1 : index
+}

@@ -1,0 +1,198 @@
+import {
+  NOTHING_LIVE,
+  scopeOf,
+  usageOf,
+  type KeyChange,
+  type LiveRows,
+  type TrackedRow,
+} from '../../core/lifecycle.js'
+import { OBJECT_STATUSES } from '../../core/records.js'
+import type {
+  Leftover,
+  ObjectReference,
+  ObjectStatus,
+  ScopeUsage,
+  StorageObject,
+  UsageDifference,
+} from '../../core/records.js'
+import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/usage.js'
+import { datePosition } from './positions.js'
+import { SortedMap } from './sorted-map.js'
+
+type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
+
+/** Everything of one scope: its rows by status, the same once more by route, what may lapse, and the counters. */
+interface ScopeTable {
+  readonly rows: RowsByStatus
+  readonly routes: Map<string, RowsByStatus>
+  readonly expiring: SortedMap<StorageObject>
+  usage: ScopeUsage
+}
+
+function emptyRows(): RowsByStatus {
+  return { pending: new SortedMap(), active: new SortedMap(), deleted: new SortedMap() }
+}
+
+function isEmpty(rows: RowsByStatus): boolean {
+  return OBJECT_STATUSES.every((status) => rows[status].size === 0)
+}
+
+/** No bucket or key has a NUL, so the pair can't be confused with another. */
+function keyName({ bucket, key }: ObjectReference): string {
+  return `${bucket}\0${key}`
+}
+
+/** The rows with every index that a read needs. Nothing here waits, so each change is one step for everybody. */
+export class Tables {
+  readonly #live = new Map<string, LiveRows>()
+  readonly #history = new Map<string, SortedMap<StorageObject>>()
+  readonly #scopes = new Map<string, ScopeTable>()
+  readonly #leftoverPositions = new Map<string, string>()
+  readonly expiring = new SortedMap<StorageObject>()
+  readonly deleted = new SortedMap<StorageObject>()
+  readonly leftovers = new SortedMap<Leftover>()
+
+  liveRows(reference: ObjectReference): LiveRows {
+    return this.#live.get(keyName(reference)) ?? NOTHING_LIVE
+  }
+
+  newestDeleted(reference: ObjectReference): StorageObject | null {
+    return this.#history.get(keyName(reference))?.descending(null, 1)[0] ?? null
+  }
+
+  usage(scope: string): ScopeUsage {
+    return this.#scopes.get(scope)?.usage ?? NO_USAGE
+  }
+
+  /** The rows of a scope by status, of one route where it is given; `null` where it has none. */
+  rows(scope: string, route: string | null): RowsByStatus | null {
+    const table = this.#scopes.get(scope)
+    return (route === null ? table?.rows : table?.routes.get(route)) ?? null
+  }
+
+  expiringIn(scope: string): SortedMap<StorageObject> | null {
+    return this.#scopes.get(scope)?.expiring ?? null
+  }
+
+  /** Carries out a change; answers the scopes that it touched. */
+  apply({ before, after, history, leftovers }: Omit<KeyChange, 'outcome' | 'row'>): string[] {
+    this.#replaceRow(before.active, after.active)
+    this.#replaceRow(before.pending, after.pending)
+    const row = before.active ?? before.pending ?? after.active ?? after.pending
+    if (row) {
+      if (after.active ?? after.pending) this.#live.set(keyName(row), after)
+      else this.#live.delete(keyName(row))
+    }
+    this.#charge(scopeOf(before), usageOf(before), NO_USAGE)
+    this.#charge(scopeOf(after), NO_USAGE, usageOf(after))
+    if (history) this.addHistory(history)
+    for (const leftover of leftovers) this.#addLeftover(leftover)
+
+    const touched = new Set([scopeOf(before), scopeOf(after)].filter((scope) => scope !== null))
+    for (const scope of touched) this.#dropIfEmpty(scope)
+    return [...touched]
+  }
+
+  addHistory(row: StorageObject): void {
+    this.#index(row)
+    const history = this.#history.get(keyName(row)) ?? new SortedMap()
+    history.set(row.id, row)
+    this.#history.set(keyName(row), history)
+  }
+
+  dropHistory(row: StorageObject): void {
+    this.#unindex(row)
+    const history = this.#history.get(keyName(row))
+    history?.delete(row.id)
+    if (history?.size === 0) this.#history.delete(keyName(row))
+    this.#dropIfEmpty(row.scope)
+  }
+
+  forgetLeftover(attemptId: string): boolean {
+    const position = this.#leftoverPositions.get(attemptId)
+    if (position === undefined) return false
+    this.#leftoverPositions.delete(attemptId)
+    return this.leftovers.delete(position)
+  }
+
+  /** Counts the rows again; answers where the counters differ. */
+  recount(scope: string | null, correct: boolean): UsageDifference[] {
+    const differences: UsageDifference[] = []
+    for (const [name, table] of this.#scopes) {
+      if (scope !== null && scope !== name) continue
+      let actual = NO_USAGE
+      for (const row of table.rows.active.ascending(null, null, Infinity)) {
+        actual = usageAfter(actual, NO_USAGE, usageOfKey(row, this.liveRows(row).pending))
+      }
+      for (const row of table.rows.pending.ascending(null, null, Infinity)) {
+        if (!this.liveRows(row).active) actual = usageAfter(actual, NO_USAGE, usageOfKey(null, row))
+      }
+      if (sameUsage(actual, table.usage)) continue
+      differences.push({ scope: name, recorded: { ...table.usage }, actual })
+      if (correct) table.usage = actual
+    }
+    return differences
+  }
+
+  #replaceRow(before: TrackedRow | null, after: TrackedRow | null): void {
+    if (before === after) return
+    if (before) this.#unindex(before)
+    if (after) this.#index(after)
+  }
+
+  #table(scope: string): ScopeTable {
+    let table = this.#scopes.get(scope)
+    if (!table) {
+      table = { rows: emptyRows(), routes: new Map(), expiring: new SortedMap(), usage: NO_USAGE }
+      this.#scopes.set(scope, table)
+    }
+    return table
+  }
+
+  #charge(scope: string | null, removed: ScopeUsage, added: ScopeUsage): void {
+    if (scope === null) return
+    const table = this.#table(scope)
+    table.usage = usageAfter(table.usage, removed, added)
+  }
+
+  #index(row: StorageObject): void {
+    const table = this.#table(row.scope)
+    table.rows[row.status].set(row.id, row)
+    if (row.route !== null) {
+      const rows = table.routes.get(row.route) ?? emptyRows()
+      rows[row.status].set(row.id, row)
+      table.routes.set(row.route, rows)
+    }
+    if (row.expiresAt) {
+      table.expiring.set(datePosition(row.expiresAt, row.id), row)
+      this.expiring.set(datePosition(row.expiresAt, row.id), row)
+    }
+    if (row.deletedAt) this.deleted.set(datePosition(row.deletedAt, row.id), row)
+  }
+
+  #unindex(row: StorageObject): void {
+    const table = this.#table(row.scope)
+    table.rows[row.status].delete(row.id)
+    const ofRoute = row.route === null ? undefined : table.routes.get(row.route)
+    ofRoute?.[row.status].delete(row.id)
+    if (row.route !== null && ofRoute && isEmpty(ofRoute)) table.routes.delete(row.route)
+    if (row.expiresAt) {
+      table.expiring.delete(datePosition(row.expiresAt, row.id))
+      this.expiring.delete(datePosition(row.expiresAt, row.id))
+    }
+    if (row.deletedAt) this.deleted.delete(datePosition(row.deletedAt, row.id))
+  }
+
+  #addLeftover(leftover: Leftover): void {
+    this.forgetLeftover(leftover.attemptId)
+    const position = datePosition(leftover.since, leftover.attemptId)
+    this.leftovers.set(position, leftover)
+    this.#leftoverPositions.set(leftover.attemptId, position)
+  }
+
+  /** A scope without rows has no usage either; keeping its table would be a leak in a long test run. */
+  #dropIfEmpty(scope: string): void {
+    const table = this.#scopes.get(scope)
+    if (table && isEmpty(table.rows)) this.#scopes.delete(scope)
+  }
+}

@@ -1,0 +1,90 @@
+import { checkBasePath } from '../base-path.js'
+import type { Quota, StorageObject } from '../records.js'
+import type { ErrorListener } from '../reporter.js'
+import type { ResolveScope } from '../scope.js'
+import type { StorageObjectStore } from '../store.js'
+import { quotaFlaw } from '../validation/quota.js'
+import { checkText } from '../validation/text.js'
+
+/** The limits of a scope; `null`: none. A function may answer for each customer differently. */
+export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)
+
+/** Called after the database has the change, and awaited; an error of theirs changes nothing for the client. Not exactly once. */
+export interface DbHooks {
+  readonly onReserved?: ((event: ReservedEvent) => unknown) | undefined
+  readonly onActivated?: ((event: ActivatedEvent) => unknown) | undefined
+  readonly onDeleted?: ((event: DeletedEvent) => unknown) | undefined
+}
+
+export interface ReservedEvent {
+  readonly object: StorageObject
+  readonly request?: Request
+}
+
+export interface ActivatedEvent {
+  readonly object: StorageObject
+  /** The record before, where the object was replaced. */
+  readonly replaced: StorageObject | null
+  /** Absent where the clean-up job confirmed it. */
+  readonly request?: Request
+}
+
+export interface DeletedEvent {
+  readonly object: StorageObject
+  readonly request?: Request
+}
+
+export interface DbOptions {
+  readonly client: StorageObjectStore
+  readonly resolveScope: ResolveScope
+  readonly quota?: QuotaSource | null | undefined
+  /** How long a reservation may last, in seconds. Default 86400, a day. */
+  readonly pendingTtlSeconds?: number | undefined
+  /** `soft` keeps what was deleted as history. Default `soft`. */
+  readonly deleteMode?: 'soft' | 'hard' | undefined
+  /** Where a call names none. On a server: the server's. */
+  readonly bucket?: string | undefined
+  readonly hooks?: DbHooks | undefined
+  /** Where the endpoints are, without a server. Default `/api/s3`. */
+  readonly basePath?: string | undefined
+  /** Told every 5xx and every error of a hook. Default: the server's, or `console.error`. */
+  readonly onError?: ErrorListener | undefined
+  /** Default: the system's clock, or the server's. */
+  readonly now?: (() => Date) | undefined
+}
+
+const HOOKS = ['onReserved', 'onActivated', 'onDeleted'] as const
+
+/** @throws TypeError that says which option is wrong and what is allowed. */
+export function checkDbOptions(options: DbOptions): void {
+  const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
+  const wrong = (message: string) => new TypeError(`db(): ${message}`)
+  if (typeof client?.reserve !== 'function') {
+    throw wrong('client must be a store, such as memoryAdapter().')
+  }
+  if (typeof resolveScope !== 'function')
+    throw wrong('resolveScope must be a function (request) => scope or null.')
+  if (quota !== null && quota !== undefined && typeof quota !== 'function') {
+    const flaw = quotaFlaw(quota)
+    if (flaw) throw wrong(`quota ${flaw}.`)
+  }
+  if (
+    pendingTtlSeconds !== undefined &&
+    !(Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0)
+  ) {
+    throw wrong(`pendingTtlSeconds must be a positive integer, not ${String(pendingTtlSeconds)}.`)
+  }
+  if (deleteMode !== undefined && deleteMode !== 'soft' && deleteMode !== 'hard') {
+    throw wrong(`deleteMode must be "soft" or "hard", not ${String(deleteMode)}.`)
+  }
+  try {
+    if (bucket !== undefined) checkText('bucket', bucket)
+  } catch (cause) {
+    throw new TypeError(`db(): ${cause instanceof Error ? cause.message : 'bad bucket'}`, { cause })
+  }
+  if (basePath !== undefined) checkBasePath('db()', basePath)
+  for (const hook of HOOKS) {
+    if (hooks?.[hook] !== undefined && typeof hooks[hook] !== 'function')
+      throw wrong(`hooks.${hook} must be a function.`)
+  }
+}

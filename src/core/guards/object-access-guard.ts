@@ -1,0 +1,65 @@
+import { StorageError } from '../errors.js'
+import type { StorageObject } from '../records.js'
+import { requireScope, resolveScopeOnce, type ResolveScope } from '../scope.js'
+import type { StorageObjectStore } from '../store.js'
+import { asDenial, type GuardContext } from './guard.js'
+
+/** What `authorize` is shown: the guard's context with the scope that was found out, `null` where nobody is signed in. */
+export type AuthorizeContext = GuardContext & {
+  readonly scope: string | null
+  readonly object: StorageObject
+}
+
+export interface ObjectAccessGuardOptions {
+  readonly client: StorageObjectStore
+  readonly resolveScope: ResolveScope
+  /**
+   * Replaces the comparison of owners. Anything but `true` is `FORBIDDEN`, which tells that the object exists; throw
+   * `new StorageError('OBJECT_NOT_FOUND')` to hide it.
+   */
+  readonly authorize?:
+    ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined
+  /** `any` takes pending objects too. Default `active`. */
+  readonly status?: 'active' | 'any' | null | undefined
+}
+
+/**
+ * A guard for custom routes that resolves to the row which the caller may use. An object of another scope is answered as
+ * one that doesn't exist.
+ *
+ * The guard rejects with `UNAUTHORIZED`, `OBJECT_NOT_FOUND`, `FORBIDDEN`, or `VALIDATION_ERROR` for a bad bucket or key.
+ * @throws TypeError for bad options.
+ */
+export function createObjectAccessGuard(
+  options: ObjectAccessGuardOptions,
+): (context: GuardContext) => Promise<StorageObject> {
+  const { client, resolveScope, authorize } = options
+  const status = options.status ?? 'active'
+  if (status !== 'active' && status !== 'any') {
+    throw new TypeError(`createObjectAccessGuard: status must be "active" or "any", not ${String(status)}.`)
+  }
+
+  return async (context) => {
+    const { request, bucket, key } = context
+    const scope = authorize
+      ? await resolveScopeOnce(resolveScope, request)
+      : await requireScope(resolveScope, request)
+    const found = await (status === 'active'
+      ? client.findActive({ bucket, key })
+      : client.find({ bucket, key }))
+    const object = found?.status === 'deleted' ? null : found
+    if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
+    if (authorize && (await decide(() => authorize(object, { ...context, scope, object }))) !== true) {
+      throw new StorageError('FORBIDDEN')
+    }
+    return object
+  }
+}
+
+async function decide(authorize: () => boolean | Promise<boolean>): Promise<boolean> {
+  try {
+    return await authorize()
+  } catch (thrown) {
+    throw asDenial(thrown)
+  }
+}

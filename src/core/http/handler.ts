@@ -1,0 +1,111 @@
+import { StorageError, toStorageError } from '../errors.js'
+import type { Report } from '../reporter.js'
+import type { Endpoint } from './endpoint.js'
+import { parseQuery } from './query.js'
+import { errorResponse, replyResponse } from './reply.js'
+import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
+
+/** What a binding knows of a request beyond the `Request` itself. */
+export interface HandlerOptions {
+  /** The library's base path as it stands in this request's URL. Default: the configured `basePath`. */
+  readonly basePath?: string
+  /** Default: the body of the `Request`. */
+  readonly body?: RequestBody
+}
+
+/** Serves anything that speaks `Request` and `Response`; never rejects. */
+export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
+
+/** What the handler gives to the part that serves paths below a prefix by itself, such as a storage's own URLs. */
+export interface SubtreeExchange {
+  readonly request: Request
+  readonly body: RequestBody
+  /** Absolute URL of the subtree, without a slash at its end. */
+  readonly baseURL: string
+  /** The path below the subtree, still percent-encoded, without a slash at its start. */
+  readonly path: string
+}
+
+/** Paths that are served whole by somebody else, who knows what may be done there by other means than the scope. */
+export interface Subtree {
+  /** Such as `/_storage`. */
+  readonly prefix: `/${string}`
+  readonly operation: string
+  serve(exchange: SubtreeExchange): Promise<Response>
+}
+
+export interface HandlerConfiguration {
+  readonly basePath: string
+  readonly endpoints: readonly Endpoint[]
+  readonly subtrees?: readonly Subtree[]
+  readonly report: Report
+  /** The caller of a request. @throws StorageError `UNAUTHORIZED` where there is none. */
+  resolveScope(request: Request): Promise<string>
+}
+
+/** The router: finds the endpoint, runs it, and makes every answer, errors included. */
+export function createHandler(configuration: HandlerConfiguration): Handler {
+  const { endpoints, subtrees = [], report } = configuration
+
+  async function answer(request: Request, options: HandlerOptions): Promise<Response> {
+    const url = new URL(request.url)
+    const basePath = options.basePath ?? configuration.basePath
+    const path = pathBelow(basePath, url.pathname)
+    const baseURL = url.origin + basePath
+    const body = options.body ?? bodyOf(request)
+
+    for (const subtree of subtrees) {
+      const rest = path === null ? null : pathBelow(subtree.prefix, path)
+      if (rest) {
+        const exchange = { request, body, baseURL: baseURL + subtree.prefix, path: rest.slice(1) }
+        return answering(request, subtree.operation, () => subtree.serve(exchange))
+      }
+    }
+
+    const known = endpoints.filter((endpoint) => endpoint.path === path)
+    if (known.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const endpoint = known.find((candidate) => candidate.method === method)
+    if (!endpoint)
+      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: allowedMethods(known) })
+
+    const exchange = {
+      request,
+      source: { query: parseQuery(url.search), json: () => readJsonObject(request, body) },
+      baseURL,
+      report,
+      resolveScope: () => configuration.resolveScope(request),
+    }
+    return answering(request, endpoint.operation, async () => replyResponse(await endpoint.run(exchange)))
+  }
+
+  async function answering(
+    request: Request,
+    operation: string,
+    work: () => Promise<Response>,
+  ): Promise<Response> {
+    try {
+      return await work()
+    } catch (thrown) {
+      const error = toStorageError(thrown)
+      if (error.status >= 500) report(error, { request, operation })
+      return errorResponse(error)
+    }
+  }
+
+  return async (request, options = {}) => {
+    const response = await answer(request, options)
+    return request.method === 'HEAD' ? new Response(null, response) : response
+  }
+}
+
+/** The rest of `path` below `base`: `''` or from a slash on; `null` where it isn't below. */
+export function pathBelow(base: string, path: string): string | null {
+  if (!path.startsWith(base)) return null
+  const rest = path.slice(base.length)
+  return rest === '' || rest.startsWith('/') ? rest : null
+}
+
+function allowedMethods(endpoints: readonly Endpoint[]): string {
+  return endpoints.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+}

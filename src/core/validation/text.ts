@@ -1,0 +1,59 @@
+import { invalid, shown } from './invalid.js'
+
+interface TextLimit {
+  readonly max: number
+  readonly unit: 'characters' | 'bytes of UTF-8'
+}
+
+/** Longest values; the shortest is always 1. The limit of keys is the one of S3. A character is a Unicode code point. */
+export const TEXT_LIMITS = {
+  scope: { max: 255, unit: 'characters' },
+  bucket: { max: 255, unit: 'characters' },
+  key: { max: 1024, unit: 'bytes of UTF-8' },
+  storageKey: { max: 1024, unit: 'bytes of UTF-8' },
+  route: { max: 255, unit: 'characters' },
+  contentType: { max: 255, unit: 'characters' },
+  filename: { max: 1024, unit: 'characters' },
+  uploadId: { max: 1024, unit: 'characters' },
+  eTag: { max: 255, unit: 'characters' },
+} as const satisfies Record<string, TextLimit>
+
+export type TextField = keyof typeof TEXT_LIMITS
+
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/**
+ * Why a string can't be kept by every database alike: Postgres refuses NUL, and MongoDB stores an unpaired surrogate as
+ * another character. `null`: it can.
+ */
+export function textFlaw(value: string): string | null {
+  if (value.includes('\0')) return 'must not contain a NUL character'
+  if (LONE_SURROGATE.test(value)) return 'must not contain an unpaired surrogate'
+  return null
+}
+
+/** Bytes of a well-formed string in UTF-8. */
+export function utf8Length(value: string): number {
+  return new TextEncoder().encode(value).byteLength
+}
+
+/** Length in the unit of a limit, exact only as far as the limit matters: no string is measured much beyond it. */
+function lengthOf(value: string, { max, unit }: TextLimit): number {
+  // A code point is one or two UTF-16 units and at least one byte of UTF-8 for each of them.
+  if (unit === 'bytes of UTF-8') return value.length > max ? value.length : utf8Length(value)
+  if (value.length <= max) return value.length
+  return value.length > 2 * max ? value.length : [...value].length
+}
+
+/** @throws StorageError `VALIDATION_ERROR` unless it is a string within the limits of its field. */
+export function checkText(field: TextField, value: unknown): string {
+  const limit: TextLimit = TEXT_LIMITS[field]
+  const allowed = `must be a string of 1 to ${limit.max} ${limit.unit}`
+  if (typeof value !== 'string') throw invalid(field, `${allowed}, not ${shown(value)}.`)
+  if (value === '') throw invalid(field, `${allowed}; it is empty.`)
+  const length = lengthOf(value, limit)
+  if (length > limit.max) throw invalid(field, `${allowed}; it has ${length}.`)
+  const flaw = textFlaw(value)
+  if (flaw) throw invalid(field, `${flaw}.`)
+  return value
+}
