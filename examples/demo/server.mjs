@@ -1,0 +1,77 @@
+// A small application around @svc/db: two people, each with files of their own and a quota.
+// `npm start` builds the package and runs this; PORT chooses the port. Everything lives in memory.
+import { createServer } from 'node:http'
+import { clearInterval, setInterval } from 'node:timers'
+import express from 'express'
+import { cleanUp, createS3Server, db, memoryStorage } from '@svc/db'
+import { expressBinding, expressRequest } from '@svc/db/express'
+import { memoryAdapter } from '@svc/db/memory'
+import { bundlePage } from './bundle.mjs'
+import { sessions } from './sessions.mjs'
+
+const host = '127.0.0.1'
+const quota = { maxBytes: 25_000_000, maxFiles: 40 }
+const cleanUpEveryMilliseconds = 60_000
+
+// The one place that says who owns what: a scope is whatever names an owner in the application's own terms.
+const scopeOf = (user) => (user ? `user:${user.id}` : null)
+
+const s3 = createS3Server({
+  storage: memoryStorage(),
+  bucket: 'demo',
+  plugins: [
+    db({
+      client: memoryAdapter(),
+      resolveScope: (request) => scopeOf(expressRequest(request).user),
+      quota,
+    }),
+  ],
+  onError: (error, { operation }) => console.error(`${operation}:`, error),
+})
+
+const app = express()
+app.disable('x-powered-by')
+app.use((_req, res, next) => {
+  res.set({
+    'content-security-policy':
+      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  })
+  next()
+})
+app.use(sessions())
+app.use(expressBinding(s3))
+
+// Usage is the application's to show: the library has the numbers, and no endpoint that gives them away.
+app.get('/usage', async (req, res) => {
+  const scope = scopeOf(req.user)
+  if (!scope) return res.sendStatus(401)
+  const usage = await s3.db.objects.getScopeUsage(scope)
+  return res.set('cache-control', 'no-store').json({ ...usage, ...quota })
+})
+app.use(await bundlePage())
+
+const server = createServer(app)
+server.on('error', (error) => {
+  console.error(`The demo can't listen: ${error.message}`)
+  process.exit(1)
+})
+server.listen(Number(process.env.PORT ?? 0), host, () => {
+  console.log(`The demo runs at http://${host}:${server.address().port} (Ctrl+C ends it)`)
+})
+
+// Confirms uploads whose tab was closed too early, drops the ones that were given up, and removes bytes nobody needs.
+const cleaning = setInterval(() => {
+  cleanUp(s3).catch((error) => console.error('cleanUp:', error))
+}, cleanUpEveryMilliseconds)
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    clearInterval(cleaning)
+    server.close()
+    // What is under way may finish; a connection that only waits, or an upload that never ends, doesn't keep the process.
+    server.closeIdleConnections()
+    setTimeout(() => server.closeAllConnections(), 3000).unref()
+  })
+}

@@ -1,0 +1,49 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { findServer, type ServerKind } from '../servers/found-server.js'
+
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** Where they are when they are not on PATH. */
+const USUAL_PATHS = [
+  '/usr/bin/chromium',
+  '/snap/bin/chromium',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+
+/** By the rule for test servers, with the path of the program where those have a URL. */
+const CHROMIUM: ServerKind = {
+  name: 'chromium',
+  variable: 'CHROMIUM_PATH',
+  howToGet: 'install Chromium (Debian: apt-get install chromium)',
+  ways: [
+    async () => {
+      const path = installedProgram()
+      return path === null ? null : { url: path, from: path, stop: async () => {} }
+    },
+  ],
+}
+
+/** Path of a Chromium, or `null`, which is said aloud: the tests that need it are skipped then. */
+export async function findChromium(): Promise<string | null> {
+  const found = await findServer(CHROMIUM)
+  if (!('reason' in found)) return found.url
+  console.warn(`Skipped: tests in a browser. There is ${found.reason}`)
+  return null
+}
+
+function installedProgram(): string | null {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const onPath = folders.flatMap((folder) => PROGRAMS.map((program) => join(folder, program)))
+  return [...onPath, ...USUAL_PATHS].find(isExecutable) ?? null
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

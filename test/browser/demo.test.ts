@@ -1,0 +1,271 @@
+import { readFile } from 'node:fs/promises'
+import { chromium, type Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findChromium } from './chromium.js'
+import { openDemo, textFile, type DemoPage } from './demo-page.js'
+import { startDemo, type DemoServer } from './demo-server.js'
+import { picture } from './pictures.js'
+
+const executablePath = await findChromium()
+
+describe.skipIf(executablePath === null)('the demo in a browser', () => {
+  let browser: Browser
+  let server: DemoServer
+  let demo: DemoPage
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath ?? '' })
+  })
+  afterAll(() => browser.close())
+  beforeEach(async () => {
+    server = await startDemo()
+    demo = await openDemo(browser, server.url)
+  })
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()))
+    expect(await server.stop()).toEqual({ code: 0, complaints: '' })
+    expect(demo.complaints).toEqual([])
+  })
+
+  it('says that there is nothing yet', async () => {
+    await demo.page.getByText('Nothing here yet').waitFor()
+    await demo.usage('0 bytes of 25 MB')
+    await demo.usage('0 of 40 files')
+  })
+
+  it('uploads several files at once, each with its progress, and shows them', async () => {
+    const { page } = demo
+    const files = [textFile('one.txt', 300_000), textFile('two.txt', 400_000), textFile('three.txt', 500_000)]
+    await page.evaluate(() => {
+      const seen: Record<string, number[]> = {}
+      const list = document.querySelector('#upload-list') as HTMLElement
+      new MutationObserver((changes) => {
+        for (const { target } of changes) {
+          if (target instanceof HTMLProgressElement) (seen[target.ariaLabel ?? ''] ??= []).push(target.value)
+        }
+      }).observe(list, { subtree: true, attributes: true, attributeFilter: ['value'] })
+      Object.assign(window, { seenProgress: seen })
+    })
+    await demo.throttle(600_000)
+    await demo.choose(...files)
+    await page.getByText('on the way').waitFor()
+    await demo.uploaded()
+    await demo.shows(files.map(({ name }) => name))
+    await demo.usage('1.2 MB of 25 MB')
+    await demo.usage('3 of 40 files')
+
+    const seen = await page.evaluate<Record<string, number[]>>('seenProgress')
+    for (const { name } of files) {
+      const steps = seen[`Upload of ${name}`] ?? []
+      expect(steps.some((step) => step > 0 && step < 1)).toBe(true)
+      expect(steps).toEqual([...steps].sort((a, b) => a - b))
+      expect(steps.at(-1)).toBe(1)
+    }
+  })
+
+  it('takes files that are dropped on the page', async () => {
+    await demo.page.evaluate(() => {
+      const dataTransfer = new DataTransfer()
+      dataTransfer.items.add(new File(['a'], 'a.txt'))
+      dataTransfer.items.add(new File(['b'], 'b.txt'))
+      for (const type of ['dragover', 'drop']) {
+        document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
+      }
+    })
+    await demo.shows(['a.txt', 'b.txt'])
+  })
+
+  it('cancels one upload, and only that', async () => {
+    await demo.throttle(300_000)
+    await demo.chooseLarge('big.bin', 9_000_000)
+    await demo.choose(textFile('small.txt', 60_000))
+    await demo.upload('big.bin').getByText('of 9 MB').waitFor()
+    await demo.page.getByRole('button', { name: 'Cancel the upload of big.bin' }).click()
+    await demo.upload('big.bin').waitFor({ state: 'detached' })
+    await demo.uploaded()
+    await demo.shows(['small.txt'])
+    await demo.usage('60 kB of 25 MB')
+    // Nothing is left of it at the server either.
+    const usage = await demo.page.evaluate<object>('fetch("/usage").then((answer) => answer.json())')
+    expect(usage).toMatchObject({ files: 1, reservedFiles: 0, reservedBytes: 0 })
+  })
+
+  it('shows pictures as they are, and the kind of everything else', async () => {
+    await demo.choose(
+      { name: 'wide.png', mimeType: 'image/png', buffer: picture(320, 200, [200, 80, 60]) },
+      { name: 'tall.png', mimeType: 'image/png', buffer: picture(90, 400, [40, 120, 90]) },
+      { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') },
+      textFile('notes.md'),
+    )
+    await demo.uploaded()
+    await demo.page.reload()
+    for (const [name, width] of [
+      ['wide.png', 320],
+      ['tall.png', 90],
+    ] as const) {
+      const image = demo.card(name).locator('img')
+      await image.waitFor()
+      expect(await image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBe(width)
+    }
+    await demo.card('broken.png').getByText('PNG', { exact: true }).waitFor()
+    await demo.card('notes.md').getByText('MD', { exact: true }).waitFor()
+  })
+
+  it('lists page by page, up to the file that is one too many', async () => {
+    const files = Array.from({ length: 41 }, (_, index) => textFile(`file ${index + 1}.txt`))
+    await demo.choose(...files)
+    await demo.uploaded()
+    const refused = demo.page.locator('.upload.failed')
+    const sentence = await refused.locator('[data-part=state]').textContent()
+    const name = (await refused.locator('[data-part=name]').textContent()) ?? ''
+    expect(sentence).toBe(`You have reached your 40 files. Delete one to make room for “${name}”.`)
+    await demo.usage('40 of 40 files')
+
+    await demo.page.reload()
+    const more = demo.page.getByRole('button', { name: 'Load more' })
+    for (const shown of [12, 24, 36, 40]) {
+      await expect.poll(async () => (await demo.names()).length).toBe(shown)
+      if (shown < 40) await more.click()
+    }
+    await more.waitFor({ state: 'hidden' })
+    await demo.shows(files.map((file) => file.name).filter((one) => one !== name))
+  })
+
+  it('says in plain words when the space is used up, and takes the file once there is room', async () => {
+    await demo.chooseLarge('first.bin', 20_000_000)
+    await demo.uploaded()
+    await demo.chooseLarge('second.bin', 8_000_000)
+    await demo
+      .upload('second.bin')
+      .getByText(
+        '“second.bin” needs 8 MB, but only 5 MB of your 25 MB are free. Delete something to make room.',
+      )
+      .waitFor()
+    await demo.chooseLarge('third.bin', 26_000_000)
+    await demo
+      .upload('third.bin')
+      .getByText('“third.bin” is 26 MB, more than all the space you have (25 MB).')
+      .waitFor()
+    await demo.page.getByRole('button', { name: 'Dismiss third.bin' }).click()
+
+    await demo.page.getByRole('button', { name: 'Delete first.bin' }).click()
+    await demo.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await demo.usage('0 bytes of 25 MB')
+    await demo.page.getByRole('button', { name: 'Try second.bin again' }).click()
+    await demo.shows(['second.bin'])
+    await demo.usage('8 MB of 25 MB')
+  })
+
+  it('gives back the very bytes under the very name', async () => {
+    const name = 'Müller & Søn – 日本 😀 (1).bin'
+    const buffer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 7919) % 256))
+    await demo.choose({ name, mimeType: 'application/octet-stream', buffer })
+    await demo.shows([name])
+    const downloading = demo.page.waitForEvent('download')
+    await demo.page.getByRole('button', { name: `Download ${name}` }).click()
+    const download = await downloading
+    expect(download.suggestedFilename()).toBe(name)
+    expect(buffer.equals(await readFile(await download.path()))).toBe(true)
+  })
+
+  it('deletes what one really wants to delete', async () => {
+    await demo.choose(textFile('keep.txt'), textFile('drop.txt'))
+    await demo.uploaded()
+    const dialog = demo.page.getByRole('dialog')
+    await demo.page.getByRole('button', { name: 'Delete keep.txt' }).click()
+    await dialog.getByText('Delete “keep.txt”?').waitFor()
+    await demo.page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'hidden' })
+    await demo.page.getByRole('button', { name: 'Delete drop.txt' }).click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await demo.shows(['keep.txt'])
+    await demo.usage('1 of 40 files')
+    await demo.page.reload()
+    await demo.shows(['keep.txt'])
+  })
+
+  it('shows everybody only their own files', async () => {
+    await demo.choose(textFile('of Ada.txt'))
+    await demo.shows(['of Ada.txt'])
+    const { key } = await demo.page.evaluate<{ key: string }>(
+      'fetch("/api/s3/db/objects").then((answer) => answer.json()).then(({ objects }) => objects[0])',
+    )
+
+    await demo.be('Grace')
+    await demo.page.getByText('Nothing here yet').waitFor()
+    await demo.usage('0 of 40 files')
+    const download = `/api/s3/download?key=${encodeURIComponent(key)}`
+    expect(await demo.page.evaluate(async (path) => (await fetch(path)).status, download)).toBe(404)
+    await demo.choose(textFile('of Grace.txt'))
+    await demo.shows(['of Grace.txt'])
+
+    await demo.be('Ada')
+    await demo.shows(['of Ada.txt'])
+    const another = await openDemo(browser, server.url)
+    await another.shows(['of Ada.txt'])
+  })
+
+  it('asks before a switch that cancels uploads', async () => {
+    const { page } = demo
+    await demo.throttle(200_000)
+    await demo.chooseLarge('big.bin', 5_000_000)
+    await demo.upload('big.bin').getByText('of 5 MB').waitFor()
+    await demo.be('Grace')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await expect.poll(() => page.getByRole('radio', { name: 'Ada' }).isChecked()).toBe(true)
+    await demo.be('Grace')
+    await dialog.getByRole('button', { name: 'Switch' }).click()
+    await expect.poll(() => page.getByRole('radio', { name: 'Grace' }).isChecked()).toBe(true)
+    await demo.be('Ada')
+    await demo.usage('0 bytes of 25 MB')
+    expect(await demo.names()).toEqual([])
+  })
+
+  it('shows a name as a name, whatever is in it', async () => {
+    const name = '<img src=x onerror="window.harmed=1">.html'
+    await demo.choose({
+      name,
+      mimeType: 'text/html',
+      buffer: Buffer.from('<script>window.harmed=1</script>'),
+    })
+    await demo.shows([name])
+    expect(await demo.page.locator('.file img').count()).toBe(0)
+    expect(await demo.page.evaluate('window.harmed')).toBeUndefined()
+  })
+
+  it('can be used by keyboard', async () => {
+    const { page } = demo
+    await demo.choose(textFile('a.txt'), textFile('b.txt'))
+    await demo.uploaded()
+    await page.getByRole('radio', { name: 'Ada' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.getByText('Nothing here yet').waitFor()
+    await page.keyboard.press('ArrowLeft')
+    await demo.shows(['a.txt', 'b.txt'])
+
+    await page.keyboard.press('Tab')
+    expect(await focused()).toBe('Choose files')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await expect.poll(async () => (await demo.names()).length).toBe(1)
+    // The keyboard goes on with the file that is left.
+    expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
+
+    function focused(): Promise<string> {
+      return page.evaluate(
+        () => document.activeElement?.ariaLabel ?? document.activeElement?.textContent ?? '',
+      )
+    }
+  })
+
+  it('says what to do when the session has ended', async () => {
+    await demo.page.context().clearCookies()
+    await demo.choose(textFile('a.txt'))
+    await demo.upload('a.txt').getByText('Your session has ended. Reload the page to go on.').waitFor()
+  })
+})

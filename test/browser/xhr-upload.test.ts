@@ -1,0 +1,141 @@
+import type * as clientExports from '@svc/db/client'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findChromium } from './chromium.js'
+import { startClientPage, type ClientPage } from './client-page.js'
+
+declare global {
+  interface Window {
+    client: typeof clientExports
+  }
+}
+
+const executablePath = await findChromium()
+const NOTHING_USED = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
+
+/** What came of an upload in the page. */
+interface Outcome {
+  readonly object?: clientExports.DbClientObject
+  readonly code?: string
+  readonly message?: string
+  readonly steps: readonly clientExports.UploadProgress[]
+}
+
+interface UploadPlan {
+  readonly size: number
+  /** What to do at the first progress. */
+  readonly atFirst?: 'abort' | 'throw'
+}
+
+describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
+  let browser: Browser
+  let server: ClientPage
+  let page: Page
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: executablePath ?? '' })
+  })
+  afterAll(() => browser.close())
+  beforeEach(async () => {
+    server = await startClientPage()
+    page = await (await browser.newContext()).newPage()
+    await page.goto(server.url)
+    await page.waitForFunction(() => 'client' in window)
+  })
+  afterEach(async () => {
+    await page.context().close()
+    await server.stop()
+  })
+
+  /** Bytes a second. */
+  async function throttle(speed: number): Promise<void> {
+    const session = await page.context().newCDPSession(page)
+    await session.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: speed,
+    })
+  }
+
+  function upload(plan: UploadPlan): Promise<Outcome> {
+    return page.evaluate(async ({ size, atFirst }): Promise<Outcome> => {
+      const { api } = window.client.createS3Client({
+        plugins: [],
+        headers: { 'x-user': 'ada', authorization: 'Bearer secret' },
+        credentials: 'include',
+      })
+      const controller = new AbortController()
+      const steps: clientExports.UploadProgress[] = []
+      const onProgress = (step: clientExports.UploadProgress) => {
+        steps.push(step)
+        if (atFirst === 'abort') controller.abort()
+        if (atFirst === 'throw') throw new Error('The progress bar is gone.')
+      }
+      const file = new File([new Uint8Array(size).fill(7)], 'ä.bin', { type: 'text/plain;charset=utf-8' })
+      return api.upload(file, { onProgress, signal: controller.signal }).then(
+        (object) => ({ object, steps }),
+        ({ code, message }: clientExports.S3ClientError) => ({ code, message, steps }),
+      )
+    }, plan)
+  }
+
+  it('tells of progress in bytes, to the end', async () => {
+    await throttle(1_000_000)
+    const { object, steps } = await upload({ size: 500_000 })
+    expect(object).toMatchObject({ status: 'active', filename: 'ä.bin', size: 500_000 })
+    const loaded = steps.map((step) => step.loaded)
+    expect(loaded.some((bytes) => bytes > 0 && bytes < 500_000)).toBe(true)
+    expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b))
+    expect(steps.at(-1)).toEqual({ loaded: 500_000, total: 500_000 })
+    expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 500_000, files: 1 })
+  })
+
+  it('takes a file of no bytes', async () => {
+    const { object, steps } = await upload({ size: 0 })
+    expect(object).toMatchObject({ status: 'active', size: 0 })
+    expect(steps).toEqual([{ loaded: 0, total: 0 }])
+  })
+
+  it('sends the bucket the signed headers, and neither headers nor cookies of the application', async () => {
+    expect((await upload({ size: 3 })).object).toBeDefined()
+    expect(server.toBucket).toHaveLength(1)
+    expect(server.toBucket[0]).toMatchObject({
+      'content-type': 'text/plain;charset=utf-8',
+      'if-none-match': '*',
+      'content-length': '3',
+      'x-amz-meta-attempt-id': expect.any(String) as string,
+    })
+    for (const name of ['cookie', 'authorization', 'x-user'])
+      expect(server.toBucket[0]).not.toHaveProperty(name)
+  })
+
+  it('ends the attempt when it is aborted on its way', async () => {
+    await throttle(1_000_000)
+    const { code, steps } = await upload({ size: 4_000_000, atFirst: 'abort' })
+    expect(code).toBe('ABORTED')
+    expect(steps).toHaveLength(1)
+    expect(await server.usage()).toEqual(NOTHING_USED)
+  })
+
+  it('ends the attempt, and passes on what onProgress throws', async () => {
+    await throttle(1_000_000)
+    const { message, steps } = await upload({ size: 4_000_000, atFirst: 'throw' })
+    expect(message).toBe('The progress bar is gone.')
+    expect(steps).toHaveLength(1)
+    expect(await server.usage()).toEqual(NOTHING_USED)
+  })
+
+  it('ends the attempt when the connection is cut before the bytes arrive', async () => {
+    server.fail('cut before')
+    expect(await upload({ size: 1000 })).toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(await server.usage()).toEqual(NOTHING_USED)
+  })
+
+  it('is done when the connection is cut after they have arrived', async () => {
+    server.fail('cut after')
+    const { object, steps } = await upload({ size: 1000 })
+    expect(object).toMatchObject({ status: 'active', size: 1000 })
+    expect(steps.at(-1)).toEqual({ loaded: 1000, total: 1000 })
+  })
+})

@@ -1,0 +1,105 @@
+import type { S3ClientError } from '@svc/db/client'
+import {
+  createS3Client,
+  dbClient,
+  type ClientPlugin,
+  type DbApi,
+  type DbClientObject,
+  type ErrorCode,
+  type ErrorParams,
+  type ObjectPage,
+  type S3Api,
+} from '@svc/db/client'
+import { describe, expectTypeOf, it } from 'vitest'
+
+describe('createS3Client', () => {
+  it('has api.db only with dbClient() in plugins', () => {
+    const withDb = createS3Client({ plugins: [dbClient()] })
+    expectTypeOf(withDb.api).toEqualTypeOf<S3Api & { readonly db: DbApi }>()
+    expectTypeOf(withDb.useApi()).toEqualTypeOf(withDb.api)
+
+    const without = createS3Client({ plugins: [] })
+    expectTypeOf(without.api).not.toHaveProperty('db')
+    expectTypeOf(without.api).toHaveProperty('upload')
+    // @ts-expect-error -- there is no api.db without dbClient()
+    void without.api.db
+    // @ts-expect-error -- nor with useApi()
+    void without.useApi().db
+  })
+
+  it('knows plugins from a variable, and those of others', () => {
+    const plugins = [dbClient()]
+    expectTypeOf(createS3Client({ plugins }).api.db).toEqualTypeOf<DbApi>()
+
+    const tags: ClientPlugin<'tags', { all(): string[] }> = {
+      id: 'tags',
+      createApi: () => ({ all: () => [] }),
+    }
+    const { api } = createS3Client({ plugins: [dbClient(), tags] })
+    expectTypeOf(api.tags.all()).toEqualTypeOf<string[]>()
+    expectTypeOf(api.db).toEqualTypeOf<DbApi>()
+    expectTypeOf(createS3Client({ plugins: [tags] }).api).not.toHaveProperty('db')
+  })
+
+  it('needs plugins and takes the documented options', () => {
+    // @ts-expect-error -- plugins is required
+    createS3Client({})
+    // @ts-expect-error -- something that is no plugin
+    createS3Client({ plugins: [dbClient] })
+    // @ts-expect-error -- no such mode
+    createS3Client({ plugins: [], credentials: 'always' })
+    createS3Client({ plugins: [], headers: { authorization: 'x' } })
+    createS3Client({ plugins: [], headers: () => ({ authorization: 'x' }) })
+    createS3Client({ plugins: [], headers: async () => new Headers() })
+    createS3Client({ plugins: [], fetch, basePath: '/files', baseURL: undefined, credentials: 'include' })
+  })
+})
+
+describe('api', () => {
+  const { api } = createS3Client({ plugins: [dbClient()] })
+
+  it('lists and gets records of the browser’s kind', () => {
+    expectTypeOf(api.db.listObjects()).resolves.toEqualTypeOf<ObjectPage<DbClientObject>>()
+    expectTypeOf(api.db.getObject({ key: 'a' })).resolves.toEqualTypeOf<DbClientObject | null>()
+    expectTypeOf<DbClientObject>().not.toHaveProperty('scope')
+    const cursor: string | undefined = undefined
+    void api.db.listObjects({ status: 'pending', limit: 10, cursor, route: null })
+    // @ts-expect-error -- no such status
+    void api.db.listObjects({ status: 'gone' })
+    // @ts-expect-error -- the caller’s own scope is the only one
+    void api.db.listObjects({ scope: 'user:1' })
+    // @ts-expect-error -- a key is required
+    void api.db.getObject({})
+  })
+
+  it('uploads, downloads and deletes', () => {
+    const file = new File([], 'a')
+    expectTypeOf(api.upload(file)).resolves.toEqualTypeOf<DbClientObject>()
+    expectTypeOf(api.upload).parameter(0).toEqualTypeOf<Blob>()
+    expectTypeOf(api.download({ key: 'a' })).resolves.toEqualTypeOf<{
+      readonly url: string
+      readonly expiresAt: string
+    }>()
+    expectTypeOf(api.delete({ key: 'a', bucket: 'b' })).resolves.toEqualTypeOf<void>()
+    void api.upload(file, {
+      route: 'docs',
+      metadata: { album: 'summer' },
+      onProgress: (progress) => expectTypeOf(progress.loaded).toEqualTypeOf<number>(),
+    })
+    // @ts-expect-error -- metadata values are strings
+    void api.upload(file, { metadata: { year: 2026 } })
+    // @ts-expect-error -- a list of files is not a file
+    void api.upload([file])
+  })
+})
+
+describe('S3ClientError', () => {
+  it('has a code of the server or of the client, and perhaps a status', () => {
+    expectTypeOf<S3ClientError['code']>().toEqualTypeOf<
+      ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'UNEXPECTED_RESPONSE'
+    >()
+    expectTypeOf<S3ClientError['status']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<S3ClientError['params']>().toEqualTypeOf<ErrorParams | undefined>()
+    expectTypeOf<S3ClientError>().toExtend<Error>()
+  })
+})

@@ -1,0 +1,204 @@
+import { createS3Client, dbClient, S3ClientError } from '@svc/db/client'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { rejectionOf } from './rejection.js'
+import { bytesAt, startClient, startServer, type Fetch } from './server.js'
+
+afterEach(() => vi.unstubAllGlobals())
+
+/** A `fetch` that notes what it is called with and answers as an empty list. */
+function emptyList() {
+  return vi.fn<Fetch>(async () => Response.json({ objects: [] }))
+}
+
+describe('createS3Client', () => {
+  it.each([
+    [{}, '/api/s3/db/objects'],
+    [{ basePath: '/files/' }, '/files/db/objects'],
+    [{ basePath: '/' }, '/db/objects'],
+    [{ baseURL: 'https://files.example.com' }, 'https://files.example.com/api/s3/db/objects'],
+    [{ baseURL: 'https://example.com/v1/', basePath: '/s3' }, 'https://example.com/v1/s3/db/objects'],
+    [{ baseURL: null, basePath: null, headers: null, credentials: null }, '/api/s3/db/objects'],
+  ])('asks below the base: %j', async (options, url) => {
+    const fetch = emptyList()
+    await createS3Client({ ...options, plugins: [dbClient()], fetch }).api.db.listObjects()
+    expect(fetch.mock.calls.map(([asked]) => asked)).toEqual([url])
+  })
+
+  it('uses the global fetch of the moment', async () => {
+    const { api } = createS3Client({ plugins: [dbClient()] })
+    const fetch = emptyList()
+    vi.stubGlobal('fetch', fetch)
+    expect(await api.db.listObjects()).toEqual({ objects: [] })
+    expect(fetch).toHaveBeenCalledOnce()
+  })
+
+  it('calls no fetch as a method', async () => {
+    const receivers: unknown[] = []
+    const fetch = async function (this: unknown) {
+      receivers.push(this)
+      return Response.json({ objects: [] })
+    } as Fetch
+    await createS3Client({ plugins: [dbClient()], fetch }).api.db.listObjects()
+    expect(receivers).toEqual([undefined])
+  })
+
+  it('sends headers that are given as an object, as Headers, by a function and by a promise', async () => {
+    const fetch = emptyList()
+    let calls = 0
+    const kinds = [
+      { authorization: 'Bearer 1' },
+      new Headers({ authorization: 'Bearer 1' }),
+      () => ({ authorization: `Bearer ${++calls}` }),
+      async () => ({ authorization: `Bearer ${++calls}` }),
+    ]
+    for (const headers of kinds) {
+      await createS3Client({ plugins: [dbClient()], fetch, headers }).api.db.listObjects()
+    }
+    const sent = fetch.mock.calls.map(([, init]) => new Headers(init?.headers).get('authorization'))
+    expect(sent).toEqual(['Bearer 1', 'Bearer 1', 'Bearer 1', 'Bearer 2'])
+  })
+
+  it('passes on what a function of headers throws', async () => {
+    const expired = new Error('The refresh token has expired.')
+    const headers = () => Promise.reject(expired)
+    const { api } = createS3Client({ plugins: [dbClient()], fetch: emptyList(), headers })
+    await expect(api.db.listObjects()).rejects.toBe(expired)
+  })
+
+  it('sends JSON as JSON, whatever the headers say', async () => {
+    const { fetch, sent } = startClient()
+    const headers = { 'x-user': 'ada', 'content-type': 'text/plain' }
+    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
+    await api.upload(new Blob(['abc']))
+    expect(sent.find(({ target }) => target.endsWith('/upload'))?.headers.get('content-type')).toBe(
+      'application/json',
+    )
+  })
+
+  it('keeps headers and credentials from signed URLs', async () => {
+    const { fetch, sent } = startClient()
+    const headers = { 'x-user': 'ada', authorization: 'Bearer secret' }
+    const { api } = createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [dbClient()],
+      fetch,
+      headers,
+      credentials: 'include',
+    })
+    await api.upload(new File(['abc'], 'a.txt', { type: 'text/plain' }))
+    const toBucket = sent.filter(({ target }) => target.includes('/_storage/'))
+    const toApi = sent.filter((request) => !toBucket.includes(request))
+    expect(toBucket.map(({ credentials }) => credentials)).toEqual(['omit'])
+    expect([...(toBucket[0]?.headers.keys() ?? [])].sort()).toEqual([
+      'content-type',
+      'if-none-match',
+      'x-amz-meta-attempt-id',
+    ])
+    expect(toApi.map(({ credentials }) => credentials)).toEqual(['include', 'include'])
+    expect(toApi.every((request) => request.headers.get('authorization') === 'Bearer secret')).toBe(true)
+  })
+
+  it('gives the same api every time, and only the plugins that are in the list', () => {
+    const { api, useApi } = createS3Client({ plugins: [dbClient()] })
+    expect(useApi()).toBe(api)
+    expect(useApi()).toBe(useApi())
+    expect(Object.keys(api).sort()).toEqual(['db', 'delete', 'download', 'upload'])
+    expect(Object.keys(createS3Client({ plugins: [] }).api).sort()).toEqual(['delete', 'download', 'upload'])
+  })
+})
+
+describe('api.download and api.delete', () => {
+  it('give a URL of the bytes, and remove them', async () => {
+    const { api, fetch } = startClient()
+    const object = await api.upload(new File(['abc'], 'a b&c=d.txt'))
+    const { url, expiresAt } = await api.download(object)
+    expect(await bytesAt(fetch, url)).toBe('abc')
+    expect(new Date(expiresAt).getTime()).toBeGreaterThan(Date.now())
+    expect(await api.delete(object)).toBeUndefined()
+    expect(await rejectionOf(api.delete(object))).toMatchObject({ status: 404, code: 'OBJECT_NOT_FOUND' })
+    expect(await rejectionOf(api.download(object))).toMatchObject({ status: 404, code: 'OBJECT_NOT_FOUND' })
+  })
+
+  it('find keys of any characters, in any bucket', async () => {
+    const key = 'ä/日本 +&=?#%41 😀'
+    const { api, fetch } = startClient({ routes: { odd: { key: () => key, bucket: 'elsewhere' } } })
+    await api.upload(new Blob(['abc']))
+    expect(await bytesAt(fetch, (await api.download({ key, bucket: 'elsewhere' })).url)).toBe('abc')
+    expect(await rejectionOf(api.delete({ key }))).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+    await api.delete({ key, bucket: 'elsewhere' })
+  })
+})
+
+describe('errors', () => {
+  const answering = (...response: ConstructorParameters<typeof Response>) =>
+    createS3Client({ plugins: [dbClient()], fetch: async () => new Response(...response) }).api
+  const page = '<!doctype html><h1>Bad gateway</h1>'
+
+  it('carry the status, code, message and params of the server', async () => {
+    const { api } = startClient({ quota: { maxBytes: 2 } })
+    expect(await rejectionOf(api.upload(new Blob(['abc'])))).toMatchObject({
+      name: 'S3ClientError',
+      status: 413,
+      code: 'QUOTA_EXCEEDED',
+      message: expect.any(String) as string,
+      params: { limit: 'maxBytes', max: 2, used: 0, requested: 3 },
+    })
+    expect(await rejectionOf(api.db.listObjects({ limit: 101 }))).toMatchObject({
+      status: 400,
+      code: 'VALIDATION_ERROR',
+      params: { field: 'limit' },
+    })
+  })
+
+  it.each([502, 404, 401, 200])('tell of a page in place of an answer: %i', async (status) => {
+    const api = answering(page, { status, headers: { 'content-type': 'text/html' } })
+    for (const call of [
+      () => api.db.listObjects(),
+      () => api.db.getObject({ key: 'a' }),
+      () => api.download({ key: 'a' }),
+      () => api.delete({ key: 'a' }),
+    ]) {
+      expect(await rejectionOf(call())).toMatchObject({ status, code: 'UNEXPECTED_RESPONSE' })
+    }
+  })
+
+  it.each(['{"objects":null}', '{"code":"OBJECT_NOT_FOUND"}', '{"error":"x"}', '[]', 'null', '7', '""', ''])(
+    'tell of a body that is not the documented one: %s',
+    async (body) => {
+      for (const status of [200, 404, 500]) {
+        expect(await rejectionOf(answering(body, { status }).db.getObject({ key: 'a' }))).toMatchObject({
+          status,
+          code: 'UNEXPECTED_RESPONSE',
+        })
+      }
+    },
+  )
+
+  it('tell of a redirect that was not followed', async () => {
+    const api = answering(null, { status: 304 })
+    expect(await rejectionOf(api.db.listObjects())).toMatchObject({
+      status: 304,
+      code: 'UNEXPECTED_RESPONSE',
+    })
+  })
+
+  it('have no status where no answer came', async () => {
+    const cause = new TypeError('fetch failed')
+    const { api } = createS3Client({ plugins: [dbClient()], fetch: () => Promise.reject(cause) })
+    const error = await rejectionOf(api.db.listObjects())
+    expect(error).toMatchObject({ code: 'NETWORK_ERROR', cause })
+    expect(error.status).toBeUndefined()
+    expect(error.params).toBeUndefined()
+  })
+
+  it('tell an abort from a failure of the network', async () => {
+    const { server } = startServer()
+    const fetch: Fetch = (input, init) => server.handler(new Request(input, init))
+    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [dbClient()], fetch })
+    const reason = new Error('The component is gone.')
+    const error = await rejectionOf(api.db.listObjects({ signal: AbortSignal.abort(reason) }))
+    expect(error).toMatchObject({ code: 'ABORTED', cause: reason })
+    expect(error.status).toBeUndefined()
+    expect(error).toBeInstanceOf(S3ClientError)
+  })
+})

@@ -1,0 +1,70 @@
+import type { DbClientObject } from '@svc/db/client'
+import { describe, expect, it } from 'vitest'
+import { rejectionOf } from './rejection.js'
+import { startClient } from './server.js'
+
+const OTHER = { docs: {}, pictures: { bucket: 'pictures' } }
+
+describe('api.db.listObjects', () => {
+  it('lists the caller’s own objects, newest first', async () => {
+    const { api, as } = startClient()
+    const first = await api.upload(new File(['1'], '1.txt'))
+    const second = await api.upload(new File(['22'], '2.txt'))
+    await as('grace').upload(new File(['3'], '3.txt'))
+    expect(await api.db.listObjects()).toEqual({ objects: [second, first] })
+    expect((await as('grace').db.listObjects()).objects.map(({ filename }) => filename)).toEqual(['3.txt'])
+  })
+
+  it('walks through all pages by the cursor', async () => {
+    const { api } = startClient()
+    const uploaded: DbClientObject[] = []
+    for (const name of ['1', '2', '3', '4', '5']) uploaded.unshift(await api.upload(new File(['x'], name)))
+    const seen: DbClientObject[] = []
+    let cursor: string | undefined
+    do {
+      const page = await api.db.listObjects({ limit: 2, cursor })
+      expect(page.objects.length).toBeLessThanOrEqual(2)
+      seen.push(...page.objects)
+      cursor = page.nextCursor
+    } while (cursor)
+    expect(seen).toEqual(uploaded)
+  })
+
+  it('filters by status and by route', async () => {
+    const { api } = startClient({ routes: OTHER })
+    const doc = await api.upload(new File(['1'], '1.txt'), { route: 'docs' })
+    const picture = await api.upload(new File(['2'], '2.png'), { route: 'pictures' })
+    await api.delete(doc)
+    expect((await api.db.listObjects({ route: 'pictures' })).objects).toEqual([picture])
+    expect((await api.db.listObjects({ route: 'docs' })).objects).toEqual([])
+    expect((await api.db.listObjects({ status: 'deleted' })).objects).toEqual([{ ...doc, status: 'deleted' }])
+  })
+
+  it('takes null for what is left out, and sends what is empty as it is', async () => {
+    const { api, sent } = startClient()
+    await api.db.listObjects({ status: null, limit: null, cursor: null, route: null, signal: null })
+    expect(sent.at(-1)?.target).toBe('/api/s3/db/objects')
+    expect(await rejectionOf(api.db.listObjects({ cursor: '' }))).toMatchObject({ code: 'INVALID_CURSOR' })
+  })
+})
+
+describe('api.db.getObject', () => {
+  it('gives the object, and null where there is none for the caller', async () => {
+    const { api, as } = startClient({ routes: OTHER })
+    const object = await api.upload(new File(['1'], '1.png'), { route: 'pictures' })
+    const { key, bucket } = object
+    expect(await api.db.getObject({ key, bucket })).toEqual(object)
+    expect(await api.db.getObject(object)).toEqual(object)
+    expect(await api.db.getObject({ key })).toBeNull()
+    expect(await as('grace').db.getObject({ key, bucket })).toBeNull()
+  })
+
+  it('is null for nothing else', async () => {
+    const { api, as } = startClient()
+    expect(await rejectionOf(api.db.getObject({ key: '' }))).toMatchObject({ status: 400 })
+    expect(await rejectionOf(as(null).db.getObject({ key: 'a' }))).toMatchObject({ status: 401 })
+    expect(await rejectionOf(api.db.getObject({ key: 'a', signal: AbortSignal.abort() }))).toMatchObject({
+      code: 'ABORTED',
+    })
+  })
+})

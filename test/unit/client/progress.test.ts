@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { trackProgress } from '../../../src/client/upload/progress.js'
+
+describe('trackProgress', () => {
+  it('only ever grows, and never says more than the total', () => {
+    const steps: unknown[] = []
+    const report = trackProgress(10, (step) => steps.push(step))
+    for (const bytes of [0, 4, 4, 3, 12, 10, Infinity]) report(bytes)
+    expect(steps).toEqual([
+      { loaded: 0, total: 10 },
+      { loaded: 4, total: 10 },
+      { loaded: 10, total: 10 },
+    ])
+  })
+
+  it('needs no listener', () => {
+    expect(() => trackProgress(10, null)(10)).not.toThrow()
+  })
+})

@@ -1,0 +1,12 @@
+import { S3ClientError } from '@svc/db/client'
+import { expect } from 'vitest'
+
+/** The `S3ClientError` that a call rejects with. */
+export async function rejectionOf(call: Promise<unknown>): Promise<S3ClientError> {
+  const error: unknown = await call.then(
+    (value) => expect.fail(`The call resolved to ${JSON.stringify(value)}.`),
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(S3ClientError)
+  return error as S3ClientError
+}

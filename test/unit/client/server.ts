@@ -1,0 +1,76 @@
+import {
+  createS3Server,
+  db,
+  memoryStorage,
+  type ErrorListener,
+  type Quota,
+  type S3ServerOptions,
+  type StorageObjectStore,
+} from '@svc/db'
+import { createS3Client, dbClient } from '@svc/db/client'
+import { memoryAdapter } from '@svc/db/memory'
+
+export interface ServerFixtureOptions {
+  readonly quota?: Quota
+  readonly routes?: S3ServerOptions['routes']
+  readonly onError?: ErrorListener
+}
+
+/** A server in memory. The header `x-user` says who is calling. */
+export function startServer({ quota, routes, onError }: ServerFixtureOptions = {}) {
+  const objects: StorageObjectStore = memoryAdapter()
+  const server = createS3Server({
+    storage: memoryStorage(),
+    bucket: 'files',
+    plugins: [
+      db({ client: objects, resolveScope: (request) => request.headers.get('x-user'), quota: quota ?? null }),
+    ],
+    ...(routes && { routes }),
+    onError: onError ?? null,
+  })
+  return { server, objects }
+}
+
+export type Fetch = typeof globalThis.fetch
+
+export interface SentRequest {
+  readonly method: string
+  /** Path and query. */
+  readonly target: string
+  readonly headers: Headers
+  readonly credentials: RequestCredentials | undefined
+}
+
+/** A client of a server in this process, and a record of what it sent. `before` may answer in the server's place. */
+export function startClient(
+  options: ServerFixtureOptions & {
+    readonly before?: (request: Request, serve: () => Promise<Response>) => Promise<Response>
+  } = {},
+) {
+  const { server, objects } = startServer(options)
+  const sent: SentRequest[] = []
+  const fetch: Fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const { pathname, search } = new URL(request.url)
+    const { method, headers } = request
+    sent.push({ method, target: pathname + search, headers, credentials: init?.credentials })
+    const serve = () => server.handler(request)
+    return options.before ? options.before(request, serve) : serve()
+  }
+  const as = (user: string | null) =>
+    createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [dbClient()],
+      fetch,
+      headers: user === null ? null : { 'x-user': user },
+    }).api
+  return { api: as('ada'), as, fetch, objects, server, sent }
+}
+
+/** The bytes behind a download link. */
+export async function bytesAt(fetch: Fetch, url: string): Promise<string> {
+  const response = await fetch(url)
+  return response.text()
+}
+
+export const NOTHING_USED = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { rejectionOf } from './rejection.js'
+import { NOTHING_USED, startClient } from './server.js'
+
+const SECOND = 1000
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** Lets the clock run, one timer after the other, until the call has come to its end; resolves to the time that took. */
+async function timeUntilSettled(call: Promise<unknown>): Promise<number> {
+  const start = Date.now()
+  let elapsed = 0
+  let settled = false
+  const done = () => (settled = true)
+  call.then(done, done)
+  while (!settled && Date.now() - start < 4 * SECOND) {
+    // Work that takes no time of the clock comes to its end first.
+    await new Promise((resolve) => setImmediate(resolve))
+    if (settled || vi.getTimerCount() === 0) continue
+    vi.advanceTimersByTime(50)
+    elapsed += 50
+  }
+  return elapsed
+}
+
+const never = () => new Promise<Response>(() => undefined)
+
+describe('how long an upload is patient', () => {
+  it('asks for a confirmation for about eight seconds, then ends the attempt', async () => {
+    let confirms = 0
+    const { api, objects, sent } = startClient({
+      before: async (request, serve) => {
+        if (!request.url.endsWith('/confirm')) return serve()
+        confirms += 1
+        throw new TypeError('fetch failed')
+      },
+    })
+    const upload = rejectionOf(api.upload(new Blob(['abc'])))
+    const seconds = (await timeUntilSettled(upload)) / SECOND
+    expect(seconds).toBeGreaterThan(7)
+    expect(seconds).toBeLessThan(10)
+    expect(await upload).toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(confirms).toBe(6)
+    expect(sent.at(-1)?.target).toBe('/api/s3/upload/abort')
+    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+  })
+
+  it('waits ten seconds after an abort for the server to say which attempt to end', async () => {
+    const { api, sent } = startClient({ before: never })
+    const controller = new AbortController()
+    const upload = rejectionOf(api.upload(new Blob(['abc']), { signal: controller.signal }))
+    await vi.waitUntil(() => sent.length > 0)
+    expect(vi.getTimerCount()).toBe(0)
+    controller.abort()
+    const seconds = (await timeUntilSettled(upload)) / SECOND
+    expect(seconds).toBeCloseTo(10, 0)
+    expect(await upload).toMatchObject({ code: 'ABORTED' })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('does not wait for ever for the end of an attempt', async () => {
+    const limit = new AbortController()
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal)
+    const { api, sent } = startClient({
+      before: async (request, serve) => {
+        if (request.method === 'PUT') return new Response(null, { status: 403 })
+        return request.url.endsWith('/abort') ? never() : serve()
+      },
+    })
+    const upload = rejectionOf(api.upload(new Blob(['abc'])))
+    await vi.waitUntil(() => sent.some(({ target }) => target.endsWith('/abort')))
+    expect(timeout).toHaveBeenCalledWith(10 * SECOND)
+    limit.abort()
+    expect(await upload).toMatchObject({ status: 403 })
+  })
+
+  it('leaves no timer and no listener behind', async () => {
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, 'addEventListener')
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    let confirms = 0
+    const { api } = startClient({
+      before: async (request, serve) => {
+        if (request.url.endsWith('/confirm') && confirms++ === 0) throw new TypeError('fetch failed')
+        return serve()
+      },
+    })
+    const upload = api.upload(new Blob(['abc']), { signal })
+    await timeUntilSettled(upload)
+    expect(await upload).toMatchObject({ status: 'active' })
+    expect(vi.getTimerCount()).toBe(0)
+    // Those called `abort` are of the runtime's own Request, which removes them when it is collected.
+    const listeners = added.mock.calls
+      .map(([, listener]) => listener)
+      .filter((listener) => typeof listener === 'function' && listener.name !== 'abort')
+    const forgotten = new Set(removed.mock.calls.map(([, listener]) => listener))
+    expect(listeners.length).toBeGreaterThan(0)
+    expect(listeners.filter((listener) => !forgotten.has(listener))).toEqual([])
+  })
+})

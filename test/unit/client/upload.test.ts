@@ -1,0 +1,172 @@
+import { createS3Client, type UploadProgress } from '@svc/db/client'
+import { describe, expect, it, vi } from 'vitest'
+import { rejectionOf } from './rejection.js'
+import { bytesAt, NOTHING_USED, startClient } from './server.js'
+
+describe('api.upload', () => {
+  it('uploads a file, and resolves to its record', async () => {
+    const { api, fetch, objects } = startClient()
+    const file = new File(['Grüße'], 'größe.txt', { type: 'text/plain; charset=utf-8' })
+    const object = await api.upload(file, { metadata: { album: 'summer', __proto__: 'x' } })
+    expect(object).toMatchObject({
+      status: 'active',
+      filename: 'größe.txt',
+      contentType: 'text/plain;charset=utf-8'.replace(';', '; '),
+      size: 7,
+      route: 'default',
+    })
+    expect(await bytesAt(fetch, (await api.download(object)).url)).toBe('Grüße')
+    expect(await objects.findActive(object)).toMatchObject({ metadata: { album: 'summer' } })
+    expect(await objects.getScopeUsage('ada')).toEqual({ ...NOTHING_USED, bytes: 7, files: 1 })
+  })
+
+  it('uploads a blob, and a file of no bytes', async () => {
+    const { api } = startClient()
+    expect(await api.upload(new Blob(['abc']))).toMatchObject({
+      filename: 'file',
+      contentType: 'application/octet-stream',
+      size: 3,
+    })
+    expect(await api.upload(new File([], 'empty'))).toMatchObject({ filename: 'empty', size: 0 })
+  })
+
+  it('sends only the caller’s choices: route and file name', async () => {
+    const { api } = startClient({ routes: { docs: {}, pictures: { bucket: 'pictures' } } })
+    const file = new File(['x'], 'IMG_1.jpg')
+    expect(await api.upload(file, { route: 'pictures', filename: 'Cat.jpg' })).toMatchObject({
+      bucket: 'pictures',
+      route: 'pictures',
+      filename: 'Cat.jpg',
+    })
+    expect(await api.upload(file, { route: 'docs', filename: null, metadata: null })).toMatchObject({
+      route: 'docs',
+      filename: 'IMG_1.jpg',
+    })
+    expect(await rejectionOf(api.upload(file))).toMatchObject({ params: { field: 'route' } })
+    expect(await rejectionOf(api.upload(file, { route: 'docs', filename: 'a\0b' }))).toMatchObject({
+      params: { field: 'filename' },
+    })
+  })
+
+  it.each([
+    ['a\0b', 'a\ufffdb'],
+    ['😀.png', '😀.png'],
+    ['../../etc/passwd', '../../etc/passwd'],
+    ['ä'.repeat(2000), 'ä'.repeat(1024)],
+    ['😀'.repeat(1025), '😀'.repeat(1024)],
+    ['', 'file'],
+  ])('mends a name that no server takes: %j', async (name, expected) => {
+    const { api } = startClient()
+    expect((await api.upload(new File(['x'], name))).filename).toBe(expected)
+  })
+
+  it('mends half of a surrogate pair in a name', async () => {
+    const { api } = startClient()
+    const file = Object.defineProperty(new File(['x'], ''), 'name', { value: 'a\ud83d.png' })
+    expect((await api.upload(file)).filename).toBe('a\ufffd.png')
+  })
+
+  it.each([
+    ['image/svg+xml', 'image/svg+xml'],
+    ['text/plain; charset=utf-8', 'text/plain; charset=utf-8'],
+    ['text/plain;charset="utf-8"', 'text/plain;charset="utf-8"'],
+    ['text/plain;charset="a\\"b"', 'text/plain;charset="a\\"b"'],
+    ['text', 'application/octet-stream'],
+    ['text/', 'application/octet-stream'],
+    ['text/plain;', 'application/octet-stream'],
+    ['text /plain', 'application/octet-stream'],
+    ['a/b; c="', 'application/octet-stream'],
+    [`text/${'x'.repeat(300)}`, 'application/octet-stream'],
+    ['', 'application/octet-stream'],
+  ])('sends a content type that is one: %j', async (type, expected) => {
+    const { api } = startClient()
+    const file = Object.defineProperty(new File(['x'], 'a'), 'type', { value: type })
+    expect((await api.upload(file)).contentType).toBe(expected)
+  })
+
+  it.each([0, 5])('tells of progress to the end: %i bytes', async (size) => {
+    const { api } = startClient()
+    const progress: UploadProgress[] = []
+    await api.upload(new Blob(['x'.repeat(size)]), { onProgress: (step) => progress.push(step) })
+    expect(progress.at(-1)).toEqual({ loaded: size, total: size })
+    const loaded = progress.map((step) => step.loaded)
+    expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b))
+  })
+
+  it('passes on what onProgress throws', async () => {
+    const { api } = startClient()
+    const mistake = new Error('The progress bar is gone.')
+    const onProgress = () => {
+      throw mistake
+    }
+    await expect(api.upload(new Blob(['abc']), { onProgress })).rejects.toBe(mistake)
+  })
+
+  it('tells of no progress where nothing was uploaded', async () => {
+    const { api } = startClient({ quota: { maxFiles: 0 } })
+    const onProgress = vi.fn()
+    expect(await rejectionOf(api.upload(new Blob(['abc']), { onProgress }))).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+    })
+    expect(onProgress).not.toHaveBeenCalled()
+  })
+
+  it('replaces an object where the route does', async () => {
+    const { api, fetch } = startClient({ routes: { avatar: { key: () => 'avatar', overwrite: true } } })
+    const first = await api.upload(new Blob(['old']))
+    const second = await api.upload(new Blob(['newer']))
+    expect(second).toMatchObject({ id: first.id, size: 5 })
+    expect(await bytesAt(fetch, (await api.download(second)).url)).toBe('newer')
+  })
+
+  it('ends the attempt of which the bucket takes no bytes', async () => {
+    const before = async (request: Request, serve: () => Promise<Response>) =>
+      request.method === 'PUT' ? new Response('<Error/>', { status: 403 }) : serve()
+    const { api, objects, sent } = startClient({ before })
+    expect(await rejectionOf(api.upload(new Blob(['abc'])))).toMatchObject({
+      status: 403,
+      code: 'UNEXPECTED_RESPONSE',
+    })
+    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    expect(sent.map(({ target }) => target.replace(/_storage.*/, '_storage'))).toEqual([
+      '/api/s3/upload',
+      '/api/s3/_storage',
+      '/api/s3/upload/abort',
+    ])
+  })
+
+  it('ends the attempt that the server does not confirm', async () => {
+    const before = async (request: Request, serve: () => Promise<Response>) =>
+      request.method === 'PUT' ? new Response(null) : serve()
+    const { api, objects } = startClient({ before })
+    expect(await rejectionOf(api.upload(new Blob(['abc'])))).toMatchObject({ code: 'UPLOAD_MISMATCH' })
+    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+  })
+
+  it('passes on what a function of headers throws, and ends the attempt if it can', async () => {
+    const expired = new Error('The refresh token has expired.')
+    const { fetch, objects } = startClient()
+    let calls = 0
+    const headers = () => {
+      calls += 1
+      if (calls === 2) throw expired
+      return { 'x-user': 'ada' }
+    }
+    const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
+    await expect(api.upload(new Blob(['abc']))).rejects.toBe(expired)
+    expect(calls).toBe(3)
+    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+  })
+
+  it('gives up where its code can’t be loaded', async () => {
+    vi.resetModules()
+    vi.doMock('../../../src/client/upload/upload.js', () => {
+      throw new Error('The chunk is gone.')
+    })
+    const anew = await import('@svc/db/client')
+    const { api } = anew.createS3Client({ plugins: [] })
+    await expect(api.upload(new Blob(['abc']))).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
+    vi.doUnmock('../../../src/client/upload/upload.js')
+    vi.resetModules()
+  })
+})
