@@ -52,3 +52,33 @@ export type { ErrorContext, ErrorListener } from './core/reporter.js'
 export type { ResolveScope } from './core/scope.js'
 export type * from './core/store-driver.js'
 export type * from './core/store.js'
+export {
+  cleanUp,
+  type CleanUpOptions,
+  type CleanUpResult,
+  type LeftoverOutcome,
+  type ReservationOutcome,
+} from './server/clean-up/clean-up.js'
+export {
+  createS3Server,
+  type PluginContexts,
+  type S3Server,
+  type S3ServerCore,
+} from './server/create-s3-server.js'
+export type {
+  BytesReference,
+  ObjectStorage,
+  SignDownloadInput,
+  SignedDownload,
+  SignedUpload,
+  SignUploadInput,
+  StoredBytes,
+} from './server/object-storage.js'
+export type {
+  DeleteOptions,
+  DownloadOptions,
+  S3ServerOptions,
+  UploadOptions,
+} from './server/server-options.js'
+export type { KeyContext, UploadRoute } from './server/upload-routes.js'
+export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'

@@ -1,10 +1,10 @@
 import { StorageError } from '../errors.js'
 import { guardedEndpoint, type Endpoint } from '../http/endpoint.js'
+import { readReference } from '../http/reference-input.js'
 import { OBJECT_STATUSES, toClientObject, type ObjectReference } from '../records.js'
 import type { ListByScopeInput, StorageObjectStore } from '../store.js'
 import { invalid, shown } from '../validation/invalid.js'
 import { checkOneOf, optional } from '../validation/scalars.js'
-import { checkText } from '../validation/text.js'
 
 const DEFAULT_LIMIT = 50
 const LIMIT = /^(?:[1-9][0-9]?|100)$/
@@ -39,10 +39,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     method: 'GET',
     path: '/db/object',
     operation: 'db.getObject',
-    parse: ({ query }) => ({
-      bucket: checkText('bucket', query.get('bucket') ?? bucket),
-      key: checkText('key', query.get('key')),
-    }),
+    parse: ({ query }) => readReference(query, bucket),
     async own(reference, { scope }) {
       const object = await objects.find(reference)
       if (object?.scope !== scope || object.status === 'deleted') throw new StorageError('OBJECT_NOT_FOUND')

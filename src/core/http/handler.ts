@@ -95,7 +95,10 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
 
   return async (request, options = {}) => {
     const response = await answer(request, options)
-    return request.method === 'HEAD' ? new Response(null, response) : response
+    if (request.method !== 'HEAD') return response
+    // Nobody will read it, and what feeds it (a file, say) must not stay open.
+    void response.body?.cancel().catch(() => undefined)
+    return new Response(null, response)
   }
 }
 

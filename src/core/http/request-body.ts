@@ -78,7 +78,7 @@ export async function readJsonObject(
   request: Request,
   body: RequestBody,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const mediaType = (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
+  const mediaType = (request.headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
   if (mediaType !== 'application/json') {
     throw invalidBody('The body must be sent as Content-Type: application/json.')
   }

@@ -1,0 +1,35 @@
+import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
+import { readReference } from '../../core/http/reference-input.js'
+import type { ObjectReference, StorageObject } from '../../core/records.js'
+import { notFound } from '../object-input.js'
+import { removeOwnBytes } from '../own-bytes.js'
+import type { ServerParts } from '../server-parts.js'
+import type { OperationPolicy } from '../server-policy.js'
+
+const OPERATION = 'delete'
+
+/** `DELETE /object` removes what is live at a key: first the row, then its bytes. */
+export function deleteObjectEndpoint(parts: ServerParts, policy: OperationPolicy): Endpoint {
+  const { records } = parts
+  return guardedEndpoint<ObjectReference, StorageObject>({
+    method: 'DELETE',
+    path: '/object',
+    operation: OPERATION,
+    parse: ({ query }) => readReference(query, parts.bucket),
+    async own(reference, { scope }) {
+      const object = await records.objects.find(reference)
+      if (object?.scope !== scope || object.status === 'deleted') throw notFound()
+      return object
+    },
+    guard: ({ bucket, key }, object) => ({
+      guards: [policy.guard],
+      context: { bucket, key, object, route: object.route, size: object.size ?? object.declaredSize },
+    }),
+    async act({ bucket, key }, _, { scope, request }) {
+      const removed = await records.remove({ bucket, key, scope, mode: records.deleteMode }, request)
+      if (!removed) throw notFound()
+      await removeOwnBytes(parts, removed, { request, operation: OPERATION })
+      return { status: 204 }
+    },
+  })
+}

@@ -1,0 +1,40 @@
+import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
+import { readReference } from '../../core/http/reference-input.js'
+import type { ObjectReference, StorageObject } from '../../core/records.js'
+import { secondsAfter } from '../lifetimes.js'
+import { notFound } from '../object-input.js'
+import { bytesOf } from '../own-bytes.js'
+import type { ServerParts } from '../server-parts.js'
+import type { OperationPolicy } from '../server-policy.js'
+import { storageURL } from '../storage-subtree.js'
+
+/** `GET /download` gives out a URL of an active object's bytes. */
+export function downloadEndpoint(parts: ServerParts, policy: OperationPolicy): Endpoint {
+  const { storage, records, now } = parts
+  return guardedEndpoint<ObjectReference, StorageObject>({
+    method: 'GET',
+    path: '/download',
+    operation: 'download',
+    parse: ({ query }) => readReference(query, parts.bucket),
+    async own(reference, { scope }) {
+      const object = await records.objects.findActive(reference)
+      if (object?.scope !== scope) throw notFound()
+      return object
+    },
+    guard: ({ bucket, key }, object) => ({
+      guards: [policy.guard],
+      context: { bucket, key, object, route: object.route, size: object.size },
+    }),
+    async act(_, object, call) {
+      const expiresAt = secondsAfter(now(), policy.urlSeconds)
+      const { url } = await storage.signDownload({
+        ...bytesOf(object, call.request.signal),
+        filename: object.filename ?? object.key,
+        contentType: object.contentType,
+        expiresAt,
+        serverURL: storageURL(call),
+      })
+      return { status: 200, body: { url, expiresAt: expiresAt.toISOString() } }
+    },
+  })
+}

@@ -1,0 +1,81 @@
+import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
+import { toClientObject, type StorageObject } from '../../core/records.js'
+import { earlierOf, secondsAfter, uploadReservationSeconds } from '../lifetimes.js'
+import { notFound } from '../object-input.js'
+import { bytesOf } from '../own-bytes.js'
+import { reserveUpload } from '../reserve-upload.js'
+import type { ServerParts } from '../server-parts.js'
+import type { OperationPolicy } from '../server-policy.js'
+import { storageURL } from '../storage-subtree.js'
+import { readAnnouncement, type UploadAnnouncement } from '../upload-announcement.js'
+import type { RouteTable } from '../upload-routes.js'
+
+/** The most bytes that a bucket takes in one PUT. */
+const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
+
+const OPERATION = 'upload'
+
+/** `POST /upload` begins an upload: reserves it, and gives out the URL that its bytes go to. */
+export function uploadEndpoint(parts: ServerParts, policy: OperationPolicy, routes: RouteTable): Endpoint {
+  return guardedEndpoint<UploadAnnouncement, null>({
+    method: 'POST',
+    path: '/upload',
+    operation: OPERATION,
+    parse: async (source, { scope }) =>
+      readAnnouncement(await source.json(), { routes, maxSize: MAX_UPLOAD_SIZE, scope }),
+    // Nothing is owned yet: the store decides, in the same step in which it reserves.
+    own: () => null,
+    guard: ({ route, key, size }) => ({
+      guards: [policy.guard, route.guard],
+      context: { bucket: route.bucket, key, route: route.name, size },
+    }),
+    async act(announcement, _, call) {
+      const { pendingTtlSeconds } = parts.records
+      const seconds = uploadReservationSeconds(announcement.size, policy.urlSeconds, pendingTtlSeconds)
+      const row = await reserveUpload(parts, announcement, { seconds, operation: OPERATION }, call)
+      const upload = await urlOrNothing(parts, row, call, () =>
+        signUpload(parts, row, announcement, policy.urlSeconds, call),
+      )
+      return { status: 201, body: { object: toClientObject(row), upload } }
+    },
+  })
+}
+
+async function signUpload(
+  { storage, now }: ServerParts,
+  row: StorageObject,
+  { size, contentType }: UploadAnnouncement,
+  urlSeconds: number,
+  call: Call,
+): Promise<object> {
+  const moment = now()
+  const reservedUntil = row.expiresAt ?? moment
+  if (reservedUntil <= moment) throw notFound()
+  const expiresAt = earlierOf(secondsAfter(moment, urlSeconds), reservedUntil)
+  const { method, url, headers } = await storage.signUpload({
+    ...bytesOf(row, call.request.signal),
+    size,
+    contentType,
+    attemptId: row.id,
+    expiresAt,
+    serverURL: storageURL(call),
+  })
+  return { method, url, headers, expiresAt: expiresAt.toISOString() }
+}
+
+/** An upload that gets no URL can't happen, so it isn't left to hold room until it lapses. */
+async function urlOrNothing<T>(
+  { records, report }: ServerParts,
+  { bucket, key, id, scope }: StorageObject,
+  { request }: Call,
+  sign: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await sign()
+  } catch (error) {
+    await records.objects
+      .release({ bucket, key, id, scope })
+      .catch((failure: unknown) => report(failure, { request, operation: OPERATION }))
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+import { StorageError } from '../core/errors.js'
+import type { RecordKeeper } from '../core/plugin.js'
+import type { ObjectReference, StorageObject } from '../core/records.js'
+import { checkAttemptId } from '../core/validation/scalars.js'
+import { checkText } from '../core/validation/text.js'
+
+/** Names one attempt, as the answer that began it did. */
+export interface AttemptReference extends ObjectReference {
+  readonly id: string
+}
+
+/** @throws StorageError `VALIDATION_ERROR` */
+export function readAttempt(
+  body: Readonly<Record<string, unknown>>,
+  defaultBucket: string,
+): AttemptReference {
+  return {
+    bucket: checkText('bucket', body['bucket'] ?? defaultBucket),
+    key: checkText('key', body['key']),
+    id: checkAttemptId('id', body['id']),
+  }
+}
+
+/** The pending row of an upload in one PUT, if it is the caller's; `null` where there is none, or it is another's. */
+export async function pendingUploadOf(
+  { objects }: RecordKeeper,
+  { bucket, key, id }: AttemptReference,
+  scope: string,
+): Promise<StorageObject | null> {
+  const pending = await objects.findPending({ bucket, key, id })
+  return pending?.scope === scope && pending.uploadId === null ? pending : null
+}
+
+/** One answer for what is missing and what is another's, so that nobody can probe for keys. */
+export function notFound(): StorageError {
+  return new StorageError('OBJECT_NOT_FOUND')
+}

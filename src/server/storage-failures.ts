@@ -1,0 +1,23 @@
+import { StorageError } from '../core/errors.js'
+import type { ObjectStorage } from './object-storage.js'
+
+/** The same storage, with every failure of its own as `STORAGE_UNAVAILABLE`. A `StorageError` stands as it is. */
+export function withNamedFailures(storage: ObjectStorage): ObjectStorage {
+  const serve = storage.serve?.bind(storage)
+  return {
+    signUpload: (input) => named(() => storage.signUpload(input)),
+    signDownload: (input) => named(() => storage.signDownload(input)),
+    head: (reference) => named(() => storage.head(reference)),
+    remove: (reference) => named(() => storage.remove(reference)),
+    ...(serve && { serve: (exchange) => named(() => serve(exchange)) }),
+  }
+}
+
+async function named<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (thrown) {
+    if (thrown instanceof StorageError) throw thrown
+    throw new StorageError('STORAGE_UNAVAILABLE', { cause: thrown })
+  }
+}

@@ -1,0 +1,99 @@
+import { StorageError } from '../../server/object-storage.js'
+
+/** What an upload URL allows. */
+export interface UploadGrant {
+  readonly method: 'PUT'
+  readonly bucket: string
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  /** Bytes, exactly. */
+  readonly size: number
+  readonly contentType: string
+  readonly attemptId: string
+}
+
+/** What a download URL allows. */
+export interface DownloadGrant {
+  readonly method: 'GET'
+  readonly bucket: string
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  readonly filename: string
+  readonly contentType: string | null
+}
+
+export type Grant = UploadGrant | DownloadGrant
+
+/** Makes and checks the last segment of signed URLs: what it allows, and a signature over just that. */
+export interface UrlSigner {
+  sign(grant: Grant): Promise<string>
+  /**
+   * What a URL allows.
+   * @throws StorageError `FORBIDDEN` for what was not signed here, what has expired, and a URL of another method.
+   */
+  verify<Method extends Grant['method']>(
+    segment: string,
+    method: Method,
+    now: Date,
+  ): Promise<Extract<Grant, { method: Method }>>
+}
+
+/** A key of HMAC-SHA-256. (Its type has a name of its own only in browsers.) */
+export type Secret = Parameters<typeof crypto.subtle.sign>[1]
+
+/** `secret` signs and verifies. */
+export function createUrlSigner(secret: () => Promise<Secret>): UrlSigner {
+  return {
+    async sign(grant) {
+      const claims = toBase64Url(new TextEncoder().encode(JSON.stringify(grant)))
+      const signature = await crypto.subtle.sign('HMAC', await secret(), new TextEncoder().encode(claims))
+      return `${claims}.${toBase64Url(new Uint8Array(signature))}`
+    },
+
+    async verify(segment, method, now) {
+      const [claims = '', signature = '', ...more] = segment.split('.')
+      const given = fromBase64Url(signature)
+      const signed = new TextEncoder().encode(claims)
+      const genuine = given !== null && (await crypto.subtle.verify('HMAC', await secret(), given, signed))
+      if (!genuine || more.length > 0) throw forbidden('The signature of this URL is wrong.')
+      const grant = grantOf(claims)
+      if (!isOf(grant, method)) throw forbidden(`This URL was signed for ${grant.method}.`)
+      if (grant.expiresAt <= now.getTime()) throw forbidden('This URL has expired.')
+      return grant
+    },
+  }
+}
+
+function isOf<Method extends Grant['method']>(
+  grant: Grant,
+  method: Method,
+): grant is Extract<Grant, { method: Method }> {
+  return grant.method === method
+}
+
+/** Signed claims are ours, so that they may be taken at their word. */
+function grantOf(claims: string): Grant {
+  const bytes = fromBase64Url(claims) ?? new Uint8Array()
+  return JSON.parse(new TextDecoder().decode(bytes)) as Grant
+}
+
+function forbidden(message: string): StorageError {
+  return new StorageError('FORBIDDEN', { message })
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** `null` for what is no base64url. */
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
+  if (!/^[\w-]*$/.test(text)) return null
+  try {
+    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,169 @@
+import { cleanUp, type ObjectStorage } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
+import { beginAndPut, bytesOfSize, expectStatus, outcomesOf, startService, type Service } from './service.js'
+
+/** Long after every reservation of these tests has lapsed, and an hour more. */
+const LATER = 3 * HOUR
+const overwriting = { docs: { key: () => 'report', overwrite: true } }
+
+const stored = (service: Service, key: string) => service.storage.head({ bucket: 'files', key })
+
+describe('cleanUp of leftovers', () => {
+  /** A leftover with bytes: an upload that was aborted. */
+  async function aborted(service: Service) {
+    const begun = await beginAndPut(service.as('user:1'))
+    await expectStatus(await service.as('user:1').abort(begun.object), 204)
+    return begun
+  }
+
+  it('removes the bytes, and forgets them once nothing can come any more', async () => {
+    const service = startService()
+    const begun = await service.as('user:1').begun()
+    const { writableUntil } = await leftoverOf(service, begun.object)
+    await service.as('user:1').put(begun.upload, bytesOfSize(3))
+
+    const { key, id: attemptId } = begun.object
+    service.clock.advance(900 * SECOND - 1)
+    const named = { bucket: 'files', key, attemptId, storageKey: key }
+    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
+    expect(await stored(service, key)).not.toBeNull()
+
+    service.clock.advance(1)
+    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'removed' }])
+    expect(await stored(service, key)).toBeNull()
+    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
+
+    service.clock.moveTo(new Date(writableUntil.getTime() + HOUR - 1))
+    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
+    service.clock.advance(1)
+    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'forgotten' }])
+    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    expect(service.told).toEqual([])
+  })
+
+  async function leftoverOf(service: Service, object: { key: string; id: string }) {
+    await expectStatus(await service.as('user:1').abort(object), 204)
+    const [leftover] = await service.objects.listLeftovers()
+    return leftover!
+  }
+
+  it('catches an upload that ends after its attempt did', async () => {
+    const service = startService()
+    const begun = await service.as('user:1').begun()
+    await service.as('user:1').abort(begun.object)
+    service.clock.advance(899 * SECOND)
+    await expectStatus(await service.as('user:1').put(begun.upload, bytesOfSize(3)), 200)
+    service.clock.advance(MINUTE)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(await stored(service, begun.object.key)).toBeNull()
+  })
+
+  it('spares bytes for as long as a download URL may live after a replacement', async () => {
+    const service = startService({ routes: overwriting, download: { expiresIn: 2 * 3600 } })
+    const caller = service.as('user:1')
+    await caller.upload({}, 1)
+    const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
+    await caller.upload({}, 2)
+    service.clock.advance(2 * HOUR - 1)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['waiting'])
+    const response = await caller.handler(new Request(url))
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
+
+    service.clock.advance(1)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
+  })
+
+  it('spares them 900 seconds where downloads are off', async () => {
+    const service = startService({ download: false })
+    await aborted(service)
+    service.clock.advance(899 * SECOND)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['waiting'])
+    service.clock.advance(SECOND)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+  })
+
+  it('forgets in the end what a DELETE removed at once', async () => {
+    const service = startService()
+    const { key } = await service.as('user:1').upload()
+    await service.as('user:1').delete(key)
+    service.clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+  })
+
+  it('keeps bytes that a live row lies on', async () => {
+    const service = startService()
+    const { key, id } = (await aborted(service)).object
+    const { objects, clock } = service
+    const claim = { scope: 'user:1', bucket: 'files', key, declaredSize: 3, expiresAt: clock.in(24 * HOUR) }
+
+    // The application uses the key for bytes of its own.
+    await objects.reserve(claim)
+    clock.advance(LATER)
+    const kept = [{ bucket: 'files', key, attemptId: id, storageKey: key, outcome: 'kept' }]
+    expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
+    await objects.confirm({ bucket: 'files', key, size: 3 })
+    expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
+    expect(await stored(service, key)).not.toBeNull()
+
+    // Or it gives the same storage key to another attempt.
+    await objects.remove({ bucket: 'files', key, mode: 'hard' })
+    await objects.reserve({ ...claim, storageKey: key })
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['kept'])
+    expect(await stored(service, key)).not.toBeNull()
+  })
+
+  it('removes what lies elsewhere than the live row of its key', async () => {
+    const service = startService({ routes: overwriting })
+    const caller = service.as('user:1')
+    await caller.upload({}, 1)
+    await caller.upload({}, 2)
+    await caller.begun()
+    service.clock.advance(HOUR)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
+  })
+
+  it.each(['head', 'remove'] as const)('tries again where %s fails, and goes on', async (call) => {
+    const broken = new Set<string>()
+    const service = startService({
+      storage: (memory): ObjectStorage => ({
+        ...memory,
+        [call]: (at: { bucket: string; key: string }) =>
+          broken.has(at.key) ? Promise.reject(new Error('timeout')) : memory[call](at),
+      }),
+    })
+    const first = await aborted(service)
+    const second = await aborted(service)
+    broken.add(first.object.key)
+    service.clock.advance(LATER)
+    const { leftovers } = await cleanUp(service.s3)
+    expect(leftovers).toMatchObject([
+      { attemptId: first.object.id, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
+      { attemptId: second.object.id, outcome: 'removed' },
+    ])
+    expect(await service.toldBy('cleanUp')).toHaveLength(1)
+    broken.clear()
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed', 'forgotten'])
+  })
+
+  it('never forgets an upload in parts, which this storage cannot abort', async () => {
+    const service = startService()
+    const { objects, clock } = service
+    const row = { bucket: 'files', key: 'parts', scope: 'user:1', declaredSize: 3 }
+    await objects.reserve({ ...row, expiresAt: clock.in(MINUTE), uploadId: 'u1' })
+    await objects.release({ bucket: 'files', key: 'parts' })
+    clock.advance(LATER)
+    for (let run = 0; run < 2; run++) {
+      expect((await cleanUp(service.s3)).leftovers).toMatchObject([
+        { storageKey: null, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
+      ])
+    }
+    expect(await service.toldBy('cleanUp')).toMatchObject([
+      { message: expect.stringContaining('"u1"') as string },
+      { message: expect.stringContaining('"u1"') as string },
+    ])
+    expect(await objects.listLeftovers()).toHaveLength(1)
+  })
+})

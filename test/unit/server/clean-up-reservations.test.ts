@@ -1,0 +1,181 @@
+import { cleanUp, createAttemptId } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../conformance/clock.js'
+import { around, beginAndPut, bytesOfSize, outcomesOf, startService } from './service.js'
+
+/** Long after every reservation of these tests has lapsed. */
+const LATER = 3 * HOUR
+const overwriting = { docs: { key: () => 'report', overwrite: true } }
+
+describe('cleanUp of lapsed reservations', () => {
+  it('confirms late what was uploaded, and releases what was not', async () => {
+    const activated: unknown[] = []
+    const service = startService({ hooks: { onActivated: (event) => activated.push(event) } })
+    const uploaded = await beginAndPut(service.as('user:1'))
+    const empty = await service.as('user:1').begun()
+    service.clock.advance(LATER)
+    const fresh = await service.as('user:1').begun()
+
+    const { reservations } = await cleanUp(service.s3)
+    expect(reservations).toEqual([
+      { bucket: 'files', key: uploaded.object.key, attemptId: uploaded.object.id, outcome: 'confirmed' },
+      { bucket: 'files', key: empty.object.key, attemptId: empty.object.id, outcome: 'released' },
+    ])
+    const object = await service.objects.findActive(uploaded.object)
+    expect(object).toMatchObject({ id: uploaded.object.id, size: 3, eTag: expect.any(String) as string })
+    expect(activated).toEqual([{ object, replaced: null }])
+    expect(await service.objects.find(empty.object)).toBeNull()
+    expect(await service.objects.findPending(fresh.object)).not.toBeNull()
+    expect((await service.as('user:1').confirm(uploaded.object)).status).toBe(200)
+    expect((await service.as('user:1').confirm(empty.object)).status).toBe(404)
+    expect(service.told).toEqual([])
+  })
+
+  it('waits until they have lapsed', async () => {
+    const service = startService()
+    const { object } = await beginAndPut(service.as('user:1'))
+    const { expiresAt } = (await service.objects.findPending(object))!
+    service.clock.moveTo(new Date(expiresAt!.getTime() - 1))
+    expect((await cleanUp(service.s3)).reservations).toEqual([])
+    service.clock.advance(1)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
+  })
+
+  it('releases every one where the application says discard', async () => {
+    const service = startService()
+    const { object } = await beginAndPut(service.as('user:1'))
+    service.clock.advance(LATER)
+    const { reservations } = await cleanUp(service.s3, { unconfirmed: 'discard' })
+    expect(outcomesOf(reservations)).toEqual(['released'])
+    expect(await service.objects.find(object)).toBeNull()
+  })
+
+  it.each([
+    ['another size', { size: 4 }],
+    ['another type', { contentType: 'text/html' }],
+    ['another attempt', { attemptId: createAttemptId() }],
+    ['no attempt', { attemptId: null }],
+  ])('releases what is not as announced: %s', async (_, other) => {
+    const service = startService({
+      storage: (memory) => ({
+        ...memory,
+        async head(at) {
+          const found = await memory.head(at)
+          return found && { ...found, ...other }
+        },
+      }),
+    })
+    await beginAndPut(service.as('user:1'))
+    service.clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
+  })
+
+  it('never touches what an abandoned replacement meant to replace', async () => {
+    const service = startService({ routes: overwriting })
+    await service.as('user:1').upload({}, 1)
+    await service.as('user:1').begun()
+    service.clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
+    expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 1))
+  })
+
+  it('confirms a replacement late as well', async () => {
+    const service = startService({ routes: overwriting })
+    const first = await service.as('user:1').upload({}, 1)
+    await beginAndPut(service.as('user:1'), 2)
+    service.clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
+    expect(await service.objects.findActive(first)).toMatchObject({ id: first.id })
+    expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 2))
+  })
+
+  it('changes nothing where the bucket does not answer, and goes on', async () => {
+    const broken = new Set<string>()
+    const service = startService({
+      storage: (memory) => ({
+        ...memory,
+        head: (at) => (broken.has(at.key) ? Promise.reject(new Error('NoSuchBucket')) : memory.head(at)),
+      }),
+    })
+    const [first, second] = [await beginAndPut(service.as('user:1')), await beginAndPut(service.as('user:1'))]
+    broken.add(first.object.key)
+    service.clock.advance(LATER)
+    const { reservations } = await cleanUp(service.s3)
+    expect(reservations).toMatchObject([
+      { key: first.object.key, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
+      { key: second.object.key, outcome: 'confirmed' },
+    ])
+    expect(await service.toldBy('cleanUp')).toMatchObject([
+      { code: 'STORAGE_UNAVAILABLE', cause: { message: 'NoSuchBucket' } },
+    ])
+    expect(await service.objects.findPending(first.object)).not.toBeNull()
+
+    broken.clear()
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
+  })
+
+  it('finds those gone that somebody else settled meanwhile', async () => {
+    const meanwhile = new Map<string, () => Promise<unknown>>()
+    const service = startService({
+      storage: (memory) => ({
+        ...memory,
+        async head(at) {
+          const found = await memory.head(at)
+          await meanwhile.get(at.key)?.()
+          return found
+        },
+      }),
+    })
+    const uploaded = (await beginAndPut(service.as('user:1'))).object
+    const empty = (await service.as('user:1').begun()).object
+    meanwhile.set(uploaded.key, () => service.objects.release(uploaded))
+    meanwhile.set(empty.key, () => service.objects.release(empty))
+    service.clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['gone', 'gone'])
+    expect(service.told).toEqual([])
+  })
+
+  it('never releases an attempt that took the place of the lapsed one meanwhile', async () => {
+    let meanwhile = async (): Promise<unknown> => undefined
+    const service = startService({
+      routes: overwriting,
+      storage: (memory) => ({
+        ...memory,
+        async head(at) {
+          const found = await memory.head(at)
+          await meanwhile()
+          return found
+        },
+      }),
+    })
+    await service.as('user:1').begun()
+    service.clock.advance(LATER)
+    meanwhile = () => service.as('user:1').begun()
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['gone'])
+    expect(await service.objects.countByScope('user:1', 'pending')).toBe(1)
+  })
+
+  it('reports an upload that cannot be confirmed, and leaves it', async () => {
+    const service = startService()
+    const { object } = await beginAndPut(service.as('user:1'))
+    service.clock.advance(LATER)
+    const broken = new Set(['the database'])
+    around(service.objects, 'confirm', (confirm) => (input) => {
+      return broken.size > 0 ? Promise.reject(new Error('socket closed')) : confirm(input)
+    })
+    const { reservations } = await cleanUp(service.s3)
+    expect(reservations).toMatchObject([{ outcome: 'failed', error: { code: 'INTERNAL_ERROR' } }])
+    expect(await service.toldBy('cleanUp')).toEqual([new Error('socket closed')])
+    broken.clear()
+    expect((await service.as('user:1').confirm(object)).status).toBe(200)
+  })
+
+  it('leaves a key to the scope that claimed it after the reservation had lapsed', async () => {
+    const service = startService({ routes: overwriting })
+    await beginAndPut(service.as('user:1'), 1)
+    service.clock.advance(LATER)
+    await service.as('user:2').upload({}, 2)
+    expect((await cleanUp(service.s3)).reservations).toEqual([])
+    expect(await service.as('user:2').bytes('report')).toEqual(bytesOfSize(3, 2))
+  })
+})

@@ -1,0 +1,85 @@
+import { cleanUp, type S3ServerCore } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../conformance/clock.js'
+import { around, beginAndPut, outcomesOf, startService } from './service.js'
+
+/** Long after every reservation of these tests has lapsed, and an hour more. */
+const LATER = 3 * HOUR
+
+describe('a run of cleanUp', () => {
+  it('goes through all pages', async () => {
+    const service = startService()
+    for (let count = 0; count < 7; count++) await service.as('user:1').begun()
+    for (let count = 0; count < 5; count++) await service.as('user:2').upload()
+    for (const { key } of (await service.objects.listByScope({ scope: 'user:2' })).objects) {
+      await service.as('user:2').delete(key)
+    }
+    service.clock.advance(LATER)
+    const { reservations, leftovers } = await cleanUp(service.s3, { limit: 2 })
+    expect(outcomesOf(reservations)).toEqual(Array(7).fill('released'))
+    // The run's own leftovers are of the same moment here, and too young to be touched.
+    expect(outcomesOf(leftovers).sort()).toEqual([
+      ...Array<string>(5).fill('forgotten'),
+      ...Array<string>(7).fill('waiting'),
+    ])
+    expect(new Set(reservations.map(({ attemptId }) => attemptId)).size).toBe(7)
+  })
+
+  it('ends, though leftovers keep coming', async () => {
+    const service = startService()
+    for (let count = 0; count < 4; count++) await service.as('user:1').begun()
+    service.clock.advance(LATER)
+    around(service.objects, 'release', (release) => (input) => (service.clock.advance(1), release(input)))
+    let pages = 0
+    around(service.objects, 'listLeftovers', (list) => (input) => (pages++, list(input)))
+    const { reservations, leftovers } = await cleanUp(service.s3, { limit: 1 })
+    expect([reservations.length, leftovers.length, pages]).toEqual([4, 0, 1])
+    expect((await cleanUp(service.s3, { limit: 1 })).leftovers).toHaveLength(4)
+  })
+
+  it('is safe beside another one, and calls each hook for one object once or twice, never not', async () => {
+    let activated = 0
+    const service = startService({ hooks: { onActivated: () => void activated++ } })
+    for (let count = 0; count < 6; count++) await beginAndPut(service.as('user:1'))
+    for (let count = 0; count < 6; count++) await service.as('user:1').begun()
+    service.clock.advance(LATER)
+    const runs = await Promise.all([cleanUp(service.s3), cleanUp(service.s3), cleanUp(service.s3)])
+    for (const { reservations } of runs) expect(outcomesOf(reservations)).not.toContain('failed')
+    expect(await service.objects.getScopeUsage('user:1')).toEqual({
+      bytes: 18,
+      files: 6,
+      reservedBytes: 0,
+      reservedFiles: 0,
+    })
+    expect(await service.objects.checkUsage()).toEqual([])
+    expect(activated).toBeGreaterThanOrEqual(6)
+  })
+
+  it('takes servers of createS3Server alone, which do not show what it needs of them', async () => {
+    const { s3 } = startService()
+    expect(JSON.stringify({ ...s3, db: null, handler: null })).toBe(
+      '{"handler":null,"basePath":"/api/s3","db":null}',
+    )
+    for (const other of [null, undefined, {}, { ...s3 }]) {
+      await expect(cleanUp(other as S3ServerCore)).rejects.toThrow(
+        /^cleanUp: the first argument must be a server/,
+      )
+    }
+  })
+
+  it('checks its options', async () => {
+    const { s3 } = startService()
+    await expect(cleanUp(s3, { unconfirmed: 'keep' as 'confirm' })).rejects.toThrow(/unconfirmed must be/)
+    await expect(cleanUp(s3, { limit: 0 })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      params: { field: 'limit' },
+    })
+    expect(await cleanUp(s3, { unconfirmed: null, limit: null })).toEqual({ reservations: [], leftovers: [] })
+  })
+
+  it('rejects where the records cannot be listed', async () => {
+    const { s3, objects } = startService()
+    objects.listExpired = () => Promise.reject(new Error('down'))
+    await expect(cleanUp(s3)).rejects.toThrow('down')
+  })
+})

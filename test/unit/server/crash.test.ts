@@ -1,0 +1,209 @@
+import { cleanUp, type DbClientObject } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { Crash } from './crash.js'
+import type { Service, ServiceOptions } from './service.js'
+import {
+  cleanUpUntilQuiet,
+  contentOf,
+  createWorld,
+  expectTidy,
+  LATER,
+  OWNER,
+  putReport,
+  uploadReport,
+  type Content,
+  type World,
+} from './world.js'
+
+interface Flow {
+  readonly options?: ServiceOptions
+  /** What is there before; resolves to what the act is about. */
+  readonly prepare: (service: Service, world: World) => Promise<DbClientObject>
+  /** What the process is doing when it stops, and what is done again afterwards. Resolves to the status of the answer, if it is one. */
+  readonly act: (service: Service, subject: DbClientObject) => Promise<number | null>
+  /** What a repetition may answer. */
+  readonly repeated: readonly (number | null)[]
+  /** What may be at the key in the end: when the act was repeated, and when it was not. */
+  readonly inTheEnd: { readonly repeated: readonly Content[]; readonly left: readonly Content[] }
+}
+
+const always = (content: Content) => ({ repeated: [content], left: [content] })
+const statusOf = async (response: Promise<Response>) => (await response).status
+
+const flows: Record<string, Flow> = {
+  'an upload that begins': {
+    prepare: (service) => uploadReport(service, 1),
+    act: (service) => statusOf(service.as(OWNER).begin({ route: 'docs' })),
+    repeated: [201],
+    inTheEnd: always(1),
+  },
+  'a confirm': {
+    prepare: (service) => putReport(service, 1),
+    act: (service, object) => statusOf(service.as(OWNER).confirm(object)),
+    repeated: [200],
+    inTheEnd: always(1),
+  },
+  'a confirm of a replacement': {
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return putReport(service, 2)
+    },
+    act: (service, object) => statusOf(service.as(OWNER).confirm(object)),
+    repeated: [200],
+    inTheEnd: always(2),
+  },
+  'a confirm of what was not announced': {
+    async prepare(service, { objects, tampered }) {
+      await uploadReport(service, 1)
+      const object = await putReport(service, 2)
+      tampered.add((await objects.findPending(object))!.storageKey!)
+      return object
+    },
+    act: (service, object) => statusOf(service.as(OWNER).confirm(object)),
+    repeated: [409, 404],
+    inTheEnd: always(1),
+  },
+  'an abort': {
+    prepare: (service) => putReport(service, 1),
+    act: (service, object) => statusOf(service.as(OWNER).abort(object)),
+    repeated: [204, 404],
+    // An upload that finished, and whose abort never happened, is not lost.
+    inTheEnd: { repeated: [null], left: [null, 1] },
+  },
+  'an abort of a replacement': {
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return (await service.as(OWNER).begun({ route: 'docs' })).object
+    },
+    act: (service, object) => statusOf(service.as(OWNER).abort(object)),
+    repeated: [204, 404],
+    inTheEnd: always(1),
+  },
+  'a soft delete': {
+    prepare: (service) => uploadReport(service, 1),
+    act: (service, { key }) => statusOf(service.as(OWNER).delete(key)),
+    repeated: [204, 404],
+    inTheEnd: { repeated: [null], left: [null, 1] },
+  },
+  'a hard delete of an object and its replacement': {
+    options: { deleteMode: 'hard' },
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return putReport(service, 2)
+    },
+    act: (service, { key }) => statusOf(service.as(OWNER).delete(key)),
+    repeated: [204, 404],
+    inTheEnd: { repeated: [null], left: [null, 2] },
+  },
+  'a cleanUp that confirms late': {
+    async prepare(service, { clock }) {
+      await uploadReport(service, 1)
+      await service.as('user:2').begun({ route: 'others' })
+      const object = await putReport(service, 2)
+      clock.advance(LATER)
+      return object
+    },
+    act: ({ s3 }) => cleanUp(s3).then(() => null),
+    repeated: [null],
+    inTheEnd: always(2),
+  },
+  'a cleanUp that discards': {
+    async prepare(service, { clock, tampered, objects }) {
+      await uploadReport(service, 1)
+      const object = await putReport(service, 2)
+      // So that no later run that confirms can find it in order.
+      tampered.add((await objects.findPending(object))!.storageKey!)
+      clock.advance(LATER)
+      return object
+    },
+    act: ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null),
+    repeated: [null],
+    inTheEnd: always(1),
+  },
+  'a cleanUp of leftovers': {
+    async prepare(service, { clock }) {
+      await uploadReport(service, 1)
+      await service.as(OWNER).abort(await putReport(service, 2))
+      const object = await uploadReport(service, 3)
+      clock.advance(LATER)
+      return object
+    },
+    act: ({ s3 }) => cleanUp(s3).then(() => null),
+    repeated: [null],
+    inTheEnd: always(3),
+  },
+  'an upload that makes room in the quota': {
+    options: { quota: { maxFiles: 3 } },
+    async prepare(service, { clock }) {
+      const object = await putReport(service, 1)
+      await service.as(OWNER).begun({ route: 'others' })
+      await service.as(OWNER).begun({ route: 'others' })
+      clock.advance(LATER)
+      return object
+    },
+    act: (service) => statusOf(service.as(OWNER).begin({ route: 'others' })),
+    repeated: [201],
+    inTheEnd: always(1),
+  },
+}
+
+/** A world in which a process stopped before its call number `callsBefore + 1`, or came to its end. */
+async function worldAfterCrash({ options = {}, prepare, act }: Flow, callsBefore: number) {
+  const world = createWorld(options)
+  const subject = await prepare(world.start(), world)
+  const crash = new Crash(callsBefore)
+  const end = await Promise.race([act(world.start(crash.connection), subject), crash.happened])
+  return { world, subject, crashed: end === 'crashed', calls: crash.calls }
+}
+
+describe.each(Object.entries(flows))('a process that stops during %s', (_, flow) => {
+  it('leaves nothing that the client and the job do not bring to its end', async () => {
+    const { calls } = await worldAfterCrash(flow, Infinity)
+    expect(calls).toBeGreaterThan(0)
+    for (let callsBefore = 0; callsBefore <= calls; callsBefore++) {
+      const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore)
+      expect(crashed).toBe(callsBefore < calls)
+      // Whatever is active can be downloaded at every moment.
+      await contentOf(world)
+      expect(flow.repeated).toContain(await flow.act(world.start(), subject))
+      await cleanUpUntilQuiet(world)
+      expect(flow.inTheEnd.repeated).toContain(await contentOf(world))
+      await expectTidy(world)
+    }
+  })
+
+  it('leaves nothing that the job alone does not bring to its end', async () => {
+    const { calls } = await worldAfterCrash(flow, Infinity)
+    for (let callsBefore = 0; callsBefore <= calls; callsBefore++) {
+      const { world } = await worldAfterCrash(flow, callsBefore)
+      await contentOf(world)
+      await cleanUpUntilQuiet(world)
+      expect(flow.inTheEnd.left).toContain(await contentOf(world))
+      await expectTidy(world)
+    }
+  })
+
+  it('leaves nothing that a job which stops as well does not bring to its end', async () => {
+    const { calls } = await worldAfterCrash(flow, Infinity)
+    for (let callsBefore = 0; callsBefore < calls; callsBefore++) {
+      for (let jobCalls = 0; jobCalls < 12; jobCalls++) {
+        const { world } = await worldAfterCrash(flow, callsBefore)
+        world.clock.advance(LATER)
+        const crash = new Crash(jobCalls)
+        await Promise.race([cleanUp(world.start(crash.connection).s3), crash.happened])
+        await contentOf(world)
+        await cleanUpUntilQuiet(world)
+        expect(flow.inTheEnd.left).toContain(await contentOf(world))
+        await expectTidy(world)
+      }
+    }
+  })
+})
+
+it('a confirm that the job was faster than is answered as if it had been first', async () => {
+  const { prepare } = flows['a confirm of a replacement']!
+  const world = createWorld({})
+  const object = await prepare(world.start(), world)
+  await cleanUpUntilQuiet(world)
+  expect(await statusOf(world.start().as(OWNER).confirm(object))).toBe(200)
+})

@@ -1,0 +1,189 @@
+import { cleanUp, type DbClientObject } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { everyWay, Interleaving } from './interleaving.js'
+import type { Service } from './service.js'
+import {
+  cleanUpUntilQuiet,
+  contentOf,
+  createWorld,
+  expectTidy,
+  LATER,
+  OWNER,
+  putReport,
+  uploadReport,
+  type Content,
+  type World,
+} from './world.js'
+
+/** The status of the answer, or `null` for the job. */
+type Answer = number | null
+type Act = (service: Service, subject: DbClientObject) => Promise<Answer>
+
+const statusOf = async (response: Promise<Response>) => (await response).status
+const confirm: Act = (service, object) => statusOf(service.as(OWNER).confirm(object))
+const abort: Act = (service, object) => statusOf(service.as(OWNER).abort(object))
+const remove: Act = (service, { key }) => statusOf(service.as(OWNER).delete(key))
+const begin: Act = (service) => statusOf(service.as(OWNER).begin({ route: 'docs' }))
+const claim: Act = (service) => statusOf(service.as('user:2').begin({ route: 'docs' }))
+const job: Act = ({ s3 }) => cleanUp(s3).then(() => null)
+const discardingJob: Act = ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null)
+
+/** What is there before: 1 is the object, 2 its replacement, uploaded and not yet confirmed. */
+const situations = {
+  'an upload': (service: Service) => putReport(service, 2),
+  'a replacement': async (service: Service) => {
+    await uploadReport(service, 1)
+    return putReport(service, 2)
+  },
+  'a replacement that is not what was announced': async (service: Service, { objects, tampered }: World) => {
+    await uploadReport(service, 1)
+    const object = await putReport(service, 2)
+    tampered.add((await objects.findPending(object))!.storageKey!)
+    return object
+  },
+}
+
+interface Meeting {
+  readonly of: keyof typeof situations
+  readonly lapsed?: true
+  readonly acts: readonly [Act, Act]
+  /** Which answers go with which content in the end. */
+  readonly ends: readonly (readonly [Answer, Answer, Content])[]
+}
+
+const meetings: Record<string, Meeting> = {
+  'two confirms': { of: 'a replacement', acts: [confirm, confirm], ends: [[200, 200, 2]] },
+  'a confirm and an abort': {
+    of: 'a replacement',
+    acts: [confirm, abort],
+    ends: [
+      [200, 404, 2],
+      [404, 204, 1],
+    ],
+  },
+  'a confirm and a delete': {
+    of: 'a replacement',
+    acts: [confirm, remove],
+    ends: [
+      [200, 204, null],
+      [404, 204, null],
+    ],
+  },
+  'a confirm and a new attempt': {
+    of: 'a replacement',
+    acts: [confirm, begin],
+    ends: [
+      [200, 201, 2],
+      [404, 201, 1],
+    ],
+  },
+  'two deletes': {
+    of: 'a replacement',
+    acts: [remove, remove],
+    ends: [
+      [204, 404, null],
+      [404, 204, null],
+    ],
+  },
+  'two confirms of what was not announced': {
+    of: 'a replacement that is not what was announced',
+    acts: [confirm, confirm],
+    ends: [
+      [409, 404, 1],
+      [404, 409, 1],
+      [409, 409, 1],
+    ],
+  },
+  'a confirm and the job': {
+    of: 'a replacement',
+    lapsed: true,
+    acts: [confirm, job],
+    ends: [[200, null, 2]],
+  },
+  'a confirm and a job that discards': {
+    of: 'a replacement',
+    lapsed: true,
+    acts: [confirm, discardingJob],
+    ends: [
+      [200, null, 2],
+      [404, null, 1],
+    ],
+  },
+  'a confirm of what was not announced and the job': {
+    of: 'a replacement that is not what was announced',
+    lapsed: true,
+    acts: [confirm, job],
+    ends: [
+      [409, null, 1],
+      [404, null, 1],
+    ],
+  },
+  'an abort and the job': {
+    of: 'a replacement',
+    lapsed: true,
+    acts: [abort, job],
+    ends: [
+      [204, null, 1],
+      [404, null, 2],
+    ],
+  },
+  'a delete and the job': {
+    of: 'a replacement',
+    lapsed: true,
+    acts: [remove, job],
+    ends: [[204, null, null]],
+  },
+  'a new attempt and the job': {
+    of: 'a replacement',
+    lapsed: true,
+    acts: [begin, job],
+    ends: [
+      [201, null, 1],
+      [201, null, 2],
+    ],
+  },
+  'a claim of another scope and the job': {
+    of: 'an upload',
+    lapsed: true,
+    acts: [claim, job],
+    ends: [
+      [201, null, null],
+      [409, null, 2],
+    ],
+  },
+  'two jobs': { of: 'a replacement', lapsed: true, acts: [job, job], ends: [[null, null, 2]] },
+  'two jobs of different minds': {
+    of: 'a replacement',
+    lapsed: true,
+    acts: [job, discardingJob],
+    ends: [
+      [null, null, 1],
+      [null, null, 2],
+    ],
+  },
+}
+
+describe('calls that come in between one another', () => {
+  it.each(Object.entries(meetings))('%s', async (_, { of, lapsed, acts, ends }) => {
+    const reached = new Set<string>()
+    const ways = await everyWay(async (choose) => {
+      const world = createWorld()
+      const subject = await situations[of](world.start(), world)
+      if (lapsed) world.clock.advance(LATER)
+      const interleaving = new Interleaving()
+      const [first, second] = interleaving.connections.map((way, index) =>
+        acts[index]!(world.start(way), subject),
+      )
+      const answers = await interleaving.run(first!, second!, choose)
+      await contentOf(world)
+      await cleanUpUntilQuiet(world)
+      const end = [...answers, await contentOf(world)]
+      expect(ends).toContainEqual(end)
+      reached.add(JSON.stringify(end))
+      await expectTidy(world)
+    })
+    // Each end can come about, so that none is in the list for nothing.
+    expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
+    expect(ways).toBeGreaterThan(1)
+  })
+})

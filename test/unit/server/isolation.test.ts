@@ -1,0 +1,147 @@
+import { createAttemptId } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { bytesOfSize, startService, type Caller, type Service } from './service.js'
+
+/** What a browser can tell one answer from another by. */
+async function seen(response: Response) {
+  return { status: response.status, headers: [...response.headers], body: await response.text() }
+}
+
+interface Target {
+  readonly key: string
+  /** The attempt that the other scope has there, or had. */
+  readonly id: string
+}
+
+const KEY = 'shared/report'
+const MISSING: Target = { key: KEY, id: createAttemptId() }
+
+const routes = { docs: { key: () => KEY, overwrite: true } }
+
+/** What the owner may have at the key. */
+const states: Record<string, (owner: Caller) => Promise<Target>> = {
+  pending: async (owner) => (await owner.begun()).object,
+  'pending, with its bytes there': async (owner) => {
+    const { object, upload } = await owner.begun()
+    await owner.put(upload, bytesOfSize(3))
+    return object
+  },
+  active: async (owner) => owner.upload(),
+  'active, by its latest attempt': async (owner) => {
+    await owner.upload()
+    const { object, upload } = await owner.begun()
+    await owner.put(upload, bytesOfSize(3))
+    await owner.confirm(object)
+    return object
+  },
+  'active, with a replacement begun': async (owner) => {
+    await owner.upload()
+    return (await owner.begun()).object
+  },
+  deleted: async (owner) => {
+    const object = await owner.upload()
+    await owner.delete(KEY)
+    return object
+  },
+  released: async (owner) => {
+    const { object } = await owner.begun()
+    await owner.abort(object)
+    return object
+  },
+}
+
+/** Every verb that names an object. */
+const verbs: Record<string, (caller: Caller, target: Target) => Promise<Response>> = {
+  confirm: (caller, target) => caller.confirm(target),
+  'confirm of an unknown attempt': (caller, { key }) => caller.confirm({ key, id: MISSING.id }),
+  abort: (caller, target) => caller.abort(target),
+  'abort of an unknown attempt': (caller, { key }) => caller.abort({ key, id: MISSING.id }),
+  download: (caller, { key }) => caller.download(key),
+  delete: (caller, { key }) => caller.delete(key),
+  'db.getObject': (caller, { key }) => caller.send('GET', `/db/object?key=${encodeURIComponent(key)}`),
+  'HEAD of a download': (caller, { key }) => caller.send('HEAD', `/download?key=${encodeURIComponent(key)}`),
+  'db.listObjects of active': (caller) => caller.send('GET', '/db/objects'),
+  'db.listObjects of pending': (caller) => caller.send('GET', '/db/objects?status=pending'),
+  'db.listObjects of deleted': (caller) => caller.send('GET', '/db/objects?status=deleted'),
+}
+
+/** Everything that the service holds. */
+async function holdings({ objects, storage }: Service, owner: string) {
+  const rows = []
+  for (const status of ['pending', 'active', 'deleted'] as const) {
+    rows.push(...(await objects.listByScope({ scope: owner, status })).objects)
+  }
+  const leftovers = await objects.listLeftovers()
+  const bytes = []
+  for (const { storageKey } of [...rows, ...leftovers]) {
+    bytes.push(await storage.head({ bucket: 'files', key: storageKey ?? KEY }))
+  }
+  return { rows, leftovers, bytes, usage: await objects.getScopeUsage(owner) }
+}
+
+/** Neighbours of the owner by name, and nobody. */
+const strangers = ['user:1', 'user:10', 'user:2 ', 'USER:2', null]
+
+describe.each(Object.entries(states))("another scope's object that is %s", (_, make) => {
+  it.each(Object.entries(verbs))('is as one that is missing to %s', async (__, ask) => {
+    for (const scope of strangers) {
+      const missing = await seen(await ask(startService({ routes }).as(scope), MISSING))
+
+      const guarded: unknown[] = []
+      const guard = ({ scope: caller }: { scope?: string | null }) => guarded.push(caller)
+      const service = startService({ routes, download: { guard }, delete: { guard } })
+      const target = await make(service.as('user:2'))
+      guarded.length = 0
+      const before = await holdings(service, 'user:2')
+      expect(await seen(await ask(service.as(scope), target))).toEqual(missing)
+      expect(await holdings(service, 'user:2')).toEqual(before)
+      expect({ guarded, told: service.told }).toEqual({ guarded: [], told: [] })
+    }
+  })
+})
+
+describe("one's own object", () => {
+  it.each(['deleted', 'released'])('that is %s is as one that is missing', async (state) => {
+    const empty = startService({ routes })
+    const service = startService({ routes })
+    const target = await states[state]!(service.as('user:2'))
+    for (const [verb, ask] of Object.entries(verbs)) {
+      if (verb === 'db.listObjects of deleted') continue
+      const missing = await seen(await ask(empty.as('user:2'), MISSING))
+      expect(await seen(await ask(service.as('user:2'), target))).toEqual(missing)
+    }
+  })
+
+  it('is found by all the verbs that are told to find nothing above', async () => {
+    const found: Record<string, number[]> = {}
+    for (const [verb, ask] of Object.entries(verbs)) {
+      found[verb] = []
+      for (const make of Object.values(states)) {
+        const service = startService({ routes })
+        found[verb].push((await ask(service.as('user:2'), await make(service.as('user:2')))).status)
+      }
+    }
+    expect(found).toMatchObject({
+      confirm: [409, 200, 200, 200, 409, 404, 404],
+      abort: [204, 204, 404, 404, 204, 404, 404],
+      download: [404, 404, 200, 200, 200, 404, 404],
+      delete: [204, 204, 204, 204, 204, 404, 404],
+      'db.getObject': [200, 200, 200, 200, 200, 404, 404],
+    })
+  })
+})
+
+describe('an upload to a key that another scope has', () => {
+  it('is the one answer that tells, where keys can repeat', async () => {
+    const service = startService({ routes })
+    await service.as('user:2').upload()
+    const before = await holdings(service, 'user:2')
+    const active = await seen(await service.as('user:1').begin())
+    expect(active.status).toBe(409)
+    expect(await holdings(service, 'user:2')).toEqual(before)
+
+    const pending = startService({ routes })
+    await pending.as('user:2').begun()
+    expect(await seen(await pending.as('user:1').begin())).toEqual(active)
+  })
+})

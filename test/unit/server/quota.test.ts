@@ -1,0 +1,214 @@
+import { StorageError, type ObjectStorage, type Quota } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../conformance/clock.js'
+import {
+  around,
+  bytesOfSize,
+  errorOf,
+  expectStatus,
+  startService,
+  type Begun,
+  type Service,
+} from './service.js'
+
+/** Long after every reservation of these tests has lapsed. */
+const LATER = 3 * HOUR
+
+describe('the quota of an upload', () => {
+  it('may be reached to the byte and to the file, and not passed', async () => {
+    const caller = startService({ quota: { maxBytes: 10, maxFiles: 3 } }).as('user:1')
+    await caller.upload({ size: 4 })
+    await caller.begun({ size: 6 })
+    expect(await errorOf(await caller.begin({ size: 1 }))).toEqual({
+      status: 413,
+      code: 'QUOTA_EXCEEDED',
+      message: 'The quota is 10 bytes; 10 are used, and this needs 1 more.',
+      params: { limit: 'maxBytes', max: 10, used: 10, requested: 1 },
+    })
+    await caller.begun({ size: 0 })
+    expect(await errorOf(await caller.begin({ size: 0 }))).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      params: { limit: 'maxFiles', max: 3, used: 3, requested: 1 },
+    })
+  })
+
+  it('holds under any number of uploads at once', async () => {
+    const { as, objects } = startService({ quota: { maxFiles: 5 } })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => as('user:1').begin()))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
+    expect((await objects.getScopeUsage('user:1')).reservedFiles).toBe(5)
+  })
+
+  it('may differ by scope and request', async () => {
+    const seen: string[] = []
+    const { as } = startService({
+      quota: async (scope, request) => {
+        seen.push(`${scope} ${new URL(request.url).pathname}`)
+        return scope === 'user:1' ? { maxFiles: 0 } : null
+      },
+    })
+    expect((await as('user:1').begin()).status).toBe(413)
+    expect((await as('user:2').begin()).status).toBe(201)
+    expect(seen).toEqual(['user:1 /api/s3/upload', 'user:2 /api/s3/upload'])
+  })
+
+  it.each([
+    ['throws', () => Promise.reject(new Error('no plan'))],
+    ['answers nothing', () => undefined],
+    ['answers a number', () => 5],
+    ['answers a bad limit', () => ({ maxBytes: -1 })],
+    ['answers a limit of half a file', () => ({ maxFiles: 0.5 })],
+    ['answers a limit as text', () => ({ maxBytes: '10' })],
+  ])('is an error of the server where its function %s, never "no quota"', async (_, quota) => {
+    const { as, objects, told } = startService({ quota: quota as () => Quota })
+    expect(await errorOf(await as('user:1').begin())).toEqual({
+      status: 500,
+      code: 'INTERNAL_ERROR',
+      message: 'Something went wrong.',
+    })
+    expect(await objects.countByScope('user:1')).toBe(0)
+    expect(told).toHaveLength(1)
+    expect(told[0]?.operation).toBe('upload')
+  })
+
+  it('keeps the code of a StorageError of its function', async () => {
+    const quota = () => Promise.reject(new StorageError('UNAUTHORIZED'))
+    const { as, told } = startService({ quota })
+    expect((await as('user:1').begin()).status).toBe(401)
+    expect(told).toEqual([])
+  })
+})
+
+describe('room that was abandoned', () => {
+  const fill = async (service: Service, count: number): Promise<Begun[]> => {
+    const begun = []
+    for (let index = 0; index < count; index++) begun.push(await service.as('user:1').begun())
+    return begun
+  }
+
+  it('counts until it has lapsed, and no longer', async () => {
+    const service = startService({ quota: { maxFiles: 2 } })
+    const [first] = await fill(service, 2)
+    const lapses = await service.objects.findPending(first!.object)
+    service.clock.moveTo(new Date(lapses!.expiresAt!.getTime() - 1))
+    expect((await service.as('user:1').begin()).status).toBe(413)
+    expect(await service.objects.countByScope('user:1')).toBe(2)
+
+    service.clock.advance(1)
+    expect((await service.as('user:1').begin()).status).toBe(201)
+    expect(await service.objects.countByScope('user:1')).toBe(1)
+  })
+
+  it('is left alone where there is room', async () => {
+    const service = startService({ quota: { maxFiles: 2 } })
+    await fill(service, 1)
+    service.clock.advance(LATER)
+    expect((await service.as('user:1').begin()).status).toBe(201)
+    expect(await service.objects.countByScope('user:1')).toBe(2)
+  })
+
+  it('becomes the object that was uploaded, rather than room', async () => {
+    const activated: unknown[] = []
+    const service = startService({
+      quota: { maxFiles: 2 },
+      hooks: { onActivated: (event) => activated.push(event) },
+    })
+    const [uploaded, empty] = await fill(service, 2)
+    await service.as('user:1').put(uploaded!.upload, bytesOfSize(3))
+    service.clock.advance(LATER)
+
+    expect((await service.as('user:1').begin()).status).toBe(201)
+    expect(await service.objects.findActive(uploaded!.object)).toMatchObject({ size: 3, status: 'active' })
+    expect(await service.objects.find(empty!.object)).toBeNull()
+    expect(activated).toEqual([
+      { object: expect.objectContaining({ key: uploaded!.object.key }) as object, replaced: null },
+    ])
+    expect((await service.as('user:1').confirm(uploaded!.object)).status).toBe(200)
+    expect((await service.as('user:1').begin()).status).toBe(413)
+  })
+
+  it('is made of the reservations of the caller alone', async () => {
+    const service = startService({ quota: { maxFiles: 1 } })
+    await service.as('user:2').begun()
+    await service.as('user:1').upload()
+    service.clock.advance(LATER)
+    expect((await service.as('user:1').begin()).status).toBe(413)
+    expect(await service.objects.countByScope('user:2')).toBe(1)
+  })
+
+  it('is made of the 100 oldest reservations at a time', async () => {
+    const service = startService({ quota: { maxFiles: 205 } })
+    await fill(service, 205)
+    service.clock.advance(LATER)
+    await fill(service, 1)
+    expect(await service.objects.countByScope('user:1')).toBe(106)
+  })
+
+  it('is not made where a guard denies', async () => {
+    const service = startService({
+      quota: { maxFiles: 1 },
+      upload: {
+        guard: () => {
+          if (denies) throw new Error('no')
+        },
+      },
+    })
+    let denies = false
+    await fill(service, 1)
+    service.clock.advance(LATER)
+    denies = true
+    expect((await service.as('user:1').begin()).status).toBe(403)
+    expect(await service.objects.countByScope('user:1')).toBe(1)
+  })
+
+  describe('while the storage is down', () => {
+    function flaky(failing: (key: string) => boolean) {
+      let heads = 0
+      const storage = (memory: ObjectStorage): ObjectStorage => ({
+        ...memory,
+        head(at) {
+          heads++
+          return failing(at.key) ? Promise.reject(new Error('connection refused')) : memory.head(at)
+        },
+      })
+      return { storage, heads: () => heads }
+    }
+
+    it('stays taken: the refusal stands, and the failure is told', async () => {
+      const { heads, storage } = flaky(() => true)
+      const service = startService({ storage, quota: { maxFiles: 20 } })
+      await fill(service, 20)
+      service.clock.advance(LATER)
+      let asked = 0
+      around(service.objects, 'reserve', (reserve) => (input) => (asked++, reserve(input)))
+
+      expect(await errorOf(await service.as('user:1').begin())).toMatchObject({
+        status: 413,
+        code: 'QUOTA_EXCEEDED',
+        params: { used: 20 },
+      })
+      expect(await service.objects.countByScope('user:1')).toBe(20)
+      const [error] = await service.toldBy('upload')
+      expect(error).toMatchObject({
+        code: 'STORAGE_UNAVAILABLE',
+        cause: expect.objectContaining({ message: 'connection refused' }) as unknown,
+      })
+      expect(asked).toBe(1)
+      // A dead storage is not asked a hundred times while a client waits.
+      expect(heads()).toBeLessThan(20)
+    })
+
+    it('is what could be settled before the failure', async () => {
+      let broken = ''
+      const { heads, storage } = flaky((key) => key === broken)
+      const service = startService({ storage, quota: { maxFiles: 2 } })
+      const [, second] = await fill(service, 2)
+      broken = second!.object.key
+      service.clock.advance(LATER)
+
+      await expectStatus(await service.as('user:1').begin(), 201)
+      expect(heads()).toBe(2)
+      expect(await service.objects.find(second!.object)).toMatchObject({ status: 'pending' })
+    })
+  })
+})

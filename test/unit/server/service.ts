@@ -1,0 +1,215 @@
+import {
+  createS3Server,
+  db,
+  memoryStorage,
+  type DbClientObject,
+  type DbHooks,
+  type DbOptions,
+  type DbPlugin,
+  type ErrorBody,
+  type ErrorContext,
+  type ObjectStorage,
+  type S3ServerOptions,
+  type StorageObjectStore,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { ManualClock } from '../../conformance/clock.js'
+
+/** A whole service in this process: a server over a store and a storage in memory, and callers that speak to it. */
+
+export const ORIGIN = 'https://app.example'
+export const BASE = `${ORIGIN}/api/s3`
+export const BUCKET = 'files'
+
+export interface SignedPut {
+  readonly method: string
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly expiresAt: string
+}
+
+export interface Begun {
+  readonly object: DbClientObject
+  readonly upload: SignedPut
+}
+
+export type ServiceOptions = Partial<Omit<S3ServerOptions, 'plugins' | 'storage' | 'onError' | 'now'>> & {
+  /** Makes of the storage in memory the one that the server gets. */
+  readonly storage?: (memory: ObjectStorage) => ObjectStorage
+  readonly objects?: StorageObjectStore
+  readonly clock?: ManualClock
+  readonly quota?: DbOptions['quota']
+  readonly hooks?: DbHooks
+  readonly pendingTtlSeconds?: number
+  readonly deleteMode?: 'soft' | 'hard'
+  readonly resolveScope?: DbOptions['resolveScope']
+}
+
+export interface Told {
+  readonly error: unknown
+  readonly operation: string
+  readonly request: Request | undefined
+}
+
+export function startService(options: ServiceOptions = {}) {
+  const { quota, hooks, pendingTtlSeconds, deleteMode, resolveScope, ...rest } = options
+  const clock = options.clock ?? new ManualClock()
+  const { now } = clock
+  const memory = memoryStorage({ now })
+  const storage = options.storage?.(memory) ?? memory
+  const objects = options.objects ?? memoryAdapter({ now })
+  const told: Told[] = []
+  const onError = (error: unknown, { operation, request }: ErrorContext) => {
+    told.push({ error, operation, request })
+  }
+  const plugin: DbPlugin = db({
+    client: objects,
+    resolveScope: resolveScope ?? scopeOf,
+    quota: quota ?? null,
+    ...(hooks && { hooks }),
+    ...(pendingTtlSeconds !== undefined && { pendingTtlSeconds }),
+    ...(deleteMode && { deleteMode }),
+  })
+  const s3 = createS3Server({ bucket: BUCKET, ...rest, storage, plugins: [plugin], onError, now })
+  return {
+    clock,
+    storage,
+    objects,
+    s3,
+    told,
+    as: (scope: string | null) => new Caller(s3.handler, scope),
+    /** All errors that were told by now; a report is made without waiting for it. */
+    toldBy: async (operation: string): Promise<unknown[]> => {
+      await Promise.resolve()
+      return told.filter((entry) => entry.operation === operation).map(({ error }) => error)
+    },
+  }
+}
+
+/** Encoded, because a header keeps no blank at the end of its value. */
+function scopeOf(request: Request): string | null {
+  const scope = request.headers.get('x-scope')
+  return scope === null ? null : decodeURIComponent(scope)
+}
+
+/** Puts something around one call of a store, as a database does that is slow, broken or shared. */
+export function around<Name extends keyof StorageObjectStore>(
+  objects: StorageObjectStore,
+  name: Name,
+  wrap: (call: StorageObjectStore[Name]) => StorageObjectStore[Name],
+): void {
+  objects[name] = wrap(objects[name].bind(objects) as StorageObjectStore[Name])
+}
+
+export type Service = ReturnType<typeof startService>
+
+export function bytesOfSize(size: number, fill = 7): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(size).fill(fill)
+}
+
+/** One user's way through the service, as a browser would take it. */
+export class Caller {
+  constructor(
+    readonly handler: (request: Request) => Promise<Response>,
+    readonly scope: string | null,
+  ) {}
+
+  request(method: string, path: string, body?: unknown): Request {
+    const headers = new Headers()
+    if (this.scope !== null) headers.set('x-scope', encodeURIComponent(this.scope))
+    if (body !== undefined) headers.set('content-type', 'application/json')
+    return new Request(`${BASE}${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+  }
+
+  send(method: string, path: string, body?: unknown): Promise<Response> {
+    return this.handler(this.request(method, path, body))
+  }
+
+  /** Asks for an upload; what isn't said is a small text file. */
+  begin(input: Record<string, unknown> = {}): Promise<Response> {
+    return this.send('POST', '/upload', { filename: 'a.txt', contentType: 'text/plain', size: 3, ...input })
+  }
+
+  async begun(input: Record<string, unknown> = {}): Promise<Begun> {
+    return (await expectStatus(await this.begin(input), 201)) as Begun
+  }
+
+  put(upload: SignedPut, bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
+    return this.handler(
+      new Request(upload.url, {
+        method: upload.method,
+        headers: { ...upload.headers, ...headers },
+        body: bytes,
+      }),
+    )
+  }
+
+  confirm({ key, id, bucket }: { key: string; id: string; bucket?: string }): Promise<Response> {
+    return this.send('POST', '/upload/confirm', { key, id, bucket })
+  }
+
+  abort({ key, id, bucket }: { key: string; id: string; bucket?: string }): Promise<Response> {
+    return this.send('POST', '/upload/abort', { key, id, bucket })
+  }
+
+  download(key: string, bucket?: string): Promise<Response> {
+    return this.send('GET', `/download?${reference(key, bucket)}`)
+  }
+
+  delete(key: string, bucket?: string): Promise<Response> {
+    return this.send('DELETE', `/object?${reference(key, bucket)}`)
+  }
+
+  /** A whole upload; resolves to the object. */
+  async upload(input: Record<string, unknown> = {}, fill = 7): Promise<DbClientObject> {
+    const { object, upload } = await this.begun(input)
+    await expectStatus(await this.put(upload, bytesOfSize(object.declaredSize ?? 0, fill)), 200)
+    const confirmed = await expectStatus(await this.confirm(object), 200)
+    return (confirmed as { object: DbClientObject }).object
+  }
+
+  /** The bytes that the object has for whoever downloads it now. */
+  async bytes(key: string): Promise<Uint8Array> {
+    const { url } = (await expectStatus(await this.download(key), 200)) as { url: string }
+    return fetchBytes(this, url)
+  }
+}
+
+export async function fetchBytes({ handler }: Pick<Caller, 'handler'>, url: string): Promise<Uint8Array> {
+  const response = await handler(new Request(url))
+  if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`)
+  return new Uint8Array(await response.arrayBuffer())
+}
+
+function reference(key: string, bucket?: string): string {
+  return new URLSearchParams({ key, ...(bucket !== undefined && { bucket }) }).toString()
+}
+
+/** The body of an answer that must have this status. */
+export async function expectStatus(response: Response, status: number): Promise<unknown> {
+  const text = await response.text()
+  if (response.status !== status) {
+    throw new Error(`The answer must be ${status}; it is ${response.status}: ${text}`)
+  }
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** The error body of an answer. */
+export async function errorOf(response: Response): Promise<ErrorBody & { status: number }> {
+  return { status: response.status, ...((await response.json()) as ErrorBody) }
+}
+
+/** Begins an upload and puts its bytes, without confirming it. */
+export async function beginAndPut(caller: Caller, fill = 7): Promise<Begun> {
+  const begun = await caller.begun()
+  await expectStatus(await caller.put(begun.upload, bytesOfSize(3, fill)), 200)
+  return begun
+}
+
+export function outcomesOf(items: readonly { readonly outcome: string }[]): string[] {
+  return items.map(({ outcome }) => outcome)
+}

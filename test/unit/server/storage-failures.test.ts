@@ -1,0 +1,75 @@
+import { StorageError } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { errorOf, startService } from './service.js'
+
+describe('a storage that fails', () => {
+  it('is STORAGE_UNAVAILABLE, told to the operator, and leaves the reservation', async () => {
+    const cause = new Error('getaddrinfo ENOTFOUND bucket.internal')
+    const { as, objects, toldBy } = startService({
+      storage: (memory) => ({ ...memory, head: () => Promise.reject(cause) }),
+    })
+    const { object } = await as('user:1').begun()
+    expect(await errorOf(await as('user:1').confirm(object))).toEqual({
+      status: 502,
+      code: 'STORAGE_UNAVAILABLE',
+      message: 'The storage could not be reached.',
+    })
+    expect(await objects.findPending(object)).not.toBeNull()
+    expect(await toldBy('upload.confirm')).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', cause }])
+  })
+
+  it('is so as well where it throws before it promises', async () => {
+    const { as } = startService({
+      storage: (memory) => ({
+        ...memory,
+        head() {
+          throw new TypeError('bad config')
+        },
+      }),
+    })
+    const { object } = await as('user:1').begun()
+    expect((await as('user:1').confirm(object)).status).toBe(502)
+  })
+
+  it('ends an upload for which it gives no URL', async () => {
+    const { as, objects, toldBy } = startService({
+      storage: (memory) => ({ ...memory, signUpload: () => Promise.reject(new Error('no credentials')) }),
+    })
+    expect((await as('user:1').begin()).status).toBe(502)
+    expect(await objects.countByScope('user:1')).toBe(0)
+    expect(await toldBy('upload')).toMatchObject([{ cause: { message: 'no credentials' } }])
+  })
+
+  it('leaves a reservation that it gives no URL for to lapse, where the database fails as well', async () => {
+    const { objects, as, toldBy } = startService({
+      storage: (memory) => ({ ...memory, signUpload: () => Promise.reject(new Error('no credentials')) }),
+    })
+    objects.release = () => Promise.reject(new StorageError('DATABASE_UNAVAILABLE'))
+    expect((await as('user:1').begin()).status).toBe(502)
+    expect(await objects.countByScope('user:1')).toBe(1)
+    expect(await toldBy('upload')).toMatchObject([
+      { code: 'DATABASE_UNAVAILABLE' },
+      { code: 'STORAGE_UNAVAILABLE' },
+    ])
+  })
+
+  it('is asked no longer than the client waits', async () => {
+    const abort = new AbortController()
+    const signals: (AbortSignal | undefined)[] = []
+    const { as, s3 } = startService({
+      storage: (memory) => ({
+        ...memory,
+        head(at) {
+          signals.push(at.signal)
+          abort.abort()
+          return memory.head(at)
+        },
+      }),
+    })
+    const caller = as('user:1')
+    const { object } = await caller.begun()
+    const request = caller.request('POST', '/upload/confirm', { key: object.key, id: object.id })
+    expect((await s3.handler(new Request(request, { signal: abort.signal }))).status).toBe(502)
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true])
+  })
+})

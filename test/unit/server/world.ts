@@ -1,0 +1,135 @@
+import {
+  cleanUp,
+  memoryStorage,
+  type DbClientObject,
+  type ObjectStorage,
+  type StorageObjectStore,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { expect } from 'vitest'
+import { HOUR, ManualClock } from '../../conformance/clock.js'
+import { bytesOfSize, expectStatus, startService, type Service, type ServiceOptions } from './service.js'
+
+/** One database and one bucket, which outlive every process that works with them. */
+
+export const OWNER = 'user:1'
+export const KEY = `${OWNER}/report`
+const ROUTES = { docs: { key: () => KEY, overwrite: true }, others: {} }
+
+/** Long after every reservation of these tests has lapsed, and the hour after that. */
+export const LATER = 3 * HOUR
+
+/** Stands between a process and what it works with. */
+export interface Connection {
+  storage(storage: ObjectStorage): ObjectStorage
+  objects(objects: StorageObjectStore): StorageObjectStore
+}
+
+const DIRECT: Connection = { storage: (storage) => storage, objects: (objects) => objects }
+
+/** The calls of a process to its storage and its store, each through `pass`. What the bucket serves by itself is none. */
+export function connection(pass: <T>(call: () => Promise<T>) => Promise<T>): Connection {
+  function through<Part extends object>(part: Part, names: readonly (keyof Part)[]): Part {
+    const calls = names.map((name) => {
+      const call = part[name] as (...input: unknown[]) => Promise<unknown>
+      return [name, (...input: unknown[]) => pass(() => call(...input))]
+    })
+    return { ...part, ...(Object.fromEntries(calls) as Partial<Part>) }
+  }
+  return {
+    storage: (storage) => through(storage, ['signUpload', 'signDownload', 'head', 'remove']),
+    objects: (objects) => through(objects, Object.keys(objects) as (keyof StorageObjectStore)[]),
+  }
+}
+
+export function createWorld(options: ServiceOptions = {}) {
+  const clock = new ManualClock()
+  const bucket = memoryStorage({ now: clock.now })
+  const objects = memoryAdapter({ now: clock.now })
+  const places = new Set<string>()
+  const tampered = new Set<string>()
+  const storage: ObjectStorage = {
+    ...bucket,
+    signUpload(input) {
+      places.add(input.key)
+      return bucket.signUpload(input)
+    },
+    async head(at) {
+      const stored = await bucket.head(at)
+      return stored && tampered.has(at.key) ? { ...stored, size: stored.size + 1 } : stored
+    },
+  }
+  return {
+    clock,
+    bucket,
+    objects,
+    /** Every place that a URL was given out for. */
+    places,
+    /** Places at which the bucket has something else than what was announced. */
+    tampered,
+    /** Another process. */
+    start: (way: Connection = DIRECT) =>
+      startService({
+        ...options,
+        routes: ROUTES,
+        clock,
+        storage: () => way.storage(storage),
+        objects: way.objects(objects),
+      }),
+  }
+}
+
+export type World = ReturnType<typeof createWorld>
+
+export const uploadReport = (service: Service, fill: number): Promise<DbClientObject> =>
+  service.as(OWNER).upload({ route: 'docs' }, fill)
+
+export async function putReport(service: Service, fill: number): Promise<DbClientObject> {
+  const begun = await service.as(OWNER).begun({ route: 'docs' })
+  await expectStatus(await service.as(OWNER).put(begun.upload, bytesOfSize(3, fill)), 200)
+  return begun.object
+}
+
+/** The first byte of what the owner has at the key; `null`: nothing. */
+export type Content = number | null
+
+/** What is active can be downloaded at every moment. */
+export async function contentOf({ start, objects }: World): Promise<Content> {
+  const active = await objects.findActive({ bucket: 'files', key: KEY })
+  return active ? ((await start().as(OWNER).bytes(KEY))[0] ?? null) : null
+}
+
+/** Lets time pass and the job run until it finds nothing to do. */
+export async function cleanUpUntilQuiet({ clock, start }: World): Promise<void> {
+  for (let run = 0; run < 10; run++) {
+    clock.advance(LATER)
+    const { reservations, leftovers } = await cleanUp(start().s3)
+    for (const { outcome } of [...reservations, ...leftovers]) expect(outcome).not.toBe('failed')
+    if (reservations.length + leftovers.length === 0) return
+  }
+  throw new Error('The job still finds something to do after ten runs.')
+}
+
+/** Just the bytes of the live objects are there, and they are counted to the byte. */
+export async function expectTidy({ objects, bucket, places }: World): Promise<void> {
+  const rows = []
+  for (const scope of [OWNER, 'user:2']) rows.push(...(await objects.listByScope({ scope })).objects)
+  const inUse = new Set(rows.map(({ storageKey }) => storageKey))
+  for (const row of rows) {
+    expect(row.status).toBe('active')
+    expect(await bucket.head({ bucket: 'files', key: row.storageKey! })).toMatchObject({
+      size: row.size,
+      eTag: row.eTag,
+      attemptId: row.attemptId,
+    })
+  }
+  for (const key of places) {
+    if (!inUse.has(key)) expect(await bucket.head({ bucket: 'files', key })).toBeNull()
+  }
+  expect(await objects.listLeftovers()).toEqual([])
+  expect(await objects.checkUsage()).toEqual([])
+  const { bytes, files, reservedBytes, reservedFiles } = await objects.getScopeUsage(OWNER)
+  const owned = rows.filter(({ scope }) => scope === OWNER)
+  expect({ bytes, files }).toEqual({ bytes: owned.length * 3, files: owned.length })
+  expect({ reservedBytes, reservedFiles }).toEqual({ reservedBytes: 0, reservedFiles: 0 })
+}

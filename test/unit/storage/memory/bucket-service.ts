@@ -1,0 +1,51 @@
+import {
+  createAttemptId,
+  createS3Server,
+  db,
+  memoryStorage,
+  type ErrorBody,
+  type MemoryStorageOptions,
+  type SignDownloadInput,
+  type SignUploadInput,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { expect } from 'vitest'
+import { ManualClock, MINUTE } from '../../../conformance/clock.js'
+
+export const SERVER_URL = 'https://app.example/api/s3/_storage'
+export const HELLO = new TextEncoder().encode('hello')
+
+export function bucketService(options: MemoryStorageOptions = {}) {
+  const clock = new ManualClock()
+  const storage = memoryStorage({ now: clock.now, ...options })
+  const { handler } = createS3Server({
+    storage,
+    bucket: 'files',
+    plugins: [db({ client: memoryAdapter(), resolveScope: () => null })],
+  })
+  const attemptId = createAttemptId()
+  const at = { bucket: 'files', key: 'a/b', expiresAt: clock.in(MINUTE), serverURL: SERVER_URL }
+  const upload: SignUploadInput = { ...at, size: HELLO.byteLength, contentType: 'text/plain', attemptId }
+  const download: SignDownloadInput = { ...at, filename: 'b.txt', contentType: 'text/plain' }
+
+  async function put(input: SignUploadInput, body: BodyInit | null, headers: Record<string, string> = {}) {
+    const signed = await storage.signUpload(input)
+    const init = { method: signed.method, headers: { ...signed.headers, ...headers }, body }
+    return handler(
+      new Request(signed.url, { ...init, ...(body instanceof ReadableStream && { duplex: 'half' }) }),
+    )
+  }
+
+  async function get(input: SignDownloadInput, method = 'GET') {
+    const { url } = await storage.signDownload(input)
+    return handler(new Request(url, { method }))
+  }
+
+  return { clock, storage, handler, attemptId, upload, download, put, get }
+}
+
+export async function codeOf(response: Response): Promise<[number, string, unknown]> {
+  expect(response.headers.get('cache-control')).toBe('private, no-store')
+  const { code, params } = (await response.json()) as ErrorBody
+  return [response.status, code, params?.['field']]
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { bucketService, HELLO } from './bucket-service.js'
+
+describe('the headers of its downloads', () => {
+  const disposition = async (filename: string) => {
+    const { upload, download, put, get } = bucketService()
+    await put(upload, HELLO)
+    return (await get({ ...download, filename })).headers.get('content-disposition')
+  }
+
+  it.each([
+    ['plain.txt', 'plain.txt', 'plain.txt'],
+    ['two words.txt', 'two words.txt', 'two%20words.txt'],
+    ['"quoted"\\.txt', '_quoted__.txt', '%22quoted%22%5C.txt'],
+    ['100%.txt', '100_.txt', '100%25.txt'],
+    ["it's (*).txt", "it's (*).txt", 'it%27s%20%28%2A%29.txt'],
+    ['größe.txt', 'gr__e.txt', 'gr%C3%B6%C3%9Fe.txt'],
+    ['\u{1F600}.txt', '_.txt', '%F0%9F%98%80.txt'],
+    ['a\r\nset-cookie: x', 'a__set-cookie: x', 'a%0D%0Aset-cookie%3A%20x'],
+  ])('name the file: %j', async (name, ascii, encoded) => {
+    expect(await disposition(name)).toBe(`attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`)
+  })
+
+  it('give back every name that can be recorded', async () => {
+    const { upload, download, put, get } = bucketService()
+    await put(upload, HELLO)
+    const name = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 100 })
+      .filter((text) => !text.includes('\0'))
+    await fc.assert(
+      fc.asyncProperty(name, async (filename) => {
+        const header = (await get({ ...download, filename })).headers.get('content-disposition')
+        const [, ascii, encoded] =
+          /^attachment; filename="([ !#$&-[\]-~]*)"; filename\*=UTF-8''([\w!#$&+.^`|~%-]*)$/.exec(
+            header ?? '',
+          ) ?? ['', '', '']
+        expect(decodeURIComponent(encoded ?? '')).toBe(filename)
+        expect(ascii).toHaveLength([...filename].length)
+      }),
+    )
+  })
+
+  it.each([
+    [null, 'application/octet-stream'],
+    ['', 'application/octet-stream'],
+    ['text/html\r\nset-cookie: x', 'application/octet-stream'],
+    ['text/ünicode', 'application/octet-stream'],
+    ['image/png', 'image/png'],
+    ['text/plain; charset="utf-8"', 'text/plain; charset="utf-8"'],
+  ])('name the type if a header can: %j', async (contentType, header) => {
+    const { upload, download, put, get } = bucketService()
+    await put(upload, HELLO)
+    const response = await get({ ...download, contentType })
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, header])
+    expect(response.headers.has('set-cookie')).toBe(false)
+  })
+})
