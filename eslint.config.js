@@ -15,9 +15,17 @@ const rooms = [
   { folder: 'src/adapters/postgres', values: ['src/core/'], types: ['pg'] },
   { folder: 'src/adapters/mongo', values: ['src/core/'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core/'], types: ['ioredis'] },
-  { folder: 'src/storage/memory', values: ['src/server/object-storage.js', 'src/core/'], web: true },
-  { folder: 'src/storage/disk', values: ['src/server/object-storage.js', 'src/core/', 'node:*'] },
-  { folder: 'src/storage/s3', values: ['src/server/object-storage.js', 'src/core/', '@aws-sdk/*'] },
+  { folder: 'src/storage/memory', values: ['src/server/object-storage.js'], types: ['src/core/'], web: true },
+  {
+    folder: 'src/storage/disk',
+    values: ['src/server/object-storage.js', 'node:*'],
+    types: ['src/core/'],
+  },
+  {
+    folder: 'src/storage/s3',
+    values: ['src/server/object-storage.js', '@aws-sdk/*'],
+    types: ['src/core/'],
+  },
   { folder: 'src/server', values: ['src/core/'], web: true },
   { folder: 'src/bindings/node', values: ['node:*'], types: ['src/core/'] },
   {

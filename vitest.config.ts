@@ -16,6 +16,8 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
+      // Needs XMLHttpRequest: it is tested in the real browser, where v8 in this process sees nothing of it.
+      exclude: ['src/client/upload/put-with-xhr.ts'],
       reporter: ['text-summary', 'html', 'json-summary'],
       thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
     },

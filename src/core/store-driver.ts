@@ -19,8 +19,9 @@ import type { MigrationResult } from './store.js'
  * reached, and may throw anything where something is broken.
  *
  * Each write MUST be atomic and MUST decide on what is there at the moment of writing, under any number of concurrent
- * calls from several processes; there is no fallback that only looks atomic. The rules of each write are the pure
- * functions in `lifecycle.ts`; a driver that decides elsewhere (in SQL, say) MUST decide the same.
+ * calls from several processes; there is no fallback that only looks atomic. What each write decides is what
+ * `@svc/db/conformance` holds a store to; drivers within this library share those rules (`lifecycle.ts`), and one that
+ * decides elsewhere (in SQL, say) MUST decide the same.
  */
 export interface StoreDriver {
   /** Rows with `id < before` (all, if `null`), by `id` descending, at most `limit`. MUST NOT read rows that it doesn't return. */

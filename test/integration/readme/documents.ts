@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const repository = fileURLToPath(new URL('../../..', import.meta.url))
+
+export interface CodeBlock {
+  readonly language: string
+  readonly code: string
+  /** Of its first line of code. */
+  readonly line: number
+}
+
+export interface Document {
+  /** From the root of the repository, such as `docs/http-api.md`. */
+  readonly path: string
+  readonly text: string
+  readonly blocks: readonly CodeBlock[]
+  /** Targets of its links, as they stand there. */
+  readonly links: readonly string[]
+}
+
+/** Every document that a user reads. */
+export function readDocuments(): Document[] {
+  const docs = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
+  const paths = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)]
+  return paths
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => {
+      const text = readFileSync(join(repository, path), 'utf8')
+      const { blocks, prose } = splitBlocks(path, text)
+      return {
+        path,
+        text,
+        blocks,
+        links: [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!),
+      }
+    })
+}
+
+function splitBlocks(path: string, text: string): { blocks: CodeBlock[]; prose: string } {
+  const blocks: CodeBlock[] = []
+  const prose: string[] = []
+  let open: { language: string; code: string[]; line: number } | null = null
+  for (const [index, line] of text.split('\n').entries()) {
+    const fence = /^\s*(?:```|~~~)\s*(\S*)/.exec(line)
+    if (fence && open) {
+      blocks.push({ ...open, code: open.code.join('\n') + '\n' })
+      open = null
+    } else if (fence) open = { language: fence[1]!, code: [], line: index + 2 }
+    else if (open) open.code.push(line)
+    else prose.push(line)
+  }
+  if (open) throw new Error(`${path}:${open.line - 1}: this code block has no end.`)
+  return { blocks, prose: prose.join('\n') }
+}
+
+/** The file that a link leads to, from the root of the repository, and the heading in it; `null` for links elsewhere. */
+export function linkTarget(from: Document, link: string): { path: string; anchor: string | null } | null {
+  if (/^[a-z]+:/.test(link)) return null
+  const [path = '', anchor = null] = link.split('#')
+  return { path: path === '' ? from.path : join(dirname(from.path), path), anchor }
+}
+
+/** The anchors of a document's headings, as the usual renderers make them. */
+export function anchorsOf({ text }: Document): string[] {
+  return [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'vitest'
+
+/** Runs a program and tells whether it does what its document says. */
+export type SnippetCheck = (program: string) => Promise<void>
+
+/** Runs a program in this process, once; resolves to what it exports. */
+export async function run<Exports>(program: string): Promise<Exports> {
+  return (await import(/* @vite-ignore */ pathToFileURL(program).href)) as Exports
+}
+
+/** As `run`, for another program of the same document. */
+export async function runBeside<Exports>(program: string, name: string): Promise<Exports> {
+  return run(join(dirname(program), name))
+}
+
+/** Runs a program that is a test file of `node:test`, and expects its tests to pass. */
+export function passingTests(atLeast: number): SnippetCheck {
+  return async (program) => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--test', '--test-reporter=tap', program],
+      // Tests under tests: what this runner says to its own workers is not meant for them.
+      { env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' } },
+    ).catch((error: { stdout: string }) => error)
+    const total = (name: string) => Number(new RegExp(`^# ${name} (\\d+)`, 'm').exec(stdout)?.[1])
+    expect({ failed: total('fail'), output: total('fail') === 0 ? '' : stdout }).toEqual({
+      failed: 0,
+      output: '',
+    })
+    expect(total('pass')).toBeGreaterThanOrEqual(atLeast)
+  }
+}

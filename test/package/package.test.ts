@@ -1,0 +1,190 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { entries } from '../../entries.js'
+import {
+  builtEntries,
+  compile,
+  installInto,
+  linkPackages,
+  packPackage,
+  repository,
+  runProgram,
+  type Tarball,
+} from './packed-package.js'
+
+type Loaded = Record<string, Record<'esm' | 'cjs', { names?: string[]; code?: string; message?: string }>>
+
+interface Manifest {
+  readonly exports: Record<string, unknown>
+  readonly dependencies?: Record<string, string>
+  readonly peerDependencies: Record<string, string>
+  readonly peerDependenciesMeta: Record<string, { optional?: boolean }>
+}
+
+const specifierOf = (name: string) => (name === 'index' ? '@svc/db' : `@svc/db/${name}`)
+const specifiers = Object.keys(entries).map(specifierOf)
+/** The entries that can't do without one of the optional packages; the others use at most types of it. */
+const needed: Readonly<Record<string, string>> = { '@svc/db/conformance': 'fast-check' }
+
+const resolutions = ['nodenext', 'bundler'] as const
+
+const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as Manifest
+const workshop = mkdtempSync(join(tmpdir(), 'svc-db-package-'))
+const withPeers = join(workshop, 'with-peers')
+const withoutPeers = join(workshop, 'without-peers')
+let tarball: Tarball
+
+beforeAll(async () => {
+  tarball = await packPackage(workshop)
+  await installInto(withPeers, tarball)
+  await installInto(withoutPeers, tarball)
+  const installed = readdirSync(join(repository, 'node_modules', '@types'))
+  const peers = Object.keys(manifest.peerDependencies)
+  const typesOfPeers = ['node', ...peers].filter((name) => installed.includes(name))
+  linkPackages(withPeers, [...peers, ...typesOfPeers.map((name) => `@types/${name}`)])
+})
+
+afterAll(() => rmSync(workshop, { recursive: true, force: true }))
+
+describe('the tarball', () => {
+  it('contains the build of every entry, the documents, and nothing else', () => {
+    expect(tarball.contents).toEqual(
+      expect.arrayContaining([...builtEntries, 'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE']),
+    )
+    const expected =
+      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/[\w-]+\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/
+    expect(tarball.contents.filter((path) => !expected.test(path))).toEqual([])
+  })
+
+  it('names no path of the machine that built it', () => {
+    const traces = [repository.replace(/\/$/, ''), homedir(), 'file:///']
+    const texts = tarball.contents.map((path) => [path, readInstalled(path)] as const)
+    const found = texts.filter(([, text]) => traces.some((trace) => text.includes(trace)))
+    expect(found.map(([path]) => path)).toEqual([])
+  })
+
+  it('has source maps of its own sources only, by relative paths', () => {
+    const maps = tarball.contents.filter((path) => path.endsWith('.map'))
+    expect(maps).not.toEqual([])
+    const sources = maps.flatMap((path) => (JSON.parse(readInstalled(path)) as { sources: string[] }).sources)
+    // The CommonJS step has lines of its own, whose source is the built file itself.
+    const own = /^(?:\.\.\/(?:src|test\/conformance)\/.+\.ts|[\w-]+\.cjs)$/
+    expect(sources.filter((path) => !own.test(path))).toEqual([])
+  })
+
+  it('has an export for every entry, and package.json', () => {
+    const expected = Object.keys(entries).map((name) => (name === 'index' ? '.' : `./${name}`))
+    expect(Object.keys(manifest.exports).sort()).toEqual([...expected, './package.json'].sort())
+    for (const name of Object.keys(entries)) {
+      expect(manifest.exports[name === 'index' ? '.' : `./${name}`]).toEqual({
+        import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+        require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+      })
+    }
+  })
+
+  it('brings no other package with it', () => {
+    expect(manifest.dependencies ?? {}).toEqual({})
+    const optional = Object.keys(manifest.peerDependenciesMeta).filter(
+      (name) => manifest.peerDependenciesMeta[name]?.optional,
+    )
+    expect(Object.keys(manifest.peerDependencies).sort()).toEqual(optional.sort())
+    const installed = readdirSync(join(withoutPeers, 'node_modules')).filter((name) => !name.startsWith('.'))
+    expect(installed).toEqual(['@svc'])
+  })
+})
+
+describe('with the optional packages', () => {
+  it('loads every entry, with the same names as ESM and as CommonJS', async () => {
+    const loaded = await load(withPeers, specifiers)
+    for (const specifier of specifiers) {
+      expect(loaded[specifier]!.esm.names, specifier).not.toEqual([])
+      expect(loaded[specifier]!.cjs, specifier).toEqual(loaded[specifier]!.esm)
+    }
+  })
+
+  it('exports the names that are promised', async () => {
+    const loaded = await load(withPeers, specifiers)
+    const promised: Record<string, string[]> = {
+      '@svc/db': ['db', 'createS3Server', 'memoryStorage', 'cleanUp', 'StorageError', 'createAttemptId'],
+      '@svc/db/memory': ['memoryAdapter'],
+      '@svc/db/express': ['expressBinding', 'expressRequest', 'fetchRequest'],
+      '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
+      '@svc/db/conformance': ['storeConformance'],
+    }
+    promised['@svc/db']!.push('createStore', 'createObjectAccessGuard', 'createQuotaGuard', 'chainHooks')
+    for (const [specifier, names] of Object.entries(promised)) {
+      expect(loaded[specifier]!.esm.names, specifier).toEqual(expect.arrayContaining(names))
+    }
+  })
+
+  it('has one StorageError between entries, and between ESM and CommonJS', async () => {
+    expect(await runNode(withPeers, 'one-error-class.mjs')).toEqual({ exitCode: 0, output: 'one class\n' })
+  })
+
+  it('runs the conformance suite under node:test', async () => {
+    const { output } = await runNode(withPeers, '--test', '--test-reporter=tap', 'conformance.test.mjs')
+    expect(output).toMatch(/^# fail 0$/m)
+    expect(Number(/^# pass (\d+)$/m.exec(output)?.[1])).toBeGreaterThan(0)
+  })
+
+  it.each(resolutions)('has types under %s', async (moduleResolution) => {
+    const compiled = await compile(withPeers, 'types.ts', { moduleResolution, types: ['node'] })
+    expect(compiled).toEqual({ exitCode: 0, output: '' })
+  })
+})
+
+describe('without the optional packages', () => {
+  it('loads every entry that needs none, and names the package that another one needs', async () => {
+    const loaded = await load(withoutPeers, specifiers)
+    for (const specifier of specifiers) {
+      const peer = needed[specifier]
+      for (const { names, code, message } of Object.values(loaded[specifier]!)) {
+        if (peer === undefined) expect(names, `${specifier}: ${message}`).not.toBeUndefined()
+        else {
+          expect(code, specifier).toMatch(/^(?:ERR_)?MODULE_NOT_FOUND$/)
+          expect(message, specifier).toContain(peer)
+        }
+      }
+    }
+  })
+
+  it.each(resolutions)(
+    'has types under %s, with nothing but the standard library',
+    async (moduleResolution) => {
+      const compiled = await compile(withoutPeers, 'types-without-peers.ts', { moduleResolution, types: [] })
+      expect(compiled).toEqual({ exitCode: 0, output: '' })
+    },
+  )
+})
+
+it('keeps everything else to itself', async () => {
+  const inner = [
+    '@svc/db/dist/index.js',
+    '@svc/db/src/index.ts',
+    '@svc/db/index',
+    '@svc/db/core',
+    '@svc/db/server',
+  ]
+  const loaded = await load(withPeers, inner)
+  for (const specifier of inner) {
+    expect(loaded[specifier]!.esm.code, specifier).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+    expect(loaded[specifier]!.cjs.code, specifier).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+  }
+})
+
+function readInstalled(path: string): string {
+  return readFileSync(join(withoutPeers, 'node_modules', '@svc', 'db', path), 'utf8')
+}
+
+async function runNode(folder: string, ...args: string[]) {
+  return runProgram(folder, process.execPath, ...args)
+}
+
+async function load(folder: string, names: readonly string[]): Promise<Loaded> {
+  const { output, exitCode } = await runNode(folder, 'load-entries.mjs', ...names)
+  expect({ exitCode, output: exitCode === 0 ? '' : output }).toEqual({ exitCode: 0, output: '' })
+  return JSON.parse(output) as Loaded
+}

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { entries } from '../../entries.js'
+
+export const repository = fileURLToPath(new URL('../..', import.meta.url))
+const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
+
+/** What `npm pack` made. */
+export interface Tarball {
+  readonly file: string
+  /** Paths below the root of the package. */
+  readonly contents: readonly string[]
+}
+
+export interface Run {
+  readonly exitCode: number
+  readonly output: string
+}
+
+/** Runs a program to its end, and resolves whatever that was. */
+export async function runProgram(folder: string, command: string, ...args: string[]): Promise<Run> {
+  // What the test runner says to its own workers is not meant for these.
+  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '' }
+  try {
+    const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env, maxBuffer: 2 ** 26 })
+    return { exitCode: 0, output: stdout }
+  } catch (error) {
+    const { code, stdout = '', stderr = '' } = error as { code?: unknown; stdout?: string; stderr?: string }
+    if (typeof code !== 'number') throw error
+    return { exitCode: code, output: stdout + stderr }
+  }
+}
+
+async function npm(folder: string, ...args: string[]): Promise<string> {
+  const { exitCode, output } = await runProgram(folder, 'npm', ...args)
+  if (exitCode !== 0) throw new Error(`npm ${args[0]} failed:\n${output}`)
+  return output
+}
+
+/** Builds where `dist` is missing something or older than what it is made of, and packs it as it would be published. */
+export async function packPackage(into: string): Promise<Tarball> {
+  if (isOutdated()) await npm(repository, 'run', 'build')
+  const answer = await npm(repository, 'pack', '--json', '--ignore-scripts', '--pack-destination', into)
+  const [packed] = JSON.parse(answer) as [{ filename: string; files: { path: string }[] }]
+  return { file: join(into, packed.filename), contents: packed.files.map(({ path }) => path) }
+}
+
+/** The four files of every entry: both kinds of modules, each with its types. */
+export const builtEntries: readonly string[] = Object.keys(entries).flatMap((name) =>
+  ['js', 'cjs', 'd.ts', 'd.cts'].map((extension) => `dist/${name}.${extension}`),
+)
+
+function isOutdated(): boolean {
+  const built = builtEntries.map((path) => join(repository, path))
+  if (!built.every((path) => existsSync(path))) return true
+  const oldest = Math.min(...built.map((path) => statSync(path).mtimeMs))
+  return sourceFiles().some((path) => statSync(path).mtimeMs > oldest)
+}
+
+function sourceFiles(): string[] {
+  const folders = ['src', 'test/conformance'].flatMap((folder) =>
+    readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+      join(folder, path),
+    ),
+  )
+  const settings = ['entries.ts', 'tsup.config.ts', 'tsconfig.json']
+  return [...folders, ...settings].map((path) => join(repository, path))
+}
+
+/** Installs the tarball into an empty application, which has no other package, and copies the fixtures into it. */
+export async function installInto(folder: string, { file }: Tarball): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
+  await npm(folder, 'install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', file)
+  cpSync(fixtures, folder, { recursive: true })
+}
+
+/** Gives the application packages of this repository, and what they need with them. */
+export function linkPackages(folder: string, names: readonly string[]): void {
+  for (const name of names) {
+    const link = join(folder, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(repository, 'node_modules', name), link, 'dir')
+  }
+}
+
+/**
+ * Compiles a file of the application as strictly as can be, the types of its packages included. Under `nodenext` it is
+ * compiled as an ES module and as a CommonJS one.
+ */
+export async function compile(
+  folder: string,
+  file: string,
+  options: { readonly moduleResolution: 'nodenext' | 'bundler'; readonly types: readonly string[] },
+): Promise<Run> {
+  const { moduleResolution } = options
+  const asBoth = [file.replace(/ts$/, 'mts'), file.replace(/ts$/, 'cts')]
+  const files = moduleResolution === 'nodenext' ? asBoth : [file]
+  for (const copy of asBoth) copyFileSync(join(folder, file), join(folder, copy))
+
+  const config = join(folder, `tsconfig.${moduleResolution}.json`)
+  const compilerOptions = {
+    ...options,
+    module: moduleResolution === 'nodenext' ? 'nodenext' : 'esnext',
+    target: 'ES2022',
+    lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+  }
+  writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+  const compiler = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
+  return runProgram(folder, process.execPath, compiler, '-p', config)
+}
