@@ -2,10 +2,11 @@ import type { DbClientObject } from '../../core/records.js'
 import type { ApiRequest } from '../api-request.js'
 import { S3ClientError, unanswered, unexpectedResponse } from '../client-error.js'
 import type { Announcement } from './announcement.js'
-import { choosePut, type BytesToPut, type SignedPut } from './put-bytes.js'
+import { choosePut } from './choose-put.js'
+import type { BytesToPut, SignedPut } from './put-bytes.js'
 import { repeatUntilAnswered } from './repeat.js'
 import { withGrace } from './grace.js'
-import type { UploadContext } from './upload.js'
+import type { UploadContext } from './upload-context.js'
 
 interface StartedUpload {
   readonly object: DbClientObject

@@ -1,7 +1,6 @@
 import { unanswered } from '../client-error.js'
 import type { PutBytes } from './put-bytes.js'
 
-/** `fetch` doesn't tell how much of a body has been sent. */
 export const putWithXhr: PutBytes = ({ url, method, headers }, { file, progress, signal }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()

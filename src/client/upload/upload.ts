@@ -1,16 +1,10 @@
 import type { DbClientObject } from '../../core/records.js'
-import type { ApiRequest } from '../api-request.js'
 import { unanswered } from '../client-error.js'
 import { announce } from './announcement.js'
 import { uploadInOnePut } from './one-put.js'
 import { trackProgress } from './progress.js'
+import type { UploadContext } from './upload-context.js'
 import type { UploadOptions } from './upload-options.js'
-
-export interface UploadContext {
-  readonly request: ApiRequest
-  /** For signed URLs where there is no `XMLHttpRequest`. */
-  readonly fetch: typeof globalThis.fetch
-}
 
 /** `api.upload`: a chunk of its own, loaded when it is first used. How a file travels is chosen here and nowhere else. */
 export async function upload(

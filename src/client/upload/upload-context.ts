@@ -1,0 +1,8 @@
+import type { ApiRequest } from '../api-request.js'
+
+/** What an upload needs of the client. */
+export interface UploadContext {
+  readonly request: ApiRequest
+  /** For signed URLs where there is no `XMLHttpRequest`. */
+  readonly fetch: typeof globalThis.fetch
+}
