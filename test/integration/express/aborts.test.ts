@@ -1,0 +1,279 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import type { Handler } from '@svc/db'
+import { expressBinding, fetchRequest } from '@svc/db/express'
+import { listen } from './listening.js'
+import { occurrence, until } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+import { readToEnd } from './reading-handler.js'
+import { versions } from './versions.js'
+
+const basePath = '/api/s3'
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+
+/** A handler that answers nothing until its client has left. */
+function waitingHandler() {
+  const called = occurrence<Request>()
+  const left = occurrence()
+  const handler: Handler = async (request) => {
+    called.happen(request)
+    if (!request.signal.aborted) await once(request.signal, 'abort')
+    left.happen()
+    return new Response('for nobody')
+  }
+  return { handler, called: called.happened, left: left.happened }
+}
+
+describe.each(versions)('a client that leaves, in $name', ({ express }) => {
+  it('aborts the request that is waited for', async () => {
+    const { handler, called, left } = waitingHandler()
+    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    connection.send(get('/api/s3/x'))
+    const { signal } = await called
+    expect(signal.aborted).toBe(false)
+
+    connection.socket.destroy()
+
+    await left
+    expect(signal.reason).toMatchObject({ name: 'AbortError' })
+  })
+
+  it('aborts a request on a connection that has served others', async () => {
+    const { handler, called, left } = waitingHandler()
+    const served: Handler = async (request, options) =>
+      request.url.endsWith('/first') ? Response.json(1) : handler(request, options)
+    const { port } = await listen(express().use(expressBinding({ basePath, handler: served })))
+    const connection = await RawConnection.open(port)
+    await connection.send(get('/api/s3/first')).response()
+    connection.send(get('/api/s3/second'))
+    await called
+
+    connection.socket.destroy()
+
+    await left
+  })
+
+  it('aborts a request whose body a parser has taken', async () => {
+    const { handler, called, left } = waitingHandler()
+    const { url } = await listen(express().use(express.json()).use(expressBinding({ basePath, handler })))
+    const client = new AbortController()
+    const headers = { 'content-type': 'application/json' }
+    const response = fetch(`${url}/api/s3/x`, { method: 'POST', headers, body: '{}', signal: client.signal })
+    const { signal } = await called
+    expect(signal.aborted).toBe(false)
+
+    client.abort()
+
+    await expect(response).rejects.toThrow()
+    await left
+  })
+
+  it('aborts the request in a route of the application', async () => {
+    const { called, left, handler } = waitingHandler()
+    const { port } = await listen(express().get('/files', (req) => void handler(fetchRequest(req))))
+    const connection = await RawConnection.open(port)
+    connection.send(get('/files'))
+    await called
+
+    connection.socket.destroy()
+
+    await left
+  })
+
+  it('has left before the library is asked', async () => {
+    const begun = occurrence()
+    const gone = occurrence()
+    const app = express().use((_req, res, next) => {
+      begun.happen()
+      res.once('close', () => {
+        gone.happen()
+        next()
+      })
+    })
+    const { handler, called, left } = waitingHandler()
+    const { port } = await listen(app.use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    connection.send(get('/api/s3/x'))
+    await begun.happened
+
+    connection.socket.destroy()
+
+    await gone.happened
+    expect((await called).signal.aborted).toBe(true)
+    await left
+  })
+
+  it('has left before the library is asked, while another request was first', async () => {
+    const begun = occurrence()
+    const app = express().use('/second', (req, _res, next) => {
+      begun.happen()
+      // A response that waits for its turn isn't told that the connection has closed.
+      req.socket.once('close', () => setImmediate(next))
+    })
+    const first = waitingHandler()
+    const second = waitingHandler()
+    app.use('/first', expressBinding({ basePath, handler: first.handler }))
+    app.use('/second', expressBinding({ basePath, handler: second.handler }))
+    const { port } = await listen(app)
+    const connection = await RawConnection.open(port)
+    connection.send(get('/first/api/s3/x') + get('/second/api/s3/x'))
+    await first.called
+    await begun.happened
+
+    connection.socket.destroy()
+
+    expect((await second.called).signal.aborted).toBe(true)
+    await second.left
+  })
+
+  it('aborts the request whose answer it has not taken to its end', async () => {
+    const requests: Request[] = []
+    const responses: ServerResponse[] = []
+    const handler: Handler = async (request) => {
+      requests.push(request)
+      return new Response(new Uint8Array(32 * 1024 * 1024))
+    }
+    const app = express().use((_req, res, next) => {
+      responses.push(res)
+      next()
+    })
+    const { port } = await listen(app.use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    connection.socket.pause()
+    connection.send(get('/api/s3/x'))
+    await until(() => responses[0]?.writableEnded === true)
+    expect(requests[0]!.signal.aborted).toBe(false)
+
+    connection.socket.destroy()
+
+    await until(() => requests[0]!.signal.aborted)
+  })
+
+  it('aborts a request whose answer waits behind another', async () => {
+    const first = waitingHandler()
+    let second: Request | undefined
+    const handler: Handler = async (request, options) => {
+      if (request.url.endsWith('/first')) return first.handler(request, options)
+      second = request
+      return new Response('bytes')
+    }
+    const responses: ServerResponse[] = []
+    const app = express().use((_req, res, next) => {
+      responses.push(res)
+      next()
+    })
+    const { port } = await listen(app.use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    connection.send(get('/api/s3/first') + get('/api/s3/second'))
+    await until(() => responses[1]?.writableEnded === true)
+
+    connection.socket.end()
+
+    await until(() => second!.signal.aborted)
+  })
+
+  it('ends its response all the same, for middleware that waits for that', async () => {
+    const { handler, called } = waitingHandler()
+    const ended = occurrence()
+    const app = express().use((_req, res, next) => {
+      const end = res.end.bind(res) as () => typeof res
+      res.end = () => {
+        ended.happen()
+        return end()
+      }
+      next()
+    })
+    const { port } = await listen(app.use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    connection.send(get('/api/s3/x'))
+    await called
+
+    connection.socket.destroy()
+
+    await ended.happened
+  })
+
+  it('aborts every request of the connection, also those that wait behind another', async () => {
+    const requests: Request[] = []
+    const left = new Set<Request>()
+    const handler: Handler = async (request, options) => {
+      const body = options!.body!
+      if (body.kind === 'stream') await readToEnd(body.open())
+      requests.push(request)
+      await once(request.signal, 'abort')
+      left.add(request)
+      return new Response('for nobody')
+    }
+    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    const post = 'POST /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nbytes'
+    connection.send(get('/api/s3/1') + post + get('/api/s3/3'))
+    await until(() => requests.length === 3)
+
+    connection.socket.destroy()
+
+    await until(() => left.size === 3)
+  })
+
+  it('breaks off the body that is read', async () => {
+    const failure = occurrence<unknown>()
+    const opened = occurrence()
+    const handler: Handler = async (_request, options) => {
+      const body = options!.body!
+      if (body.kind === 'parsed') throw new Error('no stream')
+      const reader = body.open()!.getReader()
+      await reader.read()
+      opened.happen()
+      await reader.read().catch(failure.happen)
+      return new Response('for nobody')
+    }
+    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    connection.send('PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf')
+    await opened.happened
+
+    connection.socket.destroy()
+
+    expect(await failure.happened).toBeInstanceOf(Error)
+  })
+})
+
+describe.each(versions)('a client that stays, in $name', ({ express }) => {
+  it('is not taken for gone when its body has been read to the end', async () => {
+    const handler: Handler = async ({ signal }, options) => {
+      const body = options!.body!
+      if (body.kind === 'stream') await readToEnd(body.open())
+      for (let turn = 0; turn < 20; turn++) await nextTurn()
+      return Response.json(signal.aborted)
+    }
+    const app = express().use('/parsed', express.json()).use('/parsed', expressBinding({ basePath, handler }))
+    const { url } = await listen(app.use(expressBinding({ basePath, handler })))
+
+    for (const path of ['/api/s3/x', '/parsed/api/s3/x']) {
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(url + path, { method: 'POST', headers, body: '{}' })
+      expect(await response.json()).toBe(false)
+    }
+  })
+
+  it('is not taken for gone when it leaves after the answer', async () => {
+    const requests: Request[] = []
+    const handler: Handler = async (request) => {
+      requests.push(request)
+      return Response.json(null)
+    }
+    const { port, server } = await listen(express().use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    const serverSide = once(server, 'request') as Promise<[{ socket: NodeJS.EventEmitter }]>
+    await connection.send(get('/api/s3/x')).response()
+    const [{ socket }] = await serverSide
+
+    connection.socket.end()
+    await once(socket, 'close')
+
+    expect(requests[0]!.signal.aborted).toBe(false)
+  })
+})

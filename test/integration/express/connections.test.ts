@@ -1,0 +1,161 @@
+import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Handler } from '@svc/db'
+import { expressBinding } from '@svc/db/express'
+import { listen } from './listening.js'
+import { occurrence, until } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+import { readToEnd, type RequestBody } from './reading-handler.js'
+import { versions } from './versions.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const basePath = '/api/s3'
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+const pathOf = (request: Request) => new URL(request.url).pathname.slice(basePath.length)
+
+function listenersOf(socket: Socket) {
+  return Object.fromEntries(socket.eventNames().map((event) => [event, socket.listenerCount(event)]))
+}
+
+function warnings() {
+  const seen: Error[] = []
+  const see = (warning: Error) => seen.push(warning)
+  process.on('warning', see)
+  onTestFinished(() => void process.off('warning', see))
+  return seen
+}
+
+describe.each(versions)('one connection, in $name', ({ express }) => {
+  it('leaves no listeners behind after many requests', async () => {
+    const sockets = new Set<Socket>()
+    const app = express().use((req, _res, next) => {
+      sockets.add(req.socket)
+      next()
+    })
+    app.use(expressBinding({ basePath, handler: async () => Response.json('answer') }))
+    const { port } = await listen(app)
+    const connection = await RawConnection.open(port)
+    const counts = []
+    for (let i = 0; i < 100; i++) {
+      expect((await connection.send(get('/api/s3/x')).response()).status).toBe(200)
+      await nextTurn()
+      counts.push(listenersOf([...sockets][0]!))
+    }
+
+    expect(sockets.size).toBe(1)
+    expect(counts.at(-1)).toEqual(counts[1])
+  })
+
+  it('keeps no request after its answer', async () => {
+    const requests: WeakRef<Request>[] = []
+    const handler: Handler = async (request) => {
+      requests.push(new WeakRef(request))
+      return Response.json('answer')
+    }
+    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    const total = 50
+    for (let i = 0; i < total; i++) await connection.send(get('/api/s3/x')).response()
+
+    await until(() => {
+      collectGarbage()
+      // Node itself may hold the last ones of a connection.
+      return requests.filter((request) => request.deref()).length < total / 5
+    })
+
+    expect(requests.length).toBe(total)
+    expect(connection.socket.destroyed).toBe(false)
+  })
+
+  it('answers pipelined requests in their order, however many', async () => {
+    const seen = warnings()
+    const first = occurrence()
+    let called = 0
+    const handler: Handler = async (request) => {
+      called++
+      if (pathOf(request) === '/0') await first.happened
+      return Response.json(pathOf(request))
+    }
+    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const connection = await RawConnection.open(port)
+    const paths = Array.from({ length: 30 }, (_, i) => `/${i}`)
+
+    connection.send(paths.map((path) => get(basePath + path)).join(''))
+    await until(() => called === paths.length)
+    first.happen()
+
+    for (const path of paths) expect((await connection.response()).body).toBe(JSON.stringify(path))
+    expect(seen).toEqual([])
+  })
+
+  describe('is free for the next request after an answer that came before the end of the body', () => {
+    type Stream = Extract<RequestBody, { kind: 'stream' }>
+    const readers: Readonly<Record<string, (body: Stream) => Promise<unknown>>> = {
+      'without opening it': async () => undefined,
+      'having opened it': async (body) => body.open(),
+      'having read a piece': async (body) => body.open()!.getReader().read(),
+      'having cancelled it at once': async (body) => body.open()!.cancel(),
+      'having cancelled after a piece': async (body) => {
+        const reader = body.open()!.getReader()
+        await reader.read()
+        await reader.cancel()
+      },
+      'while it waits for more': async (body) => {
+        const reader = body.open()!.getReader()
+        await reader.read()
+        void reader.read()
+      },
+      'having been cancelled while it waited': async (body) => {
+        const reader = body.open()!.getReader()
+        await reader.read()
+        const waiting = reader.read()
+        await reader.cancel()
+        await waiting
+      },
+    }
+
+    it.each(Object.entries(readers))('%s', async (_how, read) => {
+      const handler: Handler = async (request, options) => {
+        const body = options!.body as Stream
+        if (request.method === 'PUT') await read(body)
+        else return Response.json((await readToEnd(body.open())).toString())
+        return Response.json('too long', { status: 400 })
+      }
+      const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+      const connection = await RawConnection.open(port)
+      const half = 'x'.repeat(300_000)
+
+      connection.send(
+        `PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`,
+      )
+      expect(await connection.response()).toMatchObject({ status: 400, body: '"too long"' })
+      connection.send(half)
+
+      for (const body of ['one', 'two']) {
+        connection.send(`POST /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n${body}`)
+        expect(await connection.response()).toMatchObject({ status: 200, body: JSON.stringify(body) })
+      }
+    })
+
+    it('when a middleware listened', async () => {
+      const app = express().use((req, _res, next) => {
+        req.on('data', () => undefined)
+        next()
+      })
+      app.use(expressBinding({ basePath, handler: async () => Response.json('no', { status: 401 }) }))
+      const { port } = await listen(app)
+      const connection = await RawConnection.open(port)
+      const body = 'x'.repeat(300_000)
+
+      for (let i = 0; i < 3; i++) {
+        connection.send(`PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+        expect((await connection.response()).status).toBe(401)
+      }
+    })
+  })
+})

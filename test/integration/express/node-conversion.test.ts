@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, createServer, type ClientHttp2Session } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Handler } from '@svc/db'
+import { serve } from '../../../src/bindings/node/serve.js'
+import { createRequest, requestOnce } from '../../../src/bindings/node/web-request.js'
+import { echo, type Echo } from './echo.js'
+import { listen } from './listening.js'
+import { occurrence, until } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+
+// Express waits for no middleware and speaks no HTTP/2; the conversion underneath serves frameworks that do.
+
+async function connectTo(handler: Handler): Promise<ClientHttp2Session> {
+  const server = createServer((req, res) => {
+    const message = req as unknown as IncomingMessage
+    const response = res as unknown as ServerResponse
+    const location = { protocol: 'http', host: req.authority, target: req.url }
+    const request = requestOnce(message, () => createRequest(message, response, location))
+    void serve(handler, { request, message, response, basePath: '' })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  onTestFinished(() => {
+    session.destroy()
+    server.close()
+  })
+  return session
+}
+
+it('leaves pseudo headers out, and keeps the bytes of headers and path', async () => {
+  const session = await connectTo(echo.handler)
+  const path = Buffer.from('/é?key=ü').toString('latin1')
+
+  const stream = session.request({ ':path': path, ':authority': 'good.example', 'x-name': 'J\xfcrgen' })
+  const seen = JSON.parse(Buffer.concat(await stream.toArray()).toString()) as Echo
+
+  expect(seen).toMatchObject({ url: 'http://good.example/%C3%A9?key=%C3%BC', method: 'GET' })
+  expect(seen.headers).toEqual({ 'x-name': 'J\xfcrgen' })
+})
+
+it('passes on that a stream was reset', async () => {
+  const called = occurrence()
+  const left = occurrence<boolean>()
+  const session = await connectTo(async ({ signal }) => {
+    called.happen()
+    await once(signal, 'abort')
+    left.happen(signal.aborted)
+    return new Response('for nobody')
+  })
+  const stream = session.request({ ':path': '/x' })
+  stream.on('error', () => undefined)
+  await called.happened
+
+  stream.close()
+
+  expect(await left.happened).toBe(true)
+})
+
+// More than all buffers between here and a client take.
+const PIECE_BYTES = 32 * 1024 * 1024
+
+it.each(['while its buffers are full', 'before it begins'])(
+  'is done when the client leaves %s',
+  async (when) => {
+    const called = occurrence()
+    const done = occurrence()
+    const responses: ServerResponse[] = []
+    const handler: Handler = async ({ signal }) => {
+      called.happen()
+      if (when === 'before it begins') await once(signal, 'abort')
+      return new Response(
+        new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(PIECE_BYTES)) }),
+      )
+    }
+    const { port } = await listen((message, response) => {
+      responses.push(response)
+      const location = { protocol: 'http', host: message.headers.host, target: message.url! }
+      const request = requestOnce(message, () => createRequest(message, response, location))
+      void serve(handler, { request, message, response, basePath: '' }).then(done.happen)
+    })
+    const connection = await RawConnection.open(port)
+    connection.socket.pause()
+    connection.send('GET /x HTTP/1.1\r\nHost: a\r\n\r\n')
+    await called.happened
+    if (when === 'while its buffers are full') await until(() => responses[0]!.writableNeedDrain)
+
+    connection.socket.destroy()
+
+    await done.happened
+  },
+)

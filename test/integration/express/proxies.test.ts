@@ -1,0 +1,65 @@
+import { request as forward, type IncomingHttpHeaders } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { expressBinding } from '@svc/db/express'
+import { echo, echoOf } from './echo.js'
+import { listen } from './listening.js'
+import { versions } from './versions.js'
+
+/** A reverse proxy that serves an application below `/app` of its own, which the application doesn't know. */
+function proxyTo(port: number) {
+  return listen((incoming, outgoing) => {
+    const headers: IncomingHttpHeaders = {
+      ...incoming.headers,
+      host: 'internal.example',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'shop.example:8443',
+      'x-forwarded-for': '203.0.113.7',
+    }
+    const path = incoming.url!.replace(/^\/app/, '')
+    const onward = forward({ host: '127.0.0.1', port, method: incoming.method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(outgoing)
+    })
+    incoming.pipe(onward)
+  })
+}
+
+describe.each(versions)('behind a proxy, $name', ({ express }) => {
+  it.each([
+    { trust: true, origin: 'https://shop.example:8443' },
+    { trust: 'loopback', origin: 'https://shop.example:8443' },
+    { trust: 1, origin: 'https://shop.example:8443' },
+    { trust: false, origin: 'http://internal.example' },
+    { trust: '10.0.0.0/8', origin: 'http://internal.example' },
+  ])('trust proxy $trust: $origin', async ({ trust, origin }) => {
+    const app = express()
+    app.set('trust proxy', trust)
+    app.use('/v1', express().use(expressBinding(echo)))
+    const { url } = await proxyTo((await listen(app)).port)
+
+    const response = await fetch(`${url}/app/v1/api/s3/db/objects?limit=1`)
+
+    expect(await echoOf(response)).toMatchObject({
+      url: `${origin}/v1/api/s3/db/objects?limit=1`,
+      basePath: '/v1/api/s3',
+    })
+  })
+
+  it.each([
+    [{ 'x-forwarded-host': 'first.example , second.example' }, 'http://first.example'],
+    [{ 'x-forwarded-host': 'user@evil.example' }, 'http://localhost'],
+    [{ 'x-forwarded-host': '' }, null],
+    [{}, null],
+    [{ 'x-forwarded-proto': 'https, http' }, 'https'],
+    [{ 'x-forwarded-proto': 'javascript', 'x-forwarded-host': 'a.example' }, 'http://a.example'],
+  ])('trusted %j: %s', async (headers: Record<string, string>, origin) => {
+    const app = express().use(expressBinding(echo))
+    app.set('trust proxy', true)
+    const { url, host } = await listen(app)
+
+    const response = await fetch(`${url}/api/s3/x`, { headers })
+
+    const expected = origin === null ? url : origin.includes('://') ? origin : `${origin}://${host}`
+    expect(await echoOf(response)).toMatchObject({ url: `${expected}/api/s3/x` })
+  })
+})

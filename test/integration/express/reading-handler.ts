@@ -1,0 +1,29 @@
+import { buffer } from 'node:stream/consumers'
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import type { Handler } from '@svc/db'
+
+export interface BodySeen {
+  readonly kind: 'stream' | 'parsed'
+  /** Of a stream, or of a value that is bytes. */
+  readonly text?: string
+  readonly value?: unknown
+}
+
+/** Stands in for a server: answers what its handler was given for a body. */
+export const reading = {
+  basePath: '/api/s3',
+  handler: (async (_request, options) => Response.json(await bodySeen(options!.body!))) as Handler,
+}
+
+export type RequestBody = NonNullable<NonNullable<Parameters<Handler>[1]>['body']>
+
+async function bodySeen(body: RequestBody): Promise<BodySeen> {
+  if (body.kind === 'stream') return { kind: 'stream', text: (await readToEnd(body.open())).toString() }
+  return body.value instanceof Uint8Array
+    ? { kind: 'parsed', text: Buffer.from(body.value).toString() }
+    : { kind: 'parsed', value: body.value }
+}
+
+export function readToEnd(stream: ReadableStream<Uint8Array> | null): Promise<Buffer> {
+  return stream ? buffer(stream as NodeReadableStream<Uint8Array>) : Promise.resolve(Buffer.alloc(0))
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { db } from '@svc/db'
+import { expressBinding } from '@svc/db/express'
+import { memoryAdapter } from '@svc/db/memory'
+import { echo, echoOf } from './echo.js'
+import { listen } from './listening.js'
+import { RawConnection } from './raw-connection.js'
+import { versions } from './versions.js'
+
+const atRoot = { ...echo, basePath: '' }
+
+describe.each(versions)('the URL of a request in $name', ({ express }) => {
+  async function ask(target: string, { host = 'good.example:8080', method = 'GET' } = {}) {
+    const { port } = await listen(express().use(expressBinding(atRoot)))
+    const connection = await RawConnection.open(port)
+    const response = await connection.send(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`).response()
+    return { status: response.status, ...(await echoOf(response)) }
+  }
+
+  it.each([
+    ['/api/s3/db/objects?limit=1', '/api/s3/db/objects?limit=1'],
+    ['//evil.example/path', '//evil.example/path'],
+    ['///evil.example', '///evil.example'],
+    ['/\\evil.example', '//evil.example'],
+    ['/@evil.example/x', '/@evil.example/x'],
+    ['/http://evil.example/x', '/http://evil.example/x'],
+    ['http://evil.example/path?x=1', '/path?x=1'],
+    ['HTTPS://user:password@evil.example:1/path', '/path'],
+    ['http://evil.example', '/'],
+    ['http://evil.example?x=1', '/?x=1'],
+    ['http://evil.example//other.example', '//other.example'],
+    ['/a%2Fb%00%?%zz', '/a%2Fb%00%?%zz'],
+    ['/?x=http://evil.example', '/?x=http://evil.example'],
+  ])('%s keeps the host', async (target, expected) => {
+    expect(await ask(target)).toMatchObject({ status: 200, url: `http://good.example:8080${expected}` })
+  })
+
+  it('takes * for a path', async () => {
+    expect(await ask('*', { method: 'OPTIONS' })).toMatchObject({ url: 'http://good.example:8080/*' })
+  })
+
+  it.each([
+    ['Example.COM:8080', 'example.com:8080'],
+    ['[::1]:8080', '[::1]:8080'],
+    ['my_host-1', 'my_host-1'],
+    ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
+    ['10.0.0.1', '10.0.0.1'],
+  ])('takes the host %s', async (host, expected) => {
+    expect(await ask('/x', { host })).toMatchObject({ url: `http://${expected}/x` })
+  })
+
+  it.each([
+    '',
+    'user:password@evil.example',
+    'evil.example/path',
+    'evil.example?x',
+    'evil.example#x',
+    'evil.example\\x',
+    'two words',
+    '[::1',
+    '1.2.3.4.5',
+    'host:99999',
+    'host:port',
+    'b\xfccher.example',
+    'a,b',
+  ])('takes no host from %j', async (host) => {
+    expect(await ask('/x', { host })).toMatchObject({ status: 200, url: 'http://localhost/x' })
+  })
+
+  it('answers where there is no Host', async () => {
+    const { port } = await listen(express().use(expressBinding(atRoot)))
+    const connection = await RawConnection.open(port)
+
+    const response = await connection.send('GET /x HTTP/1.0\r\n\r\n').rest()
+
+    expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(response).toContain('"url":"http://localhost/x"')
+  })
+
+  it('finds the base path in an absolute target', async () => {
+    const app = express().use('/v1', expressBinding(echo)).use('/v2/api/s3', expressBinding(echo))
+    const { port } = await listen(app)
+    const connection = await RawConnection.open(port)
+
+    for (const base of ['/v1/api/s3', '/v2/api/s3']) {
+      const response = await connection
+        .send(`GET http://evil.example${base}/db HTTP/1.1\r\nHost: good.example\r\n\r\n`)
+        .response()
+      expect(await echoOf(response)).toMatchObject({ url: `http://good.example${base}/db`, basePath: base })
+    }
+  })
+
+  // Routers match the path as it was sent, so what they guard must not be reachable by another spelling.
+  it.each([
+    ['/api/s3/db/objects', 200],
+    ['/api/s3/db/objects#fragment', 200],
+    ['/api/s3/db/objects?x#/../', 200],
+    ['/api/s3/other/../db/objects', 404],
+    ['/api/s3/./db/objects', 404],
+    ['/api/s3/%2e/db/objects', 404],
+    ['/api/s3/x/%2E%2e/db/objects', 404],
+    ['/api/s3/db\\objects', 404],
+    ['/api/s3/../s3/db/objects', 404],
+    ['/api/s3//db/objects', 404],
+    ['/api/s3/db%2Fobjects', 404],
+    ['/api/s3/db/objects/', 404],
+  ])('%s is %d', async (path, status) => {
+    const plugin = db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
+    const { port } = await listen(express().use('/api/s3', expressBinding(plugin)))
+    const connection = await RawConnection.open(port)
+
+    const response = await connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).response()
+
+    expect(response.status).toBe(status)
+    if (status === 404) expect(JSON.parse(response.body)).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  describe('where the application rewrites req.url', () => {
+    async function rewritten(path: string, rewrite: (url: string) => string) {
+      const app = express()
+      app.use((req, _res, next) => {
+        req.url = rewrite(req.url)
+        next()
+      })
+      app.use('/api', express.Router().use('/s3', expressBinding(echo)))
+      const { url, host } = await listen(app)
+      const { url: seen, basePath } = await echoOf(await fetch(url + path))
+      return { url: seen.replace(host, 'host'), basePath }
+    }
+
+    it('keeps the start of the path that the client knows', async () => {
+      expect(await rewritten('/v1/api/s3/db?limit=1', (url) => url.replace('/v1', ''))).toEqual({
+        url: 'http://host/v1/api/s3/db?limit=1',
+        basePath: '/v1/api/s3',
+      })
+    })
+
+    it('takes another path', async () => {
+      expect(await rewritten('/files?limit=1', (url) => url.replace('/files', '/api/s3/db/objects'))).toEqual(
+        {
+          url: 'http://host/api/s3/db/objects?limit=1',
+          basePath: '/api/s3',
+        },
+      )
+    })
+
+    it('takes another query', async () => {
+      expect(await rewritten('/api/s3/db/objects', (url) => `${url}?route=avatars`)).toEqual({
+        url: 'http://host/api/s3/db/objects?route=avatars',
+        basePath: '/api/s3',
+      })
+    })
+  })
+})

@@ -1,0 +1,18 @@
+import express5 from 'express'
+import express4 from 'express4'
+
+export type Express = typeof express5
+export type App = ReturnType<Express>
+
+export interface ExpressVersion {
+  readonly name: string
+  readonly express: Express
+  /** What takes the rest of a path in a route. */
+  readonly rest: string
+}
+
+/** The tests are written against the types of Express 5; `types.test.ts` holds the binding against those of both. */
+export const versions: readonly ExpressVersion[] = [
+  { name: 'Express 4', express: express4 as unknown as Express, rest: '*' },
+  { name: 'Express 5', express: express5, rest: '*rest' },
+]

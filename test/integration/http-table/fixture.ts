@@ -1,0 +1,151 @@
+import {
+  createAttemptId,
+  createS3Server,
+  db,
+  memoryStorage,
+  StorageError,
+  type DbClientObject,
+  type Handler,
+  type StorageObjectStore,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+
+/** What a binding takes. */
+export interface Served {
+  readonly handler: Handler
+  readonly basePath: string
+}
+
+/** Serves the library until the test is over; resolves to the absolute URL of its base path. */
+export type Serve = (s3: Served) => Promise<string>
+
+/** Who asks says so in this header; nobody is signed in without it. */
+export const USER_HEADER = 'x-user'
+
+const day = new Date('2026-01-02T03:04:05.678Z')
+const mine = { scope: 'user:1', bucket: 'files', createdAt: day }
+
+const rows = {
+  photo: {
+    ...mine,
+    id: createAttemptId(),
+    key: 'photos/1.jpg',
+    filename: 'Urlaub ☀.jpg',
+    contentType: 'image/jpeg',
+    size: 10,
+    route: 'photos',
+    metadata: { secret: 'never told' },
+    eTag: '"never-told"',
+    storageKey: 'never/told',
+  },
+  report: { ...mine, id: createAttemptId(), key: 'reports/ä b+c%#?&=/ü.pdf', size: 5, route: 'reports' },
+  archived: { ...mine, id: createAttemptId(), bucket: 'archive', key: 'photos/1.jpg' },
+  draft: {
+    ...mine,
+    id: createAttemptId(),
+    key: 'drafts/1',
+    status: 'pending' as const,
+    declaredSize: 7,
+    uploadId: 'never told',
+  },
+  replacement: {
+    ...mine,
+    id: createAttemptId(),
+    key: 'photos/1.jpg',
+    status: 'pending' as const,
+    declaredSize: 20,
+  },
+  gone: { ...mine, id: createAttemptId(), key: 'gone.txt', status: 'deleted' as const, size: 3 },
+  foreign: { scope: 'user:2', bucket: 'files', id: createAttemptId(), key: 'foreign.txt', createdAt: day },
+}
+
+const createdAt = day.toISOString()
+
+/** What the API tells of them. */
+export const objects = {
+  photo: {
+    id: rows.photo.id,
+    bucket: 'files',
+    key: 'photos/1.jpg',
+    status: 'active',
+    createdAt,
+    filename: 'Urlaub ☀.jpg',
+    contentType: 'image/jpeg',
+    size: 10,
+    route: 'photos',
+  },
+  report: {
+    id: rows.report.id,
+    bucket: 'files',
+    key: rows.report.key,
+    status: 'active',
+    createdAt,
+    size: 5,
+    route: 'reports',
+  },
+  archived: {
+    id: rows.archived.id,
+    bucket: 'archive',
+    key: 'photos/1.jpg',
+    status: 'active',
+    createdAt,
+    size: 0,
+  },
+  draft: {
+    id: rows.draft.id,
+    bucket: 'files',
+    key: 'drafts/1',
+    status: 'pending',
+    createdAt,
+    declaredSize: 7,
+  },
+  replacement: {
+    id: rows.replacement.id,
+    bucket: 'files',
+    key: 'photos/1.jpg',
+    status: 'pending',
+    createdAt,
+    declaredSize: 20,
+  },
+  gone: { id: rows.gone.id, bucket: 'files', key: 'gone.txt', status: 'deleted', createdAt, size: 3 },
+  foreign: {
+    id: rows.foreign.id,
+    bucket: 'files',
+    key: 'foreign.txt',
+    status: 'active',
+    createdAt,
+    size: 0,
+  },
+} satisfies Record<string, DbClientObject>
+
+/** A server with these objects. */
+export function serverWithObjects() {
+  return serverOver(memoryAdapter({ objects: Object.values(rows) }))
+}
+
+/** A server whose database can't be reached. */
+export function serverWithoutDatabase() {
+  const unavailable = async () => {
+    throw new StorageError('DATABASE_UNAVAILABLE', {
+      message: 'db.internal:5432 refused',
+      params: { host: 'db' },
+    })
+  }
+  const store = memoryAdapter()
+  return serverOver({ ...store, listByScope: unavailable, find: unavailable })
+}
+
+function serverOver(client: StorageObjectStore) {
+  return createS3Server({
+    storage: memoryStorage(),
+    bucket: 'files',
+    plugins: [db({ client, resolveScope: scopeOf })],
+    onError: () => undefined,
+  })
+}
+
+function scopeOf({ headers }: Request): string | null {
+  const user = headers.get(USER_HEADER)
+  if (user === 'broken') throw new Error('the session store at cache.internal is down')
+  return user
+}

@@ -1,0 +1,62 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { errorOf, exchange } from './exchange.js'
+import { serverWithObjects, type Serve } from './fixture.js'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const MAX_BYTES = 64 * 1024
+const announcement = JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 3 })
+
+/** Bodies of which a parser of the application would have its own opinion. */
+export function describeJsonBodies(serve: Serve): void {
+  describe('bodies that are JSON', () => {
+    let baseURL: string
+    beforeAll(async () => {
+      baseURL = await serve(serverWithObjects())
+    })
+
+    const post = (
+      body: string | Uint8Array<ArrayBuffer>,
+      headers: Readonly<Record<string, string>> = JSON_TYPE,
+    ) => exchange(baseURL, { request: 'POST /upload', body, headers })
+
+    it.each([
+      'application/json',
+      'Application/JSON',
+      'application/json; charset=utf-8',
+      'application/json;x',
+    ])('are taken as %s', async (type) => {
+      expect((await post(announcement, { 'content-type': type })).status).toBe(201)
+    })
+
+    it.each([
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/jsonp',
+      'application/ld+json',
+      '',
+    ])('are not taken as %j', async (type) => {
+      const { status, json } = await post(announcement, { 'content-type': type })
+      expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
+    })
+
+    it.each(['', '{', '{}x', '[]', 'null', '3', '"text"', "{'a':1}", Uint8Array.of(0x7b, 0xff, 0x7d)])(
+      'are objects, not %j',
+      async (body) => {
+        const { status, json } = await post(body)
+        expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
+      },
+    )
+
+    it('have at most 64 KiB', async () => {
+      expect((await post(announcement.padEnd(MAX_BYTES))).status).toBe(201)
+      const { status, json } = await post(announcement.padEnd(MAX_BYTES + 1))
+      expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
+    })
+
+    it('that are far too long are answered, and so is the next request', async () => {
+      const { status, json } = await post(announcement.padEnd(20 * MAX_BYTES))
+      expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
+      expect((await post(announcement)).status).toBe(201)
+    })
+  })
+}
