@@ -50,6 +50,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
+          globalSetup: ['test/servers/global-setup.ts'],
           pool: 'forks',
           testTimeout: 30_000,
           hookTimeout: 30_000,

@@ -1,0 +1,77 @@
+import { StorageError } from '../../../core/errors.js'
+
+/** SQLSTATE of an error that the database itself answered; `null` for every other error. */
+export function sqlState(error: unknown): string | null {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !NODE_CODES.has(code) ? code : null
+}
+
+/** Codes of Node's own errors that have as many letters. */
+const NODE_CODES = new Set(['EPIPE', 'EPERM', 'EBUSY', 'EBADF', 'EROFS'])
+
+const NOT_MIGRATED = 'The database schema is missing or is not the one this version needs: run migrate().'
+const PERMISSION = 'The database refuses this role what the adapter needs.'
+
+/** What an operator reads for a SQLSTATE, or for its class, the first two characters. */
+const UNAVAILABLE: Readonly<Record<string, string>> = {
+  '08': 'The connection to the database was lost.',
+  '0A': 'The database does not support what the adapter needs.',
+  '25001':
+    'The writes of the adapter need the isolation level READ COMMITTED: check default_transaction_isolation.',
+  '25006': 'The database is read-only: it may be a standby.',
+  '26': 'A prepared statement is gone: behind a pooler that does not keep them, set namedStatements: false.',
+  '28': 'The database refused the login.',
+  '3D': 'There is no such database.',
+  '3F': NOT_MIGRATED,
+  '40': 'The transaction was rolled back because of others at the same time.',
+  '42501': PERMISSION,
+  '42703': NOT_MIGRATED,
+  '42883': NOT_MIGRATED,
+  '42P01': NOT_MIGRATED,
+  '42P05':
+    'A prepared statement was there already: behind a pooler that does not keep them apart, set namedStatements: false.',
+  '53': 'The database has run out of a resource.',
+  '55P03': 'A lock was not to be had in time.',
+  '57': 'The database stopped the statement.',
+  '58': 'The system under the database failed.',
+}
+
+/** Errors of a program that is wrong; what comes from a connection is none of them. */
+const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
+
+/** The error that a caller of the store gets. By codes alone: texts differ between servers, versions and languages. */
+export function databaseError(error: unknown): unknown {
+  if (error instanceof StorageError) return error
+  const state = sqlState(error)
+  if (state !== null) {
+    const message = UNAVAILABLE[state] ?? UNAVAILABLE[state.slice(0, 2)]
+    return message === undefined ? error : new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
+  }
+  // Without a SQLSTATE it is no answer of the database: no connection was to be had, or it broke.
+  if (!(error instanceof Error) || BUGS.some((bug) => error instanceof bug)) return error
+  return new StorageError('DATABASE_UNAVAILABLE', { cause: error })
+}
+
+/** The transaction was rolled back as a whole, for no fault of its own. */
+export function wasRolledBack(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+/** The connection broke, so that nobody knows whether the statement took effect. */
+export function lostAnswer(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== null) return state.startsWith('08') || state === '57P01' || state === '57P02'
+  return error instanceof Error && !BUGS.some((bug) => error instanceof bug)
+}
+
+/** Whether something that the code calls isn't there. */
+export function isUndefinedThing(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '42P01' || state === '3F000'
+}
+
+/** Whether a new attempt has the id of one that made a row of another key, or of history. */
+export function isTakenId(error: unknown): boolean {
+  return sqlState(error) === '23505' && (error as { constraint?: unknown }).constraint === 'objects_pkey'
+}

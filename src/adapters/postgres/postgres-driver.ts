@@ -1,0 +1,271 @@
+import type { StorageObject } from '../../core/records.js'
+import type { QuotaExcess, QuotaRefusal, StoreDriver, SumRefusal } from '../../core/store-driver.js'
+import { NO_USAGE } from '../../core/usage.js'
+import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
+import { isTakenId } from './connection/failures.js'
+import { callsOf } from './connection/retries.js'
+import { migrate } from './schema/migrate.js'
+import type { SchemaName } from './schema/schema-name.js'
+import { verify } from './schema/verify.js'
+import { readLeftover, readNumber, readObject, readObjects } from './statements/object-row.js'
+import { readStatements } from './statements/reads.js'
+import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
+import { writeStatements } from './statements/writes.js'
+
+/** Before and after every position that a row can have. */
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const BEFORE_ALL_DATES = '-infinity'
+
+/**
+ * Keys that one transaction of a purge locks at most. Locks of keys live in a table of the server that all its sessions
+ * share, so a transaction must not take as many as a caller may ask for.
+ */
+const PURGE_TOGETHER = 200
+
+export interface PostgresDriverOptions {
+  readonly database: Database
+  /** May lag behind; serves listings and counts only. */
+  readonly readDatabase: Database
+  readonly schema: SchemaName
+}
+
+/** The store's rules as functions of the database, one statement a call. */
+export function createPostgresDriver({ database, readDatabase, schema }: PostgresDriverOptions): StoreDriver {
+  const reads = readStatements(schema)
+  const writes = writeStatements(schema)
+  const usages = usageStatements(schema)
+  const call = callsOf(database)
+  const callReplica = callsOf(readDatabase)
+
+  const read = (statement: Statement, values: readonly PostgresValue[]) =>
+    call(statement, values, { repeatable: true })
+  const readOne = async (statement: Statement, values: readonly PostgresValue[]) =>
+    firstObject(await read(statement, values))
+  const write = (statement: Statement, values: readonly PostgresValue[], repeatable = false) =>
+    call(statement, values, { repeatable })
+
+  return {
+    async list({ scope, statuses, route, before, limit }) {
+      const [status, ...more] = statuses
+      const position = [scope, before ?? LAST_ID, limit]
+      const ofStatus = more.length > 0 ? [] : [status!]
+      const ofRoute = route === null ? [] : [route]
+      const statement =
+        more.length > 0
+          ? route === null
+            ? reads.listLive
+            : reads.listLiveRoute
+          : route === null
+            ? reads.list
+            : reads.listRoute
+      return readObjects(
+        await callReplica(statement, [...position, ...ofStatus, ...ofRoute], { repeatable: true }),
+      )
+    },
+
+    async count({ scope, statuses }) {
+      const [row] = await callReplica(reads.usage, [scope], { repeatable: true })
+      if (!row) return 0
+      const counts = { active: readNumber(row[1]), pending: readNumber(row[4]), deleted: readNumber(row[5]) }
+      return statuses.reduce((sum, status) => sum + counts[status], 0)
+    },
+
+    async usage(scope) {
+      const [row] = await read(reads.usage, [scope])
+      return row ? readUsage(row, 0) : { ...NO_USAGE }
+    },
+
+    async find({ bucket, key }) {
+      return readOne(reads.find, [bucket, key])
+    },
+
+    async findActive({ bucket, key }) {
+      return readOne(reads.findActive, [bucket, key])
+    },
+
+    async findPending({ bucket, key, id, uploadId }) {
+      return readOne(reads.findPending, [bucket, key, id, uploadId])
+    },
+
+    async findPendingMultipart({ bucket, key, fileSize, now }) {
+      return readOne(reads.findPendingMultipart, [bucket, key, fileSize, now.toISOString()])
+    },
+
+    async reserve(command) {
+      const { quota, metadata } = command
+      const values = [
+        command.id,
+        command.scope,
+        command.bucket,
+        command.key,
+        command.declaredSize,
+        command.expiresAt.toISOString(),
+        command.route,
+        command.filename,
+        command.contentType,
+        metadata && JSON.stringify(metadata),
+        command.storageKey,
+        command.uploadId,
+        command.overwrite,
+        quota.maxBytes,
+        quota.maxFiles,
+        command.now.toISOString(),
+      ]
+      // Its id is known before: a repeat of a reserve whose answer was lost finds the row that it made.
+      const rows = await write(writes.reserve, values, true).catch((error: unknown) => {
+        if (isTakenId(error)) return [['reused-id']]
+        throw error
+      })
+      const row = onlyRow(rows)
+      switch (row[0]) {
+        case 'reserved': {
+          const scopes = row[3] === 't' ? [command.scope, ...(row[4] ? [row[4]] : [])] : []
+          return { outcome: 'reserved', row: readObject(row, 5)!, scopes }
+        }
+        case 'key-conflict':
+          return { outcome: 'key-conflict' }
+        case 'reused-id':
+          return { outcome: 'reused', field: 'id' }
+        case 'reused-storage-key':
+          return { outcome: 'reused', field: 'storageKey' }
+        default:
+          return refusal(row, quota)
+      }
+    },
+
+    async confirm(command) {
+      const { bucket, key, id, scope, size, eTag, contentType, quota, now } = command
+      const values = [bucket, key, id, scope, size, eTag, contentType, quota.maxBytes, now.toISOString()]
+      // With an id, a repeat finds the object that this attempt became; without, it could confirm a newer attempt.
+      const row = onlyRow(await write(writes.confirm, values, id !== null))
+      if (row[0] === 'not-found') return { outcome: 'not-found' }
+      if (row[0] !== 'confirmed') return refusal(row, quota)
+      const object = readObject(row, 4)!
+      return { outcome: 'confirmed', row: object, scopes: row[3] === 't' ? [object.scope] : [] }
+    },
+
+    async setUploadId({ bucket, key, id, uploadId, now }) {
+      const row = onlyRow(
+        await write(writes.setUploadId, [bucket, key, id, uploadId, now.toISOString()], true),
+      )
+      if (row[0] === 'other-upload') return { outcome: 'other-upload' }
+      if (row[0] !== 'set') return { outcome: 'not-found' }
+      const object = readObject(row, 2)!
+      return { outcome: 'set', row: object, scopes: row[1] === 't' ? [object.scope] : [] }
+    },
+
+    async release({ bucket, key, id, scope, uploadId, now }) {
+      return touchedRow(await write(writes.release, [bucket, key, id, scope, uploadId, now.toISOString()]))
+    },
+
+    async remove({ bucket, key, scope, mode, now }) {
+      return touchedRow(await write(writes.remove, [bucket, key, scope, mode === 'soft', now.toISOString()]))
+    },
+
+    async listExpired({ scope, before, limit, after }) {
+      const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
+      const values = [before.toISOString(), from, after?.id ?? FIRST_ID, limit]
+      return readObjects(
+        scope === null
+          ? await read(reads.listExpired, values)
+          : await read(reads.listExpiredOfScope, [...values, scope]),
+      )
+    },
+
+    async purgeExpired({ scope, before, limit, now }) {
+      const rows: StorageObject[] = []
+      while (rows.length < limit) {
+        const together = Math.min(PURGE_TOGETHER, limit - rows.length)
+        const values = [scope, before.toISOString(), together, now.toISOString()]
+        try {
+          const purged = readObjects(await write(writes.purgeExpired, values))
+          rows.push(...purged)
+          if (purged.length < together) break
+        } catch (error) {
+          // What is gone must be told to somebody; the next call will meet the same trouble, and tell that.
+          if (rows.length === 0) throw error
+          break
+        }
+      }
+      return { rows, scopes: [...new Set(rows.map((row) => row.scope))] }
+    },
+
+    async listLeftovers({ limit, after }) {
+      const from = [after?.since.toISOString() ?? BEFORE_ALL_DATES, after?.attemptId ?? FIRST_ID]
+      return (await read(reads.listLeftovers, [...from, limit])).map(readLeftover)
+    },
+
+    async forgetLeftover(attemptId) {
+      return (await write(writes.forgetLeftover, [attemptId])).length > 0
+    },
+
+    async purgeDeleted({ before, limit }) {
+      const rows = await write(writes.purgeDeleted, [before.toISOString(), limit])
+      return {
+        dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0),
+        scopes: rows.map((row) => row[0]!),
+      }
+    },
+
+    async migrate() {
+      return migrate(database, schema)
+    },
+
+    async verify() {
+      return verify(database, schema)
+    },
+
+    async checkUsage(scope) {
+      return readDifferences(
+        scope === null ? await read(usages.check, []) : await read(usages.checkScope, [scope]),
+      )
+    },
+
+    async repairUsage(scope) {
+      // One scope at a time, each in its own transaction: only the writers of that scope wait, and only for its recount.
+      const scopes = scope === null ? (await read(usages.check, [])).map((row) => row[0]!) : [scope]
+      const repaired = []
+      for (const name of scopes) repaired.push(...(await write(usages.repairScope, [name], true)))
+      return readDifferences(repaired)
+    },
+
+    async ping() {
+      await read(reads.ping, [])
+    },
+
+    async close() {
+      // The pool is the caller's.
+    },
+  }
+}
+
+function onlyRow([row]: readonly TextRow[]): TextRow {
+  if (!row) throw new RangeError('A function of the schema answers one row.')
+  return row
+}
+
+function firstObject([row]: readonly TextRow[]): StorageObject | null {
+  return row ? readObject(row) : null
+}
+
+function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scopes: string[] } {
+  const row = firstObject(rows)
+  return { row, scopes: row ? [row.scope] : [] }
+}
+
+/** From `outcome, used, requested` of a function. */
+function refusal(
+  row: TextRow,
+  quota: { maxBytes: number | null; maxFiles: number | null },
+): QuotaRefusal | SumRefusal {
+  const [limit] = row
+  if (limit !== 'maxBytes' && limit !== 'maxFiles') return { outcome: 'sum-too-large' }
+  const excess: QuotaExcess = {
+    limit,
+    max: quota[limit] ?? 0,
+    used: readNumber(row[1]),
+    requested: readNumber(row[2]),
+  }
+  return { outcome: 'quota-exceeded', ...excess }
+}

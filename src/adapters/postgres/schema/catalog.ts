@@ -1,0 +1,40 @@
+import type { Database } from '../connection/database.js'
+import { statement } from '../statements/statement.js'
+import type { SchemaName } from './schema-name.js'
+
+/** What there is in a schema: from a name, such as `column objects.id`, to a description that two like things share. */
+export type Catalog = ReadonlyMap<string, string>
+
+export async function readCatalog(database: Database, schema: SchemaName): Promise<Catalog> {
+  const rows = await database.run(statement('catalog', CATALOG, schema), [])
+  return new Map(rows.map((row) => [row[0]!, row[1]!]))
+}
+
+const IN_SCHEMA = `JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal}`
+
+// What Postgres writes of a definition names the schema; from USING on it doesn't.
+const CATALOG = `
+  SELECT 'column ' || c.relname || '.' || a.attname,
+    format_type(a.atttypid, a.atttypmod)
+      || CASE WHEN k.collname = 'C' THEN ' COLLATE "C"' ELSE '' END
+      || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
+      || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '')
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_catalog.pg_collation k ON k.oid = a.attcollation
+  LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+  WHERE c.relkind IN ('r', 'p')
+UNION ALL
+  SELECT 'index ' || c.relname,
+    CASE WHEN i.indisunique THEN 'unique ' ELSE '' END
+      || substring(pg_get_indexdef(c.oid) FROM ' USING (.*)$')
+      || CASE WHEN i.indisvalid THEN '' ELSE ' (not valid)' END
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+UNION ALL
+  SELECT 'constraint ' || o.conname, pg_get_constraintdef(o.oid)
+  FROM pg_catalog.pg_constraint o ${IN_SCHEMA} AND n.oid = o.connamespace
+  WHERE o.contype = 'c'
+UNION ALL
+  SELECT 'function ' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', p.prosrc
+  FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`

@@ -1,0 +1,72 @@
+import { growth, leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+
+/** `planConfirm` of core/lifecycle.ts. */
+export const CONFIRM = `
+CREATE FUNCTION {schema}.confirm_v1(
+  p_bucket text, p_key text, p_id uuid, p_scope text, p_size bigint, p_e_tag text, p_content_type text,
+  p_max_bytes bigint, p_now timestamptz,
+  OUT outcome text, OUT used bigint, OUT requested bigint, OUT changed boolean, OUT obj {schema}.objects
+) LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}
+  reserved bigint;
+  more_bytes bigint;
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  changed := false;
+  IF p_scope IS NOT NULL AND p_scope IS DISTINCT FROM coalesce(a.scope, p.scope) THEN
+    outcome := 'not-found';
+    RETURN;
+  END IF;
+  IF p.id IS NULL OR p.id <> p_id THEN
+    -- Done before, by this attempt or, where none is named, with these very bytes?
+    IF a.size = p_size AND (
+      (p_id IS NULL AND a.e_tag = p_e_tag)
+      OR (a.attempt_id = p_id AND (p_e_tag IS NULL OR a.e_tag = p_e_tag))
+    ) THEN
+      outcome := 'confirmed';
+      obj := a;
+    ELSE
+      outcome := 'not-found';
+    END IF;
+    RETURN;
+  END IF;
+
+  reserved := ${growth('p.declared_size', 'a.size')};
+  more_bytes := p_size - coalesce(a.size, 0) - reserved;
+  IF more_bytes > 0 THEN
+    -- More than was reserved, which is rare: so here the usage row is locked first, and what it says is final.
+    SELECT u.bytes + u.reserved_bytes INTO used FROM {schema}.scope_usage u WHERE u.scope = p.scope FOR UPDATE;
+    outcome := {schema}.refusal_v1(coalesce(used, 0), more_bytes, p_max_bytes, 0, 0, NULL);
+    IF outcome IS NOT NULL THEN
+      requested := more_bytes;
+      RETURN;
+    END IF;
+  END IF;
+
+  IF a.id IS NULL THEN
+    UPDATE {schema}.objects o SET
+      status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
+      declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
+    WHERE o.attempt_id = p.attempt_id RETURNING o.* INTO obj;
+  ELSE
+    -- In place: the object keeps its id and so its place in every list.
+    DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
+    UPDATE {schema}.objects o SET
+      attempt_id = p.attempt_id, route = p.route, filename = p.filename,
+      content_type = coalesce(p_content_type, p.content_type), size = p_size, e_tag = p_e_tag, metadata = p.metadata,
+      storage_key = p.storage_key, updated_at = p_now, confirmed_at = p_now, writable_until = p.writable_until
+    WHERE o.attempt_id = a.attempt_id RETURNING o.* INTO obj;${leaveBehind('a')}
+  END IF;
+
+  UPDATE {schema}.scope_usage u SET
+    bytes = u.bytes + p_size - coalesce(a.size, 0),
+    files = u.files + (a.id IS NULL)::int,
+    reserved_bytes = u.reserved_bytes - reserved,
+    reserved_files = u.reserved_files - (a.id IS NULL)::int,
+    pending_rows = u.pending_rows - 1
+  WHERE u.scope = p.scope;
+  outcome := 'confirmed';
+  changed := true;
+END
+$body$;
+`

@@ -1,0 +1,57 @@
+/**
+ * What the functions of step 1 have in common, as text that becomes part of each: a call of another function would cost
+ * more than most of these do. Frozen with the step.
+ */
+
+/**
+ * Under a snapshot older than the lock a function would decide on rows that have changed since: two scopes could own
+ * one key. READ COMMITTED takes a new snapshot for every statement; nothing else will do.
+ */
+export const NEW_SNAPSHOTS = `
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    RAISE EXCEPTION 'writes of this schema need the isolation level READ COMMITTED' USING ERRCODE = '25001';
+  END IF;`
+
+/**
+ * Number of the advisory lock of a key; two keys with the same number only wait for each other. The locks of migrations
+ * have two small numbers instead of a big one, which Postgres keeps apart.
+ */
+export const lockOf = (bucket: string, key: string) =>
+  `hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
+
+/** From here to the end of the transaction nobody else changes the live rows of the key. */
+export const LOCK_KEY = `${NEW_SNAPSHOTS}
+  PERFORM pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')});`
+
+/** The rows of the key as they are now that it is locked: `a` is the active one, `p` the pending one; all NULL where there is none. */
+export const READ_LIVE_ROWS = `
+  FOR r IN
+    SELECT o.* FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = p_key AND o.status <> 'deleted'
+  LOOP
+    IF r.status = 'active' THEN a := r; ELSE p := r; END IF;
+  END LOOP;`
+
+export const LIVE_ROWS = `
+  r {schema}.objects;
+  a {schema}.objects;
+  p {schema}.objects;`
+
+/** Bytes by which a pending row would grow the active one. */
+export const growth = (declared: string, active: string) =>
+  `greatest(0, ${declared} - coalesce(${active}, 0))`
+
+/** An id that was used twice, which no caller may do, keeps the newer leftover. */
+export const ON_SAME_ATTEMPT = `ON CONFLICT (attempt_id) DO UPDATE SET
+      bucket = excluded.bucket, key = excluded.key, storage_key = excluded.storage_key,
+      upload_id = excluded.upload_id, since = excluded.since, writable_until = excluded.writable_until`
+
+/** Remembers what a row leaves in the bucket. */
+export const leaveBehind = (row: 'a' | 'p') => `
+  IF ${row}.storage_key IS NOT NULL OR ${row}.upload_id IS NOT NULL THEN
+    INSERT INTO {schema}.leftovers AS l (attempt_id, bucket, key, storage_key, upload_id, since, writable_until)
+    VALUES (${row}.attempt_id, ${row}.bucket, ${row}.key, ${row}.storage_key, ${row}.upload_id, p_now, ${row}.writable_until)
+    ${ON_SAME_ATTEMPT};
+  END IF;`
+
+/** The largest sum that a number of JavaScript holds exactly. */
+export const MAX_SUM = '9007199254740991'

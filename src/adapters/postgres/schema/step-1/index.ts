@@ -1,0 +1,10 @@
+import { CONFIRM } from './confirm.js'
+import { PURGE } from './purge.js'
+import { REMOVE } from './remove.js'
+import { REPAIR_USAGE } from './repair-usage.js'
+import { RESERVE } from './reserve.js'
+import { SET_UPLOAD_ID } from './set-upload-id.js'
+import { TABLES } from './tables.js'
+
+/** The schema as it was first released. */
+export const STEP_1 = [TABLES, RESERVE, CONFIRM, SET_UPLOAD_ID, REMOVE, PURGE, REPAIR_USAGE].join('')

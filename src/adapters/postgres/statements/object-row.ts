@@ -1,0 +1,96 @@
+import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/records.js'
+import type { TextRow } from '../connection/database.js'
+
+/**
+ * A date as whole milliseconds since 1970: exact, and the same whatever time zone and style a session has. A double
+ * holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
+ */
+export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000)::bigint`
+
+const TEXT_COLUMNS = [
+  'id',
+  'attempt_id',
+  'scope',
+  'bucket',
+  'key',
+  'status',
+  'route',
+  'filename',
+  'content_type',
+  'size',
+  'declared_size',
+  'e_tag',
+  'metadata',
+  'storage_key',
+  'upload_id',
+]
+const DATE_COLUMNS = ['expires_at', 'created_at', 'updated_at', 'confirmed_at', 'deleted_at']
+
+/** The columns of a row in the order in which {@link readObject} takes them. `row` is an alias or a composite value. */
+export function objectColumns(row: string): string {
+  return [
+    ...TEXT_COLUMNS.map((column) => `${row}.${column}`),
+    ...DATE_COLUMNS.map((column) => milliseconds(`${row}.${column}`)),
+  ].join(', ')
+}
+
+/** The record whose columns begin at this place; `null` where the first of them, the id, is. */
+export function readObject(row: TextRow, from = 0): StorageObject | null {
+  const id = row[from] ?? null
+  if (id === null) return null
+  return {
+    id,
+    attemptId: row[from + 1]!,
+    scope: row[from + 2]!,
+    bucket: row[from + 3]!,
+    key: row[from + 4]!,
+    status: row[from + 5] as ObjectStatus,
+    route: row[from + 6]!,
+    filename: row[from + 7]!,
+    contentType: row[from + 8]!,
+    size: numberOrNull(row[from + 9]),
+    declaredSize: numberOrNull(row[from + 10]),
+    eTag: row[from + 11]!,
+    metadata: metadataOrNull(row[from + 12]),
+    storageKey: row[from + 13]!,
+    uploadId: row[from + 14]!,
+    expiresAt: dateOrNull(row[from + 15]),
+    createdAt: readDate(row[from + 16]),
+    updatedAt: readDate(row[from + 17]),
+    confirmedAt: dateOrNull(row[from + 18]),
+    deletedAt: dateOrNull(row[from + 19]),
+  }
+}
+
+export function readObjects(rows: readonly TextRow[]): StorageObject[] {
+  return rows.map((row) => readObject(row)!)
+}
+
+/** The columns of a leftover in the order in which {@link readLeftover} takes them. */
+export const LEFTOVER_COLUMNS = `l.attempt_id, l.bucket, l.key, l.storage_key, l.upload_id, ${milliseconds('l.since')}, ${milliseconds('l.writable_until')}`
+
+export function readLeftover(row: TextRow): Leftover {
+  return {
+    attemptId: row[0]!,
+    bucket: row[1]!,
+    key: row[2]!,
+    storageKey: row[3]!,
+    uploadId: row[4]!,
+    since: readDate(row[5]),
+    writableUntil: readDate(row[6]),
+  }
+}
+
+/** @throws RangeError for an integer that a number can't hold exactly: a rounded one would be believed. */
+export function readNumber(text: string | null | undefined): number {
+  const value = Number(text ?? NaN)
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`The database holds ${text}, which is no safe integer.`)
+  return value
+}
+
+const numberOrNull = (text: string | null | undefined) => (text == null ? null : readNumber(text))
+const readDate = (text: string | null | undefined) => new Date(readNumber(text))
+const dateOrNull = (text: string | null | undefined) => (text == null ? null : readDate(text))
+const metadataOrNull = (text: string | null | undefined) =>
+  text == null ? null : (JSON.parse(text) as ObjectMetadata)

@@ -1,0 +1,85 @@
+import type { Statement } from '../connection/database.js'
+import type { SchemaName } from '../schema/schema-name.js'
+import { LEFTOVER_COLUMNS, objectColumns } from './object-row.js'
+import { statement } from './statement.js'
+
+/** The reads, one statement each. Every condition is one that an index answers, so that no call reads what it doesn't return. */
+export type ReadStatements = ReturnType<typeof readStatements>
+
+const OBJECT = objectColumns('o')
+
+export function readStatements(schema: SchemaName) {
+  const named = (name: string, text: string): Statement => statement(name, text, schema)
+  const at = `o.bucket = $1 AND o.key = $2`
+
+  /** Rows of one status, newest first. */
+  const newest = (columns: string, status: string, condition: string) =>
+    `SELECT ${columns} FROM {schema}.objects o
+     WHERE o.scope = $1 AND o.status = ${status} AND o.id < $2${condition} ORDER BY o.id DESC LIMIT $3`
+
+  /**
+   * Pending and active rows: each status by itself in the order of the index, then the two merged. With
+   * `status IN (…)` a plan made before the values are known reads and sorts the whole scope.
+   */
+  const newestLive = (condition: string) =>
+    `SELECT ${OBJECT} FROM (
+       (${newest('o.*', `'active'`, condition)}) UNION ALL (${newest('o.*', `'pending'`, condition)})
+     ) o ORDER BY o.id DESC LIMIT $3`
+
+  const expired = (condition: string) =>
+    `SELECT ${OBJECT} FROM {schema}.objects o
+     WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)${condition}
+     ORDER BY o.expires_at, o.id LIMIT $4`
+
+  return {
+    list: named('list', newest(OBJECT, '$4', '')),
+    listRoute: named('list_route', newest(OBJECT, '$4', ' AND o.route = $5')),
+    listLive: named('list_live', newestLive('')),
+    listLiveRoute: named('list_live_route', newestLive(' AND o.route = $4')),
+
+    usage: named(
+      'usage',
+      `SELECT u.bytes, u.files, u.reserved_bytes, u.reserved_files, u.pending_rows, u.deleted_rows
+       FROM {schema}.scope_usage u WHERE u.scope = $1`,
+    ),
+
+    // 'active' sorts before 'pending'. History is looked at only where nothing is live.
+    find: named(
+      'find',
+      `WITH live AS (
+         SELECT o.* FROM {schema}.objects o WHERE ${at} AND o.status <> 'deleted' ORDER BY o.status LIMIT 1
+       )
+       SELECT ${OBJECT} FROM live o
+       UNION ALL (
+         SELECT ${OBJECT} FROM {schema}.objects o
+         WHERE ${at} AND o.status = 'deleted' AND NOT EXISTS (SELECT FROM live) ORDER BY o.id DESC LIMIT 1
+       )`,
+    ),
+    findActive: named(
+      'find_active',
+      `SELECT ${OBJECT} FROM {schema}.objects o WHERE ${at} AND o.status = 'active'`,
+    ),
+    findPending: named(
+      'find_pending',
+      `SELECT ${OBJECT} FROM {schema}.objects o
+       WHERE ${at} AND o.status = 'pending'
+         AND ($3::uuid IS NULL OR o.id = $3) AND ($4::text IS NULL OR o.upload_id = $4)`,
+    ),
+    findPendingMultipart: named(
+      'find_pending_multipart',
+      `SELECT ${OBJECT} FROM {schema}.objects o
+       WHERE ${at} AND o.status = 'pending'
+         AND o.upload_id IS NOT NULL AND o.declared_size = $3 AND o.expires_at > $4`,
+    ),
+
+    listExpired: named('list_expired', expired('')),
+    listExpiredOfScope: named('list_expired_of_scope', expired(' AND o.scope = $5')),
+    listLeftovers: named(
+      'list_leftovers',
+      `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
+       WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
+    ),
+
+    ping: named('ping', 'SELECT 1'),
+  }
+}

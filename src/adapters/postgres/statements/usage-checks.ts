@@ -1,0 +1,64 @@
+import type { ScopeUsage, UsageDifference } from '../../../core/records.js'
+import { sameUsage } from '../../../core/usage.js'
+import type { Statement, TextRow } from '../connection/database.js'
+import type { SchemaName } from '../schema/schema-name.js'
+import { readNumber } from './object-row.js'
+import { statement } from './statement.js'
+
+/** Comparing counters with rows, and correcting them. */
+export type UsageStatements = ReturnType<typeof usageStatements>
+
+const SUMS = ['bytes', 'files', 'reserved_bytes', 'reserved_files', 'pending_rows', 'deleted_rows']
+const columns = (row: string) => SUMS.map((sum) => `coalesce(${row}.${sum}, 0)`).join(', ')
+
+export function usageStatements(schema: SchemaName) {
+  const named = (name: string, text: string): Statement => statement(name, text, schema)
+
+  /** Rows and counters under one snapshot: each write changes both at once, so they agree whoever writes meanwhile. */
+  const differences = (rows: string, usage: string) => `
+    WITH counted AS (
+      SELECT o.scope,
+        coalesce(sum(o.size) FILTER (WHERE o.status = 'active'), 0)::bigint AS bytes,
+        count(*) FILTER (WHERE o.status = 'active') AS files,
+        coalesce(sum(greatest(0, o.declared_size - coalesce(a.size, 0))) FILTER (WHERE o.status = 'pending'), 0)::bigint
+          AS reserved_bytes,
+        count(*) FILTER (WHERE o.status = 'pending' AND a.id IS NULL) AS reserved_files,
+        count(*) FILTER (WHERE o.status = 'pending') AS pending_rows,
+        count(*) FILTER (WHERE o.status = 'deleted') AS deleted_rows
+      FROM {schema}.objects o
+      LEFT JOIN {schema}.objects a
+        ON o.status = 'pending' AND a.bucket = o.bucket AND a.key = o.key AND a.status = 'active'
+      ${rows}
+      GROUP BY o.scope
+    )
+    SELECT coalesce(c.scope, u.scope), ${columns('u')}, ${columns('c')}
+    FROM counted c FULL JOIN (SELECT * FROM {schema}.scope_usage u ${usage}) u ON u.scope = c.scope
+    WHERE (${columns('u')}) <> (${columns('c')})
+    ORDER BY 1`
+
+  return {
+    check: named('check_usage', differences('', '')),
+    checkScope: named('check_usage_of_scope', differences('WHERE o.scope = $1', 'WHERE u.scope = $1')),
+    repairScope: named(
+      'repair_usage_v1',
+      `SELECT $1::text, ${columns('(r.recorded)')}, ${columns('(r.actual)')} FROM {schema}.repair_usage_v1($1::text) r`,
+    ),
+  }
+}
+
+/** The scopes whose usage differs. Those where only a count behind `countByScope` does are none of a caller's business. */
+export function readDifferences(rows: readonly TextRow[]): UsageDifference[] {
+  return rows
+    .map((row) => ({ scope: row[0]!, recorded: readUsage(row, 1), actual: readUsage(row, 1 + SUMS.length) }))
+    .filter(({ recorded, actual }) => !sameUsage(recorded, actual))
+}
+
+/** The usage whose sums begin at this place. */
+export function readUsage(row: TextRow, from: number): ScopeUsage {
+  return {
+    bytes: readNumber(row[from]),
+    files: readNumber(row[from + 1]),
+    reservedBytes: readNumber(row[from + 2]),
+    reservedFiles: readNumber(row[from + 3]),
+  }
+}

@@ -1,0 +1,167 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { postgresAdapter, postgresSchema, type PostgresPool } from '../../../src/adapters/postgres/index.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
+
+const attempt = (key: string) => ({
+  scope: 'scope',
+  bucket: 'bucket',
+  key,
+  declaredSize: 5,
+  expiresAt: new Date(Date.now() + 60_000),
+})
+
+describe('postgresAdapter', () => {
+  const pool = new pg.Pool({ connectionString: 'postgres://nowhere.invalid' })
+
+  it.each([null, undefined, {}, { query: () => {} }, 'postgres://localhost'])(
+    'refuses %o as a pool',
+    (thing) => {
+      expect(() => postgresAdapter(thing as unknown as PostgresPool)).toThrow(TypeError)
+      expect(() => postgresAdapter(pool, { readPool: (thing ?? {}) as unknown as PostgresPool })).toThrow(
+        TypeError,
+      )
+    },
+  )
+
+  it.each(['', 'a\0b', 'cash$', 'back\\slash', 'pg_mine', 'x'.repeat(64), 'é'.repeat(32), '\ud800', 7])(
+    'refuses %o as a schema',
+    (schema) => {
+      expect(() => postgresAdapter(pool, { schema: schema as string })).toThrow(TypeError)
+      expect(() => postgresSchema({ schema: schema as string })).toThrow(TypeError)
+    },
+  )
+
+  it('touches nothing before the first call', async () => {
+    postgresAdapter(pool)
+    expect(pool.totalCount).toBe(0)
+    await pool.end()
+  })
+
+  it('keeps rows in a PGlite database on disk', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-db-pglite-'))
+    try {
+      const first = new PGlite(folder)
+      const store = postgresAdapter(first, { schema: 'files' })
+      expect(await store.migrate()).toEqual({ from: 0, to: 1 })
+      const row = await store.reserve(attempt('kept'))
+      await store.close()
+      await first.close()
+
+      const second = new PGlite(folder)
+      const again = postgresAdapter(second, { schema: 'files' })
+      expect(await again.migrate()).toEqual({ from: 1, to: 1 })
+      expect(await again.verify()).toEqual([])
+      expect(await again.find(row)).toEqual(row)
+      await second.close()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('says that a PGlite database was never migrated, or is closed', async () => {
+    const database = new PGlite()
+    const store = postgresAdapter(database)
+    await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringContaining('migrate()') as string,
+    })
+    await database.close()
+    await expect(store.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+  })
+})
+
+describePostgres('postgresAdapter on a server', (url) => {
+  it('asks the replica for listings and counts, and for nothing else', async () => {
+    const [pool, replica] = [poolOf(url), poolOf(url)]
+    const schema = freshSchema()
+    await postgresAdapter(pool, { schema }).migrate()
+    // Whatever asks it fails.
+    await replica.end()
+    const store = postgresAdapter(pool, { schema, readPool: replica })
+    const row = await store.reserve(attempt('key'))
+    expect(await store.find(row)).toEqual(row)
+    expect(await store.getScopeUsage('scope')).toMatchObject({ reservedBytes: 5 })
+    expect(await store.listExpired()).toEqual([])
+    expect(await store.listLeftovers()).toEqual([])
+    expect(await store.checkUsage()).toEqual([])
+    await expect(store.listByScope({ scope: 'scope' })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    })
+    await expect(store.countByScope('scope')).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    await dropSchema(pool, schema)
+    await pool.end()
+  })
+
+  it('leaves the parsers of the application alone, and does not depend on them', async () => {
+    const pool = poolOf(url)
+    const schema = freshSchema()
+    const { INT8, TIMESTAMPTZ, JSON: JSON_TYPE } = pg.types.builtins
+    const types = [INT8, TIMESTAMPTZ, JSON_TYPE, pg.types.builtins.TEXT, pg.types.builtins.UUID]
+    const before = types.map((type): unknown => pg.types.getTypeParser(type))
+    for (const type of types) pg.types.setTypeParser(type, (): string => 'of the application')
+    try {
+      const store = postgresAdapter(pool, { schema })
+      await store.migrate()
+      const row = await store.reserve({ ...attempt('key'), metadata: { a: 'b' } })
+      expect(row).toMatchObject({ key: 'key', declaredSize: 5, metadata: { a: 'b' } })
+      expect(await store.countByScope('scope')).toBe(1)
+      const { rows } = await pool.query('SELECT 1::int8 AS eight')
+      expect(rows).toEqual([{ eight: 'of the application' }])
+    } finally {
+      types.forEach((type, index) => pg.types.setTypeParser(type, before[index] as never))
+      await dropSchema(pool, schema)
+      await pool.end()
+    }
+  })
+
+  it('serves two schemas over one connection', async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const schemas = [freshSchema(), freshSchema()]
+    const stores = schemas.map((schema) => postgresAdapter(client, { schema }))
+    for (const store of stores) await store.migrate()
+    await stores[0]!.reserve(attempt('key'))
+    expect(await Promise.all(stores.map((store) => store.countByScope('scope')))).toEqual([1, 0])
+    await client.query(
+      schemas.map((schema) => `DROP SCHEMA "${schema.replaceAll('"', '""')}" CASCADE`).join(';'),
+    )
+    await client.end()
+  })
+
+  it('corrects counters, those behind countByScope too', async () => {
+    const pool = poolOf(url)
+    const schema = freshSchema()
+    const store = postgresAdapter(pool, { schema })
+    await store.migrate()
+    const row = await store.reserve(attempt('one'))
+    await store.confirm({ ...row, id: row.id, size: 7, scope: null, contentType: null, eTag: null })
+    await store.reserve(attempt('one'))
+    await store.reserve({ ...attempt('two'), scope: 'other' })
+    const actual = { bytes: 7, files: 1, reservedBytes: 0, reservedFiles: 0 }
+    const usage = `"${schema.replaceAll('"', '""')}".scope_usage`
+
+    await pool.query(`UPDATE ${usage} SET bytes = 8, pending_rows = 5 WHERE scope = 'scope'`)
+    const difference = { scope: 'scope', recorded: { ...actual, bytes: 8 }, actual }
+    expect(await store.checkUsage()).toEqual([difference])
+    expect(await store.checkUsage('other')).toEqual([])
+    expect(await store.repairUsage('scope')).toEqual([difference])
+    expect(await store.checkUsage()).toEqual([])
+    expect(await store.countByScope('scope')).toBe(2)
+
+    await pool.query(`UPDATE ${usage} SET pending_rows = 5, deleted_rows = 5 WHERE scope = 'other'`)
+    expect(await store.repairUsage()).toEqual([])
+    expect(await store.countByScope('other')).toBe(1)
+    expect(await store.countByScope('other', 'deleted')).toBe(0)
+
+    await pool.query(`DELETE FROM ${usage}`)
+    expect(await store.repairUsage()).toHaveLength(2)
+    expect(await store.getScopeUsage('scope')).toEqual(actual)
+    await dropSchema(pool, schema)
+    await pool.end()
+  })
+})

@@ -1,0 +1,93 @@
+import type { StorageObjectStore } from '@svc/db'
+import { createAttemptId } from '@svc/db'
+
+const BUCKET = 'bucket'
+
+/** Every call of the store that must be one query, by name, over rows that it makes itself. */
+export interface NamedCall {
+  readonly name: string
+  /** What must be there before. */
+  readonly prepare?: (store: StorageObjectStore) => Promise<void>
+  readonly call: (store: StorageObjectStore) => Promise<unknown>
+}
+
+export function everyCall(scope: string, now: () => Date): NamedCall[] {
+  const at = (key: string) => ({ bucket: BUCKET, key: `${scope}/${key}` })
+  const later = () => new Date(now().getTime() + 60_000)
+  const reserve = (key: string, more: object = {}) => ({
+    scope,
+    ...at(key),
+    declaredSize: 10,
+    expiresAt: later(),
+    route: 'photos',
+    storageKey: `${key}/${createAttemptId()}`,
+    ...more,
+  })
+  const object = async (store: StorageObjectStore, key: string) => {
+    await store.reserve(reserve(key))
+    await store.confirm({ ...at(key), size: 10, eTag: 'e' })
+  }
+  const pending = (key: string) => async (store: StorageObjectStore) => {
+    await store.reserve(reserve(key))
+  }
+  const quota = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
+  const id = createAttemptId()
+
+  return [
+    { name: 'reserve', call: (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } })) },
+    { name: 'reserve again', call: (store) => store.reserve(reserve('new', { quota })) },
+    {
+      name: 'reserve, refused',
+      call: (store) => store.reserve(reserve('no', { quota: { maxBytes: 0 } })).catch(() => {}),
+    },
+    { name: 'confirm', call: (store) => store.confirm({ ...at('new'), size: 10, quota }) },
+    {
+      name: 'confirm a replacement that grew',
+      prepare: pending('new'),
+      call: (store) => store.confirm({ ...at('new'), size: 20, quota }),
+    },
+    {
+      name: 'setUploadId',
+      prepare: async (store) => void (await store.reserve(reserve('parts', { id }))),
+      call: (store) => store.setUploadId({ ...at('parts'), id, uploadId: 'u' }),
+    },
+    { name: 'findPending', call: (store) => store.findPending({ ...at('parts'), id, uploadId: 'u' }) },
+    {
+      name: 'findPendingMultipart',
+      call: (store) => store.findPendingMultipart({ ...at('parts'), fileSize: 10 }),
+    },
+    { name: 'release', call: (store) => store.release({ ...at('parts'), id, scope }) },
+    { name: 'find', call: (store) => store.find(at('new')) },
+    { name: 'findActive', call: (store) => store.findActive(at('new')) },
+    { name: 'remove', prepare: pending('new'), call: (store) => store.remove({ ...at('new'), scope }) },
+    { name: 'find history', call: (store) => store.find(at('new')) },
+    {
+      name: 'remove for good',
+      prepare: (store) => object(store, 'hard'),
+      call: (store) => store.remove({ ...at('hard'), mode: 'hard' }),
+    },
+    ...([undefined, 'pending', 'active', 'deleted'] as const).flatMap((status) => [
+      {
+        name: `listByScope ${status}`,
+        call: (store: StorageObjectStore) => store.listByScope({ scope, status, limit: 10 }),
+      },
+      {
+        name: `listByScope ${status}, one route`,
+        call: (store: StorageObjectStore) => store.listByScope({ scope, status, route: 'photos', limit: 10 }),
+      },
+      {
+        name: `countByScope ${status}`,
+        call: (store: StorageObjectStore) => store.countByScope(scope, status),
+      },
+    ]),
+    { name: 'getScopeUsage', call: (store) => store.getScopeUsage(scope) },
+    { name: 'listExpired', call: (store) => store.listExpired({ limit: 10 }) },
+    { name: 'listExpired of a scope', call: (store) => store.listExpired({ scope, limit: 10 }) },
+    { name: 'purgeExpired', call: (store) => store.purgeExpired({ limit: 10 }) },
+    { name: 'purgeExpired of a scope', call: (store) => store.purgeExpired({ scope, limit: 10 }) },
+    { name: 'listLeftovers', call: (store) => store.listLeftovers({ limit: 10 }) },
+    { name: 'forgetLeftover', call: (store) => store.forgetLeftover({ attemptId: id }) },
+    { name: 'purgeDeleted', call: (store) => store.purgeDeleted({ before: now(), limit: 10 }) },
+    { name: 'ping', call: (store) => store.ping() },
+  ]
+}

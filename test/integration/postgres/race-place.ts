@@ -1,0 +1,9 @@
+import pg from 'pg'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { serveAsRaceWorker } from '../races/race-worker.js'
+
+serveAsRaceWorker(async ({ place, callers }) => {
+  const pool = new pg.Pool({ connectionString: place['url'], max: callers })
+  pool.on('error', () => {})
+  return { store: postgresAdapter(pool, { schema: place['schema'] }), close: () => pool.end() }
+})

@@ -1,0 +1,48 @@
+import { fork } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { sumOfReports, type RaceReport, type RaceTask } from './race.js'
+
+/** A program for processes of their own, as one file of JavaScript. */
+export interface RaceProcesses {
+  /** Runs the same program in several processes at once. */
+  race(processes: number, task: Omit<RaceTask, 'worker'>): Promise<RaceReport>
+  remove(): void
+}
+
+/** `entry` calls {@link serveAsRaceWorker} with what opens the adapter's store. */
+export async function raceProcesses(entry: string): Promise<RaceProcesses> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-race-'))
+  const file = join(folder, 'worker.cjs')
+  await build({
+    entryPoints: [entry],
+    outfile: file,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    // Loaded by some drivers where it is installed.
+    external: ['pg-native'],
+    logLevel: 'error',
+  })
+  return {
+    async race(processes, task) {
+      const workers = Array.from({ length: processes }, (_, worker) => reportOf(file, { ...task, worker }))
+      return sumOfReports(await Promise.all(workers))
+    },
+    remove() {
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function reportOf(file: string, task: RaceTask): Promise<RaceReport> {
+  return new Promise((resolve, reject) => {
+    const worker = fork(file)
+    worker.once('message', (report: RaceReport) => resolve(report))
+    worker.once('error', reject)
+    worker.once('exit', (code) => reject(new Error(`A process of the race ended with code ${code}.`)))
+    worker.send(task)
+  })
+}

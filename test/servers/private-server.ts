@@ -1,0 +1,106 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { chown, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const START_TIMEOUT = 30_000
+const STOP_TIMEOUT = 10_000
+
+/** The user that a server runs as. Some refuse to run as root. */
+export interface ServerUser {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** A folder of a server and the processes in it; all of it goes when this process does, however that ends. */
+export interface PrivateFolder {
+  readonly path: string
+  /** Runs a command to its end. */
+  run(command: string, args: readonly string[]): Promise<void>
+  /** Starts a server; resolves when it is ready, which is later than that its port is open. */
+  serve(command: string, args: readonly string[], isReady: () => Promise<boolean>): Promise<void>
+  /** Ends the servers, and removes the folder. */
+  remove(signal: NodeJS.Signals): Promise<void>
+}
+
+/**
+ * Waits in a session of its own until its input ends, which no signal to the tests can prevent: they close it when they
+ * are done, and the system does when they die. Then it ends the processes it was told of, and removes the folder.
+ */
+const UNDERTAKER = `
+while read -r pid; do pids="$pids $pid"; done
+[ -z "$pids" ] || { kill -INT $pids; sleep 1; kill -KILL $pids; } 2>/dev/null
+for try in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$0" 2>/dev/null; [ -e "$0" ] || exit 0; sleep 0.2; done
+`
+
+export async function privateFolder(name: string, user: ServerUser | null): Promise<PrivateFolder> {
+  const path = mkdtempSync(join(tmpdir(), `svc-db-${name}-`))
+  const undertaker = spawn('sh', ['-c', UNDERTAKER, path], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  undertaker.unref()
+  // Otherwise the open pipe would keep this process from ending by itself.
+  ;(undertaker.stdin as unknown as { unref(): void }).unref()
+  const servers: ChildProcess[] = []
+  const log = join(path, 'log')
+  if (user) await chown(path, user.uid, user.gid)
+  const options = { cwd: path, ...(user ?? {}) }
+
+  return {
+    path,
+
+    async run(command, args) {
+      await promisify(execFile)(command, [...args], options)
+    },
+
+    async serve(command, args, isReady) {
+      const output = openSync(log, 'a')
+      const child = spawn(command, [...args], { ...options, stdio: ['ignore', output, output] })
+      closeSync(output)
+      servers.push(child)
+      await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+      undertaker.stdin.write(`${child.pid}\n`)
+      await untilReady(child, isReady, log)
+    },
+
+    async remove(signal) {
+      await Promise.all(servers.map((child) => end(child, signal)))
+      undertaker.stdin.end()
+      await rm(path, { recursive: true, force: true })
+    },
+  }
+}
+
+async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>, log: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT
+  while (!(await isReady())) {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      throw new Error(`The server did not start:\n${readFileSync(log, 'utf8')}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT)
+  child.kill(signal)
+  await ended
+  clearTimeout(timer)
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}
