@@ -1,6 +1,5 @@
 import { encodeCursor } from './cursor.js'
 import { StorageError } from './errors.js'
-import type { StorageObject } from './records.js'
 import type { StorageObjectStore } from './store.js'
 import type { QuotaExcess, StoreDriver } from './store-driver.js'
 import * as inputs from './store-inputs.js'
@@ -28,7 +27,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       const rows = await driver.list({ ...query, limit: query.limit + 1 })
       if (rows.length <= query.limit) return { objects: rows }
       const objects = rows.slice(0, query.limit)
-      return { objects, nextCursor: encodeCursor(lastOf(objects).id) }
+      return { objects, nextCursor: encodeCursor(objects[query.limit - 1]!.id) }
     },
 
     async countByScope(scope, status) {
@@ -152,12 +151,6 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return driver.close()
     },
   }
-}
-
-function lastOf(rows: readonly StorageObject[]): StorageObject {
-  const last = rows.at(-1)
-  if (!last) throw new RangeError('A page that has a next one is never empty.')
-  return last
 }
 
 /** The error for a quota that would be passed: by which limit, and by how much. */

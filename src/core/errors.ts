@@ -60,7 +60,7 @@ export class StorageError extends Error {
   override readonly name = 'StorageError'
   readonly code: ErrorCode
   readonly status: ErrorStatus
-  readonly params?: ErrorParams
+  declare readonly params?: ErrorParams
 
   /** @throws TypeError for a code that is not in the table. */
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
@@ -88,7 +88,11 @@ export function errorBody(error: StorageError): ErrorBody {
   return { code: error.code, message: error.message, ...(error.params && { params: error.params }) }
 }
 
-/** Any thrown value as a `StorageError`: what is not one already is an `INTERNAL_ERROR` with it as `cause`. */
+/**
+ * Any thrown value as a `StorageError`: what is not one already is an `INTERNAL_ERROR` with it as `cause`, and so is one
+ * of another version of the library with a code that this one doesn't know.
+ */
 export function toStorageError(thrown: unknown): StorageError {
-  return thrown instanceof StorageError ? thrown : new StorageError('INTERNAL_ERROR', { cause: thrown })
+  const known = thrown instanceof StorageError && Object.hasOwn(ERROR_TABLE, thrown.code)
+  return known ? thrown : new StorageError('INTERNAL_ERROR', { cause: thrown })
 }

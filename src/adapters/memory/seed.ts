@@ -47,12 +47,7 @@ function place(tables: Tables, row: TrackedRow): void {
   if (scopeOf(before) !== null && scopeOf(before) !== row.scope)
     throw invalid('key', 'is live in another scope.')
   const other = before.active ?? before.pending
-  if (
-    other &&
-    (other.attemptId === row.attemptId || other.id === row.attemptId || other.attemptId === row.id)
-  ) {
-    throw invalid('attemptId', 'is carried by another row of this key.')
-  }
+  if (other?.attemptId === row.attemptId) throw invalid('attemptId', 'is carried by another row of this key.')
   if (other && row.storageKey !== null && other.storageKey === row.storageKey) {
     throw invalid('storageKey', 'is carried by another row of this key.')
   }
@@ -60,7 +55,7 @@ function place(tables: Tables, row: TrackedRow): void {
   if (refuseGrowth(tables.usage(row.scope), usageOf(before), usageOf(after), UNLIMITED)) {
     throw invalid('size', `would carry the bytes of the scope beyond ${Number.MAX_SAFE_INTEGER}.`)
   }
-  tables.apply({ before, after, history: null, leftovers: [] })
+  tables.apply({ before, after, history: null, leftovers: [], row })
 }
 
 function seedRow(object: SeedObject, now: Date): TrackedRow {
@@ -84,6 +79,7 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
   const expiresAt =
     only(pending, 'expiresAt', date('expiresAt')) ?? (pending ? new Date(now.getTime() + DAY) : null)
   const confirmedAt = only(!pending, 'confirmedAt', date('confirmedAt')) ?? (pending ? null : createdAt)
+  const settledAt = confirmedAt ?? createdAt
   const deletedAt =
     only(status === 'deleted', 'deletedAt', date('deletedAt')) ?? (status === 'deleted' ? now : null)
   return {
@@ -104,9 +100,9 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
     uploadId: only(pending, 'uploadId', text('uploadId')),
     expiresAt,
     createdAt,
-    updatedAt: date('updatedAt') ?? deletedAt ?? confirmedAt ?? createdAt,
+    updatedAt: date('updatedAt') ?? deletedAt ?? settledAt,
     confirmedAt,
     deletedAt,
-    writableUntil: expiresAt ?? confirmedAt ?? createdAt,
+    writableUntil: expiresAt ?? settledAt,
   }
 }

@@ -75,14 +75,11 @@ export class Tables {
   }
 
   /** Carries out a change; answers the scopes that it touched. */
-  apply({ before, after, history, leftovers }: Omit<KeyChange, 'outcome' | 'row'>): string[] {
+  apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): string[] {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)
-    const row = before.active ?? before.pending ?? after.active ?? after.pending
-    if (row) {
-      if (after.active ?? after.pending) this.#live.set(keyName(row), after)
-      else this.#live.delete(keyName(row))
-    }
+    if (after.active ?? after.pending) this.#live.set(keyName(row), after)
+    else this.#live.delete(keyName(row))
     this.#charge(scopeOf(before), usageOf(before), NO_USAGE)
     this.#charge(scopeOf(after), NO_USAGE, usageOf(after))
     if (history) this.addHistory(history)
@@ -128,7 +125,7 @@ export class Tables {
         if (!this.liveRows(row).active) actual = usageAfter(actual, NO_USAGE, usageOfKey(null, row))
       }
       if (sameUsage(actual, table.usage)) continue
-      differences.push({ scope: name, recorded: { ...table.usage }, actual })
+      differences.push({ scope: name, recorded: { ...table.usage }, actual: { ...actual } })
       if (correct) table.usage = actual
     }
     return differences

@@ -5,6 +5,7 @@ import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js
 import type { StorageObject } from '../records.js'
 import { createReport, type Report } from '../reporter.js'
 import type { ConfirmInput, ReleaseInput, RemoveInput, ReserveInput, StorageObjectStore } from '../store.js'
+import { checkObject } from '../validation/scalars.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'
@@ -97,6 +98,7 @@ function writesFor(
   ): Promise<Answer> {
     try {
       const scope = await records.resolveScope(request)
+      checkObject('input', input)
       return await act({ ...input, scope, bucket: (input.bucket ?? defaultBucket)! })
     } catch (thrown) {
       const error = toStorageError(thrown)

@@ -80,7 +80,7 @@ export function checkDbOptions(options: DbOptions): void {
   try {
     if (bucket !== undefined) checkText('bucket', bucket)
   } catch (cause) {
-    throw new TypeError(`db(): ${cause instanceof Error ? cause.message : 'bad bucket'}`, { cause })
+    throw new TypeError(`db(): ${(cause as Error).message}`, { cause })
   }
   if (basePath !== undefined) checkBasePath('db()', basePath)
   for (const hook of HOOKS) {

@@ -4,7 +4,9 @@ import { shown } from './invalid.js'
 
 /** What is wrong with a quota, in words; `null`: nothing. The callers know which error it is. */
 export function quotaFlaw(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null) return 'must be an object { maxBytes?, maxFiles? }'
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return `must be an object { maxBytes?, maxFiles? }, not ${shown(value)}`
+  }
   const { maxBytes, maxFiles } = value as { maxBytes?: unknown; maxFiles?: unknown }
   for (const [name, limit] of [['maxBytes', maxBytes] as const, ['maxFiles', maxFiles] as const]) {
     if (limit === undefined || limit === null) continue

@@ -20,8 +20,9 @@ export function checkSize(field: string, value: unknown): number {
 
 /** A copy of a date. One before the year 1 counts as its start. @throws StorageError `VALIDATION_ERROR` beyond the year 9999. */
 export function checkDate(field: string, value: unknown): Date {
-  const time = value instanceof Date ? value.getTime() : NaN
-  if (Number.isNaN(time)) throw invalid(field, `must be a valid Date, not ${shown(value)}.`)
+  if (!(value instanceof Date)) throw invalid(field, `must be a Date, not ${shown(value)}.`)
+  const time = value.getTime()
+  if (Number.isNaN(time)) throw invalid(field, 'must be a valid Date; this one has no time.')
   if (time > LATEST_DATE) throw invalid(field, 'must not be later than the year 9999.')
   return new Date(Math.max(time, EARLIEST_DATE))
 }

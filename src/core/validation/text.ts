@@ -37,12 +37,11 @@ export function utf8Length(value: string): number {
   return new TextEncoder().encode(value).byteLength
 }
 
-/** Length in the unit of a limit, exact only as far as the limit matters: no string is measured much beyond it. */
-function lengthOf(value: string, { max, unit }: TextLimit): number {
-  // A code point is one or two UTF-16 units and at least one byte of UTF-8 for each of them.
-  if (unit === 'bytes of UTF-8') return value.length > max ? value.length : utf8Length(value)
-  if (value.length <= max) return value.length
-  return value.length > 2 * max ? value.length : [...value].length
+/** Whether a string is longer than its limit. None is measured much beyond it, however long it is. */
+function isLonger(value: string, { max, unit }: TextLimit): boolean {
+  // A code point is one or two UTF-16 units, and at least one byte of UTF-8 for each of them.
+  if (unit === 'bytes of UTF-8') return value.length > max || utf8Length(value) > max
+  return value.length > max && (value.length > 2 * max || [...value].length > max)
 }
 
 /** @throws StorageError `VALIDATION_ERROR` unless it is a string within the limits of its field. */
@@ -51,8 +50,7 @@ export function checkText(field: TextField, value: unknown): string {
   const allowed = `must be a string of 1 to ${limit.max} ${limit.unit}`
   if (typeof value !== 'string') throw invalid(field, `${allowed}, not ${shown(value)}.`)
   if (value === '') throw invalid(field, `${allowed}; it is empty.`)
-  const length = lengthOf(value, limit)
-  if (length > limit.max) throw invalid(field, `${allowed}; it has ${length}.`)
+  if (isLonger(value, limit)) throw invalid(field, `${allowed}; it is longer.`)
   const flaw = textFlaw(value)
   if (flaw) throw invalid(field, `${flaw}.`)
   return value

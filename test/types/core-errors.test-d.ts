@@ -1,0 +1,77 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import {
+  ERROR_CODES,
+  StorageError,
+  type ErrorBody,
+  type ErrorCode,
+  type ErrorParams,
+  type ErrorStatus,
+} from '@svc/db'
+
+describe('StorageError', () => {
+  it('has a literal union of codes and of statuses', () => {
+    expectTypeOf<ErrorCode>().toEqualTypeOf<
+      | 'VALIDATION_ERROR'
+      | 'INVALID_CURSOR'
+      | 'UNAUTHORIZED'
+      | 'FORBIDDEN'
+      | 'OBJECT_NOT_FOUND'
+      | 'NOT_FOUND'
+      | 'METHOD_NOT_ALLOWED'
+      | 'KEY_CONFLICT'
+      | 'UPLOAD_MISMATCH'
+      | 'QUOTA_EXCEEDED'
+      | 'FILE_TOO_LARGE'
+      | 'CONTENT_TYPE_NOT_ALLOWED'
+      | 'STORAGE_UNAVAILABLE'
+      | 'DATABASE_UNAVAILABLE'
+      | 'INTERNAL_ERROR'
+    >()
+    expectTypeOf<ErrorStatus>().toEqualTypeOf<
+      400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500 | 502 | 503
+    >()
+    expectTypeOf<StorageError['code']>().toEqualTypeOf<ErrorCode>()
+    expectTypeOf<StorageError['status']>().toEqualTypeOf<ErrorStatus>()
+    expectTypeOf(ERROR_CODES).toEqualTypeOf<readonly ErrorCode[]>()
+  })
+
+  it('is made of a known code only', () => {
+    // @ts-expect-error no such code
+    new StorageError('NOPE')
+    // @ts-expect-error a code is needed
+    new StorageError()
+    // @ts-expect-error no such option
+    new StorageError('FORBIDDEN', { status: 404 })
+    // @ts-expect-error params are simple values
+    new StorageError('FORBIDDEN', { params: { nested: { secret: 1 } } })
+    expectTypeOf(new StorageError('FORBIDDEN', { cause: 'anything' })).toExtend<Error>()
+    expectTypeOf(new StorageError('FORBIDDEN', { message: undefined, params: undefined })).toExtend<Error>()
+  })
+
+  it('is compared with a known code only', () => {
+    const error = new StorageError('FORBIDDEN')
+    // @ts-expect-error no such code
+    expectTypeOf(error.code === 'NOT_ALLOWED').toBeBoolean()
+    // @ts-expect-error no such status
+    expectTypeOf(error.status === 418).toBeBoolean()
+  })
+
+  it('is told from other errors by instanceof', () => {
+    const thrown: unknown = new StorageError('FORBIDDEN')
+    if (thrown instanceof StorageError) expectTypeOf(thrown.code).toEqualTypeOf<ErrorCode>()
+  })
+
+  it('and its body can not be changed', () => {
+    const error = new StorageError('FORBIDDEN')
+    // @ts-expect-error the status follows from the code
+    error.status = 404
+    // @ts-expect-error readonly
+    error.code = 'NOT_FOUND'
+    expectTypeOf(error.params).toEqualTypeOf<ErrorParams | undefined>()
+    expectTypeOf<ErrorBody>().toEqualTypeOf<{
+      readonly code: ErrorCode
+      readonly message: string
+      readonly params?: ErrorParams
+    }>()
+  })
+})

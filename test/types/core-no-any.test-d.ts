@@ -1,0 +1,94 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import type * as library from '@svc/db'
+import type * as memory from '@svc/db/memory'
+
+type IsAny<T> = 0 extends 1 & T ? true : false
+
+/** What isn't looked into: simple values, and what the platform defines. */
+type Leaf =
+  string | number | boolean | bigint | symbol | null | undefined | Date | Request | Response | ReadableStream
+
+/** Where in a type there is an `any`: `Path` is how to get there. `never`: nowhere as far as the fuel lasts. */
+type AnyIn<T, Path extends string, Fuel extends readonly unknown[] = []> =
+  IsAny<T> extends true
+    ? Path
+    : Fuel['length'] extends 8
+      ? never
+      : T extends Leaf
+        ? never
+        : T extends Promise<infer Value>
+          ? AnyIn<Value, `${Path}.then`, [...Fuel, 0]>
+          : T extends (...args: infer Args) => infer Result
+            ? AnyInEach<Args, `${Path}()`, [...Fuel, 0]> | AnyIn<Result, `${Path}=>`, [...Fuel, 0]>
+            : T extends abstract new (...args: infer Args) => infer Instance
+              ? AnyInEach<Args, `new ${Path}`, [...Fuel, 0]> | AnyIn<Instance, `${Path}#`, [...Fuel, 0]>
+              : T extends readonly (infer Item)[]
+                ? AnyIn<Item, `${Path}[]`, [...Fuel, 0]>
+                : T extends object
+                  ? { [K in keyof T]-?: AnyIn<T[K], `${Path}.${K & string}`, [...Fuel, 0]> }[keyof T]
+                  : never
+
+type AnyInEach<Args extends readonly unknown[], Path extends string, Fuel extends readonly unknown[]> = {
+  [Index in keyof Args]-?: AnyIn<Args[Index], Path, Fuel>
+}[number]
+
+interface PublicValues {
+  chainHooks: typeof library.chainHooks
+  createAttemptId: typeof library.createAttemptId
+  createObjectAccessGuard: typeof library.createObjectAccessGuard
+  createQuotaGuard: typeof library.createQuotaGuard
+  createStore: typeof library.createStore
+  db: typeof library.db
+  errorCodes: typeof library.ERROR_CODES
+  memoryAdapter: typeof memory.memoryAdapter
+  storageError: typeof library.StorageError
+}
+
+interface PublicTypes {
+  activatedEvent: library.ActivatedEvent
+  authorizeContext: library.AuthorizeContext
+  dbClientObject: library.DbClientObject
+  dbContext: library.DbContext
+  dbHooks: library.DbHooks
+  dbOptions: library.DbOptions
+  dbPlugin: library.DbPlugin
+  errorBody: library.ErrorBody
+  errorListener: library.ErrorListener
+  guard: library.Guard
+  handler: library.Handler
+  handlerOptions: library.HandlerOptions
+  installedPlugin: library.InstalledPlugin
+  leftover: library.Leftover
+  objectPage: library.ObjectPage
+  quotaSource: library.QuotaSource
+  recordKeeper: library.RecordKeeper
+  resolveScope: library.ResolveScope
+  scopeUsage: library.ScopeUsage
+  seedObject: memory.SeedObject
+  serverPlugin: library.ServerPlugin
+  storageError: library.StorageError
+  storageObject: library.StorageObject
+  storageObjectStore: library.StorageObjectStore
+  storeDriver: library.StoreDriver
+  usageDifference: library.UsageDifference
+}
+
+describe('no any', () => {
+  it('is in what the public functions take and answer', () => {
+    expectTypeOf<AnyIn<PublicValues, 'library'>>().toBeNever()
+  })
+
+  it('is in the public types', () => {
+    expectTypeOf<AnyIn<PublicTypes, 'types'>>().toBeNever()
+  })
+
+  it('would be overlooked', () => {
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the very thing that is looked for
+    type Any = any
+    expectTypeOf<AnyIn<{ a: { b: Any } }, 'x'>>().toEqualTypeOf<'x.a.b'>()
+    expectTypeOf<AnyIn<() => Promise<{ a: Any }[]>, 'x'>>().toEqualTypeOf<'x=>.then[].a'>()
+    expectTypeOf<AnyIn<(a: string, b: Any) => void, 'x'>>().toEqualTypeOf<'x()'>()
+    expectTypeOf<AnyIn<(options: { a?: Any }) => void, 'x'>>().toEqualTypeOf<'x().a'>()
+    expectTypeOf<AnyIn<string | { a: Any } | null, 'x'>>().toEqualTypeOf<'x.a'>()
+  })
+})

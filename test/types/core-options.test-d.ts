@@ -1,0 +1,159 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import {
+  chainHooks,
+  createAttemptId,
+  createObjectAccessGuard,
+  createQuotaGuard,
+  createStore,
+  db,
+  type ActivatedEvent,
+  type DbContext,
+  type Guard,
+  type Handler,
+  type StorageObject,
+  type StorageObjectStore,
+  type StoreDriver,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+
+declare const client: StorageObjectStore
+declare const driver: StoreDriver
+declare const request: Request
+const resolveScope = () => 'user:1'
+
+describe('db()', () => {
+  it('takes a scope at once or promised, and null or undefined for nobody', () => {
+    db({ client, resolveScope: () => null })
+    db({ client, resolveScope: () => undefined })
+    db({ client, resolveScope: async (of) => of.headers.get('x-user') })
+    // @ts-expect-error a scope is a string
+    db({ client, resolveScope: () => 42 })
+    // @ts-expect-error a scope is a string
+    db({ client, resolveScope: async () => ({ id: 'user:1' }) })
+    // @ts-expect-error resolveScope is needed
+    db({ client })
+    // @ts-expect-error a client is needed
+    db({ resolveScope })
+  })
+
+  it('takes a quota that says what it means', () => {
+    db({ client, resolveScope, quota: { maxBytes: 5, maxFiles: null } })
+    db({ client, resolveScope, quota: null })
+    db({ client, resolveScope, quota: async (scope, of) => (scope === of.url ? null : { maxFiles: 1 }) })
+    // @ts-expect-error "no quota" must be said
+    db({ client, resolveScope, quota: () => undefined })
+    // @ts-expect-error a quota is a number
+    db({ client, resolveScope, quota: { maxBytes: '5' } })
+    // @ts-expect-error a misspelt limit
+    db({ client, resolveScope, quota: { maxSize: 5 } })
+  })
+
+  it('takes no unknown mode, hook or option', () => {
+    // @ts-expect-error no such mode
+    db({ client, resolveScope, deleteMode: 'purge' })
+    // @ts-expect-error no such hook
+    db({ client, resolveScope, hooks: { onUploaded: () => undefined } })
+    // @ts-expect-error no such option
+    db({ client, resolveScope, ttl: 5 })
+  })
+
+  it('tells the hooks what they are shown', () => {
+    db({
+      client,
+      resolveScope,
+      hooks: {
+        onReserved: ({ object }) => expectTypeOf(object).toEqualTypeOf<StorageObject>(),
+        onActivated: async (event) => {
+          expectTypeOf(event).toEqualTypeOf<ActivatedEvent>()
+          expectTypeOf(event.replaced).toEqualTypeOf<StorageObject | null>()
+          expectTypeOf(event.request).toEqualTypeOf<Request | undefined>()
+        },
+        onDeleted: undefined,
+      },
+    })
+  })
+
+  it('has the writes of the store without what it fills in', async () => {
+    const files = db({ client, resolveScope })
+    expectTypeOf(files).toExtend<DbContext>()
+    expectTypeOf(files.id).toEqualTypeOf<'db'>()
+    expectTypeOf(files.objects).toEqualTypeOf<StorageObjectStore>()
+    expectTypeOf(files.handler).toEqualTypeOf<Handler>()
+    expectTypeOf(await files.reserve(request, { key: 'a', declaredSize: 5 })).toEqualTypeOf<StorageObject>()
+    expectTypeOf(await files.release(request, { key: 'a' })).toEqualTypeOf<StorageObject | null>()
+    // @ts-expect-error the scope is that of the request
+    await files.reserve(request, { key: 'a', declaredSize: 5, scope: 'user:2' })
+    // @ts-expect-error the quota is that of the options
+    await files.confirm(request, { key: 'a', size: 5, quota: {} })
+    // @ts-expect-error the scope is that of the request
+    await files.remove(request, { key: 'a', scope: 'user:2' })
+    // @ts-expect-error the request comes first
+    await files.release({ key: 'a' })
+  })
+})
+
+describe('a guard', () => {
+  it('is a function that denies by throwing, whatever it returns', () => {
+    expectTypeOf(() => undefined).toExtend<Guard>()
+    expectTypeOf(async () => undefined).toExtend<Guard>()
+    expectTypeOf(createObjectAccessGuard({ client, resolveScope })).toExtend<Guard>()
+    expectTypeOf(createQuotaGuard({ client, resolveScope })).toExtend<Guard>()
+    expectTypeOf(chainHooks(createQuotaGuard({ client, resolveScope }), undefined, null)).toExtend<Guard>()
+  })
+
+  it('of objects resolves to the row', () => {
+    const guard = createObjectAccessGuard({ client, resolveScope, status: 'any', authorize: null })
+    expectTypeOf(guard).returns.resolves.toEqualTypeOf<StorageObject>()
+    // @ts-expect-error no such status
+    createObjectAccessGuard({ client, resolveScope, status: 'deleted' })
+    // @ts-expect-error only true is a yes
+    createObjectAccessGuard({ client, resolveScope, authorize: () => 'yes' })
+    createObjectAccessGuard({
+      client,
+      resolveScope,
+      authorize: async (object, context) => {
+        expectTypeOf(object).toEqualTypeOf<StorageObject>()
+        expectTypeOf(context.scope).toEqualTypeOf<string | null>()
+        return true
+      },
+    })
+  })
+
+  it('of quotas takes numbers', () => {
+    createQuotaGuard({ client, resolveScope, maxBytes: 5, maxFiles: null })
+    // @ts-expect-error a limit is a number
+    createQuotaGuard({ client, resolveScope, maxBytes: '5' })
+  })
+})
+
+describe('a store', () => {
+  it('is made of a driver, or of nothing in memory', () => {
+    expectTypeOf(createStore(driver)).toEqualTypeOf<StorageObjectStore>()
+    expectTypeOf(memoryAdapter()).toEqualTypeOf<StorageObjectStore>()
+    expectTypeOf(createAttemptId({ now: () => new Date() })).toEqualTypeOf<string>()
+    // @ts-expect-error a clock tells a Date
+    memoryAdapter({ now: () => Date.now() })
+  })
+
+  it('begins with records that have at least scope, bucket and key', () => {
+    memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png' }] as const })
+    memoryAdapter({
+      objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png', size: 5, status: 'deleted' }],
+    })
+    // @ts-expect-error the key is needed
+    memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos' }] })
+    // @ts-expect-error no such status
+    memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png', status: 'gone' }] })
+  })
+
+  it('wants outcomes from its driver, each with what belongs to it', () => {
+    const row = {} as StorageObject
+    createStore({ ...driver, reserve: async () => ({ outcome: 'reserved', row, scopes: ['user:1'] }) })
+    // @ts-expect-error the scopes that were touched are missing
+    createStore({ ...driver, reserve: async () => ({ outcome: 'reserved', row }) })
+    // @ts-expect-error no such outcome
+    createStore({ ...driver, reserve: async () => ({ outcome: 'refused' }) })
+    // @ts-expect-error a confirm finds nothing, or confirms
+    createStore({ ...driver, confirm: async () => null })
+  })
+})

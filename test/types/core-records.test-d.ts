@@ -1,0 +1,118 @@
+import { describe, expectTypeOf, it } from 'vitest'
+import type {
+  DbClientObject,
+  Leftover,
+  ObjectPage,
+  ObjectStatus,
+  ScopeUsage,
+  StorageObject,
+  StorageObjectStore,
+  UsageDifference,
+} from '@svc/db'
+
+describe('a record', () => {
+  it('has every field, null where it is absent and never undefined', () => {
+    expectTypeOf<StorageObject>().toEqualTypeOf<{
+      readonly id: string
+      readonly attemptId: string
+      readonly scope: string
+      readonly bucket: string
+      readonly key: string
+      readonly status: 'pending' | 'active' | 'deleted'
+      readonly route: string | null
+      readonly filename: string | null
+      readonly contentType: string | null
+      readonly size: number | null
+      readonly declaredSize: number | null
+      readonly eTag: string | null
+      readonly metadata: Readonly<Record<string, string>> | null
+      readonly storageKey: string | null
+      readonly uploadId: string | null
+      readonly expiresAt: Date | null
+      readonly createdAt: Date
+      readonly updatedAt: Date
+      readonly confirmedAt: Date | null
+      readonly deletedAt: Date | null
+    }>()
+  })
+
+  it('can not be changed', () => {
+    const row = {} as StorageObject
+    // @ts-expect-error readonly
+    row.status = 'deleted'
+    // @ts-expect-error readonly
+    row.metadata!['a'] = 'b'
+  })
+
+  it('of a browser has only its own fields, and the optional ones are there or not', () => {
+    expectTypeOf<DbClientObject>().toEqualTypeOf<{
+      readonly id: string
+      readonly bucket: string
+      readonly key: string
+      readonly status: ObjectStatus
+      readonly createdAt: string
+      readonly filename?: string
+      readonly contentType?: string
+      readonly size?: number
+      readonly declaredSize?: number
+      readonly route?: string
+    }>()
+    const known = { id: 'id', bucket: 'photos', key: 'a.png', status: 'active', createdAt: '' } as const
+    expectTypeOf(known).toExtend<DbClientObject>()
+    // @ts-expect-error what is not known is left out
+    const unknown: DbClientObject = { ...known, size: undefined }
+    // @ts-expect-error a browser never sees the scope
+    const internal: DbClientObject = { ...known, scope: 'user:1' }
+    expectTypeOf([unknown, internal]).toExtend<DbClientObject[]>()
+  })
+
+  it('of what is left over has its dates', () => {
+    expectTypeOf<Leftover>().toEqualTypeOf<{
+      readonly attemptId: string
+      readonly bucket: string
+      readonly key: string
+      readonly storageKey: string | null
+      readonly uploadId: string | null
+      readonly since: Date
+      readonly writableUntil: Date
+    }>()
+  })
+})
+
+describe('an answer of the store', () => {
+  type Answer<Method extends keyof StorageObjectStore> = Awaited<ReturnType<StorageObjectStore[Method]>>
+
+  it('is a page with a cursor that is there or not', () => {
+    expectTypeOf<Answer<'listByScope'>>().toEqualTypeOf<ObjectPage>()
+    expectTypeOf<ObjectPage<number>>().toEqualTypeOf<{
+      readonly objects: number[]
+      readonly nextCursor?: string
+    }>()
+  })
+
+  it('is a record, or null where there may be none', () => {
+    expectTypeOf<
+      Answer<'find' | 'findActive' | 'findPending' | 'findPendingMultipart'>
+    >().toEqualTypeOf<StorageObject | null>()
+    expectTypeOf<Answer<'release' | 'remove'>>().toEqualTypeOf<StorageObject | null>()
+    expectTypeOf<Answer<'reserve' | 'confirm' | 'setUploadId'>>().toEqualTypeOf<StorageObject>()
+    expectTypeOf<Answer<'listExpired' | 'purgeExpired'>>().toEqualTypeOf<StorageObject[]>()
+  })
+
+  it('is what the other calls say', () => {
+    expectTypeOf<Answer<'countByScope' | 'purgeDeleted'>>().toEqualTypeOf<number>()
+    expectTypeOf<Answer<'getScopeUsage'>>().toEqualTypeOf<ScopeUsage>()
+    expectTypeOf<ScopeUsage>().toEqualTypeOf<{
+      readonly bytes: number
+      readonly files: number
+      readonly reservedBytes: number
+      readonly reservedFiles: number
+    }>()
+    expectTypeOf<Answer<'listLeftovers'>>().toEqualTypeOf<Leftover[]>()
+    expectTypeOf<Answer<'forgetLeftover'>>().toEqualTypeOf<boolean>()
+    expectTypeOf<Answer<'migrate'>>().toEqualTypeOf<{ readonly from: number; readonly to: number }>()
+    expectTypeOf<Answer<'verify'>>().toEqualTypeOf<string[]>()
+    expectTypeOf<Answer<'checkUsage' | 'repairUsage'>>().toEqualTypeOf<UsageDifference[]>()
+    expectTypeOf<Answer<'ping' | 'close'>>().toEqualTypeOf<void>()
+  })
+})

@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { StoreDriver } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
+import { seed } from '../../../../src/adapters/memory/seed.js'
+import { Tables } from '../../../../src/adapters/memory/tables.js'
+import { confirmCommand, reserveCommand } from '../../core/lifecycle/commands.js'
+import { idNumber } from '../../core/rows.js'
+import { afterNoon, NOON } from '../../core/settable-clock.js'
+
+const at = (key: string) => ({ bucket: 'photos', key, now: NOON })
+
+describe('the memory driver names the scopes that a write touched:', () => {
+  let driver: StoreDriver
+
+  beforeEach(() => {
+    const owned = { scope: 'user:1', bucket: 'photos' }
+    const tables = new Tables()
+    seed(
+      tables,
+      [
+        { ...owned, key: 'active', id: idNumber(1), eTag: 'etag' },
+        { ...owned, key: 'pending', id: idNumber(2), status: 'pending', declaredSize: 5 },
+        { ...owned, key: 'lapsed', id: idNumber(3), status: 'pending', expiresAt: afterNoon(-2) },
+        {
+          ...owned,
+          key: 'lapsed 2',
+          id: idNumber(4),
+          scope: 'user:2',
+          status: 'pending',
+          expiresAt: afterNoon(-1),
+        },
+        { ...owned, key: 'lapsed 3', id: idNumber(5), status: 'pending', expiresAt: NOON },
+        { ...owned, key: 'deleted', id: idNumber(6), status: 'deleted' },
+        { ...owned, key: 'deleted', id: idNumber(7), scope: 'user:2', status: 'deleted' },
+      ],
+      NOON,
+    )
+    driver = createMemoryDriver(tables)
+  })
+
+  it('its own', async () => {
+    expect(await driver.reserve(reserveCommand({ key: 'new', scope: 'user:3' }))).toMatchObject({
+      scopes: ['user:3'],
+    })
+    expect(await driver.setUploadId({ ...at('pending'), id: idNumber(2), uploadId: 'upload' })).toMatchObject(
+      { scopes: ['user:1'] },
+    )
+    expect(await driver.confirm(confirmCommand({ key: 'pending' }))).toMatchObject({ scopes: ['user:1'] })
+    expect(await driver.remove({ ...at('pending'), scope: null, mode: 'soft' })).toMatchObject({
+      scopes: ['user:1'],
+    })
+    expect(await driver.release({ ...at('lapsed'), id: null, scope: null, uploadId: null })).toMatchObject({
+      scopes: ['user:1'],
+    })
+  })
+
+  it('both, where a lapsed reservation of one is taken over by the other', async () => {
+    const outcome = await driver.reserve(reserveCommand({ key: 'lapsed', scope: 'user:3' }))
+    expect(outcome).toMatchObject({ outcome: 'reserved', scopes: ['user:1', 'user:3'] })
+  })
+
+  it('all of a purge, each once', async () => {
+    const purged = await driver.purgeExpired({ scope: null, before: NOON, limit: 100, now: NOON })
+    expect(purged.rows.map(({ key }) => key)).toEqual(['lapsed', 'lapsed 2', 'lapsed 3'])
+    expect(purged.scopes).toEqual(['user:1', 'user:2'])
+    const dropped = await driver.purgeDeleted({ before: NOON, limit: 100 })
+    expect(dropped).toEqual({ dropped: 2, scopes: ['user:1', 'user:2'] })
+  })
+
+  it('only that of a purge of one scope, and none where nothing has lapsed', async () => {
+    const purge = (scope: string, before = NOON) =>
+      driver.purgeExpired({ scope, before, limit: 100, now: NOON })
+    expect(await purge('user:1', afterNoon(-3))).toEqual({ rows: [], scopes: [] })
+    expect(await purge('nobody')).toEqual({ rows: [], scopes: [] })
+    expect(await purge('user:2')).toMatchObject({ rows: [{ key: 'lapsed 2' }], scopes: ['user:2'] })
+    expect(await driver.listExpired({ scope: 'user:2', before: NOON, limit: 100, after: null })).toEqual([])
+    expect(await driver.listExpired({ scope: 'nobody', before: NOON, limit: 100, after: null })).toEqual([])
+  })
+
+  it('none, where nothing changed', async () => {
+    const repeat = reserveCommand({ key: 'pending', id: idNumber(2) })
+    expect(await driver.reserve(repeat)).toMatchObject({ outcome: 'reserved', scopes: [] })
+    const again = confirmCommand({ key: 'active', id: idNumber(1), size: 0 })
+    expect(await driver.confirm(again)).toMatchObject({ outcome: 'confirmed', scopes: [] })
+    const nothing = { row: null, scopes: [] }
+    expect(await driver.release({ ...at('active'), id: null, scope: null, uploadId: null })).toEqual(nothing)
+    expect(await driver.remove({ ...at('missing'), scope: null, mode: 'hard' })).toEqual(nothing)
+    expect(await driver.purgeDeleted({ before: afterNoon(-1), limit: 100 })).toEqual({
+      dropped: 0,
+      scopes: [],
+    })
+  })
+})
+
+describe('the memory driver answers with an outcome and not with an error where it refuses', () => {
+  it('a reservation, a confirm and an upload id', async () => {
+    const driver = createMemoryDriver(new Tables())
+    const tooMuch = reserveCommand({ quota: { maxBytes: 0, maxFiles: null } })
+    expect(await driver.reserve(tooMuch)).toMatchObject({ outcome: 'quota-exceeded' })
+    expect(await driver.confirm(confirmCommand())).toEqual({ outcome: 'not-found' })
+    const upload = { ...at('a'), id: idNumber(1), uploadId: 'upload' }
+    expect(await driver.setUploadId(upload)).toEqual({ outcome: 'not-found' })
+  })
+})
+
+describe('the memory adapter', () => {
+  it('needs no migration, misses nothing and has nothing to close', async () => {
+    const store = memoryAdapter()
+    expect(await store.migrate()).toEqual({ from: 0, to: 0 })
+    expect(await store.verify()).toEqual([])
+    await expect(store.ping()).resolves.toBeUndefined()
+    await store.close()
+    expect(await store.countByScope('user:1')).toBe(0)
+  })
+
+  it('is empty for itself: two stores share nothing', async () => {
+    const [one, other] = [memoryAdapter(), memoryAdapter()]
+    await one.reserve({
+      scope: 'a',
+      bucket: 'b',
+      key: 'c',
+      declaredSize: 1,
+      expiresAt: new Date(Date.now() + 60_000),
+    })
+    expect(await one.countByScope('a')).toBe(1)
+    expect(await other.countByScope('a')).toBe(0)
+  })
+})

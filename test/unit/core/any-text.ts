@@ -1,0 +1,10 @@
+import fc from 'fast-check'
+
+const codePoint = fc
+  .oneof(fc.integer({ min: 1, max: 0x7f }), fc.integer({ min: 1, max: 0x10ffff }))
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+
+/** Any text that every database can keep: well formed and without NUL, from all planes. */
+export function anyText(length: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
+  return fc.array(codePoint, length).map((codes) => String.fromCodePoint(...codes))
+}

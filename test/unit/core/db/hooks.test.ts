@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { db, type DbHooks, type StorageObjectStore } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { NOON } from '../settable-clock.js'
+import { requestOf, resolveUser } from './db-requests.js'
+
+const now = () => NOON
+const request = requestOf('user:1', '/upload')
+const PLACE = { bucket: 'photos', key: 'a' }
+
+let client: StorageObjectStore
+
+beforeEach(() => {
+  client = memoryAdapter({ now })
+})
+
+function plugin(hooks: DbHooks, onError = vi.fn()) {
+  return db({ client, resolveScope: resolveUser, bucket: 'photos', now, hooks, onError })
+}
+
+function spies() {
+  return { onReserved: vi.fn(), onActivated: vi.fn(), onDeleted: vi.fn() }
+}
+
+describe('the hooks of db()', () => {
+  it('get the server record and the request, once the database has the change', async () => {
+    const seen: unknown[] = []
+    const note = (name: string) => async (event: { object: unknown }) => {
+      seen.push([name, event, await client.find(PLACE)])
+    }
+    const files = plugin({
+      onReserved: note('reserved'),
+      onActivated: note('activated'),
+      onDeleted: note('deleted'),
+    })
+    const reserved = await files.reserve(request, { key: 'a', declaredSize: 5, metadata: { a: 'b' } })
+    const activated = await files.confirm(request, { key: 'a', size: 5 })
+    const deleted = await files.remove(request, { key: 'a' })
+    expect(seen).toStrictEqual([
+      ['reserved', { object: reserved, request }, reserved],
+      ['activated', { object: activated, replaced: null, request }, activated],
+      ['deleted', { object: deleted, request }, deleted],
+    ])
+  })
+
+  it('are awaited', async () => {
+    let finished = false
+    const onReserved = async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      finished = true
+    }
+    await plugin({ onReserved }).reserve(request, { key: 'a', declaredSize: 5 })
+    expect(finished).toBe(true)
+  })
+
+  it('get the record before where an object is replaced', async () => {
+    const hooks = spies()
+    const files = plugin(hooks)
+    await files.reserve(request, { key: 'a', declaredSize: 5 })
+    const before = await files.confirm(request, { key: 'a', size: 5, eTag: 'one' })
+    const attempt = await files.reserve(request, { key: 'a', declaredSize: 6 })
+    const object = await files.confirm(request, { key: 'a', id: attempt.id, size: 6, eTag: 'two' })
+    expect(hooks.onActivated).toHaveBeenLastCalledWith({ object, replaced: before, request })
+  })
+
+  it.each([
+    ['named by its id', true],
+    ['known by size and ETag', false],
+  ])('are not called by the repeat of a confirm, %s', async (_how, named) => {
+    const hooks = spies()
+    const files = plugin(hooks)
+    const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
+    const input = { key: 'a', size: 5, eTag: 'etag', ...(named && { id }) }
+    const first = await files.confirm(request, input)
+    expect(await files.confirm(request, input)).toEqual(first)
+    expect(hooks.onActivated).toHaveBeenCalledTimes(1)
+  })
+
+  it('are not called by the repeat of a confirm beside a replacement in progress', async () => {
+    const hooks = spies()
+    const files = plugin(hooks)
+    const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
+    await files.confirm(request, { key: 'a', id, size: 5 })
+    await files.reserve(request, { key: 'a', declaredSize: 6 })
+    await files.confirm(request, { key: 'a', id, size: 5 })
+    expect(hooks.onActivated).toHaveBeenCalledTimes(1)
+  })
+
+  it('are not called for what was refused', async () => {
+    const hooks = spies()
+    const files = plugin(hooks)
+    await expect(files.confirm(request, { key: 'a', size: 5 })).rejects.toMatchObject({
+      code: 'OBJECT_NOT_FOUND',
+    })
+    await expect(files.reserve(request, { key: 'a', declaredSize: -1 })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+    })
+    await expect(files.confirm(request, { key: '', size: 5 })).rejects.toMatchObject({
+      params: { field: 'key' },
+    })
+    expect(await files.remove(request, { key: 'a' })).toBeNull()
+    for (const hook of Object.values(hooks)) expect(hook).not.toHaveBeenCalled()
+  })
+
+  it('tell of a deletion of what was active only, in either mode', async () => {
+    const hooks = spies()
+    const files = plugin(hooks)
+    await files.reserve(request, { key: 'a', declaredSize: 5 })
+    await files.release(request, { key: 'a' })
+    await files.reserve(request, { key: 'a', declaredSize: 5 })
+    await files.remove(request, { key: 'a' })
+    expect(hooks.onDeleted).not.toHaveBeenCalled()
+    await files.reserve(request, { key: 'a', declaredSize: 5 })
+    await files.confirm(request, { key: 'a', size: 5 })
+    const object = await files.remove(request, { key: 'a', mode: 'hard' })
+    expect(hooks.onDeleted.mock.calls).toEqual([[{ object, request }]])
+    expect(object).toMatchObject({ status: 'active' })
+  })
+
+  it.each(['throws', 'rejects'])(
+    'change nothing for the caller where one %s, and onError is told',
+    async (how) => {
+      const error = new Error('the mail server is down')
+      const failing = (): Promise<never> => {
+        if (how === 'throws') throw error
+        return Promise.reject(error)
+      }
+      const onError = vi.fn()
+      const files = plugin({ onReserved: failing, onActivated: failing, onDeleted: failing }, onError)
+      expect(await files.reserve(request, { key: 'a', declaredSize: 5 })).toMatchObject({ status: 'pending' })
+      expect(await files.confirm(request, { key: 'a', size: 5 })).toMatchObject({ status: 'active' })
+      expect(await files.remove(request, { key: 'a' })).toMatchObject({ status: 'deleted' })
+      expect(onError.mock.calls).toEqual([
+        [error, { request, operation: 'onReserved' }],
+        [error, { request, operation: 'onActivated' }],
+        [error, { request, operation: 'onDeleted' }],
+      ])
+    },
+  )
+})

@@ -1,0 +1,102 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createStore, db, StorageError, type DbOptions, type ServerEnvironment } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { afterNoon, NOON } from '../settable-clock.js'
+import { failingDriver } from '../store/recording-driver.js'
+import { requestOf, resolveUser } from './db-requests.js'
+
+const request = requestOf('user:1', '/v1/db/objects')
+
+function installed(options: Partial<DbOptions> = {}, environment: Partial<ServerEnvironment> = {}) {
+  const report = vi.fn()
+  const client = memoryAdapter({ now: () => NOON })
+  const plugin = db({ client, resolveScope: resolveUser, ...options })
+  const server = { basePath: '/v1', bucket: 'files', report, now: () => NOON, ...environment }
+  return { ...plugin.install(server), client, report }
+}
+
+describe('db() on a server', () => {
+  it('is known by its id, and keeps the records', () => {
+    const client = memoryAdapter()
+    const plugin = db({ client, resolveScope: resolveUser })
+    expect(plugin.id).toBe('db')
+    const { records, context, endpoints } = installed({ client, deleteMode: 'hard', pendingTtlSeconds: 60 })
+    expect(records).toMatchObject({ objects: client, deleteMode: 'hard', pendingTtlSeconds: 60 })
+    expect(context.objects).toBe(client)
+    expect(endpoints.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /db/objects',
+      'GET /db/object',
+    ])
+  })
+
+  it('keeps records with a day for each reservation and softly, unless told otherwise', () => {
+    expect(installed().records).toMatchObject({ deleteMode: 'soft', pendingTtlSeconds: 86_400 })
+  })
+
+  it('has the base path of the server', async () => {
+    const { context } = installed({ basePath: '/elsewhere' })
+    expect(context.basePath).toBe('/v1')
+    expect((await context.handler(request)).status).toBe(200)
+  })
+
+  it('has the bucket of the server where a call names none', async () => {
+    const { context, client } = installed({ bucket: 'photos' })
+    const row = await context.reserve(request, { key: 'a', declaredSize: 5 })
+    expect(row.bucket).toBe('files')
+    await client.confirm({ bucket: 'files', key: 'a', size: 5 })
+    const response = await context.handler(requestOf('user:1', '/v1/db/object?key=a'))
+    expect(response.status).toBe(200)
+  })
+
+  it('has its own clock, else that of the server', async () => {
+    const input = { key: 'a', declaredSize: 5 }
+    const servers = installed({ pendingTtlSeconds: 1 })
+    expect(await servers.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1000) })
+    const own = installed({ pendingTtlSeconds: 1, now: () => afterNoon(500) })
+    expect(await own.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1500) })
+  })
+
+  it('tells its own onError, else that of the server', async () => {
+    const error = new StorageError('DATABASE_UNAVAILABLE')
+    const client = createStore(failingDriver(error))
+    const told = { request, operation: 'db.listObjects' }
+    const servers = installed({ client })
+    await servers.context.handler(request)
+    expect(servers.report.mock.calls).toEqual([[error, told]])
+    const onError = vi.fn()
+    const own = installed({ client, onError })
+    await own.context.handler(request)
+    expect(onError.mock.calls).toEqual([[error, told]])
+    expect(own.report).not.toHaveBeenCalled()
+  })
+
+  it('confirms late without a request, and tells the hook of it', async () => {
+    const onActivated = vi.fn()
+    const { records, client } = installed({ hooks: { onActivated } })
+    const expiresAt = afterNoon(1)
+    await client.reserve({ scope: 'user:1', bucket: 'files', key: 'a', declaredSize: 5, expiresAt })
+    const object = await records!.confirm({ bucket: 'files', key: 'a', size: 5 })
+    expect(onActivated.mock.calls).toStrictEqual([[{ object, replaced: null }]])
+  })
+
+  it('reports the error of a hook that has no request', async () => {
+    const error = new Error('the mail server is down')
+    const { records, client, report } = installed({ hooks: { onActivated: () => Promise.reject(error) } })
+    const expiresAt = afterNoon(1)
+    await client.reserve({ scope: 'user:1', bucket: 'files', key: 'a', declaredSize: 5, expiresAt })
+    await records!.confirm({ bucket: 'files', key: 'a', size: 5 })
+    expect(report.mock.calls).toStrictEqual([[error, { operation: 'onActivated' }]])
+  })
+
+  it('works on two servers at once, each with its own', async () => {
+    const client = memoryAdapter()
+    const plugin = db({ client, resolveScope: resolveUser, bucket: 'photos' })
+    const server = { report: vi.fn(), now: () => new Date() }
+    const one = plugin.install({ ...server, basePath: '/one', bucket: 'one' })
+    const two = plugin.install({ ...server, basePath: '/two', bucket: 'two' })
+    const input = { key: 'a', declaredSize: 5 }
+    expect((await one.context.reserve(request, input)).bucket).toBe('one')
+    expect((await two.context.reserve(request, input)).bucket).toBe('two')
+    expect((await plugin.reserve(request, input)).bucket).toBe('photos')
+  })
+})

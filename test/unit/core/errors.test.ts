@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { ERROR_CODES, StorageError, type ErrorCode } from '@svc/db'
+import { errorBody, toStorageError } from '../../../src/core/errors.js'
+
+const STATUS: Record<ErrorCode, number> = {
+  VALIDATION_ERROR: 400,
+  INVALID_CURSOR: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  OBJECT_NOT_FOUND: 404,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  KEY_CONFLICT: 409,
+  UPLOAD_MISMATCH: 409,
+  QUOTA_EXCEEDED: 413,
+  FILE_TOO_LARGE: 413,
+  CONTENT_TYPE_NOT_ALLOWED: 415,
+  STORAGE_UNAVAILABLE: 502,
+  DATABASE_UNAVAILABLE: 503,
+  INTERNAL_ERROR: 500,
+}
+const codes = Object.keys(STATUS) as ErrorCode[]
+const serverCodes = codes.filter((code) => STATUS[code] >= 500)
+const clientCodes = codes.filter((code) => STATUS[code] < 500)
+
+describe('StorageError', () => {
+  it('knows exactly the codes of the contract', () => {
+    expect([...ERROR_CODES].sort()).toEqual([...codes].sort())
+  })
+
+  it.each(codes)('%s has its status and a sentence of its own', (code) => {
+    const error = new StorageError(code)
+    expect(error.code).toBe(code)
+    expect(error.status).toBe(STATUS[code])
+    expect(error.message).toMatch(/^[A-Z].+\.$/)
+  })
+
+  it('is an Error with a name and a stack', () => {
+    const error = new StorageError('FORBIDDEN')
+    expect(error).toBeInstanceOf(Error)
+    expect(error.name).toBe('StorageError')
+    expect(error.stack).toContain('errors.test')
+  })
+
+  it('takes message, params and cause', () => {
+    const cause = new Error('socket hang up')
+    const error = new StorageError('KEY_CONFLICT', { message: 'Taken.', params: { key: 'a' }, cause })
+    expect(error).toMatchObject({ message: 'Taken.', params: { key: 'a' }, cause })
+  })
+
+  it('has neither params nor cause where none are given', () => {
+    const error = new StorageError('FORBIDDEN', { params: undefined, cause: undefined })
+    expect('params' in error).toBe(false)
+    expect('cause' in error).toBe(false)
+  })
+
+  it.each(['NOPE', '', 'constructor', '__proto__', 'toString'])(
+    'refuses the unknown code %j with a TypeError that lists the known ones',
+    (code) => {
+      const make = () => new StorageError(code as ErrorCode)
+      expect(make).toThrow(TypeError)
+      expect(make).toThrow(JSON.stringify(code))
+      expect(make).toThrow('OBJECT_NOT_FOUND')
+    },
+  )
+})
+
+describe('instanceof StorageError', () => {
+  afterEach(() => {
+    vi.resetModules()
+  })
+
+  async function loadCopy() {
+    vi.resetModules()
+    return import('../../../src/core/errors.js')
+  }
+
+  it('holds between two copies of the library, in both directions', async () => {
+    const first = await loadCopy()
+    const second = await loadCopy()
+    expect(second.StorageError).not.toBe(first.StorageError)
+    expect(new second.StorageError('FORBIDDEN')).toBeInstanceOf(first.StorageError)
+    expect(new first.StorageError('FORBIDDEN')).toBeInstanceOf(second.StorageError)
+  })
+
+  it('lets one copy pass on and show the error of another as it is', async () => {
+    const other = await loadCopy()
+    const error = new other.StorageError('QUOTA_EXCEEDED', { message: 'Full.', params: { max: 1 } })
+    const passed = toStorageError(error)
+    expect(passed).toBe(error)
+    expect(errorBody(passed)).toEqual({ code: 'QUOTA_EXCEEDED', message: 'Full.', params: { max: 1 } })
+  })
+
+  it('is true of a subclass, and the subclass keeps to its own', async () => {
+    class PlanError extends StorageError {}
+    const other = await loadCopy()
+    const planError = new PlanError('FORBIDDEN')
+    expect(planError).toBeInstanceOf(PlanError)
+    expect(planError).toBeInstanceOf(StorageError)
+    expect(planError).toBeInstanceOf(other.StorageError)
+    expect(new StorageError('FORBIDDEN')).not.toBeInstanceOf(PlanError)
+    expect(new other.StorageError('FORBIDDEN')).not.toBeInstanceOf(PlanError)
+  })
+
+  it.each([
+    ['null', null],
+    ['undefined', undefined],
+    ['a string', 'FORBIDDEN'],
+    ['an Error', new Error('FORBIDDEN')],
+    ['an object of the same shape', { name: 'StorageError', code: 'FORBIDDEN', status: 403, message: '' }],
+  ])('is false of %s', (_what, value) => {
+    expect(value instanceof StorageError).toBe(false)
+  })
+
+  it('leaves the mark that makes it hold out of what a logger prints', () => {
+    expect(Object.keys(new StorageError('FORBIDDEN')).sort()).toEqual(['code', 'name', 'status'])
+    expect(Object.getOwnPropertySymbols({ ...new StorageError('FORBIDDEN') })).toEqual([])
+  })
+})
+
+describe('errorBody', () => {
+  const details = fc.record({
+    message: fc.string({ minLength: 12 }),
+    params: fc.dictionary(fc.string({ minLength: 1 }), fc.string({ minLength: 12 }), { minKeys: 1 }),
+  })
+
+  it('shows nothing of a 5xx beside its code and the sentence of the code', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...serverCodes), details, (code, { message, params }) => {
+        const error = new StorageError(code, { message, params, cause: new Error('ECONNREFUSED db-1:5432') })
+        expect(errorBody(error)).toStrictEqual({ code, message: new StorageError(code).message })
+      }),
+    )
+  })
+
+  it('shows code, message and params of a 4xx, and never its cause or stack', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...clientCodes), details, (code, { message, params }) => {
+        const error = new StorageError(code, { message, params, cause: new Error('ECONNREFUSED db-1:5432') })
+        expect(errorBody(error)).toStrictEqual({ code, message, params })
+      }),
+    )
+  })
+
+  it('has no params where the error has none', () => {
+    const body = errorBody(new StorageError('FORBIDDEN', { message: 'Not on this plan.' }))
+    expect(body).toStrictEqual({ code: 'FORBIDDEN', message: 'Not on this plan.' })
+  })
+})
+
+describe('toStorageError', () => {
+  it.each([[new Error('SELECT * FROM secrets')], ['a string'], [undefined], [null]])(
+    'makes %s an INTERNAL_ERROR that keeps it as the cause and does not quote it',
+    (thrown) => {
+      const error = toStorageError(thrown)
+      expect(error.code).toBe('INTERNAL_ERROR')
+      expect(error.message).toBe(new StorageError('INTERNAL_ERROR').message)
+      expect(error.cause).toBe(thrown)
+    },
+  )
+
+  it('keeps a StorageError as it is', () => {
+    const error = new StorageError('FORBIDDEN')
+    expect(toStorageError(error)).toBe(error)
+  })
+
+  it('makes one of a newer version, with a code that is not known here, an INTERNAL_ERROR', () => {
+    const newer = Object.defineProperty(new StorageError('FORBIDDEN'), 'code', { value: 'NEW_CODE' })
+    const error = toStorageError(newer)
+    expect(error).toMatchObject({ code: 'INTERNAL_ERROR', cause: newer })
+    expect(errorBody(error).code).toBe('INTERNAL_ERROR')
+  })
+})

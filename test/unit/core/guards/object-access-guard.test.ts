@@ -1,0 +1,166 @@
+import { describe, expect, it, vi } from 'vitest'
+import {
+  createObjectAccessGuard,
+  createStore,
+  StorageError,
+  type AuthorizeContext,
+  type StorageObject,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { recordingDriver } from '../store/recording-driver.js'
+
+const BUCKET = 'photos'
+const client = memoryAdapter({
+  objects: [
+    { scope: 'user:1', bucket: BUCKET, key: 'mine' },
+    { scope: 'user:2', bucket: BUCKET, key: 'other' },
+    { scope: 'user:1', bucket: BUCKET, key: 'pending', status: 'pending' },
+    { scope: 'user:1', bucket: BUCKET, key: 'deleted', status: 'deleted' },
+    { scope: 'user:1', bucket: BUCKET, key: 'replaced', size: 7 },
+    { scope: 'user:1', bucket: BUCKET, key: 'replaced', status: 'pending' },
+  ],
+})
+const resolveScope = () => 'user:1'
+const at = (key: string) => ({ request: new Request('http://localhost/'), bucket: BUCKET, key })
+
+async function denialOf(answer: Promise<unknown>): Promise<StorageError> {
+  const error: unknown = await answer.then(
+    () => new Error('It was not denied.'),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(StorageError)
+  return error as StorageError
+}
+
+describe('createObjectAccessGuard', () => {
+  it('resolves to the row that the caller owns', async () => {
+    const guard = createObjectAccessGuard({ client, resolveScope })
+    expect(await guard(at('mine'))).toEqual(await client.find({ bucket: BUCKET, key: 'mine' }))
+  })
+
+  it('answers an object of another scope exactly as one that does not exist', async () => {
+    const guard = createObjectAccessGuard({ client, resolveScope })
+    const others = await denialOf(guard(at('other')))
+    const missing = await denialOf(guard(at('missing')))
+    expect(others.code).toBe('OBJECT_NOT_FOUND')
+    expect({ ...others, message: others.message }).toEqual({ ...missing, message: missing.message })
+  })
+
+  it('is UNAUTHORIZED where nobody is signed in, whether there is an object or not', async () => {
+    const guard = createObjectAccessGuard({ client, resolveScope: () => null })
+    for (const key of ['mine', 'missing']) expect((await denialOf(guard(at(key)))).code).toBe('UNAUTHORIZED')
+  })
+
+  it('asks for the scope before it looks for anything', async () => {
+    const { driver, calls } = recordingDriver()
+    const guard = createObjectAccessGuard({ client: createStore(driver), resolveScope: () => null })
+    expect((await denialOf(guard(at('')))).code).toBe('UNAUTHORIZED')
+    expect(calls).toEqual([])
+  })
+
+  it('is VALIDATION_ERROR for a bad bucket or key', async () => {
+    const guard = createObjectAccessGuard({ client, resolveScope })
+    expect(await denialOf(guard(at('')))).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      params: { field: 'key' },
+    })
+    expect(await denialOf(guard({ ...at('a'), bucket: '' }))).toMatchObject({ params: { field: 'bucket' } })
+  })
+
+  it('passes on that the database can not be reached', async () => {
+    const thrown = new StorageError('DATABASE_UNAVAILABLE')
+    const down = { ...client, findActive: () => Promise.reject(thrown) }
+    expect(await denialOf(createObjectAccessGuard({ client: down, resolveScope })(at('mine')))).toBe(thrown)
+  })
+
+  describe('with the status', () => {
+    it.each([undefined, null, 'active' as const])('%s takes active objects only', async (status) => {
+      const guard = createObjectAccessGuard({ client, resolveScope, status })
+      expect(await guard(at('mine'))).toMatchObject({ status: 'active' })
+      for (const key of ['pending', 'deleted']) {
+        expect((await denialOf(guard(at(key)))).code).toBe('OBJECT_NOT_FOUND')
+      }
+    })
+
+    it('any takes pending objects too, the active one first, and never deleted ones', async () => {
+      const guard = createObjectAccessGuard({ client, resolveScope, status: 'any' })
+      expect(await guard(at('pending'))).toMatchObject({ status: 'pending' })
+      expect(await guard(at('replaced'))).toMatchObject({ status: 'active', size: 7 })
+      expect((await denialOf(guard(at('deleted')))).code).toBe('OBJECT_NOT_FOUND')
+    })
+
+    it.each(['pending', 'deleted', '', 5, true])(
+      '%o throws a TypeError that says what is allowed',
+      (status) => {
+        const options = { client, resolveScope, status: status as 'any' }
+        expect(() => createObjectAccessGuard(options)).toThrow(TypeError)
+        expect(() => createObjectAccessGuard(options)).toThrow('"active" or "any"')
+      },
+    )
+  })
+})
+
+describe('authorize', () => {
+  const guardWith = (authorize: (object: StorageObject, context: AuthorizeContext) => unknown) =>
+    createObjectAccessGuard({ client, resolveScope, authorize: authorize as () => boolean })
+
+  it('replaces the comparison of owners: true lets through an object of another scope', async () => {
+    expect(await guardWith(() => true)(at('other'))).toMatchObject({ scope: 'user:2' })
+    expect(await guardWith(async () => true)(at('other'))).toMatchObject({ scope: 'user:2' })
+  })
+
+  it.each([false, 1, 'true', {}, [true], null, undefined, 0])(
+    'is FORBIDDEN for any other answer, the owner included: %o',
+    async (answer) => {
+      expect((await denialOf(guardWith(() => answer)(at('mine')))).code).toBe('FORBIDDEN')
+      expect((await denialOf(guardWith(async () => answer)(at('mine')))).code).toBe('FORBIDDEN')
+    },
+  )
+
+  it('is shown the object and the context with the scope', async () => {
+    const authorize = vi.fn(() => true)
+    const context = { ...at('other'), route: 'avatars', size: 5 }
+    await guardWith(authorize)(context)
+    const object = await client.find({ bucket: BUCKET, key: 'other' })
+    expect(authorize.mock.calls).toEqual([[object, { ...context, scope: 'user:1', object }]])
+  })
+
+  it('is shown the scope null where nobody is signed in, and may let it pass', async () => {
+    const authorize = vi.fn((_object: StorageObject, context: AuthorizeContext) => context.scope === null)
+    const guard = createObjectAccessGuard({ client, resolveScope: () => undefined, authorize })
+    expect(await guard(at('mine'))).toMatchObject({ key: 'mine' })
+    expect(authorize).toHaveBeenCalledTimes(1)
+  })
+
+  it('is not shown a scope that the caller of the guard made up', async () => {
+    const authorize = vi.fn((_object: StorageObject, context: AuthorizeContext) => context.scope === 'admin')
+    const guard = createObjectAccessGuard({ client, resolveScope, authorize })
+    expect((await denialOf(guard({ ...at('mine'), scope: 'admin' }))).code).toBe('FORBIDDEN')
+  })
+
+  it.each(['missing', 'deleted', 'pending'])('is not called without an object (%s)', async (key) => {
+    const authorize = vi.fn(() => true)
+    expect((await denialOf(guardWith(authorize)(at(key)))).code).toBe('OBJECT_NOT_FOUND')
+    expect(authorize).not.toHaveBeenCalled()
+  })
+
+  it('that throws a StorageError keeps its code, so that it can hide the object', async () => {
+    const hidden = new StorageError('OBJECT_NOT_FOUND')
+    const throwing = guardWith(() => {
+      throw hidden
+    })
+    expect(await denialOf(throwing(at('mine')))).toBe(hidden)
+    expect(await denialOf(guardWith(() => Promise.reject(hidden))(at('mine')))).toBe(hidden)
+  })
+
+  it('that throws anything else is FORBIDDEN, and does not say why', async () => {
+    const cause = new Error('the role table is gone')
+    const denial = await denialOf(guardWith(() => Promise.reject(cause))(at('mine')))
+    expect(denial).toMatchObject({ code: 'FORBIDDEN', message: new StorageError('FORBIDDEN').message, cause })
+  })
+
+  it('left out as null leaves the comparison of owners', async () => {
+    const guard = createObjectAccessGuard({ client, resolveScope, authorize: null })
+    expect((await denialOf(guard(at('other')))).code).toBe('OBJECT_NOT_FOUND')
+  })
+})

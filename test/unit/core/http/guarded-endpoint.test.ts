@@ -1,0 +1,93 @@
+import { describe, expect, it, vi } from 'vitest'
+import { StorageError } from '@svc/db'
+import { guardedEndpoint, type Exchange, type GuardedOperation } from '../../../../src/core/http/endpoint.js'
+import { parseQuery } from '../../../../src/core/http/query.js'
+
+const STEPS = ['scope', 'input', 'ownership', 'guard', 'act'] as const
+type Step = (typeof STEPS)[number]
+
+const request = new Request('http://localhost/api/s3/thing')
+
+/** An operation that notes its steps; the step `denies` throws. */
+function operation(denies: Step | null, error: Error = new StorageError('FORBIDDEN')) {
+  const taken: Step[] = []
+  const take = (step: Step) => {
+    taken.push(step)
+    if (step === denies) throw error
+  }
+  const report = vi.fn()
+  const exchange: Exchange = {
+    request,
+    source: { query: parseQuery(''), json: async () => ({}) },
+    baseURL: 'http://localhost/api/s3',
+    report,
+    resolveScope: async () => {
+      take('scope')
+      return 'user:1'
+    },
+  }
+  const steps: GuardedOperation<string, number> = {
+    method: 'GET',
+    path: '/thing',
+    operation: 'thing.get',
+    parse: async () => {
+      take('input')
+      return 'input'
+    },
+    own: async () => {
+      take('ownership')
+      return 42
+    },
+    guard: (input, subject) => ({
+      guards: [() => take('guard')],
+      context: { bucket: 'photos', key: `${input} ${subject}` },
+    }),
+    act: async () => {
+      take('act')
+      return { status: 204 }
+    },
+  }
+  return { steps, exchange, taken, report }
+}
+
+describe('a guarded operation', () => {
+  it('takes its steps in order: scope, input, ownership, guards, the act', async () => {
+    const { steps, exchange, taken } = operation(null)
+    expect(await guardedEndpoint(steps).run(exchange)).toEqual({ status: 204 })
+    expect(taken).toEqual(STEPS)
+  })
+
+  it.each(STEPS)('takes no step behind one that denies: %s', async (denies) => {
+    const { steps, exchange, taken } = operation(denies)
+    await expect(guardedEndpoint(steps).run(exchange)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect(taken).toEqual(STEPS.slice(0, STEPS.indexOf(denies) + 1))
+  })
+
+  it('gives each step what the steps before found', async () => {
+    const { steps, exchange } = operation(null)
+    const own = vi.fn(() => 7)
+    const guard = vi.fn()
+    const act = vi.fn(async () => ({ status: 204 }) as const)
+    const plan = { guards: [guard], context: { bucket: 'photos', key: 'a.png', size: 5 } }
+    await guardedEndpoint({ ...steps, own, guard: () => plan, act }).run(exchange)
+    const call = { request, scope: 'user:1', baseURL: 'http://localhost/api/s3' }
+    expect(own).toHaveBeenCalledWith('input', call)
+    expect(guard).toHaveBeenCalledWith({ request, scope: 'user:1', bucket: 'photos', key: 'a.png', size: 5 })
+    expect(act).toHaveBeenCalledWith('input', 7, call)
+  })
+
+  it('reports the error of a guard by the name of the operation, and answers FORBIDDEN', async () => {
+    const error = new Error('the role table is gone')
+    const { steps, exchange, report } = operation('guard', error)
+    await expect(guardedEndpoint(steps).run(exchange)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect(report).toHaveBeenCalledWith(error, { request, operation: 'thing.get' })
+  })
+
+  it('needs no guards', async () => {
+    const { steps, exchange, taken } = operation(null)
+    const without = { ...steps }
+    delete without.guard
+    await guardedEndpoint(without).run(exchange)
+    expect(taken).toEqual(['scope', 'input', 'ownership', 'act'])
+  })
+})

@@ -1,0 +1,262 @@
+import { describe, expect, it, vi } from 'vitest'
+import { StorageError } from '@svc/db'
+import type { Endpoint } from '../../../../src/core/http/endpoint.js'
+import {
+  createHandler,
+  pathBelow,
+  type HandlerOptions,
+  type Subtree,
+} from '../../../../src/core/http/handler.js'
+import { errorResponse, replyResponse } from '../../../../src/core/http/reply.js'
+
+function endpoint(method: Endpoint['method'], path: Endpoint['path'], run: Endpoint['run']): Endpoint {
+  return { method, path, operation: `${method} ${path}`, run }
+}
+
+const answering = (body: object) => async () => ({ status: 200, body }) as const
+
+function handlerOf(endpoints: readonly Endpoint[], subtrees: readonly Subtree[] = [], basePath = '/api/s3') {
+  const report = vi.fn()
+  const resolveScope = vi.fn(async () => 'user:1')
+  const handler = createHandler({ basePath, endpoints, subtrees, report, resolveScope })
+  const ask = (method: string, path: string, options?: HandlerOptions) =>
+    handler(new Request(`http://localhost:3000${path}`, { method }), options)
+  return { handler, ask, report, resolveScope }
+}
+
+describe('the router', () => {
+  const table = [
+    endpoint('GET', '/thing', answering({ got: true })),
+    endpoint('DELETE', '/thing', async () => ({ status: 204 })),
+    endpoint('POST', '/act', async () => ({ status: 201, body: { made: true } })),
+  ]
+
+  it.each([
+    ['GET', '/api/s3/thing', 200, '{"got":true}'],
+    ['GET', '/api/s3/thing?a=b#c', 200, '{"got":true}'],
+    ['HEAD', '/api/s3/thing', 200, ''],
+    ['DELETE', '/api/s3/thing', 204, ''],
+    ['POST', '/api/s3/act', 201, '{"made":true}'],
+  ])('%s %s answers %i', async (method, path, status, body) => {
+    const response = await handlerOf(table).ask(method, path)
+    expect(response.status).toBe(status)
+    expect(await response.text()).toBe(body)
+    expect(response.headers.get('cache-control')).toBe('private, no-store')
+  })
+
+  it.each([
+    '/',
+    '/api',
+    '/api/s3',
+    '/api/s3/',
+    '/api/s3/thing/',
+    '/api/s3//thing',
+    '/api/s3/Thing',
+    '/api/s3/%74hing',
+    '/api/s3thing',
+    '/thing',
+    '/x/api/s3/thing',
+  ])('knows nothing at %s', async (path) => {
+    const { ask, resolveScope } = handlerOf(table)
+    const response = await ask('GET', path)
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ code: 'NOT_FOUND' })
+    expect(resolveScope).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ['OPTIONS', '/api/s3/thing', 'GET, HEAD, DELETE'],
+    ['POST', '/api/s3/thing', 'GET, HEAD, DELETE'],
+    ['PUT', '/api/s3/act', 'POST'],
+    ['GET', '/api/s3/act', 'POST'],
+    ['HEAD', '/api/s3/act', 'POST'],
+  ])('refuses %s %s and says what is allowed', async (method, path, allow) => {
+    const { ask, resolveScope } = handlerOf(table)
+    const response = await ask(method, path)
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe(allow)
+    expect(response.headers.get('cache-control')).toBe('private, no-store')
+    if (method !== 'HEAD') expect(await response.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED' })
+    expect(resolveScope).not.toHaveBeenCalled()
+  })
+
+  it('answers HEAD with the headers of GET, errors included', async () => {
+    const { ask } = handlerOf([
+      ...table,
+      endpoint('GET', '/denied', () => Promise.reject(new StorageError('FORBIDDEN'))),
+    ])
+    for (const path of ['/api/s3/thing', '/api/s3/denied', '/api/s3/unknown']) {
+      const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
+      expect(head.status).toBe(get.status)
+      expect([...head.headers]).toEqual([...get.headers])
+      expect(head.body).toBeNull()
+    }
+  })
+
+  it('may lie at the root', async () => {
+    const { ask } = handlerOf(table, [], '')
+    expect((await ask('GET', '/thing')).status).toBe(200)
+    expect((await ask('GET', '/')).status).toBe(404)
+  })
+
+  it('goes by the base path of the call where a binding names one', async () => {
+    const { ask } = handlerOf(table)
+    expect((await ask('GET', '/v1/api/s3/thing', { basePath: '/v1/api/s3' })).status).toBe(200)
+    expect((await ask('GET', '/api/s3/thing', { basePath: '/v1/api/s3' })).status).toBe(404)
+  })
+
+  it('gives the endpoint the query, the body, the base URL and the scope of the request', async () => {
+    const seen: unknown[] = []
+    const { ask, handler } = handlerOf([
+      endpoint('POST', '/act', async (exchange) => {
+        const { source, baseURL, request } = exchange
+        const scope = await exchange.resolveScope()
+        seen.push(source.query.get('a'), await source.json(), baseURL, scope, request.method)
+        return { status: 204 }
+      }),
+    ])
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', body: '{"b":1}', headers }
+    await handler(new Request('http://localhost:3000/api/s3/act?a=%20', init))
+    expect(seen).toEqual([' ', { b: 1 }, 'http://localhost:3000/api/s3', 'user:1', 'POST'])
+
+    seen.length = 0
+    const body = { kind: 'parsed', value: { c: 1 } } as const
+    await handler(new Request('https://example.com/v1/act', init), { basePath: '/v1', body })
+    expect(seen).toEqual([null, { c: 1 }, 'https://example.com/v1', 'user:1', 'POST'])
+    expect((await ask('POST', '/api/s3/act')).status).toBe(400)
+  })
+
+  it('answers a StorageError with its status and its body, and tells nobody of a 4xx', async () => {
+    const error = new StorageError('KEY_CONFLICT', {
+      message: 'Taken.',
+      params: { key: 'a' },
+      cause: 'secret',
+    })
+    const { ask, report } = handlerOf([endpoint('GET', '/thing', () => Promise.reject(error))])
+    const response = await ask('GET', '/api/s3/thing')
+    expect(response.status).toBe(409)
+    expect(await response.json()).toEqual({ code: 'KEY_CONFLICT', message: 'Taken.', params: { key: 'a' } })
+    expect(report).not.toHaveBeenCalled()
+  })
+
+  it('answers any other error with 500 that tells the client nothing, and reports it', async () => {
+    const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432')
+    const { ask, report } = handlerOf([
+      endpoint('GET', '/thing', () => {
+        throw cause
+      }),
+    ])
+    const response = await ask('GET', '/api/s3/thing')
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({
+      code: 'INTERNAL_ERROR',
+      message: new StorageError('INTERNAL_ERROR').message,
+    })
+    expect(report).toHaveBeenCalledTimes(1)
+    expect(report).toHaveBeenCalledWith(expect.objectContaining({ code: 'INTERNAL_ERROR', cause }), {
+      request: expect.any(Request) as Request,
+      operation: 'GET /thing',
+    })
+  })
+})
+
+describe('a subtree', () => {
+  const serve = vi.fn(async () => new Response('served', { status: 202 }))
+  const subtree: Subtree = { prefix: '/_storage', operation: 'storage', serve }
+
+  it('is served whole by somebody else, with the rest of the path as it was sent', async () => {
+    serve.mockClear()
+    const { ask, resolveScope } = handlerOf([], [subtree])
+    const response = await ask('PUT', '/api/s3/_storage/a%2Fb/c%20d?x=1')
+    expect(await response.text()).toBe('served')
+    expect(serve).toHaveBeenCalledWith({
+      request: expect.any(Request) as Request,
+      body: expect.objectContaining({ kind: 'stream' }) as unknown,
+      baseURL: 'http://localhost:3000/api/s3/_storage',
+      path: 'a%2Fb/c%20d',
+    })
+    expect(resolveScope).not.toHaveBeenCalled()
+  })
+
+  it('begins behind its slash', async () => {
+    serve.mockClear()
+    const { ask } = handlerOf([], [subtree])
+    for (const path of ['/api/s3/_storage', '/api/s3/_storagex', '/_storage/a', '/api/s3']) {
+      expect((await ask('GET', path)).status).toBe(404)
+    }
+    expect(serve).not.toHaveBeenCalled()
+    expect((await ask('GET', '/api/s3/_storage/')).status).toBe(202)
+    expect(serve).toHaveBeenCalledWith(expect.objectContaining({ path: '' }))
+  })
+
+  it('answers HEAD without a body, and lets go what would have fed it', async () => {
+    const cancelled = vi.fn(() => Promise.reject(new Error('already closed')))
+    const file = { ...subtree, serve: async () => new Response(new ReadableStream({ cancel: cancelled })) }
+    const response = await handlerOf([], [file]).ask('HEAD', '/api/s3/_storage/a')
+    expect(response.status).toBe(200)
+    expect(response.body).toBeNull()
+    expect(cancelled).toHaveBeenCalledTimes(1)
+  })
+
+  it('has its errors answered and reported as those of endpoints', async () => {
+    const broken = { ...subtree, serve: () => Promise.reject(new Error('disk full')) }
+    const { ask, report } = handlerOf([], [broken])
+    expect((await ask('PUT', '/api/s3/_storage/a')).status).toBe(500)
+    expect(report).toHaveBeenCalledWith(
+      expect.objectContaining({ code: 'INTERNAL_ERROR' }),
+      expect.objectContaining({ operation: 'storage' }),
+    )
+  })
+})
+
+describe('a path below another', () => {
+  it.each([
+    ['/api', '/api', ''],
+    ['/api', '/api/', '/'],
+    ['/api', '/api/a/b', '/a/b'],
+    ['', '/a', '/a'],
+    ['', '', ''],
+    ['/api', '/apis', null],
+    ['/api', '/API/a', null],
+    ['/api', '/', null],
+    ['/api', '', null],
+    ['/api', '/x/api/a', null],
+  ])('of %j: %j leaves %j', (base, path, rest) => {
+    expect(pathBelow(base, path)).toBe(rest)
+  })
+})
+
+describe('an answer', () => {
+  it('is JSON that nobody may cache', async () => {
+    const response = replyResponse({ status: 201, body: { a: 1 } })
+    expect(response.status).toBe(201)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(response.headers.get('cache-control')).toBe('private, no-store')
+    expect(await response.json()).toEqual({ a: 1 })
+  })
+
+  it('has no body where there is nothing to say', () => {
+    const response = replyResponse({ status: 204 })
+    expect(response.status).toBe(204)
+    expect(response.body).toBeNull()
+    expect(response.headers.get('cache-control')).toBe('private, no-store')
+  })
+
+  it('of an error is the body of the error, with headers on top', async () => {
+    const response = errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: 'GET' })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('GET')
+    expect(response.headers.get('cache-control')).toBe('private, no-store')
+    expect(response.headers.has('retry-after')).toBe(false)
+    expect(Object.keys((await response.json()) as object)).toEqual(['code', 'message'])
+  })
+
+  it('says when to try again on 503, and only there', () => {
+    const unavailable = errorResponse(new StorageError('DATABASE_UNAVAILABLE'))
+    expect(unavailable.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    for (const code of ['STORAGE_UNAVAILABLE', 'INTERNAL_ERROR', 'QUOTA_EXCEEDED'] as const) {
+      expect(errorResponse(new StorageError(code)).headers.has('retry-after')).toBe(false)
+    }
+  })
+})

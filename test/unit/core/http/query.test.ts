@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseQuery } from '../../../../src/core/http/query.js'
+import { anyText } from '../any-text.js'
+
+const refusal = (name: string) =>
+  expect.objectContaining({ code: 'VALIDATION_ERROR', params: { field: name } }) as unknown
+
+describe('a query', () => {
+  it('has the value of a parameter, decoded', () => {
+    const query = parseQuery('?key=a%20b+c%2Bd&bucket=photos%26%3D')
+    expect(query.get('key')).toBe('a b c+d')
+    expect(query.get('bucket')).toBe('photos&=')
+  })
+
+  it('is the same without a question mark', () => {
+    expect(parseQuery('key=a').get('key')).toBe('a')
+  })
+
+  it('tells an absent parameter from an empty one', () => {
+    const query = parseQuery('?empty=&bare&&')
+    expect(query.get('absent')).toBeNull()
+    expect(query.get('empty')).toBe('')
+    expect(query.get('bare')).toBe('')
+    expect(parseQuery('').get('absent')).toBeNull()
+    expect(parseQuery('?').get('')).toBeNull()
+  })
+
+  it('keeps every = after the first one', () => {
+    expect(parseQuery('?key=a=b==').get('key')).toBe('a=b==')
+  })
+
+  it('knows a parameter by its decoded name', () => {
+    expect(parseQuery('?%6Bey=a').get('key')).toBe('a')
+  })
+
+  it('tells names apart by case', () => {
+    expect(parseQuery('?Key=a').get('key')).toBeNull()
+  })
+
+  it('refuses a parameter that is given twice, also where the values are the same, or one is empty', () => {
+    for (const search of ['?key=a&key=a', '?key=&key=a', '?key&key', '?key=a&%6Bey=b']) {
+      expect(() => parseQuery(search).get('key')).toThrow(refusal('key'))
+    }
+  })
+
+  it('refuses a value whose percent-encoding is broken or is no UTF-8', () => {
+    for (const value of ['%', '%a', '%zz', 'a%', '%ff', '%c3', '%ed%a0%80', '%c0%80']) {
+      expect(() => parseQuery(`?key=${value}`).get('key')).toThrow(refusal('key'))
+    }
+  })
+
+  it('looks at nothing that it is not asked for', () => {
+    const query = parseQuery('?utm=%ff&utm=1&%ff=a&key=a')
+    expect(query.get('key')).toBe('a')
+  })
+
+  it('gives back any well-formed text that was encoded', () => {
+    fc.assert(
+      fc.property(anyText(), (text) => {
+        expect(parseQuery(`?a=1&key=${encodeURIComponent(text)}`).get('key')).toBe(text)
+        expect(parseQuery(new URLSearchParams({ key: text }).toString()).get('key')).toBe(text)
+      }),
+    )
+  })
+})

@@ -1,0 +1,227 @@
+import { describe, expect, it, vi } from 'vitest'
+import {
+  bodyOf,
+  readBytes,
+  readJsonObject,
+  type RequestBody,
+} from '../../../../src/core/http/request-body.js'
+
+const LIMIT = 64 * 1024
+const JSON_TYPE = 'application/json'
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+function post(
+  body: string | Uint8Array<ArrayBuffer> | null,
+  contentType: string | null = JSON_TYPE,
+): Request {
+  const headers = contentType === null ? new Headers() : new Headers({ 'content-type': contentType })
+  const request = new Request('http://localhost/', { method: 'POST', body, headers })
+  if (contentType === null) request.headers.delete('content-type')
+  return request
+}
+
+const read = (request: Request) => readJsonObject(request, bodyOf(request))
+const readParsed = (value: unknown) => readJsonObject(post(null), { kind: 'parsed', value })
+
+async function expectRefused(answer: Promise<unknown>, message: RegExp): Promise<void> {
+  await expect(answer).rejects.toMatchObject({
+    code: 'VALIDATION_ERROR',
+    status: 400,
+    params: { field: 'body' },
+    message: expect.stringMatching(message) as string,
+  })
+}
+
+/** A JSON object that is so many bytes long. */
+function jsonOfLength(length: number): string {
+  return JSON.stringify({ a: 'é'.repeat(4) + 'a'.repeat(length - 16) })
+}
+
+function streamOf(...chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+}
+
+describe('a JSON body', () => {
+  it('is the object that was sent', async () => {
+    expect(await read(post('{"key":"a.png","size":5,"nested":{"a":[1]}}'))).toEqual({
+      key: 'a.png',
+      size: 5,
+      nested: { a: [1] },
+    })
+  })
+
+  it('has __proto__ as an ordinary name', async () => {
+    const body = await read(post('{"__proto__":{"admin":true}}'))
+    expect(Object.keys(body)).toEqual(['__proto__'])
+    expect(body['admin']).toBeUndefined()
+  })
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'APPLICATION/JSON',
+    ' application/json ; charset=utf-8',
+  ])('may be sent as %j', async (contentType) => {
+    expect(await read(post('{"a":1}', contentType))).toEqual({ a: 1 })
+  })
+
+  it.each([
+    'text/plain',
+    'text/plain; a=application/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=a',
+    'application/jsonp',
+    'application/ld+json',
+    'application/json, text/plain',
+    '',
+    null,
+  ])('is refused, unread, where it is sent as %j', async (contentType) => {
+    const open = vi.fn(() => streamOf(bytesOf('{}')))
+    await expectRefused(
+      readJsonObject(post('{}', contentType), { kind: 'stream', open }),
+      /Content-Type: application\/json/,
+    )
+    expect(open).not.toHaveBeenCalled()
+    await expectRefused(
+      readJsonObject(post('{}', contentType), { kind: 'parsed', value: {} }),
+      /Content-Type: application\/json/,
+    )
+  })
+
+  it('may be 64 KiB long, in bytes, and not one more', async () => {
+    expect(bytesOf(jsonOfLength(LIMIT))).toHaveLength(LIMIT)
+    expect(await read(post(jsonOfLength(LIMIT)))).toHaveProperty('a')
+    await expectRefused(read(post(jsonOfLength(LIMIT + 1))), /not be longer than 65536 bytes/)
+    await expectRefused(read(post(`{}${' '.repeat(LIMIT - 1)}`)), /not be longer than 65536 bytes/)
+  })
+
+  it('may begin with a byte order mark', async () => {
+    expect(await read(post('\ufeff{"a":1}'))).toEqual({ a: 1 })
+  })
+
+  it('is refused where it is not valid UTF-8', async () => {
+    for (const bytes of [
+      [0x7b, 0xff, 0x7d],
+      [0x22, 0xc3, 0x22],
+      [0x22, 0xed, 0xa0, 0x80, 0x22],
+    ]) {
+      await expectRefused(read(post(new Uint8Array(bytes))), /not valid UTF-8/)
+    }
+  })
+
+  it('is put together from chunks that cut a character', async () => {
+    const [one, two] = [bytesOf('{"a":"\u{1f600}"}').slice(0, 8), bytesOf('{"a":"\u{1f600}"}').slice(8)]
+    const body: RequestBody = { kind: 'stream', open: () => streamOf(one, two) }
+    expect(await readJsonObject(post(null), body)).toEqual({ a: '\u{1f600}' })
+  })
+
+  it.each(['', ' ', '{', '{"a":1,}', "{'a':1}", 'undefined', '{}{}', '\0'])(
+    'is refused where it is no JSON: %j',
+    async (text) => {
+      await expectRefused(read(post(text)), /not valid JSON/)
+      await expectRefused(readParsed(text), /not valid JSON/)
+    },
+  )
+
+  it.each(['null', '[]', '[{"a":1}]', '"a"', '5', 'true'])(
+    'is refused where it is no object: %s',
+    async (text) => {
+      await expectRefused(read(post(text)), /must be a JSON object/)
+      await expectRefused(readParsed(text), /must be a JSON object/)
+    },
+  )
+
+  it('is refused where there is none', async () => {
+    await expectRefused(read(post(null)), /not valid JSON/)
+  })
+
+  it('is refused where the client goes away in its middle', async () => {
+    const open = () =>
+      new ReadableStream<Uint8Array>({
+        start(controller) {
+          controller.enqueue(bytesOf('{"a":'))
+        },
+        pull(controller) {
+          controller.error(new Error('aborted by 10.0.0.7'))
+        },
+      })
+    await expectRefused(
+      readJsonObject(post(null), { kind: 'stream', open }),
+      /^The body could not be read to its end\.$/,
+    )
+  })
+})
+
+describe('a body that a parser has read', () => {
+  it('is what the parser made of it: an object, text or bytes', async () => {
+    expect(await readParsed({ a: 1 })).toEqual({ a: 1 })
+    expect(await readParsed('{"a":1}')).toEqual({ a: 1 })
+    expect(await readParsed(bytesOf('{"a":1}'))).toEqual({ a: 1 })
+    expect(await readParsed(Buffer.from('{"a":1}'))).toEqual({ a: 1 })
+  })
+
+  it('is held to the same length', async () => {
+    const longest = jsonOfLength(LIMIT)
+    const tooLong = jsonOfLength(LIMIT + 1)
+    for (const form of [(text: string) => text, bytesOf, (text: string) => JSON.parse(text) as unknown]) {
+      expect(await readParsed(form(longest))).toHaveProperty('a')
+      await expectRefused(readParsed(form(tooLong)), /not be longer than 65536 bytes/)
+    }
+  })
+
+  it.each([[undefined], [null], [5], [true], [['a']], [() => 'a']])(
+    'is refused where it is no object: %s',
+    async (value) => {
+      await expectRefused(readParsed(value), /must be a JSON object/)
+    },
+  )
+
+  it('is refused where its bytes are no UTF-8', async () => {
+    await expectRefused(readParsed(new Uint8Array([0xff])), /not valid UTF-8/)
+  })
+})
+
+describe('reading bytes', () => {
+  it('puts all chunks together', async () => {
+    const bytes = await readBytes(streamOf(bytesOf('ab'), bytesOf(''), bytesOf('cd')), 4)
+    expect(new TextDecoder().decode(bytes)).toBe('abcd')
+  })
+
+  it('reads nothing of what is not there', async () => {
+    expect(await readBytes(null, 4)).toHaveLength(0)
+    expect(await readBytes(streamOf(), 0)).toHaveLength(0)
+  })
+
+  it('stops as soon as it is too much, and lets the rest go', async () => {
+    const cancelled = vi.fn()
+    let pulled = 0
+    const endless = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          pulled++
+          controller.enqueue(new Uint8Array(10))
+        },
+        cancel: cancelled,
+      },
+      { highWaterMark: 0 },
+    )
+    await expectRefused(readBytes(endless, 25), /longer than 25 bytes/)
+    expect(pulled).toBe(3)
+    expect(cancelled).toHaveBeenCalledTimes(1)
+  })
+
+  it('refuses for the length also where the rest can not be let go', async () => {
+    const stuck = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(10)),
+      cancel: () => Promise.reject(new Error('socket is gone')),
+    })
+    await expectRefused(readBytes(stuck, 5), /longer than 5 bytes/)
+  })
+})

@@ -1,0 +1,130 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createObjectAccessGuard, createQuotaGuard, db, StorageError, type ResolveScope } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { errorBody } from '../../../src/core/errors.js'
+import { requireScope, resolveScopeOnce } from '../../../src/core/scope.js'
+
+const newRequest = () => new Request('http://localhost/api/s3/db/objects')
+
+describe('the scope of a request', () => {
+  it.each<[string, ResolveScope]>([
+    ['answered at once', () => 'user:42'],
+    ['promised', async () => 'user:42'],
+  ])('is what resolveScope says, %s', async (_how, resolveScope) => {
+    expect(await requireScope(resolveScope, newRequest())).toBe('user:42')
+  })
+
+  it('is asked with the request itself', async () => {
+    const resolveScope = vi.fn<ResolveScope>(() => 'user:42')
+    const request = newRequest()
+    await requireScope(resolveScope, request)
+    expect(resolveScope.mock.calls).toEqual([[request]])
+    expect(resolveScope.mock.calls[0]![0]).toBe(request)
+  })
+
+  it('is asked once for a request, also by calls at the same time', async () => {
+    const resolveScope = vi.fn<ResolveScope>(async () => 'user:42')
+    const request = newRequest()
+    const scopes = await Promise.all([
+      requireScope(resolveScope, request),
+      requireScope(resolveScope, request),
+    ])
+    expect([...scopes, await requireScope(resolveScope, request)]).toEqual(['user:42', 'user:42', 'user:42'])
+    expect(resolveScope).toHaveBeenCalledTimes(1)
+  })
+
+  it('is asked anew for another request, and for another function', async () => {
+    let calls = 0
+    const counting = () => `user:${++calls}`
+    const request = newRequest()
+    expect(await requireScope(counting, request)).toBe('user:1')
+    expect(await requireScope(counting, newRequest())).toBe('user:2')
+    expect(await requireScope(counting, request.clone())).toBe('user:3')
+    expect(await requireScope(() => 'other', request)).toBe('other')
+    expect(await requireScope(counting, request)).toBe('user:1')
+  })
+
+  it.each([null, undefined])('is UNAUTHORIZED where the answer is %s', async (answer) => {
+    await expect(requireScope(() => answer, newRequest())).rejects.toMatchObject({
+      code: 'UNAUTHORIZED',
+      status: 401,
+    })
+    expect(await resolveScopeOnce(async () => answer, newRequest())).toBeNull()
+  })
+
+  it('is asked once also where nobody is signed in', async () => {
+    const resolveScope = vi.fn<ResolveScope>(() => null)
+    const request = newRequest()
+    await expect(requireScope(resolveScope, request)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    await expect(requireScope(resolveScope, request)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+    expect(resolveScope).toHaveBeenCalledTimes(1)
+  })
+
+  it('may have 255 characters', async () => {
+    const longest = '\u{1d11e}'.repeat(255)
+    expect(await requireScope(() => longest, newRequest())).toBe(longest)
+  })
+
+  it.each([
+    ['a number', 42],
+    ['0', 0],
+    ['an empty string', ''],
+    ['true', true],
+    ['false', false],
+    ['an object', { id: 42 }],
+    ['256 characters', 'a'.repeat(256)],
+    ['an unpaired surrogate', 'user:\ud800'],
+    ['a NUL', 'user:\0'],
+  ])('is INTERNAL_ERROR that tells the client nothing where the answer is %s', async (_what, answer) => {
+    const resolveScope = (() => answer) as ResolveScope
+    const error: unknown = await requireScope(resolveScope, newRequest()).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 })
+    expect(errorBody(error as StorageError)).toEqual({
+      code: 'INTERNAL_ERROR',
+      message: new StorageError('INTERNAL_ERROR').message,
+    })
+    expect((error as StorageError).cause).toMatchObject({ params: { field: 'scope' } })
+  })
+
+  it.each<[string, (error: Error) => ResolveScope]>([
+    [
+      'throws',
+      (error) => () => {
+        throw error
+      },
+    ],
+    ['rejects', (error) => () => Promise.reject(error)],
+  ])('is INTERNAL_ERROR with the cause for the operator where the function %s', async (_how, failing) => {
+    const cause = new Error('session store at 10.0.0.7 is down')
+    const resolveScope = vi.fn(failing(cause))
+    const request = newRequest()
+    const first: unknown = await requireScope(resolveScope, request).catch((thrown: unknown) => thrown)
+    expect(first).toMatchObject({ code: 'INTERNAL_ERROR', cause })
+    expect(JSON.stringify(errorBody(first as StorageError))).not.toContain('10.0.0.7')
+    await expect(requireScope(resolveScope, request)).rejects.toBe(first)
+    expect(resolveScope).toHaveBeenCalledTimes(1)
+  })
+
+  it('keeps the code of a StorageError that the function throws', async () => {
+    const thrown = new StorageError('FORBIDDEN', { message: 'Your account is suspended.' })
+    const throwing: ResolveScope = () => {
+      throw thrown
+    }
+    await expect(requireScope(throwing, newRequest())).rejects.toBe(thrown)
+    await expect(requireScope(() => Promise.reject(thrown), newRequest())).rejects.toBe(thrown)
+  })
+
+  it('is asked once by the plugin and all guards together, where they have the same function', async () => {
+    const resolveScope = vi.fn<ResolveScope>(() => 'user:42')
+    const client = memoryAdapter({ objects: [{ scope: 'user:42', bucket: 'photos', key: 'a.png' }] })
+    const request = newRequest()
+    const context = { request, bucket: 'photos', key: 'a.png' }
+    const plugin = db({ client, resolveScope })
+    await createObjectAccessGuard({ client, resolveScope })(context)
+    await createObjectAccessGuard({ client, resolveScope, authorize: () => true })(context)
+    await createQuotaGuard({ client, resolveScope })(context)
+    await plugin.release(request, { bucket: 'photos', key: 'a.png' })
+    expect((await plugin.handler(request)).status).toBe(200)
+    expect(resolveScope).toHaveBeenCalledTimes(1)
+  })
+})

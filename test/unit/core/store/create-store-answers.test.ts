@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import { createStore, StorageError, type StorageObjectStore } from '@svc/db'
+import { decodeCursor } from '../../../../src/core/cursor.js'
+import { activeRow, idNumber, pendingRow } from '../rows.js'
+import { afterNoon, NOON } from '../settable-clock.js'
+import { failingDriver, recordingDriver, type DriverAnswers } from './recording-driver.js'
+
+const PLACE = { bucket: 'photos', key: 'a.png' }
+const RESERVATION = { ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
+
+function storeThatAnswers(answers: DriverAnswers): StorageObjectStore {
+  return createStore(recordingDriver(answers).driver, { now: () => NOON })
+}
+
+describe('a page', () => {
+  const rows = [5, 4, 3, 2, 1].map((number) => activeRow({ id: idNumber(number) }))
+  const pageOf = (found: number, limit: number) =>
+    storeThatAnswers({ list: rows.slice(0, found) }).listByScope({ scope: 'user:1', limit })
+
+  it('has a nextCursor that stands behind its last row where the driver found one row more', async () => {
+    const { objects, nextCursor } = await pageOf(5, 4)
+    expect(objects).toEqual(rows.slice(0, 4))
+    expect(decodeCursor(nextCursor)).toBe(idNumber(2))
+  })
+
+  it('has no nextCursor where the rows just fill it', async () => {
+    expect(await pageOf(4, 4)).toStrictEqual({ objects: rows.slice(0, 4) })
+  })
+
+  it('has no nextCursor where it is not full, or empty', async () => {
+    expect(await pageOf(1, 4)).toStrictEqual({ objects: rows.slice(0, 1) })
+    expect(await pageOf(0, 4)).toStrictEqual({ objects: [] })
+  })
+
+  it('may be of a single row', async () => {
+    const { objects, nextCursor } = await pageOf(2, 1)
+    expect(objects).toEqual([rows[0]])
+    expect(decodeCursor(nextCursor)).toBe(idNumber(5))
+  })
+})
+
+describe('what a driver found', () => {
+  const usage = { bytes: 1, files: 2, reservedBytes: 3, reservedFiles: 4 }
+  const leftover = {
+    ...PLACE,
+    attemptId: idNumber(1),
+    storageKey: null,
+    uploadId: 'upload',
+    since: NOON,
+    writableUntil: NOON,
+  }
+  const difference = { scope: 'user:1', recorded: usage, actual: { ...usage, files: 1 } }
+  const touched = { scopes: ['user:1'] }
+
+  it.each<
+    [keyof StorageObjectStore, DriverAnswers, (store: StorageObjectStore) => Promise<unknown>, unknown]
+  >([
+    ['countByScope', { count: 3 }, (store) => store.countByScope('user:1'), 3],
+    ['getScopeUsage', { usage }, (store) => store.getScopeUsage('user:1'), usage],
+    ['find', { find: activeRow() }, (store) => store.find(PLACE), activeRow()],
+    ['find', { find: null }, (store) => store.find(PLACE), null],
+    ['findActive', { findActive: activeRow() }, (store) => store.findActive(PLACE), activeRow()],
+    ['findPending', { findPending: pendingRow() }, (store) => store.findPending(PLACE), pendingRow()],
+    [
+      'findPendingMultipart',
+      { findPendingMultipart: pendingRow() },
+      (store) => store.findPendingMultipart({ ...PLACE, fileSize: 1 }),
+      pendingRow(),
+    ],
+    [
+      'reserve',
+      { reserve: { outcome: 'reserved', row: pendingRow(), ...touched } },
+      (store) => store.reserve(RESERVATION),
+      pendingRow(),
+    ],
+    [
+      'confirm',
+      { confirm: { outcome: 'confirmed', row: activeRow(), ...touched } },
+      (store) => store.confirm({ ...PLACE, size: 1 }),
+      activeRow(),
+    ],
+    [
+      'setUploadId',
+      { setUploadId: { outcome: 'set', row: pendingRow(), ...touched } },
+      (store) => store.setUploadId({ ...PLACE, id: idNumber(1), uploadId: 'upload' }),
+      pendingRow(),
+    ],
+    [
+      'release',
+      { release: { row: pendingRow(), ...touched } },
+      (store) => store.release(PLACE),
+      pendingRow(),
+    ],
+    ['release', { release: { row: null, scopes: [] } }, (store) => store.release(PLACE), null],
+    ['remove', { remove: { row: activeRow(), ...touched } }, (store) => store.remove(PLACE), activeRow()],
+    ['remove', { remove: { row: null, scopes: [] } }, (store) => store.remove(PLACE), null],
+    ['listExpired', { listExpired: [pendingRow()] }, (store) => store.listExpired(), [pendingRow()]],
+    [
+      'purgeExpired',
+      { purgeExpired: { rows: [pendingRow()], ...touched } },
+      (store) => store.purgeExpired(),
+      [pendingRow()],
+    ],
+    ['listLeftovers', { listLeftovers: [leftover] }, (store) => store.listLeftovers(), [leftover]],
+    [
+      'forgetLeftover',
+      { forgetLeftover: false },
+      (store) => store.forgetLeftover({ attemptId: idNumber(1) }),
+      false,
+    ],
+    [
+      'purgeDeleted',
+      { purgeDeleted: { dropped: 7, ...touched } },
+      (store) => store.purgeDeleted({ before: NOON }),
+      7,
+    ],
+    ['migrate', { migrate: { from: 1, to: 2 } }, (store) => store.migrate(), { from: 1, to: 2 }],
+    ['verify', { verify: ['an index is missing'] }, (store) => store.verify(), ['an index is missing']],
+    ['checkUsage', { checkUsage: [difference] }, (store) => store.checkUsage(), [difference]],
+    ['repairUsage', { repairUsage: [difference] }, (store) => store.repairUsage(), [difference]],
+    ['ping', { ping: undefined }, (store) => store.ping(), undefined],
+    ['close', { close: undefined }, (store) => store.close(), undefined],
+  ])('is what %s answers', async (_method, answers, call, expected) => {
+    expect(await call(storeThatAnswers(answers))).toStrictEqual(expected)
+  })
+})
+
+describe('what a driver refuses', () => {
+  const excess = { max: 100, used: 90, requested: 11 }
+  const reserve = (store: StorageObjectStore) => store.reserve(RESERVATION)
+  const confirm = (store: StorageObjectStore) => store.confirm({ ...PLACE, size: 1 })
+  const setUploadId = (store: StorageObjectStore) =>
+    store.setUploadId({ ...PLACE, id: idNumber(1), uploadId: 'upload' })
+
+  it.each<
+    [
+      string,
+      DriverAnswers,
+      (store: StorageObjectStore) => Promise<unknown>,
+      Pick<StorageError, 'code' | 'params'>,
+    ]
+  >([
+    [
+      'a key that is taken as KEY_CONFLICT',
+      { reserve: { outcome: 'key-conflict' } },
+      reserve,
+      { code: 'KEY_CONFLICT' },
+    ],
+    [
+      'an id of another attempt as VALIDATION_ERROR of the id',
+      { reserve: { outcome: 'reused', field: 'id' } },
+      reserve,
+      { code: 'VALIDATION_ERROR', params: { field: 'id' } },
+    ],
+    [
+      'a storage key of another attempt as VALIDATION_ERROR of the storage key',
+      { reserve: { outcome: 'reused', field: 'storageKey' } },
+      reserve,
+      { code: 'VALIDATION_ERROR', params: { field: 'storageKey' } },
+    ],
+    [
+      'bytes beyond the quota as QUOTA_EXCEEDED by maxBytes',
+      { reserve: { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess } },
+      reserve,
+      { code: 'QUOTA_EXCEEDED', params: { limit: 'maxBytes', ...excess } },
+    ],
+    [
+      'files beyond the quota as QUOTA_EXCEEDED by maxFiles',
+      { reserve: { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess } },
+      reserve,
+      { code: 'QUOTA_EXCEEDED', params: { limit: 'maxFiles', ...excess } },
+    ],
+    [
+      'a reservation beyond what sums can say as VALIDATION_ERROR of the declared size',
+      { reserve: { outcome: 'sum-too-large' } },
+      reserve,
+      { code: 'VALIDATION_ERROR', params: { field: 'declaredSize' } },
+    ],
+    [
+      'the confirm of nothing as OBJECT_NOT_FOUND',
+      { confirm: { outcome: 'not-found' } },
+      confirm,
+      { code: 'OBJECT_NOT_FOUND' },
+    ],
+    [
+      'a confirm beyond the quota as QUOTA_EXCEEDED',
+      { confirm: { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess } },
+      confirm,
+      { code: 'QUOTA_EXCEEDED', params: { limit: 'maxBytes', ...excess } },
+    ],
+    [
+      'a confirm beyond what sums can say as VALIDATION_ERROR of the size',
+      { confirm: { outcome: 'sum-too-large' } },
+      confirm,
+      { code: 'VALIDATION_ERROR', params: { field: 'size' } },
+    ],
+    [
+      'the upload id of an attempt that has ended as OBJECT_NOT_FOUND',
+      { setUploadId: { outcome: 'not-found' } },
+      setUploadId,
+      { code: 'OBJECT_NOT_FOUND' },
+    ],
+    [
+      'a second upload id as VALIDATION_ERROR of the upload id',
+      { setUploadId: { outcome: 'other-upload' } },
+      setUploadId,
+      { code: 'VALIDATION_ERROR', params: { field: 'uploadId' } },
+    ],
+  ])('is thrown: %s', async (_what, answers, call, { code, params }) => {
+    const error: unknown = await call(storeThatAnswers(answers)).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(StorageError)
+    expect(error).toMatchObject({ code })
+    expect((error as StorageError).params).toStrictEqual(params)
+  })
+
+  it('is told in numbers where it is a quota', async () => {
+    const store = storeThatAnswers({ reserve: { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess } })
+    await expect(reserve(store)).rejects.toThrow(
+      'The quota is 100 files; 90 are used, and this needs 11 more.',
+    )
+  })
+})
+
+describe('what a driver throws', () => {
+  it.each([new StorageError('DATABASE_UNAVAILABLE', { message: 'Run migrate().' }), new Error('broken')])(
+    'reaches the caller as it is: %s',
+    async (thrown) => {
+      const store = createStore(failingDriver(thrown))
+      await expect(store.ping()).rejects.toBe(thrown)
+      await expect(store.find(PLACE)).rejects.toBe(thrown)
+    },
+  )
+})

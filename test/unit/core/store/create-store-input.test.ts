@@ -1,0 +1,332 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createStore,
+  type ConfirmInput,
+  type FindPendingInput,
+  type ListByScopeInput,
+  type ListExpiredInput,
+  type ListLeftoversInput,
+  type PurgeDeletedInput,
+  type PurgeExpiredInput,
+  type ReleaseInput,
+  type RemoveInput,
+  type StorageObjectStore,
+} from '@svc/db'
+import { encodeCursor } from '../../../../src/core/cursor.js'
+import { activeRow, idNumber, pendingRow } from '../rows.js'
+import { afterNoon, NOON } from '../settable-clock.js'
+import { recordingDriver, type DriverAnswers } from './recording-driver.js'
+
+const PLACE = { bucket: 'photos', key: 'a.png' }
+const UNLIMITED = { maxBytes: null, maxFiles: null }
+const QUOTA = { maxBytes: 1000, maxFiles: 10 }
+
+const touched = { scopes: ['user:1'] }
+const ANSWERS: DriverAnswers = {
+  list: [],
+  count: 3,
+  usage: { bytes: 1, files: 2, reservedBytes: 3, reservedFiles: 4 },
+  find: activeRow(),
+  findActive: activeRow(),
+  findPending: pendingRow(),
+  findPendingMultipart: pendingRow(),
+  reserve: { outcome: 'reserved', row: pendingRow(), ...touched },
+  confirm: { outcome: 'confirmed', row: activeRow(), ...touched },
+  setUploadId: { outcome: 'set', row: pendingRow(), ...touched },
+  release: { row: pendingRow(), ...touched },
+  remove: { row: activeRow(), ...touched },
+  listExpired: [pendingRow()],
+  purgeExpired: { rows: [pendingRow()], ...touched },
+  listLeftovers: [],
+  forgetLeftover: true,
+  purgeDeleted: { dropped: 7, ...touched },
+  migrate: { from: 1, to: 2 },
+  verify: ['a table is missing'],
+  checkUsage: [],
+  repairUsage: [],
+  ping: undefined,
+  close: undefined,
+}
+
+/** What the driver is given where the store is called like this. */
+async function inputOf(call: (store: StorageObjectStore) => Promise<unknown>): Promise<unknown> {
+  const { driver, calls } = recordingDriver(ANSWERS)
+  await call(createStore(driver, { now: () => NOON }))
+  expect(calls).toHaveLength(1)
+  expect(calls[0]!.args).toHaveLength(1)
+  return calls[0]!.args[0]
+}
+
+interface Example<Input> {
+  readonly least: Input
+  /** As little, with `null` for all that may be left out. */
+  readonly nulls: Input
+  readonly leastResolved: unknown
+  readonly most: Input
+  readonly mostResolved: unknown
+}
+
+function describeInput<Input>(
+  method: keyof StorageObjectStore,
+  call: (store: StorageObjectStore, input: Input) => Promise<unknown>,
+  { least, nulls, leastResolved, most, mostResolved }: Example<Input>,
+): void {
+  describe(`what a driver gets of ${method}`, () => {
+    it('is complete where the caller gives the least', async () => {
+      expect(await inputOf((store) => call(store, least))).toStrictEqual(leastResolved)
+    })
+
+    it('is the same where null is given for what may be left out', async () => {
+      expect(await inputOf((store) => call(store, nulls))).toStrictEqual(leastResolved)
+    })
+
+    it('is all that the caller gives, and nothing that the contract does not know', async () => {
+      const input = { ...most, unknown: 'field' }
+      expect(await inputOf((store) => call(store, input))).toStrictEqual(mostResolved)
+    })
+  })
+}
+
+describeInput<ListByScopeInput>('listByScope', (store, input) => store.listByScope(input), {
+  least: { scope: 'user:1' },
+  nulls: { scope: 'user:1', status: null, route: null, limit: null, cursor: null },
+  leastResolved: {
+    scope: 'user:1',
+    statuses: ['pending', 'active'],
+    route: null,
+    limit: 101,
+    before: null,
+  },
+  most: {
+    scope: 'user:1',
+    status: 'deleted',
+    route: 'avatars',
+    limit: 1000,
+    cursor: encodeCursor(idNumber(9)),
+  },
+  mostResolved: {
+    scope: 'user:1',
+    statuses: ['deleted'],
+    route: 'avatars',
+    limit: 1001,
+    before: idNumber(9),
+  },
+})
+
+describeInput<FindPendingInput>('findPending', (store, input) => store.findPending(input), {
+  least: PLACE,
+  nulls: { ...PLACE, id: null, uploadId: null },
+  leastResolved: { ...PLACE, id: null, uploadId: null },
+  most: { ...PLACE, id: idNumber(1), uploadId: 'upload' },
+  mostResolved: { ...PLACE, id: idNumber(1), uploadId: 'upload' },
+})
+
+describeInput<ConfirmInput>('confirm', (store, input) => store.confirm(input), {
+  least: { ...PLACE, size: 5 },
+  nulls: { ...PLACE, size: 5, id: null, scope: null, eTag: null, contentType: null, quota: null },
+  leastResolved: {
+    ...PLACE,
+    size: 5,
+    id: null,
+    scope: null,
+    eTag: null,
+    contentType: null,
+    quota: UNLIMITED,
+    now: NOON,
+  },
+  most: {
+    ...PLACE,
+    size: 5,
+    id: idNumber(1),
+    scope: 'user:1',
+    eTag: 'etag',
+    contentType: 'image/png',
+    quota: QUOTA,
+  },
+  mostResolved: {
+    ...PLACE,
+    size: 5,
+    id: idNumber(1),
+    scope: 'user:1',
+    eTag: 'etag',
+    contentType: 'image/png',
+    quota: QUOTA,
+    now: NOON,
+  },
+})
+
+describeInput<ReleaseInput>('release', (store, input) => store.release(input), {
+  least: PLACE,
+  nulls: { ...PLACE, id: null, scope: null, uploadId: null },
+  leastResolved: { ...PLACE, id: null, scope: null, uploadId: null, now: NOON },
+  most: { ...PLACE, id: idNumber(1), scope: 'user:1', uploadId: 'upload' },
+  mostResolved: { ...PLACE, id: idNumber(1), scope: 'user:1', uploadId: 'upload', now: NOON },
+})
+
+describeInput<RemoveInput>('remove', (store, input) => store.remove(input), {
+  least: PLACE,
+  nulls: { ...PLACE, scope: null, mode: null },
+  leastResolved: { ...PLACE, scope: null, mode: 'soft', now: NOON },
+  most: { ...PLACE, scope: 'user:1', mode: 'hard' },
+  mostResolved: { ...PLACE, scope: 'user:1', mode: 'hard', now: NOON },
+})
+
+describeInput<ListExpiredInput>('listExpired', (store, input) => store.listExpired(input), {
+  least: {},
+  nulls: { scope: null, before: null, limit: null, after: null },
+  leastResolved: { scope: null, before: NOON, limit: 100, after: null },
+  most: {
+    scope: 'user:1',
+    before: afterNoon(-1),
+    limit: 1000,
+    after: { expiresAt: afterNoon(-2), id: idNumber(1) },
+  },
+  mostResolved: {
+    scope: 'user:1',
+    before: afterNoon(-1),
+    limit: 1000,
+    after: { expiresAt: afterNoon(-2), id: idNumber(1) },
+  },
+})
+
+describeInput<PurgeExpiredInput>('purgeExpired', (store, input) => store.purgeExpired(input), {
+  least: {},
+  nulls: { scope: null, before: null, limit: null },
+  leastResolved: { scope: null, before: NOON, limit: 100, now: NOON },
+  most: { scope: 'user:1', before: afterNoon(-1), limit: 1 },
+  mostResolved: { scope: 'user:1', before: afterNoon(-1), limit: 1, now: NOON },
+})
+
+describeInput<ListLeftoversInput>('listLeftovers', (store, input) => store.listLeftovers(input), {
+  least: {},
+  nulls: { limit: null, after: null },
+  leastResolved: { limit: 100, after: null },
+  most: { limit: 1000, after: { since: NOON, attemptId: idNumber(1) } },
+  mostResolved: { limit: 1000, after: { since: NOON, attemptId: idNumber(1) } },
+})
+
+describeInput<PurgeDeletedInput>('purgeDeleted', (store, input) => store.purgeDeleted(input), {
+  least: { before: afterNoon(1) },
+  nulls: { before: afterNoon(1), limit: null },
+  leastResolved: { before: afterNoon(1), limit: 100 },
+  most: { before: NOON, limit: 1000 },
+  mostResolved: { before: NOON, limit: 1000 },
+})
+
+describe('what a driver gets of reserve', () => {
+  const least = { ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
+  const nulls = {
+    route: null,
+    filename: null,
+    contentType: null,
+    metadata: null,
+    storageKey: null,
+    uploadId: null,
+  }
+  const leastResolved = {
+    ...least,
+    ...nulls,
+    overwrite: true,
+    quota: UNLIMITED,
+    now: NOON,
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+  }
+  const most = {
+    ...least,
+    id: idNumber(1),
+    route: 'avatars',
+    filename: 'me.png',
+    contentType: 'image/png',
+    metadata: { width: '5' },
+    storageKey: 'a.png/1',
+    uploadId: 'upload',
+    overwrite: false,
+    quota: { maxFiles: 3 },
+  }
+
+  it('is complete where the caller gives the least, with an id made for the attempt', async () => {
+    expect(await inputOf((store) => store.reserve(least))).toStrictEqual(leastResolved)
+  })
+
+  it('is the same where null is given for what may be left out', async () => {
+    const input = { ...least, ...nulls, overwrite: null, quota: null, id: null }
+    expect(await inputOf((store) => store.reserve(input))).toStrictEqual(leastResolved)
+  })
+
+  it('is all that the caller gives, and nothing that the contract does not know', async () => {
+    const input = { ...most, status: 'active', createdAt: NOON, unknown: 'field' }
+    expect(await inputOf((store) => store.reserve(input))).toStrictEqual({
+      ...most,
+      quota: { maxBytes: null, maxFiles: 3 },
+      now: NOON,
+    })
+  })
+
+  it('has an id of its own for each attempt', async () => {
+    const ids = [
+      await inputOf((store) => store.reserve(least)),
+      await inputOf((store) => store.reserve(least)),
+    ]
+    const [first, second] = ids.map((command) => (command as { id: string }).id)
+    expect(first! < second!).toBe(true)
+  })
+})
+
+describe('what a driver gets of the other calls', () => {
+  it.each<[keyof StorageObjectStore, (store: StorageObjectStore) => Promise<unknown>, unknown]>([
+    ['find', (store) => store.find({ ...PLACE }), PLACE],
+    ['findActive', (store) => store.findActive({ ...PLACE }), PLACE],
+    [
+      'findPendingMultipart',
+      (store) => store.findPendingMultipart({ ...PLACE, fileSize: 5 }),
+      { ...PLACE, fileSize: 5, now: NOON },
+    ],
+    [
+      'setUploadId',
+      (store) => store.setUploadId({ ...PLACE, id: idNumber(1), uploadId: 'upload' }),
+      { ...PLACE, id: idNumber(1), uploadId: 'upload', now: NOON },
+    ],
+    ['getScopeUsage', (store) => store.getScopeUsage('user:1'), 'user:1'],
+    ['forgetLeftover', (store) => store.forgetLeftover({ attemptId: idNumber(1) }), idNumber(1)],
+    ['checkUsage', (store) => store.checkUsage('user:1'), 'user:1'],
+    ['checkUsage', (store) => store.checkUsage(), null],
+    ['checkUsage', (store) => store.checkUsage(null), null],
+    ['repairUsage', (store) => store.repairUsage('user:1'), 'user:1'],
+    ['repairUsage', (store) => store.repairUsage(), null],
+    ['repairUsage', (store) => store.repairUsage(null), null],
+    ['listExpired', (store) => store.listExpired(), { scope: null, before: NOON, limit: 100, after: null }],
+    ['purgeExpired', (store) => store.purgeExpired(), { scope: null, before: NOON, limit: 100, now: NOON }],
+    ['listLeftovers', (store) => store.listLeftovers(), { limit: 100, after: null }],
+  ])('is exact: %s', async (_method, call, expected) => {
+    expect(await inputOf(call)).toStrictEqual(expected)
+  })
+
+  it.each([
+    [undefined, ['pending', 'active']],
+    [null, ['pending', 'active']],
+    ['pending', ['pending']],
+    ['active', ['active']],
+    ['deleted', ['deleted']],
+  ] as const)('counts, for the status %s, the statuses %o', async (status, statuses) => {
+    const input = await inputOf((store) => store.countByScope('user:1', status))
+    expect(input).toStrictEqual({ scope: 'user:1', statuses })
+  })
+
+  it.each(['migrate', 'verify', 'ping', 'close'] as const)('is nothing for %s', async (method) => {
+    const { driver, calls } = recordingDriver(ANSWERS)
+    await createStore(driver)[method]()
+    expect(calls).toEqual([{ method, args: [] }])
+  })
+})
+
+describe('the latest expiry that a driver is asked for', () => {
+  it.each(['listExpired', 'purgeExpired'] as const)('is never later than now: %s', async (method) => {
+    const bounds = [afterNoon(-1), NOON, afterNoon(1), new Date('9999-12-31T23:59:59.999Z')]
+    const resolved = []
+    for (const before of bounds) {
+      const input = await inputOf((store) => store[method]({ before }))
+      resolved.push((input as { before: Date }).before)
+    }
+    expect(resolved).toEqual([afterNoon(-1), NOON, NOON, NOON])
+  })
+})
