@@ -18,6 +18,20 @@ export function positionAfter(last: SequencePosition, clock: number, start: numb
   return { time: last.time + 1, counter: 0 }
 }
 
+const RANDOM_BYTES = 10
+
+// A call of the generator costs more than an id, so it fills bytes for many at once; none serves twice.
+const pool = new Uint8Array(RANDOM_BYTES * 256)
+let poolPosition = pool.length
+
+function randomBytes(): Uint8Array {
+  if (poolPosition === pool.length) {
+    crypto.getRandomValues(pool)
+    poolPosition = 0
+  }
+  return pool.subarray(poolPosition, (poolPosition += RANDOM_BYTES))
+}
+
 // One sequence a process, whatever clocks its stores have: ids sort by creation also after a clock was set back.
 let last: SequencePosition = { time: 0, counter: 0 }
 
@@ -27,7 +41,7 @@ let last: SequencePosition = { time: 0, counter: 0 }
  */
 export function createAttemptId(options: { readonly now?: (() => Date) | undefined } = {}): string {
   const clock = options.now ? options.now().getTime() : Date.now()
-  const random = crypto.getRandomValues(new Uint8Array(10))
+  const random = randomBytes()
   // In the lower half of its range, so that a millisecond has room for two thousand million ids.
   const start = (random[0]! << 23) | (random[1]! << 15) | (random[2]! << 7) | (random[3]! >> 1)
   last = positionAfter(last, clock, start)

@@ -102,7 +102,7 @@ describe('createAttemptId', () => {
 
     function idOf(...random: readonly number[]): string {
       vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
-        if (array instanceof Uint8Array) array.set(random)
+        if (array instanceof Uint8Array) array.forEach((_, i) => (array[i] = random[i % random.length]!))
         return array
       })
       return createAttemptId({ now: () => NOON })
