@@ -8,9 +8,9 @@ export type { SeedObject } from './seed.js'
 
 export interface MemoryAdapterOptions {
   /** The clock of the store. Default: the system's. */
-  readonly now?: (() => Date) | undefined
+  readonly now?: (() => Date) | null | undefined
   /** Records to begin with. */
-  readonly objects?: readonly SeedObject[] | undefined
+  readonly objects?: readonly SeedObject[] | null | undefined
 }
 
 /**
@@ -20,8 +20,8 @@ export interface MemoryAdapterOptions {
  * @throws StorageError `VALIDATION_ERROR` for a record in `objects` that the contract doesn't allow.
  */
 export function memoryAdapter(options: MemoryAdapterOptions = {}): StorageObjectStore {
-  const { now = () => new Date(), objects = [] } = options
+  const now = options.now ?? (() => new Date())
   const tables = new Tables()
-  seed(tables, objects, new Date(now()))
+  seed(tables, options.objects ?? [], new Date(now()))
   return createStore(createMemoryDriver(tables), { now })
 }

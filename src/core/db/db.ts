@@ -5,6 +5,7 @@ import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js
 import type { StorageObject } from '../records.js'
 import { createReport, type Report } from '../reporter.js'
 import type { ConfirmInput, ReleaseInput, RemoveInput, ReserveInput, StorageObjectStore } from '../store.js'
+import { confirmCommand, reserveCommand } from '../store-inputs.js'
 import { checkObject } from '../validation/scalars.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
@@ -111,12 +112,15 @@ function writesFor(
     reserve: (request, input) =>
       forCaller('db.reserve', request, input, async (filled) => {
         const expiresAt = input.expiresAt ?? new Date(now().getTime() + records.pendingTtlSeconds * 1000)
+        // The input comes first: the quota of what can't be reserved is nobody's question.
+        reserveCommand({ ...filled, expiresAt }, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.reserve({ ...filled, expiresAt, quota }, request)
       }),
 
     confirm: (request, input) =>
       forCaller('db.confirm', request, input, async (filled) => {
+        confirmCommand(filled, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.confirm({ ...filled, quota }, request)
       }),

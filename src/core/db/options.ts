@@ -11,9 +11,9 @@ export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | 
 
 /** Called after the database has the change, and awaited; an error of theirs changes nothing for the client. Not exactly once. */
 export interface DbHooks {
-  readonly onReserved?: ((event: ReservedEvent) => unknown) | undefined
-  readonly onActivated?: ((event: ActivatedEvent) => unknown) | undefined
-  readonly onDeleted?: ((event: DeletedEvent) => unknown) | undefined
+  readonly onReserved?: ((event: ReservedEvent) => unknown) | null | undefined
+  readonly onActivated?: ((event: ActivatedEvent) => unknown) | null | undefined
+  readonly onDeleted?: ((event: DeletedEvent) => unknown) | null | undefined
 }
 
 export interface ReservedEvent {
@@ -39,21 +39,26 @@ export interface DbOptions {
   readonly resolveScope: ResolveScope
   readonly quota?: QuotaSource | null | undefined
   /** How long a reservation may last, in seconds. Default 86400, a day. */
-  readonly pendingTtlSeconds?: number | undefined
+  readonly pendingTtlSeconds?: number | null | undefined
   /** `soft` keeps what was deleted as history. Default `soft`. */
-  readonly deleteMode?: 'soft' | 'hard' | undefined
+  readonly deleteMode?: 'soft' | 'hard' | null | undefined
   /** Where a call names none. On a server: the server's. */
-  readonly bucket?: string | undefined
-  readonly hooks?: DbHooks | undefined
+  readonly bucket?: string | null | undefined
+  readonly hooks?: DbHooks | null | undefined
   /** Where the endpoints are, without a server. Default `/api/s3`. */
-  readonly basePath?: string | undefined
+  readonly basePath?: string | null | undefined
   /** Told every 5xx and every error of a hook. Default: the server's, or `console.error`. */
-  readonly onError?: ErrorListener | undefined
+  readonly onError?: ErrorListener | null | undefined
   /** Default: the system's clock, or the server's. */
-  readonly now?: (() => Date) | undefined
+  readonly now?: (() => Date) | null | undefined
 }
 
 const HOOKS = ['onReserved', 'onActivated', 'onDeleted'] as const
+
+/** As in every input of the store, `null` means the same as leaving an option out. */
+function given<T>(value: T | null | undefined): value is T & {} {
+  return value !== null && value !== undefined
+}
 
 /** @throws TypeError that says which option is wrong and what is allowed. */
 export function checkDbOptions(options: DbOptions): void {
@@ -64,27 +69,24 @@ export function checkDbOptions(options: DbOptions): void {
   }
   if (typeof resolveScope !== 'function')
     throw wrong('resolveScope must be a function (request) => scope or null.')
-  if (quota !== null && quota !== undefined && typeof quota !== 'function') {
+  if (given(quota) && typeof quota !== 'function') {
     const flaw = quotaFlaw(quota)
     if (flaw) throw wrong(`quota ${flaw}.`)
   }
-  if (
-    pendingTtlSeconds !== undefined &&
-    !(Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0)
-  ) {
+  if (given(pendingTtlSeconds) && !(Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0)) {
     throw wrong(`pendingTtlSeconds must be a positive integer, not ${String(pendingTtlSeconds)}.`)
   }
-  if (deleteMode !== undefined && deleteMode !== 'soft' && deleteMode !== 'hard') {
+  if (given(deleteMode) && deleteMode !== 'soft' && deleteMode !== 'hard') {
     throw wrong(`deleteMode must be "soft" or "hard", not ${String(deleteMode)}.`)
   }
   try {
-    if (bucket !== undefined) checkText('bucket', bucket)
+    if (given(bucket)) checkText('bucket', bucket)
   } catch (cause) {
     throw new TypeError(`db(): ${(cause as Error).message}`, { cause })
   }
-  if (basePath !== undefined) checkBasePath('db()', basePath)
+  if (given(basePath)) checkBasePath('db()', basePath)
   for (const hook of HOOKS) {
-    if (hooks?.[hook] !== undefined && typeof hooks[hook] !== 'function')
+    if (given(hooks?.[hook]) && typeof hooks[hook] !== 'function')
       throw wrong(`hooks.${hook} must be a function.`)
   }
 }

@@ -11,13 +11,7 @@ const A_DAY = 86_400
 
 /** The store with the application's rules around it: who calls, how much they may store, and what to tell the hooks. */
 export function createRecordKeeper(options: DbOptions, report: Report): RecordKeeper {
-  const {
-    client: objects,
-    resolveScope,
-    quota = null,
-    pendingTtlSeconds = A_DAY,
-    deleteMode = 'soft',
-  } = options
+  const { client: objects, resolveScope } = options
   const hooks = options.hooks ?? {}
 
   /** The database has the change already, so whatever a hook throws is the application's to know and nobody else's. */
@@ -35,15 +29,15 @@ export function createRecordKeeper(options: DbOptions, report: Report): RecordKe
 
   return {
     objects,
-    pendingTtlSeconds,
-    deleteMode,
+    pendingTtlSeconds: options.pendingTtlSeconds ?? A_DAY,
+    deleteMode: options.deleteMode ?? 'soft',
 
     resolveScope(request) {
       return requireScope(resolveScope, request)
     },
 
     quotaOf(scope, request) {
-      return askQuota(quota, scope, request)
+      return askQuota(options.quota ?? null, scope, request)
     },
 
     async reserve(input, request) {

@@ -26,6 +26,14 @@ describe('db()', () => {
     ).not.toThrow()
   })
 
+  it('takes null for every option that may be left out', () => {
+    const none = { quota: null, pendingTtlSeconds: null, deleteMode: null, bucket: null, basePath: null }
+    const hooks = { onReserved: null, onActivated: null, onDeleted: null }
+    const plugin = db({ ...GOOD, ...none, hooks, onError: null, now: null })
+    expect(plugin.basePath).toBe('/api/s3')
+    expect(make({ hooks: null })).not.toThrow()
+  })
+
   it.each([
     { quota: null },
     { quota: undefined },

@@ -20,6 +20,17 @@ function plugin(options: Partial<DbOptions> = {}) {
   return db({ client, resolveScope: resolveUser, bucket: 'photos', now, ...options })
 }
 
+describe('the quota function', () => {
+  it('is not asked about an input that is refused anyway', async () => {
+    const quota = vi.fn(() => null)
+    const files = plugin({ quota })
+    const refusal = { code: 'VALIDATION_ERROR', params: { field: 'key' } }
+    await expect(files.reserve(mine, { key: '', declaredSize: 5 })).rejects.toMatchObject(refusal)
+    await expect(files.confirm(mine, { key: '', size: 5 })).rejects.toMatchObject(refusal)
+    expect(quota).not.toHaveBeenCalled()
+  })
+})
+
 describe('db.reserve', () => {
   it('fills in scope, bucket and expiry', async () => {
     const row = await plugin().reserve(mine, { key: 'a', declaredSize: 5 })
