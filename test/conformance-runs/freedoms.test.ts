@@ -1,0 +1,67 @@
+import { describe, it } from 'vitest'
+import type { ObjectReference, StorageObject } from '@svc/db'
+import { storeConformance } from '@svc/db/conformance'
+import { overDriver } from './mutants/mutant.js'
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+/**
+ * A store that takes every freedom which the contract gives: its calls wait before they write, its purges go row by row
+ * and leave what another call is working on. The suite must not ask for more than the contract does.
+ */
+const unhurried = overDriver((driver) => {
+  const workedOn = new Map<string, number>()
+
+  async function workOn<T>({ bucket, key }: ObjectReference, write: () => Promise<T>): Promise<T> {
+    const name = JSON.stringify([bucket, key])
+    workedOn.set(name, (workedOn.get(name) ?? 0) + 1)
+    await nextTurn()
+    try {
+      return await write()
+    } finally {
+      await nextTurn()
+      workedOn.set(name, workedOn.get(name)! - 1)
+    }
+  }
+
+  return {
+    reserve: (command) => workOn(command, () => driver.reserve(command)),
+    confirm: (command) => workOn(command, () => driver.confirm(command)),
+    setUploadId: (command) => workOn(command, () => driver.setUploadId(command)),
+    release: (command) => workOn(command, () => driver.release(command)),
+    remove: (command) => workOn(command, () => driver.remove(command)),
+
+    async purgeExpired(command) {
+      const rows: StorageObject[] = []
+      const scopes = new Set<string>()
+      for (const row of await driver.listExpired({ ...command, after: null })) {
+        await nextTurn()
+        if (workedOn.get(JSON.stringify([row.bucket, row.key]))) continue
+        const released = await driver.release({ ...row, uploadId: null, now: command.now })
+        if (released.row) rows.push(released.row)
+        for (const scope of released.scopes) scopes.add(scope)
+      }
+      return { rows, scopes: [...scopes] }
+    },
+
+    async purgeDeleted(command) {
+      let dropped = 0
+      const scopes = new Set<string>()
+      while (dropped < command.limit) {
+        await nextTurn()
+        const one = await driver.purgeDeleted({ ...command, limit: 1 })
+        if (one.dropped === 0) break
+        dropped += one.dropped
+        for (const scope of one.scopes) scopes.add(scope)
+      }
+      return { dropped, scopes: [...scopes] }
+    },
+  }
+})
+
+storeConformance({
+  name: 'a store that takes every freedom',
+  createStore: unhurried,
+  test: { describe, it },
+  numRuns: 50,
+})

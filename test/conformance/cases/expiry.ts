@@ -1,0 +1,205 @@
+import type { StorageObject } from '../../../src/core/records.js'
+import { allOf } from '../all-of.js'
+import type { CaseGroup } from '../case-group.js'
+import type { Given } from '../given.js'
+import { same } from '../assertions.js'
+import { HOUR, MINUTE, SECOND } from '../clock.js'
+import { idsOf, numbers } from '../given.js'
+
+/** Reservations that lapse after so many minutes each, in an order of their own, returned earliest expiry first. */
+async function lapsing(given: Given): Promise<StorageObject[]> {
+  const rows = await given.reserveEach(
+    [3, 1, 4, 2, 5].map((minutes) => ({ expiresAt: given.clock.in(minutes * MINUTE) })),
+  )
+  return [1, 3, 0, 2, 4].map((index) => rows[index]!)
+}
+
+export const listExpiredCases: CaseGroup = {
+  title: 'listExpired',
+  cases: {
+    'lists lapsed rows, earliest expiry first, and changes nothing': async (given) => {
+      const { store, clock } = given
+      const rows = await lapsing(given)
+      same(await store.listExpired(), [], 'before any has lapsed')
+      clock.advance(3 * MINUTE)
+      same(await store.listExpired(), rows.slice(0, 3))
+      same(await store.listExpired({}), rows.slice(0, 3), 'a repeat')
+      same(await store.countByScope(given.scope, 'pending'), 5, 'pending rows')
+      same((await given.leftovers()).length, 0, 'number of leftovers')
+    },
+
+    'lists a row from the very moment in which it lapses': async (given) => {
+      const { store, clock } = given
+      const row = await given.reserve({ expiresAt: clock.in(MINUTE) })
+      clock.advance(MINUTE - 1)
+      same(await store.listExpired(), [])
+      clock.advance(1)
+      same(await store.listExpired(), [row])
+      clock.advance(-1)
+      same(await store.listExpired(), [], 'after the clock was set back')
+    },
+
+    'orders rows of the same expiry by id': async (given) => {
+      const { store, clock } = given
+      const ids = numbers(5).map(() => given.newId())
+      const shuffled = [3, 0, 4, 2, 1].map((index) => ids[index]!)
+      await given.reserveEach(shuffled.map((id) => ({ id })))
+      clock.advance(HOUR)
+      same(idsOf(await store.listExpired()), ids, 'ids')
+    },
+
+    'lists only the rows of the scope that it is given': async (given) => {
+      const { store, clock, scope, otherScope } = given
+      const [own, others] = await given.reserveEach([{}, { scope: otherScope }])
+      clock.advance(HOUR)
+      same(await store.listExpired({ scope }), [own])
+      same(await store.listExpired({ scope: otherScope }), [others])
+      same(await store.listExpired({ scope: 'nobody' }), [])
+      same(await store.listExpired({ scope: null }), [own, others], 'without a scope')
+    },
+
+    'takes before as the latest expiry, and a later one than now as now': async (given) => {
+      const { store, clock } = given
+      const rows = await lapsing(given)
+      const start = clock.now().getTime()
+      clock.advance(3 * MINUTE)
+      const until = (minutes: number) => store.listExpired({ before: new Date(start + minutes * MINUTE) })
+      same(await until(2), rows.slice(0, 2), 'up to two minutes')
+      same(
+        await store.listExpired({ before: new Date(start + 2 * MINUTE - 1) }),
+        rows.slice(0, 1),
+        'just before',
+      )
+      same(await until(4), rows.slice(0, 3), 'up to a moment to come')
+      same(await store.listExpired({ before: null }), rows.slice(0, 3), 'without before')
+      same(await until(0), [], 'up to the beginning')
+    },
+
+    'gives a page behind the last item of the page before': async (given) => {
+      const { store, clock } = given
+      const rows = await lapsing(given)
+      clock.advance(HOUR)
+      const first = await store.listExpired({ limit: 2 })
+      same(first, rows.slice(0, 2), 'the first page')
+      const second = await store.listExpired({ limit: 2, after: first[1] })
+      same(second, rows.slice(2, 4), 'the second page')
+      same(await store.listExpired({ limit: 2, after: second[1] }), rows.slice(4), 'the third page')
+      same(await store.listExpired({ limit: 2, after: rows[4] }), [], 'the page after the last')
+      const { id, expiresAt } = rows[1]!
+      same(
+        await store.listExpired({ limit: 2, after: { id, expiresAt } }),
+        rows.slice(2, 4),
+        'with a bare position',
+      )
+      same(await store.listExpired({ after: null }), rows, 'without a position')
+    },
+
+    'pages through rows of the same expiry, also when the one before is gone': async (given) => {
+      const { store, clock } = given
+      const rows = await given.reserveEach(numbers(5).map(() => ({ id: given.newId() })))
+      clock.advance(HOUR)
+      const [first, second] = await store.listExpired({ limit: 2 })
+      same([first, second], rows.slice(0, 2), 'the first page')
+      await store.release(second!)
+      same(await store.listExpired({ limit: 2, after: second }), rows.slice(2, 4), 'the second page')
+    },
+
+    'gives 100 rows by default': async (given) => {
+      const { store, clock } = given
+      await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
+      clock.advance(HOUR)
+      same((await store.listExpired()).length, 100, 'rows by default')
+      same((await store.listExpired({ limit: 1000 })).length, 101, 'rows with a limit of 1000')
+    },
+
+    'lists lapsed replacements, but never what is active': async (given) => {
+      const { store, clock } = given
+      await given.activate()
+      const replacement = await given.reserve()
+      clock.advance(2 * HOUR)
+      same(await store.listExpired(), [replacement])
+    },
+  },
+}
+
+export const purgeExpiredCases: CaseGroup = {
+  title: 'purgeExpired',
+  cases: {
+    'removes lapsed rows and returns them as they were, earliest expiry first': async (given) => {
+      const { store, clock, scope } = given
+      const rows = await lapsing(given)
+      same(await store.purgeExpired(), [], 'before any has lapsed')
+      clock.advance(3 * MINUTE)
+      same(await store.purgeExpired(), rows.slice(0, 3))
+      same(await store.purgeExpired({}), [], 'a repeat')
+      const { objects } = await store.listByScope({ scope })
+      same(idsOf(objects).sort(), idsOf(rows.slice(3)).sort(), 'ids that are left')
+    },
+
+    'takes only rows that are still pending and lapsed': async (given) => {
+      const { store, clock, at, scope } = given
+      await given.reserveEach([{}, {}, {}])
+      const active = await given.confirm({ key: 'key 0' })
+      await store.release({ ...at, key: 'key 1' })
+      clock.advance(HOUR - 1)
+      const renewed = await given.reserve({ key: 'key 2', expiresAt: clock.in(2) })
+      clock.advance(1) // key 0 and key 1 would lapse now, and key 2 in a millisecond
+      same(await store.purgeExpired(), [])
+      same((await store.listByScope({ scope })).objects, [renewed, active], 'the rows of the scope')
+    },
+
+    'drops a lapsed replacement and never the object that it was to replace': async (given) => {
+      const { store, clock, at } = given
+      const active = await given.activate()
+      const replacement = await given.reserve()
+      clock.advance(2 * HOUR)
+      same(await store.purgeExpired(), [replacement])
+      same(await store.find(at), active, 'the object')
+    },
+
+    'takes only rows of the scope that it is given': async (given) => {
+      const { store, clock, scope, otherScope } = given
+      const [own, others] = await given.reserveEach([{}, { scope: otherScope }])
+      clock.advance(HOUR)
+      same(await store.purgeExpired({ scope: 'nobody' }), [])
+      same(await store.purgeExpired({ scope }), [own])
+      same(await store.find(others!), others, "the other scope's row")
+    },
+
+    'takes before as the latest expiry, and a later one than now as now': async (given) => {
+      const { store, clock } = given
+      const rows = await lapsing(given)
+      const start = clock.now().getTime()
+      clock.advance(3 * MINUTE)
+      same(await store.purgeExpired({ before: new Date(start + MINUTE) }), rows.slice(0, 1), 'up to a minute')
+      same(await store.purgeExpired({ before: clock.in(HOUR) }), rows.slice(1, 3), 'up to a moment to come')
+      same(await store.countByScope(given.scope), 2, 'rows that are left')
+    },
+
+    'takes as many as the limit says, earliest expiry first': async (given) => {
+      const { store, clock } = given
+      const rows = await lapsing(given)
+      clock.advance(HOUR)
+      same(await store.purgeExpired({ limit: 2 }), rows.slice(0, 2), 'the first two')
+      same(await store.purgeExpired({ limit: 1 }), rows.slice(2, 3), 'the next')
+      same(await store.purgeExpired({ limit: 1000 }), rows.slice(3), 'the rest')
+    },
+
+    'takes 100 rows by default': async (given) => {
+      const { store, clock } = given
+      await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
+      clock.advance(HOUR)
+      same((await store.purgeExpired()).length, 100, 'rows by default')
+      same((await store.purgeExpired()).length, 1, 'rows that were left')
+    },
+
+    'lets the key be reserved again by anybody': async (given) => {
+      const { store, clock, at, otherScope } = given
+      await given.reserve()
+      clock.advance(HOUR)
+      await store.purgeExpired()
+      const row = await given.reserve({ scope: otherScope, expiresAt: clock.in(SECOND) })
+      same(await store.find(at), row, 'the row that is found')
+    },
+  },
+}

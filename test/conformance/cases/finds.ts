@@ -1,0 +1,115 @@
+import type { CaseGroup } from '../case-group.js'
+import { same } from '../assertions.js'
+import { HOUR, MINUTE } from '../clock.js'
+
+export const findCases: CaseGroup = {
+  title: 'finds',
+  cases: {
+    'find shows the active row, else the pending row, else the newest deleted row, else null': async (
+      given,
+    ) => {
+      const { store, at } = given
+      same(await store.find(at), null, 'find where nothing ever was')
+      await given.history({ declaredSize: 1 })
+      const newest = await given.history({ declaredSize: 2 })
+      same(await store.find(at), newest, 'find where only history is')
+      const pending = await given.reserve()
+      same(await store.find(at), pending, 'find where a row is pending')
+      const active = await given.confirm()
+      await given.reserve()
+      same(await store.find(at), active, 'find where a row is active and its replacement pending')
+    },
+
+    'find takes the newest deleted row by id, not by the date of its removal': async (given) => {
+      const { store, clock, at } = given
+      const newer = await given.history({ id: 'ffffffff-0000-7000-8000-000000000000' })
+      clock.advance(MINUTE)
+      await given.history({ id: '00000000-0000-7000-8000-000000000000' })
+      same(await store.find(at), newer)
+    },
+
+    'find and findActive know no scope': async (given) => {
+      const active = await given.activate({ scope: given.otherScope })
+      same(await given.store.find(given.at), active, 'find')
+      same(await given.store.findActive(given.at), active, 'findActive')
+    },
+
+    'findActive shows the active row or null': async (given) => {
+      const { store, at } = given
+      same(await store.findActive(at), null, 'findActive where nothing ever was')
+      await given.reserve()
+      same(await store.findActive(at), null, 'findActive where a row is pending')
+      const active = await given.confirm()
+      await given.reserve()
+      same(await store.findActive(at), active, 'findActive beside a replacement')
+      await store.remove(at)
+      same(await store.findActive(at), null, 'findActive where only history is')
+    },
+
+    'findPending shows the pending row or null': async (given) => {
+      const { store, at } = given
+      same(await store.findPending(at), null, 'findPending where nothing ever was')
+      await given.activate()
+      same(await store.findPending(at), null, 'findPending where a row is active')
+      const pending = await given.reserve()
+      same(await store.findPending(at), pending, 'findPending of a replacement')
+      await store.remove(at)
+      same(await store.findPending(at), null, 'findPending where only history is')
+    },
+
+    'findPending shows only that attempt and that upload': async (given) => {
+      const { store, at } = given
+      const active = await given.activate()
+      const pending = await given.reserve({ uploadId: 'upload' })
+      const { id } = pending
+      same(await store.findPending({ ...at, id, uploadId: 'upload' }), pending, 'by id and upload')
+      same(await store.findPending({ ...at, id }), pending, 'by id')
+      same(await store.findPending({ ...at, uploadId: 'upload' }), pending, 'by upload')
+      same(await store.findPending({ ...at, id: active.id }), null, 'by the id of the object')
+      same(await store.findPending({ ...at, uploadId: 'another' }), null, 'by another upload')
+      same(await store.findPending({ ...at, id, uploadId: 'another' }), null, 'by id and another upload')
+      same(
+        await store.findPending({ ...at, id: active.id, uploadId: 'upload' }),
+        null,
+        'by another id and upload',
+      )
+    },
+
+    'findPending shows lapsed reservations too': async (given) => {
+      const pending = await given.reserve()
+      given.clock.advance(2 * HOUR)
+      same(await given.store.findPending(given.at), pending)
+    },
+
+    'findPendingMultipart shows the pending row with an upload of that declared size': async (given) => {
+      const { store, at } = given
+      const pending = await given.reserve({ declaredSize: 7, uploadId: 'upload' })
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'the same size')
+      same(await store.findPendingMultipart({ ...at, fileSize: 8 }), null, 'another size')
+      same(await store.findPendingMultipart({ ...at, key: 'another', fileSize: 7 }), null, 'another key')
+    },
+
+    'findPendingMultipart shows no row without an upload, and none that is active': async (given) => {
+      const { store, at } = given
+      const { id } = await given.reserve({ declaredSize: 7 })
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'without an upload')
+      const pending = await store.setUploadId({ ...at, id, uploadId: 'upload' })
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'with an upload')
+      await given.confirm({ size: 7 })
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'confirmed')
+    },
+
+    'findPendingMultipart shows no lapsed row': async (given) => {
+      const { store, clock, at } = given
+      const pending = await given.reserve({
+        declaredSize: 7,
+        uploadId: 'upload',
+        expiresAt: clock.in(MINUTE),
+      })
+      clock.advance(MINUTE - 1)
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'just before it lapses')
+      clock.advance(1)
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'when it lapses')
+    },
+  },
+}

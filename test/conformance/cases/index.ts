@@ -1,0 +1,45 @@
+import type { CaseGroup } from '../case-group.js'
+import { releaseCases, setUploadIdCases } from './attempts.js'
+import { confirmCases } from './confirm.js'
+import { copyCases } from './copies.js'
+import { cursorCases } from './cursor.js'
+import { listExpiredCases, purgeExpiredCases } from './expiry.js'
+import { findCases } from './finds.js'
+import { leftoverCases } from './leftovers.js'
+import { countCases, listCases } from './listing.js'
+import { quotaCases } from './quota.js'
+import { recordCases } from './records.js'
+import { historyCases, removeCases } from './remove.js'
+import { reserveCases } from './reserve.js'
+import { metadataCases, stringCases } from './strings.js'
+import { togetherCases } from './together.js'
+import { upkeepCases } from './upkeep.js'
+import { usageCases } from './usage.js'
+import { errorCases, validationCases } from './validation.js'
+
+/** The contract sentence by sentence: first what rows are, then each call, then what holds for all of them. */
+export const CASE_GROUPS: readonly CaseGroup[] = [
+  recordCases,
+  reserveCases,
+  quotaCases,
+  confirmCases,
+  setUploadIdCases,
+  releaseCases,
+  removeCases,
+  historyCases,
+  leftoverCases,
+  findCases,
+  listCases,
+  cursorCases,
+  countCases,
+  usageCases,
+  listExpiredCases,
+  purgeExpiredCases,
+  stringCases,
+  metadataCases,
+  copyCases,
+  validationCases,
+  errorCases,
+  togetherCases,
+  upkeepCases,
+]

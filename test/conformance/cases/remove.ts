@@ -1,0 +1,201 @@
+import type { CaseGroup } from '../case-group.js'
+import { same, sameFields } from '../assertions.js'
+import { HOUR, MINUTE } from '../clock.js'
+
+export const removeCases: CaseGroup = {
+  title: 'remove',
+  cases: {
+    'keeps the object as history by default, and returns it as it now is': async (given) => {
+      const { store, clock, at, scope } = given
+      const active = await given.activate()
+      clock.advance(MINUTE)
+      const row = await store.remove(at)
+      same(row, { ...active, status: 'deleted', updatedAt: clock.now(), deletedAt: clock.now() })
+      same((await store.listByScope({ scope, status: 'deleted' })).objects, [row], 'the history')
+      same(await store.findActive(at), null, 'the active row')
+    },
+
+    'drops the row where the mode is hard, and returns it as it was': async (given) => {
+      const { store, clock, at, scope } = given
+      const active = await given.activate()
+      clock.advance(MINUTE)
+      same(await store.remove({ ...at, mode: 'hard' }), active)
+      same(await store.find(at), null, 'the row that is found')
+      same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
+    },
+
+    'removes a pending replacement with the object': async (given) => {
+      const { store, at, scope } = given
+      for (const mode of ['soft', 'hard'] as const) {
+        await given.activate()
+        await given.reserve({ filename: 'replacement' })
+        sameFields(await store.remove({ ...at, mode }), { filename: null, size: 10 })
+        same(await store.countByScope(scope), 0, `rows of the scope after a ${mode} remove`)
+        same(await store.findPending(at), null, `the replacement after a ${mode} remove`)
+      }
+    },
+
+    'releases a key that has only a pending row, and returns that as it was': async (given) => {
+      const { store, clock, at, scope } = given
+      for (const mode of [null, 'soft', 'hard'] as const) {
+        const pending = await given.reserve()
+        clock.advance(MINUTE)
+        same(await store.remove({ ...at, mode }), pending)
+        same(await store.find(at), null, 'the row that is found')
+      }
+      same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
+    },
+
+    'works on a lapsed reservation': async (given) => {
+      const { store, clock, at } = given
+      const pending = await given.reserve()
+      clock.advance(2 * HOUR)
+      same(await store.remove(at), pending)
+    },
+
+    'returns null where nothing is live': async (given) => {
+      const { store, at } = given
+      same(await store.remove(at), null, 'remove of what was never there')
+      await given.activate()
+      await store.remove(at)
+      same(await store.remove(at), null, 'a repeat')
+      same(await store.remove({ ...at, mode: 'hard' }), null, 'a hard repeat')
+      same(await store.countByScope(given.scope, 'deleted'), 1, 'rows of history')
+    },
+
+    'answers another scope as if nothing were there': async (given) => {
+      const { store, at, scope, otherScope } = given
+      const pending = await given.reserve()
+      same(await store.remove({ ...at, scope: otherScope }), null, 'remove of a pending row')
+      same(await store.find(at), pending, 'the pending row')
+      const active = await given.confirm()
+      same(await store.remove({ ...at, scope: otherScope }), null, 'remove of an active row')
+      same(
+        await store.remove({ ...at, scope: otherScope, mode: 'hard' }),
+        null,
+        'hard remove of an active row',
+      )
+      same(await store.find(at), active, 'the active row')
+      sameFields(await store.remove({ ...at, scope }), { status: 'deleted' })
+    },
+
+    'lets an owner remove what is at a key whose history is of another scope': async (given) => {
+      const { store, at, scope, otherScope } = given
+      await given.history()
+      const active = await given.activate({ scope: otherScope })
+      same(await store.remove({ ...at, scope }), null, 'remove by the scope of the history')
+      same(await store.remove({ ...at, scope: otherScope, mode: 'hard' }), active)
+    },
+
+    'touches nothing at other keys': async (given) => {
+      const { store, at } = given
+      const others = [
+        await given.activate({ key: 'another' }),
+        await given.activate({ bucket: 'another bucket' }),
+        await given.reserve({ key: 'KEY' }),
+      ]
+      await given.activate()
+      await store.remove(at)
+      for (const other of others) same(await store.find(other), other, 'a row at another key')
+    },
+  },
+}
+
+export const historyCases: CaseGroup = {
+  title: 'history',
+  cases: {
+    'keeps every object that was ever at a key': async (given) => {
+      const { store, clock, scope } = given
+      const rows = []
+      for (const declaredSize of [1, 2, 3]) {
+        rows.unshift(await given.history({ declaredSize }))
+        clock.advance(MINUTE)
+      }
+      same((await store.listByScope({ scope, status: 'deleted' })).objects, rows, 'the history, newest first')
+    },
+
+    'does not hold the key: any scope may reserve it again': async (given) => {
+      const { store, at, otherScope } = given
+      const deleted = await given.history()
+      const active = await given.activate({ scope: otherScope, overwrite: false })
+      same(await store.find(at), active, 'the row that is found')
+      same(
+        (await store.listByScope({ scope: given.scope, status: 'deleted' })).objects,
+        [deleted],
+        'the history',
+      )
+    },
+
+    'is dropped by nothing but purgeDeleted': async (given) => {
+      const { store, clock, at, scope } = given
+      await given.history()
+      await given.activate()
+      await store.remove({ ...at, mode: 'hard' })
+      await given.reserve()
+      await store.release(at)
+      await given.reserve()
+      clock.advance(2 * HOUR)
+      await store.purgeExpired()
+      await given.reserve()
+      await store.remove({ ...at, mode: 'hard' })
+      same(await store.countByScope(scope, 'deleted'), 1, 'rows of history')
+    },
+
+    'is dropped by purgeDeleted up to a date, that date included': async (given) => {
+      const { store, clock, scope } = given
+      const keys = ['a', 'b', 'c']
+      for (const key of keys) await given.activate({ key })
+      for (const key of keys) {
+        await store.remove({ bucket: 'bucket', key })
+        clock.advance(MINUTE)
+      }
+      same(
+        await store.purgeDeleted({ before: clock.in(-3 * MINUTE - 1) }),
+        0,
+        'rows dropped before the first',
+      )
+      same(await store.purgeDeleted({ before: clock.in(-2 * MINUTE) }), 2, 'rows dropped up to the second')
+      const { objects } = await store.listByScope({ scope, status: 'deleted' })
+      same(
+        objects.map(({ key }) => key),
+        ['c'],
+        'keys that are left',
+      )
+      same(await store.purgeDeleted({ before: clock.in(HOUR) }), 1, 'rows dropped up to a date to come')
+      same(await store.purgeDeleted({ before: clock.in(HOUR) }), 0, 'rows dropped by a repeat')
+      same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
+    },
+
+    'is dropped oldest first where purgeDeleted has a limit': async (given) => {
+      const { store, clock, scope } = given
+      // Removed in another order than created.
+      const keys = ['a', 'b', 'c', 'd']
+      for (const key of keys) await given.activate({ key })
+      for (const key of ['c', 'a', 'd', 'b']) {
+        await store.remove({ bucket: 'bucket', key })
+        clock.advance(MINUTE)
+      }
+      same(await store.purgeDeleted({ before: clock.now(), limit: 2 }), 2, 'rows dropped')
+      const { objects } = await store.listByScope({ scope, status: 'deleted' })
+      same(
+        objects.map(({ key }) => key),
+        ['d', 'b'],
+        'keys that are left',
+      )
+    },
+
+    'is dropped by purgeDeleted without touching anything live': async (given) => {
+      const { store, clock, at, scope } = given
+      await given.history({ storageKey: 'stored' })
+      const active = await given.activate()
+      const pending = await given.reserve({ key: 'another' })
+      const usage = await store.getScopeUsage(scope)
+      const leftovers = await given.leftovers()
+      same(await store.purgeDeleted({ before: clock.now() }), 1, 'rows dropped')
+      same((await store.listByScope({ scope })).objects, [pending, active], 'the live rows')
+      same(await store.find(at), active, 'the row that is found')
+      same(await store.getScopeUsage(scope), usage, 'usage')
+      same(await given.leftovers(), leftovers, 'leftovers')
+    },
+  },
+}

@@ -1,0 +1,237 @@
+import type { CaseGroup } from '../case-group.js'
+import { holds, refused, refusedField, same, sameFields } from '../assertions.js'
+import { HOUR, SECOND } from '../clock.js'
+import { numbers } from '../given.js'
+
+export const reserveCases: CaseGroup = {
+  title: 'reserve',
+  cases: {
+    'uses the id that it is given, as the id and as the attempt of the row': async (given) => {
+      const id = given.newId()
+      sameFields(await given.reserve({ id }), { id, attemptId: id })
+    },
+
+    'returns the pending row as it is when the same scope repeats its id': async (given) => {
+      const { clock } = given
+      const id = given.newId()
+      const row = await given.reserve({ id, declaredSize: 5, filename: 'first' })
+      clock.advance(SECOND)
+      same(await given.reserve({ id, declaredSize: 6, filename: 'second', storageKey: 'stored' }), row)
+      same(await given.store.find(given.at), row, 'the row that is found')
+      same(await given.leftovers(), [], 'leftovers')
+    },
+
+    'returns the pending row for a repeat before every check but that of the input': async (given) => {
+      const id = given.newId()
+      await given.activate()
+      const row = await given.reserve({ id, storageKey: 'stored' })
+      const again = { id, storageKey: 'stored', overwrite: false, declaredSize: Number.MAX_SAFE_INTEGER }
+      same(await given.reserve({ ...again, quota: { maxBytes: 0, maxFiles: 0 } }), row)
+      await refused(() => given.reserve({ id, declaredSize: -1 }), 'VALIDATION_ERROR', {
+        field: 'declaredSize',
+      })
+    },
+
+    'returns the pending row for a repeat also after it has lapsed': async (given) => {
+      const { clock } = given
+      const id = given.newId()
+      const row = await given.reserve({ id })
+      clock.advance(2 * HOUR)
+      same(await given.reserve({ id }), row)
+    },
+
+    'takes no repeat from another scope': async (given) => {
+      const id = given.newId()
+      await given.reserve({ id })
+      await refused(() => given.reserve({ id, scope: given.otherScope }), 'KEY_CONFLICT')
+    },
+
+    'makes a new attempt that takes the place of the earlier one': async (given) => {
+      const { store, at } = given
+      const first = await given.reserve({ declaredSize: 5, filename: 'first' })
+      const second = await given.reserve({ declaredSize: 6 })
+      holds(second.id !== first.id, 'the new attempt has the id of the earlier one')
+      sameFields(second, { declaredSize: 6, filename: null })
+      same(await store.find(at), second, 'the row that is found')
+      same(await store.countByScope(given.scope), 1, 'rows of the scope')
+    },
+
+    'lets only the new attempt be confirmed': async (given) => {
+      const first = await given.reserve()
+      const second = await given.reserve()
+      await refused(() => given.confirm({ id: first.id }), 'OBJECT_NOT_FOUND')
+      sameFields(await given.confirm({ id: second.id }), { id: second.id, status: 'active' })
+    },
+
+    'wants expiresAt to lie in the future': async (given) => {
+      const { clock } = given
+      const field = { field: 'expiresAt' }
+      await refused(() => given.reserve({ expiresAt: clock.now() }), 'VALIDATION_ERROR', field)
+      await refused(() => given.reserve({ expiresAt: clock.in(-1) }), 'VALIDATION_ERROR', field)
+      same((await given.reserve({ expiresAt: clock.in(1) })).expiresAt, clock.in(1), 'expiresAt')
+    },
+
+    'refuses a key that is live in another scope': async (given) => {
+      const { store, at, otherScope } = given
+      const pending = await given.reserve()
+      await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
+      same(await store.find(at), pending, 'the pending row')
+      const active = await given.confirm()
+      await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
+      same(await store.find(at), active, 'the active row')
+      same(await store.countByScope(otherScope), 0, 'rows of the other scope')
+    },
+
+    'refuses a key that is active in another scope though its replacement has lapsed': async (given) => {
+      const { clock, otherScope } = given
+      await given.activate()
+      await given.reserve()
+      clock.advance(2 * HOUR)
+      await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
+      same(await given.store.countByScope(given.scope), 2, 'rows of the owner')
+    },
+
+    'takes over a key where another scope has only a lapsed reservation, which it drops': async (given) => {
+      const { store, clock, at, scope, otherScope } = given
+      const lapsed = await given.reserve({ expiresAt: clock.in(SECOND) })
+      clock.advance(SECOND - 1)
+      await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
+      clock.advance(1)
+      const row = await given.reserve({ scope: otherScope })
+      same(await store.find(at), row, 'the row that is found')
+      same(await store.countByScope(scope), 0, 'rows of the scope that lost it')
+      await refused(() => given.confirm({ id: lapsed.id }), 'OBJECT_NOT_FOUND')
+    },
+
+    "leaves another scope's lapsed reservation where the reserve is refused": async (given) => {
+      const { store, clock, at, otherScope } = given
+      const lapsed = await given.reserve({ id: given.newId(), storageKey: 'stored' })
+      clock.advance(2 * HOUR)
+      const taking = { scope: otherScope, declaredSize: 5 }
+      await refused(() => given.reserve({ ...taking, quota: { maxBytes: 4 } }), 'QUOTA_EXCEEDED')
+      await refused(() => given.reserve({ ...taking, declaredSize: -1 }), 'VALIDATION_ERROR')
+      same(await store.find(at), lapsed, 'the lapsed reservation')
+      same(await given.leftovers(), [], 'leftovers')
+      sameFields(await given.confirm({ id: lapsed.id }), { status: 'active', scope: given.scope })
+    },
+
+    "refuses the id and the storage key of another scope's lapsed reservation": async (given) => {
+      const { store, clock, at, otherScope } = given
+      const lapsed = await given.reserve({ id: given.newId(), storageKey: 'stored' })
+      clock.advance(2 * HOUR)
+      const { id } = lapsed
+      await refused(() => given.reserve({ scope: otherScope, id }), 'VALIDATION_ERROR', { field: 'id' })
+      const field = { field: 'storageKey' }
+      await refused(
+        () => given.reserve({ scope: otherScope, storageKey: 'stored' }),
+        'VALIDATION_ERROR',
+        field,
+      )
+      same(await store.find(at), lapsed, 'the lapsed reservation')
+    },
+
+    'gives a key back to every scope once it is no longer live': async (given) => {
+      const { store, at, otherScope } = given
+      await given.reserve()
+      await store.release(at)
+      await given.activate({ scope: otherScope })
+      await store.remove({ ...at, mode: 'hard' })
+      await given.activate()
+      await store.remove(at)
+      sameFields(await given.reserve({ scope: otherScope }), { scope: otherScope, status: 'pending' })
+    },
+
+    'refuses the ids of the active row': async (given) => {
+      const first = await given.activate({ id: given.newId() })
+      const second = await given.activate({ id: given.newId() })
+      same(second.id, first.id, 'the id of the replaced object')
+      const field = { field: 'id' }
+      await refused(() => given.reserve({ id: second.id }), 'VALIDATION_ERROR', field)
+      await refused(() => given.reserve({ id: second.attemptId }), 'VALIDATION_ERROR', field)
+      same(await given.store.findPending(given.at), null, 'the pending row')
+    },
+
+    'refuses the storage key of the active row and of the attempt that it would displace': async (given) => {
+      const { store, at } = given
+      await given.activate({ storageKey: 'stored' })
+      const field = { field: 'storageKey' }
+      await refused(() => given.reserve({ storageKey: 'stored' }), 'VALIDATION_ERROR', field)
+      const pending = await given.reserve({ storageKey: 'stored too' })
+      await refused(() => given.reserve({ storageKey: 'stored too' }), 'VALIDATION_ERROR', field)
+      same(await store.findPending(at), pending, 'the pending row')
+      await given.reserve()
+      await given.reserve()
+    },
+
+    'refuses an active key where overwrite is false': async (given) => {
+      const { store, at } = given
+      await given.reserve({ overwrite: false })
+      await given.reserve({ overwrite: false })
+      const active = await given.confirm()
+      await refused(() => given.reserve({ overwrite: false }), 'KEY_CONFLICT')
+      same(await store.find(at), active, 'the active row')
+      same(await store.countByScope(given.scope), 1, 'rows of the scope')
+      await store.remove(at)
+      await given.reserve({ overwrite: false })
+    },
+
+    'overwrites by default': async (given) => {
+      await given.activate()
+      sameFields(await given.reserve(), { status: 'pending' })
+      sameFields(await given.reserve({ overwrite: null }), { status: 'pending' })
+      sameFields(await given.reserve({ overwrite: true }), { status: 'pending' })
+    },
+
+    'refuses for the first reason in the order of the contract': async (given) => {
+      const { clock, otherScope } = given
+      const tooMuch = { quota: { maxBytes: 0, maxFiles: 0 }, declaredSize: Number.MAX_SAFE_INTEGER }
+      const active = await given.activate({ storageKey: 'stored' })
+      const all = { scope: otherScope, id: active.id, storageKey: 'stored', overwrite: false, ...tooMuch }
+      const expiresAt = { expiresAt: clock.now() }
+      await refused(() => given.reserve({ ...all, ...expiresAt }), 'VALIDATION_ERROR', { field: 'expiresAt' })
+      await refused(() => given.reserve(all), 'KEY_CONFLICT')
+      const own = { ...all, scope: given.scope }
+      await refusedField(() => given.reserve(own), 'id', 'storageKey')
+      const newId = { ...own, id: null }
+      await refused(() => given.reserve(newId), 'VALIDATION_ERROR', { field: 'storageKey' })
+      const newKey = { ...newId, storageKey: null }
+      await refused(() => given.reserve(newKey), 'KEY_CONFLICT')
+      const growth = Number.MAX_SAFE_INTEGER - 10
+      const params = { limit: 'maxBytes', max: 0, used: 10, requested: growth }
+      await refused(() => given.reserve({ ...newKey, overwrite: true }), 'QUOTA_EXCEEDED', params)
+      const another = { key: 'another', declaredSize: Number.MAX_SAFE_INTEGER }
+      await refused(() => given.reserve({ ...another, quota: { maxFiles: 1 } }), 'QUOTA_EXCEEDED')
+      await refused(() => given.reserve(another), 'VALIDATION_ERROR', { field: 'declaredSize' })
+    },
+
+    'keeps apart what bucket and key together would confuse': async (given) => {
+      const { store } = given
+      const references = [
+        { bucket: 'a', key: 'b/c' },
+        { bucket: 'a/b', key: 'c' },
+        { bucket: 'a b', key: 'c' },
+        { bucket: 'a', key: 'b c' },
+        { bucket: 'A', key: 'b/c' },
+        { bucket: 'a', key: 'B/C' },
+        { bucket: 'a', key: 'b/c/' },
+        { bucket: 'b/c', key: 'a' },
+      ]
+      for (const [index, reference] of references.entries())
+        await given.reserve({ ...reference, declaredSize: index })
+      for (const [index, reference] of references.entries()) {
+        sameFields(await store.find(reference), { ...reference, declaredSize: index })
+      }
+      same(await store.countByScope(given.scope), references.length, 'rows of the scope')
+    },
+
+    'lets many attempts come and go at one key': async (given) => {
+      const { store, at } = given
+      for (const round of numbers(5)) {
+        await given.reserve({ storageKey: `displaced ${round}` })
+        await given.activate({ storageKey: `stored ${round}`, declaredSize: round })
+      }
+      sameFields(await store.find(at), { status: 'active', size: 4, storageKey: 'stored 4' })
+      same((await given.leftovers()).length, 9, 'number of leftovers')
+    },
+  },
+}

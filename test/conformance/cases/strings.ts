@@ -1,0 +1,252 @@
+import { allOf } from '../all-of.js'
+import type { CaseGroup } from '../case-group.js'
+import { refused, same, sameFields } from '../assertions.js'
+import { AWKWARD, longest } from '../properties/texts.js'
+import { idsOf, numbers } from '../given.js'
+
+/** Strings that no two of are the same, though each pair is for somebody. */
+const LOOK_ALIKES = [
+  'name',
+  'Name',
+  'NAME',
+  ' name',
+  'name ',
+  'name\n',
+  'name\t',
+  'name\u00a0',
+  'name\u200b',
+  '\ufeffname',
+  'name%',
+  'nam_',
+  'name\\',
+  'nam\u00e9',
+  'name\u0301',
+  'na\ufb02',
+  'nafl',
+  '\uff4e\uff41\uff4d\uff45',
+  'name\u{1f600}',
+  'name\u{1f601}',
+]
+
+const ANY_METADATA = [
+  '{"$set":"$unset","a.b":"c.d","__proto__":"polluted","":"empty name","constructor":"c","toString":""}',
+  '{"0":"zero","-1":"minus","01":"one","a":"","b.":".","$":"$","\\u0001":"\\u0001","\\ud83d\\ude00":"e\\u0301"}',
+  '{"name":"a","Name":"b"," name":"c","name ":"d","\\u00e9":"e","e\\u0301":"f"}',
+  '{}',
+]
+
+export const stringCases: CaseGroup = {
+  title: 'strings',
+  cases: {
+    'come back unchanged from every field': async (given) => {
+      const { store } = given
+      const all = [...AWKWARD, ...LOOK_ALIKES]
+      await allOf(
+        all.map(async (text, index) => {
+          const at = { bucket: text, key: `${index} ${text}` }
+          const fields = {
+            scope: text,
+            route: text,
+            filename: text,
+            contentType: text,
+            metadata: { [text]: text },
+          }
+          const pending = await given.reserve({ ...at, ...fields, storageKey: text, uploadId: text })
+          sameFields(await store.findPending({ ...at, uploadId: text }), {
+            ...at,
+            ...fields,
+            storageKey: text,
+            uploadId: text,
+          })
+          await store.confirm({ ...at, id: pending.id, scope: text, size: 1, eTag: text })
+          sameFields(await store.findActive(at), { ...at, ...fields, storageKey: text, eTag: text })
+          await store.remove({ ...at, scope: text })
+          sameFields(await store.find(at), {
+            ...at,
+            ...fields,
+            storageKey: text,
+            eTag: text,
+            status: 'deleted',
+          })
+        }),
+      )
+      const leftovers = await given.leftovers()
+      const keys = leftovers.map(({ bucket, key, storageKey }) => [bucket, key, storageKey]).sort()
+      same(
+        keys,
+        all.map((text, index) => [text, `${index} ${text}`, text]).sort(),
+        'bucket, key and storage key',
+      )
+    },
+
+    'with every kind of character come back unchanged': async (given) => {
+      const { store } = given
+      // One character of each row of 4096 code points, so of every plane, without NUL and surrogates.
+      const everything = numbers(0x110)
+        .map((row) => row * 0x1000 + 0x21)
+        .filter((code) => code < 0xd800 || code > 0xdfff)
+        .map((code) => String.fromCodePoint(code))
+        .join('')
+      const controls = numbers(0x20)
+        .slice(1)
+        .map((code) => String.fromCharCode(code, code + 0x7f))
+      for (const [index, filename] of [everything, controls.join('')].entries()) {
+        const at = { bucket: 'bucket', key: `key ${index}` }
+        await given.reserve({ ...at, filename, metadata: { [filename]: filename } })
+        sameFields(await store.find(at), { filename, metadata: { [filename]: filename } })
+      }
+    },
+
+    'are compared byte for byte as keys': async (given) => {
+      const { store } = given
+      for (const key of LOOK_ALIKES) await given.reserve({ key, filename: key })
+      for (const key of LOOK_ALIKES)
+        sameFields(await store.find({ bucket: 'bucket', key }), { key, filename: key })
+      same(await store.countByScope(given.scope), LOOK_ALIKES.length, 'rows of the scope')
+    },
+
+    'are compared byte for byte as buckets': async (given) => {
+      const { store } = given
+      for (const bucket of LOOK_ALIKES) await given.reserve({ bucket, filename: bucket })
+      for (const bucket of LOOK_ALIKES) {
+        sameFields(await store.find({ bucket, key: 'key' }), { bucket, filename: bucket })
+      }
+    },
+
+    'are compared byte for byte as scopes': async (given) => {
+      const { store } = given
+      const rows = await given.reserveEach(LOOK_ALIKES.map((scope, size) => ({ scope, declaredSize: size })))
+      for (const [index, scope] of LOOK_ALIKES.entries()) {
+        same((await store.listByScope({ scope })).objects, [rows[index]], 'the rows of the scope')
+        same(await store.countByScope(scope), 1, 'number of rows')
+        sameFields(await store.getScopeUsage(scope), { reservedBytes: index })
+        const foreign = LOOK_ALIKES[(index + 1) % LOOK_ALIKES.length]!
+        same(await store.release({ ...rows[index]!, scope: foreign }), null, 'release by a look-alike')
+      }
+    },
+
+    'are compared byte for byte as routes, uploads and eTags': async (given) => {
+      const { store, scope } = given
+      const rows = await given.reserveEach(LOOK_ALIKES.map((text) => ({ route: text, uploadId: text })))
+      for (const [index, text] of LOOK_ALIKES.entries()) {
+        const at = { bucket: 'bucket', key: `key ${index}` }
+        const foreign = LOOK_ALIKES[(index + 1) % LOOK_ALIKES.length]!
+        same((await store.listByScope({ scope, route: text })).objects, [rows[index]], 'rows of the route')
+        same(await store.findPending({ ...at, uploadId: foreign }), null, 'the row by a look-alike upload')
+        await store.confirm({ ...at, size: 1, eTag: text })
+        await refused(() => store.confirm({ ...at, size: 1, eTag: foreign }), 'OBJECT_NOT_FOUND')
+      }
+    },
+
+    'may be as long as their limits, in characters or in bytes': async (given) => {
+      const { store } = given
+      const input = {
+        scope: longest(255),
+        bucket: longest(255),
+        key: longest(256),
+        storageKey: longest(256),
+        route: longest(255),
+        contentType: longest(255),
+        filename: longest(1024),
+        uploadId: longest(1024),
+      }
+      const pending = await given.reserve(input)
+      sameFields(pending, input)
+      same(await store.find(input), pending, 'the row that is found')
+      same(
+        (await store.listByScope({ scope: input.scope, route: input.route })).objects,
+        [pending],
+        'the list',
+      )
+      const active = await store.confirm({
+        bucket: input.bucket,
+        key: input.key,
+        size: 1,
+        eTag: longest(255),
+      })
+      same(active.eTag, longest(255), 'eTag')
+      await given.reserve({ ...input, storageKey: 'a'.repeat(1024) })
+      await store.remove(active)
+      same((await given.leftovers()).length, 2, 'number of leftovers')
+      same(
+        (await store.listByScope({ scope: input.scope, status: 'deleted' })).objects.length,
+        1,
+        'rows of history',
+      )
+    },
+
+    'count in characters or bytes, not in UTF-16 units': async (given) => {
+      for (const [key, filename] of [
+        ['k'.repeat(1024), 'f'.repeat(1024)],
+        ['é'.repeat(512), 'é'.repeat(1024)],
+      ] as const) {
+        sameFields(await given.reserve({ key, filename }), { key, filename })
+        sameFields(await given.store.find({ bucket: 'bucket', key }), { key, filename })
+      }
+      const field = { field: 'key' }
+      await refused(() => given.reserve({ key: 'é'.repeat(512) + 'k' }), 'VALIDATION_ERROR', field)
+      await refused(() => given.reserve({ key: '\u{10000}'.repeat(257) }), 'VALIDATION_ERROR', field)
+      const route = { field: 'route' }
+      await refused(() => given.reserve({ route: '\u{10000}'.repeat(256) }), 'VALIDATION_ERROR', route)
+    },
+  },
+}
+
+export const metadataCases: CaseGroup = {
+  title: 'metadata',
+  cases: {
+    'comes back unchanged, whatever its names mean elsewhere': async (given) => {
+      const { store } = given
+      for (const [index, json] of ANY_METADATA.entries()) {
+        const at = { bucket: 'bucket', key: `key ${index}` }
+        // JSON.parse makes an own property of __proto__, which a literal doesn't.
+        const metadata = JSON.parse(json) as Record<string, string>
+        same((await given.reserve({ ...at, metadata })).metadata, metadata, 'metadata of the pending row')
+        same((await store.confirm({ ...at, size: 1 })).metadata, metadata, 'metadata of the active row')
+        same((await store.find(at))?.metadata, metadata, 'metadata of the row that is found')
+        await given.activate({ ...at, metadata })
+        await store.remove(at)
+        same((await store.find(at))?.metadata, metadata, 'metadata of the history')
+      }
+    },
+
+    'is null where there is none, and empty where it is empty': async (given) => {
+      const [none, empty] = await given.reserveEach([{ metadata: null }, { metadata: {} }])
+      same([none!.metadata, empty!.metadata], [null, {}])
+    },
+
+    'takes 64 entries and 16 KiB of UTF-8': async (given) => {
+      const { store } = given
+      const entries = numbers(64).map((index): [string, string] => [`name ${index}`, `value ${index}`])
+      const many = Object.fromEntries(entries)
+      const large = { ['é'.repeat(4096)]: 'é'.repeat(4096) }
+      const empty = { '': 'x'.repeat(16 * 1024) }
+      for (const [index, metadata] of [many, large, empty].entries()) {
+        await given.reserve({ key: `key ${index}`, metadata })
+        same((await store.find({ bucket: 'bucket', key: `key ${index}` }))?.metadata, metadata, 'metadata')
+      }
+      const field = { field: 'metadata' }
+      await refused(() => given.reserve({ metadata: { ...many, more: '' } }), 'VALIDATION_ERROR', field)
+      await refused(() => given.reserve({ metadata: { ...large, a: '' } }), 'VALIDATION_ERROR', field)
+      await refused(
+        () => given.reserve({ metadata: { a: 'x'.repeat(16 * 1024) } }),
+        'VALIDATION_ERROR',
+        field,
+      )
+    },
+
+    'of an attempt replaces that of the object, entry by entry none is kept': async (given) => {
+      await given.activate({ metadata: { a: '1', b: '2' } })
+      for (const metadata of [{ b: '3' }, null]) {
+        same((await given.activate({ metadata })).metadata, metadata, 'metadata of the replacement')
+        same((await given.store.find(given.at))?.metadata, metadata, 'metadata of the row that is found')
+      }
+    },
+
+    'is not shown by what it is not part of': async (given) => {
+      const rows = await given.reserveEach([{ metadata: { id: 'fake', scope: given.otherScope } }])
+      same(idsOf((await given.store.listByScope({ scope: given.scope })).objects), idsOf(rows), 'ids')
+      same(await given.store.countByScope(given.otherScope), 0, 'rows of the other scope')
+    },
+  },
+}

@@ -1,0 +1,244 @@
+import type { StorageObject } from '../../../src/core/records.js'
+import type { Observed } from '../answer.js'
+import { allOf } from '../all-of.js'
+import type { CaseGroup } from '../case-group.js'
+import { observed } from '../answer.js'
+import { holds, same, sameFields } from '../assertions.js'
+import { HOUR, MINUTE } from '../clock.js'
+import { idsOf, numbers } from '../given.js'
+
+/** Runs the calls at once and sorts what they came to. */
+async function atOnce(calls: readonly (() => Promise<unknown>)[]) {
+  const answers: Observed[] = await allOf(calls.map((call) => observed(call)))
+  const unexpected = answers.find((answer) => 'crash' in answer)
+  if (unexpected && 'crash' in unexpected) throw unexpected.crash
+  return {
+    done: answers.flatMap((answer) => ('ok' in answer ? [answer.ok as StorageObject] : [])),
+    refused: answers.flatMap((answer) => ('error' in answer ? [answer.error] : [])),
+  }
+}
+
+export const togetherCases: CaseGroup = {
+  title: 'at once',
+  cases: {
+    'many reserves never pass the quota of files, and reach it': async (given) => {
+      const { store, scope } = given
+      const quota = { maxFiles: 7 }
+      const { done, refused } = await atOnce(
+        numbers(20).map((n) => () => given.reserve({ key: `key ${n}`, quota })),
+      )
+      same(done.length, 7, 'reserves that were allowed')
+      same(
+        refused,
+        numbers(13).map(() => 'QUOTA_EXCEEDED'),
+        'codes of the others',
+      )
+      sameFields(await store.getScopeUsage(scope), { reservedFiles: 7, reservedBytes: 70 })
+    },
+
+    'many reserves never pass the quota of bytes, and come as near to it as fits': async (given) => {
+      const { store, scope } = given
+      const quota = { maxBytes: 59 }
+      const { done, refused } = await atOnce(
+        numbers(20).map((n) => () => given.reserve({ key: `key ${n}`, quota })),
+      )
+      same(done.length, 5, 'reserves that were allowed')
+      same(
+        refused,
+        numbers(15).map(() => 'QUOTA_EXCEEDED'),
+        'codes of the others',
+      )
+      sameFields(await store.getScopeUsage(scope), { reservedFiles: 5, reservedBytes: 50 })
+    },
+
+    'many confirms that grow never pass the quota': async (given) => {
+      const { store, scope } = given
+      await given.reserveEach(numbers(10).map(() => ({ declaredSize: 1 })))
+      const quota = { maxBytes: 30 }
+      const { done } = await atOnce(
+        numbers(10).map((n) => () => given.confirm({ key: `key ${n}`, size: 6, quota })),
+      )
+      same(done.length, 4, 'confirms that were allowed')
+      sameFields(await store.getScopeUsage(scope), { bytes: 24, reservedBytes: 6 })
+    },
+
+    'one of many scopes gets a key': async (given) => {
+      const { store, at } = given
+      const { done, refused } = await atOnce(
+        numbers(10).map((n) => () => given.reserve({ scope: `scope ${n}` })),
+      )
+      same(done.length, 1, 'reserves that were allowed')
+      same(
+        refused,
+        numbers(9).map(() => 'KEY_CONFLICT'),
+        'codes of the others',
+      )
+      same(await store.find(at), done[0], 'the row that is found')
+    },
+
+    "one of many scopes takes over another's lapsed reservation": async (given) => {
+      const { store, clock, at, scope } = given
+      const { id } = await given.reserve({ storageKey: 'stored' })
+      clock.advance(2 * HOUR)
+      const { done } = await atOnce(numbers(8).map((n) => () => given.reserve({ scope: `scope ${n}` })))
+      same(done.length, 1, 'reserves that were allowed')
+      same(await store.find(at), done[0], 'the row that is found')
+      sameFields(await store.getScopeUsage(scope), { reservedBytes: 0, reservedFiles: 0 })
+      same(
+        (await given.leftovers()).map(({ attemptId }) => attemptId),
+        [id],
+        'attempts of leftovers',
+      )
+    },
+
+    'reserves of one key leave one pending row and a leftover of each other one': async (given) => {
+      const { store, scope } = given
+      const { done } = await atOnce(numbers(8).map((n) => () => given.reserve({ storageKey: `stored ${n}` })))
+      same(done.length, 8, 'reserves that were allowed')
+      const { objects } = await store.listByScope({ scope })
+      same(objects.length, 1, 'pending rows')
+      const attempts = (await given.leftovers()).map(({ attemptId }) => attemptId)
+      same([...attempts, objects[0]!.id].sort(), idsOf(done).sort(), 'attempts, pending or left over')
+    },
+
+    'repeats of one reserve make one attempt': async (given) => {
+      const id = given.newId()
+      const { done } = await atOnce(numbers(6).map(() => () => given.reserve({ id, storageKey: 'stored' })))
+      same(done.length, 6, 'reserves that were answered')
+      for (const row of done) same(row, done[0], 'the row of a repeat')
+      same(await given.store.countByScope(given.scope), 1, 'rows of the scope')
+      same(await given.leftovers(), [], 'leftovers')
+    },
+
+    'repeats of one confirm make one object': async (given) => {
+      const { id } = await given.reserve()
+      const { done } = await atOnce(numbers(6).map(() => () => given.confirm({ id, eTag: 'etag' })))
+      same(done.length, 6, 'confirms that were answered')
+      for (const row of done) same(row, done[0], 'the row of a repeat')
+      sameFields(await given.store.getScopeUsage(given.scope), { bytes: 10, files: 1, reservedBytes: 0 })
+    },
+
+    'either confirm or release wins an attempt': async (given) => {
+      const { store } = given
+      for (const round of numbers(10)) {
+        const at = { bucket: 'bucket', key: `key ${round}` }
+        const { id } = await given.reserve({ ...at, storageKey: `stored ${round}` })
+        const confirm = () => store.confirm({ ...at, id, size: 10 })
+        const release = () => store.release({ ...at, id })
+        const { done, refused } = await atOnce(round % 2 === 0 ? [confirm, release] : [release, confirm])
+        const row = await store.find(at)
+        const confirmed = row !== null
+        same(refused, confirmed ? [] : ['OBJECT_NOT_FOUND'], 'codes of what was refused')
+        same(done.map((answer) => answer === null).includes(true), confirmed, 'that release found nothing')
+        const left = (await given.leftovers()).some(({ attemptId }) => attemptId === id)
+        same(left, !confirmed, 'that a leftover was recorded')
+      }
+    },
+
+    'one of two upload ids is set': async (given) => {
+      const { store, at } = given
+      const { id } = await given.reserve()
+      const uploads = ['upload 1', 'upload 2', 'upload 3']
+      const { done, refused } = await atOnce(
+        uploads.map((uploadId) => () => store.setUploadId({ ...at, id, uploadId })),
+      )
+      same(refused, ['VALIDATION_ERROR', 'VALIDATION_ERROR'], 'codes of the others')
+      same(await store.find(at), done[0], 'the row that is found')
+    },
+
+    'purges return each lapsed row to exactly one of them': async (given) => {
+      const { store, clock } = given
+      const rows = await given.reserveEach(numbers(12).map((n) => ({ storageKey: `stored ${n}` })))
+      clock.advance(2 * HOUR)
+      const purged: StorageObject[][] = await allOf(
+        numbers(4).map((n) => store.purgeExpired(n % 2 === 0 ? {} : { limit: 5 })),
+      )
+      // What one leaves because another works on it is left to the next call.
+      purged.push(await store.purgeExpired())
+      same(idsOf(purged.flat()).sort(), idsOf(rows).sort(), 'ids, each once')
+      same((await given.leftovers()).length, 12, 'number of leftovers')
+    },
+
+    'a purge never drops what is confirmed': async (given) => {
+      const { store, clock, scope } = given
+      await given.reserveEach(numbers(8).map(() => ({})))
+      clock.advance(2 * HOUR)
+      const confirms = numbers(8).map((n) => () => given.confirm({ key: `key ${n}` }))
+      const purge = () => store.purgeExpired()
+      const { refused } = await atOnce([...confirms.slice(0, 4), purge, ...confirms.slice(4)])
+      await store.purgeExpired()
+      const usage = await store.getScopeUsage(scope)
+      same(
+        usage,
+        { bytes: 10 * usage.files, files: 8 - refused.length, reservedBytes: 0, reservedFiles: 0 },
+        'usage',
+      )
+    },
+
+    'purges of history count each row once': async (given) => {
+      const { store, clock, scope } = given
+      for (const index of numbers(9)) await given.history({ key: `key ${index}` })
+      clock.advance(MINUTE)
+      const before = clock.now()
+      const dropped = await allOf(numbers(3).map(() => store.purgeDeleted({ before })))
+      dropped.push(await store.purgeDeleted({ before }))
+      same(
+        dropped.reduce((sum, count) => sum + count),
+        9,
+        'rows dropped in all',
+      )
+      same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
+    },
+
+    'a leftover is forgotten once': async (given) => {
+      const { attemptId } = await given.history({ storageKey: 'stored' })
+      const answers = await allOf(numbers(5).map(() => given.store.forgetLeftover({ attemptId })))
+      same(answers.filter(Boolean).length, 1, 'calls that found it')
+    },
+
+    'an object that stays active appears in every listing of active rows exactly once': async (given) => {
+      const { store, scope } = given
+      const keys = numbers(6).map((n) => `key ${n}`)
+      for (const key of keys) await given.activate({ key })
+      let writing = true
+      const writers = keys.map(async (key) => {
+        for (const size of [1, 2, 3, 4, 5]) await given.activate({ key, declaredSize: size })
+      })
+      const reader = async () => {
+        do {
+          // A store that never leaves the process would otherwise never let the writers go on.
+          await new Promise((resolve) => setTimeout(resolve, 0))
+          const shown: string[] = []
+          let cursor: string | undefined
+          do {
+            const page = await store.listByScope({ scope, status: 'active', limit: 2, cursor })
+            shown.push(...page.objects.map(({ key }) => key))
+            cursor = page.nextCursor
+          } while (cursor !== undefined && shown.length < 20)
+          same(shown.sort(), keys, 'keys of all pages')
+          same(await store.countByScope(scope, 'active'), 6, 'active rows')
+        } while (writing)
+      }
+      await allOf<unknown>([reader(), allOf(writers).finally(() => (writing = false))])
+    },
+
+    'a scope never shows more than it holds while objects are replaced': async (given) => {
+      const { store, scope } = given
+      await given.activate({ declaredSize: 100 })
+      const replace = async () => {
+        for (const declaredSize of [50, 100, 20, 100]) await given.activate({ declaredSize })
+      }
+      const watch = async () => {
+        for (const _ of numbers(12)) {
+          const { bytes, files, reservedBytes, reservedFiles } = await store.getScopeUsage(scope)
+          holds(
+            files === 1 && reservedFiles === 0,
+            `${files} files and ${reservedFiles} reserved, of one object`,
+          )
+          holds(bytes + reservedBytes <= 100, `${bytes} bytes and ${reservedBytes} reserved, of at most 100`)
+        }
+      }
+      await allOf([replace(), watch()])
+    },
+  },
+}

@@ -1,0 +1,180 @@
+import { allOf } from '../all-of.js'
+import type { CaseGroup } from '../case-group.js'
+import { refused, same } from '../assertions.js'
+import { HOUR } from '../clock.js'
+import { numbers } from '../given.js'
+
+const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
+
+export const usageCases: CaseGroup = {
+  title: 'getScopeUsage',
+  cases: {
+    'has zeros for a scope never seen': async ({ store }) => {
+      same(await store.getScopeUsage('nobody'), NOTHING)
+    },
+
+    'counts the bytes and files of active objects, over all buckets': async (given) => {
+      await given.activate({ key: 'a', declaredSize: 3 })
+      await given.activate({ key: 'b', declaredSize: 5 }, { size: 6 })
+      await given.activate({ bucket: 'other bucket', key: 'a', declaredSize: 7 })
+      await given.activate({ scope: given.otherScope, key: 'c', declaredSize: 100 })
+      same(await given.store.getScopeUsage(given.scope), {
+        bytes: 16,
+        files: 3,
+        reservedBytes: 0,
+        reservedFiles: 0,
+      })
+    },
+
+    'counts what is declared by pending rows as reserved': async (given) => {
+      await given.reserve({ key: 'a', declaredSize: 3 })
+      await given.reserve({ key: 'b', declaredSize: 5 })
+      same(await given.store.getScopeUsage(given.scope), {
+        bytes: 0,
+        files: 0,
+        reservedBytes: 8,
+        reservedFiles: 2,
+      })
+    },
+
+    'reserves only the growth of an overwrite, and no file': async (given) => {
+      await given.activate({ declaredSize: 10 })
+      await given.reserve({ declaredSize: 14 })
+      same(await given.store.getScopeUsage(given.scope), {
+        bytes: 10,
+        files: 1,
+        reservedBytes: 4,
+        reservedFiles: 0,
+      })
+    },
+
+    'reserves nothing for an overwrite that is not larger': async (given) => {
+      await given.activate({ declaredSize: 10 })
+      for (const declaredSize of [9, 10, 0]) {
+        await given.reserve({ declaredSize })
+        same(await given.store.getScopeUsage(given.scope), {
+          bytes: 10,
+          files: 1,
+          reservedBytes: 0,
+          reservedFiles: 0,
+        })
+      }
+    },
+
+    'counts a confirmed overwrite once, with its own size': async (given) => {
+      await given.activate({ declaredSize: 10 })
+      await given.activate({ declaredSize: 4 })
+      same(await given.store.getScopeUsage(given.scope), {
+        bytes: 4,
+        files: 1,
+        reservedBytes: 0,
+        reservedFiles: 0,
+      })
+    },
+
+    'counts only the new attempt after a key was reserved again': async (given) => {
+      await given.reserve({ declaredSize: 10 })
+      await given.reserve({ declaredSize: 3 })
+      same(await given.store.getScopeUsage(given.scope), {
+        bytes: 0,
+        files: 0,
+        reservedBytes: 3,
+        reservedFiles: 1,
+      })
+    },
+
+    'counts a lapsed reservation until it is dropped': async (given) => {
+      const { store, clock, scope } = given
+      await given.reserve({ declaredSize: 10 })
+      clock.advance(2 * HOUR)
+      same(await store.getScopeUsage(scope), { bytes: 0, files: 0, reservedBytes: 10, reservedFiles: 1 })
+      await store.purgeExpired()
+      same(await store.getScopeUsage(scope), NOTHING)
+    },
+
+    'frees what is released, and what is removed with its replacement': async (given) => {
+      const { store, scope, at } = given
+      await given.reserve({ declaredSize: 10 })
+      await store.release(at)
+      same(await store.getScopeUsage(scope), NOTHING, 'usage after release')
+      for (const mode of ['soft', 'hard'] as const) {
+        await given.activate({ declaredSize: 10 })
+        await given.reserve({ declaredSize: 20 })
+        await store.remove({ ...at, mode })
+        same(await store.getScopeUsage(scope), NOTHING, `usage after a ${mode} remove`)
+      }
+    },
+
+    'goes back to the whole declared size when the replaced object is gone before': async (given) => {
+      const { store, scope, at } = given
+      await given.activate({ declaredSize: 10 })
+      await store.remove(at)
+      await given.reserve({ declaredSize: 14 })
+      same(await store.getScopeUsage(scope), { bytes: 0, files: 0, reservedBytes: 14, reservedFiles: 1 })
+    },
+
+    'frees the usage of a scope whose lapsed reservation another one takes over': async (given) => {
+      const { store, clock, scope, otherScope } = given
+      await given.reserve({ declaredSize: 10 })
+      clock.advance(2 * HOUR)
+      await given.reserve({ scope: otherScope, declaredSize: 3 })
+      same(await store.getScopeUsage(scope), NOTHING, 'usage of the scope that lost it')
+      const usage = { bytes: 0, files: 0, reservedBytes: 3, reservedFiles: 1 }
+      same(await store.getScopeUsage(otherScope), usage, 'usage of the scope that took it')
+    },
+
+    'is exact up to the largest safe integer': async (given) => {
+      const { store, scope } = given
+      const half = 2 ** 52
+      await given.activate({ key: 'a', declaredSize: half })
+      await given.reserve({ key: 'b', declaredSize: half - 2 })
+      await given.reserve({ key: 'c', declaredSize: 1 })
+      const usage = { bytes: half, files: 1, reservedBytes: half - 1, reservedFiles: 2 }
+      same(await store.getScopeUsage(scope), usage)
+    },
+
+    'refuses a reserve that would carry the sum beyond the largest safe integer, and changes nothing': async (
+      given,
+    ) => {
+      const { store, scope } = given
+      await given.activate({ key: 'a', declaredSize: Number.MAX_SAFE_INTEGER - 5 })
+      await given.reserve({ key: 'b', declaredSize: 3, storageKey: 'stored' })
+      const before = await store.getScopeUsage(scope)
+      await refused(() => given.reserve({ key: 'c', declaredSize: 3 }), 'VALIDATION_ERROR', {
+        field: 'declaredSize',
+      })
+      await refused(() => given.reserve({ key: 'b', declaredSize: 6 }), 'VALIDATION_ERROR', {
+        field: 'declaredSize',
+      })
+      same(await store.getScopeUsage(scope), before)
+      same(await given.leftovers(), [], 'leftovers')
+      await given.reserve({ key: 'b', declaredSize: 5 })
+      await given.reserve({ key: 'a', declaredSize: 1 })
+    },
+
+    'refuses a confirm that would carry the sum beyond the largest safe integer, and changes nothing': async (
+      given,
+    ) => {
+      const { store, scope, at } = given
+      await given.activate({ key: 'a', declaredSize: Number.MAX_SAFE_INTEGER - 5 })
+      const pending = await given.reserve({ declaredSize: 1 })
+      const before = await store.getScopeUsage(scope)
+      await refused(() => given.confirm({ size: 6 }), 'VALIDATION_ERROR', { field: 'size' })
+      same(await store.getScopeUsage(scope), before)
+      same(await store.find(at), pending, 'the reservation')
+      await given.confirm({ size: 5 })
+    },
+
+    'adds up over many files': async (given) => {
+      const { store, scope } = given
+      await allOf(numbers(40).map((index) => given.activate({ key: `key ${index}`, declaredSize: index })))
+      await allOf(numbers(10).map((index) => store.remove({ bucket: 'bucket', key: `key ${index}` })))
+      same(await store.getScopeUsage(scope), {
+        bytes: 780 - 45,
+        files: 30,
+        reservedBytes: 0,
+        reservedFiles: 0,
+      })
+    },
+  },
+}

@@ -1,0 +1,65 @@
+import type { Quota, ScopeUsage } from '../../src/core/records.js'
+import type { Refusal } from './answer.js'
+import { invalid } from './answer.js'
+import type { ModelRow } from './model-rows.js'
+
+export function usageOf(rows: readonly ModelRow[], scope: string): ScopeUsage {
+  const { bytes, files, reservedBytes, reservedFiles } = exactUsageOf(rows, scope)
+  return { bytes: Number(bytes), files, reservedBytes: Number(reservedBytes), reservedFiles }
+}
+
+/**
+ * Why a scope may not go from these rows to those: the quota, or sums that a number can't hold. Only growth is compared,
+ * so a scope that is over its quota already may do whatever adds nothing.
+ */
+export function refuseGrowth(
+  before: readonly ModelRow[],
+  after: readonly ModelRow[],
+  scope: string,
+  quota: Quota | null | undefined,
+  sizeField: string,
+): Refusal | null {
+  const limits = [
+    { limit: 'maxBytes', max: quota?.maxBytes, held: bytesHeld },
+    { limit: 'maxFiles', max: quota?.maxFiles, held: filesHeld },
+  ]
+  for (const { limit, max, held } of limits) {
+    const used = held(before, scope)
+    const growth = held(after, scope) - used
+    if (max == null || growth <= 0 || used + growth <= max) continue
+    return {
+      error: 'QUOTA_EXCEEDED',
+      params: { limit, max, used: Number(used), requested: Number(growth) },
+    }
+  }
+  return bytesHeld(after, scope) > BigInt(Number.MAX_SAFE_INTEGER) ? invalid(sizeField) : null
+}
+
+/** What the scope would hold if every pending upload finished. Rows that are only proposed may pass what a number holds. */
+function bytesHeld(rows: readonly ModelRow[], scope: string): bigint {
+  const { bytes, reservedBytes } = exactUsageOf(rows, scope)
+  return bytes + reservedBytes
+}
+
+function filesHeld(rows: readonly ModelRow[], scope: string): bigint {
+  const { files, reservedFiles } = exactUsageOf(rows, scope)
+  return BigInt(files + reservedFiles)
+}
+
+function exactUsageOf(rows: readonly ModelRow[], scope: string) {
+  const active = rows.filter((row) => row.scope === scope && row.status === 'active')
+  const pending = rows.filter((row) => row.scope === scope && row.status === 'pending')
+  const replacedBy = (row: ModelRow) =>
+    active.find((other) => other.bucket === row.bucket && other.key === row.key)
+  const growth = (row: ModelRow) => Math.max(0, row.declaredSize! - (replacedBy(row)?.size ?? 0))
+  return {
+    bytes: sum(active.map((row) => row.size!)),
+    files: active.length,
+    reservedBytes: sum(pending.map(growth)),
+    reservedFiles: pending.filter((row) => !replacedBy(row)).length,
+  }
+}
+
+function sum(sizes: readonly number[]): bigint {
+  return sizes.reduce((total, size) => total + BigInt(size), 0n)
+}

@@ -1,0 +1,103 @@
+import type { Observed } from './answer.js'
+import { isAttemptId } from './attempt-ids.js'
+import type { Call } from './calls.js'
+import { ManualClock } from './clock.js'
+
+const UNITS = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+  ['ms', 1],
+] as const
+
+/** Dates beyond are no times of the test, and shown in full. */
+const FAR = 1000 * 24 * 3_600_000
+
+const LONGEST_STRING = 60
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/**
+ * Writes calls and answers for a reader: ids as `#1`, `#2` in the order in which they turn up, dates as `T+1s` from the
+ * start of the test's clock, strings so that no character can hide.
+ */
+export class Notation {
+  readonly #names = new Map<string, string>()
+  readonly #plain: boolean
+  #cursors = 0
+
+  /** `plain` leaves ids and dates as they are, for values that come without a script. */
+  constructor(plain = false) {
+    this.#plain = plain
+  }
+  /** From now on the cursor is shown by a number. */
+  nameCursor(cursor: string): void {
+    if (!this.#names.has(cursor)) this.#names.set(cursor, `cursor ${++this.#cursors}`)
+  }
+
+  call(call: Call): string {
+    return `${call.method}(${call.args.map((argument) => this.value(argument)).join(', ')})`
+  }
+
+  /** What a call came to, in a few words. */
+  answer(answer: Observed): string {
+    if ('crash' in answer) return `threw ${String(answer.crash)}, which is no StorageError`
+    if ('error' in answer)
+      return answer.params ? `${answer.error} ${this.value(answer.params)}` : answer.error
+    return this.#brief(answer.ok)
+  }
+
+  value(value: unknown): string {
+    if (typeof value === 'string')
+      return this.#names.get(value) ?? (this.#plain || !isAttemptId(value) ? quote(value) : this.#id(value))
+    if (typeof value === 'bigint') return `${value}n`
+    if (value instanceof Date) return this.#date(value)
+    if (Array.isArray(value)) return `[${value.map((item) => this.value(item)).join(', ')}]`
+    if (typeof value === 'object' && value !== null) return this.#object(value)
+    return String(value)
+  }
+
+  #id(id: string): string {
+    const name = this.#names.get(id) ?? `#${this.#names.size - this.#cursors + 1}`
+    this.#names.set(id, name)
+    return name
+  }
+
+  #date(value: Date): string {
+    const distance = value.getTime() - ManualClock.START
+    if (Number.isNaN(distance)) return 'an invalid Date'
+    if (this.#plain || Math.abs(distance) > FAR) return value.toISOString()
+    if (distance === 0) return 'T'
+    const [unit, length] = UNITS.find(([, milliseconds]) => distance % milliseconds === 0)!
+    return `T${distance < 0 ? '-' : '+'}${Math.abs(distance) / length}${unit}`
+  }
+
+  #object(value: object): string {
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+    if (fields.length === 0) return '{}'
+    const written = fields.map(
+      ([name, field]) => `${IDENTIFIER.test(name) ? name : quote(name)}: ${this.value(field)}`,
+    )
+    if (written.length > 20) return `{ ${written.slice(0, 20).join(', ')}, … ${written.length} fields }`
+    return `{ ${written.join(', ')} }`
+  }
+
+  #brief(value: unknown): string {
+    if (Array.isArray(value)) return `[${value.map((item) => this.#brief(item)).join(', ')}]`
+    if (typeof value !== 'object' || value === null) return this.value(value)
+    if ('status' in value && 'id' in value) return `${String(value.status)} ${this.value(value.id)}`
+    if ('objects' in value) {
+      return (
+        this.#brief(value.objects) + ('nextCursor' in value ? ` and ${this.value(value.nextCursor)}` : '')
+      )
+    }
+    return this.value(value)
+  }
+}
+
+function quote(text: string): string {
+  const short = text.length > LONGEST_STRING ? text.slice(0, LONGEST_STRING) : text
+  const escaped = short
+    .replace(/["\\]/g, '\\$&')
+    .replace(/[^ -~]/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+  return short === text ? `"${escaped}"` : `"${escaped}…" (${[...text].length} characters)`
+}

@@ -1,0 +1,350 @@
+import type {
+  Leftover,
+  ObjectPage,
+  ObjectReference,
+  ScopeUsage,
+  StorageObject,
+} from '../../src/core/records.js'
+import type {
+  ConfirmInput,
+  FindPendingInput,
+  FindPendingMultipartInput,
+  ForgetLeftoverInput,
+  ListByScopeInput,
+  ListExpiredInput,
+  ListLeftoversInput,
+  PurgeDeletedInput,
+  PurgeExpiredInput,
+  ReleaseInput,
+  RemoveInput,
+  ReserveInput,
+  SetUploadIdInput,
+} from '../../src/core/store.js'
+import type { Answer, Refusal } from './answer.js'
+import { invalid, ok } from './answer.js'
+import type { Model } from './calls.js'
+import { badInput } from './input-rules.js'
+import type { ModelRow } from './model-rows.js'
+import {
+  compare,
+  compareExpiry,
+  compareLeftovers,
+  isAttempt,
+  isForeign,
+  isListed,
+  isUpload,
+  recordOf,
+} from './model-rows.js'
+import { refuseGrowth, usageOf } from './model-usage.js'
+
+const DEFAULT_LIMIT = 100
+const NOT_FOUND: Refusal = { error: 'OBJECT_NOT_FOUND' }
+const CONFLICT: Refusal = { error: 'KEY_CONFLICT' }
+
+/**
+ * The contract as plainly as it can be said: an array of rows, and every answer found by scanning it. Nothing here is
+ * clever, and nothing is shared with the library's own rules.
+ */
+export class ReferenceModel implements Model {
+  rows: readonly ModelRow[] = []
+  leftovers: readonly Leftover[] = []
+  /** The id that the store made for the reserve which comes next; a model can't know it. */
+  madeId = ''
+  /** Cursors that the store gave out, and the row behind which each of them stands. */
+  readonly #cursors: Map<string, string>
+
+  constructor(
+    readonly now: () => Date,
+    cursors = new Map<string, string>(),
+  ) {
+    this.#cursors = cursors
+  }
+
+  clone(): ReferenceModel {
+    const copy = new ReferenceModel(this.now, this.#cursors)
+    copy.rows = this.rows
+    copy.leftovers = this.leftovers
+    return copy
+  }
+
+  learnCursor(cursor: string, lastId: string): void {
+    this.#cursors.set(cursor, lastId)
+  }
+
+  // Reads
+
+  listByScope(input: ListByScopeInput): Answer<ObjectPage> {
+    const bad = badInput.listByScope(input)
+    if (bad.length > 0) return invalid(...bad)
+    const position = input.cursor == null ? null : this.#cursors.get(input.cursor)
+    if (position === undefined) return { error: 'INVALID_CURSOR' }
+    const limit = input.limit ?? DEFAULT_LIMIT
+    const behind = this.rows
+      .filter((row) => row.scope === input.scope && isListed(row, input.status))
+      .filter((row) => input.route == null || row.route === input.route)
+      .filter((row) => position === null || row.id < position)
+      .sort((a, b) => compare(b.id, a.id))
+    const objects = behind.slice(0, limit).map(recordOf)
+    return ok(behind.length > limit ? { objects, nextCursor: 'another page' } : { objects })
+  }
+
+  countByScope(scope: string, status?: StorageObject['status'] | null): Answer<number> {
+    const bad = badInput.countByScope(scope, status)
+    if (bad.length > 0) return invalid(...bad)
+    return ok(this.rows.filter((row) => row.scope === scope && isListed(row, status)).length)
+  }
+
+  getScopeUsage(scope: string): Answer<ScopeUsage> {
+    const bad = badInput.getScopeUsage(scope)
+    return bad.length > 0 ? invalid(...bad) : ok(usageOf(this.rows, scope))
+  }
+
+  find(reference: ObjectReference): Answer<StorageObject | null> {
+    const bad = badInput.reference(reference)
+    if (bad.length > 0) return invalid(...bad)
+    const deleted = this.#at(reference, 'deleted').sort((a, b) => compare(b.id, a.id))
+    return found(this.#active(reference) ?? this.#pending(reference) ?? deleted[0])
+  }
+
+  findActive(reference: ObjectReference): Answer<StorageObject | null> {
+    const bad = badInput.reference(reference)
+    return bad.length > 0 ? invalid(...bad) : found(this.#active(reference))
+  }
+
+  findPending(input: FindPendingInput): Answer<StorageObject | null> {
+    const bad = badInput.findPending(input)
+    if (bad.length > 0) return invalid(...bad)
+    const pending = this.#pending(input)
+    return found(
+      pending && isAttempt(pending, input.id) && isUpload(pending, input.uploadId) ? pending : null,
+    )
+  }
+
+  findPendingMultipart(input: FindPendingMultipartInput): Answer<StorageObject | null> {
+    const bad = badInput.findPendingMultipart(input)
+    if (bad.length > 0) return invalid(...bad)
+    const pending = this.#pending(input)
+    const fits = pending && pending.uploadId !== null && pending.declaredSize === input.fileSize
+    return found(fits && !this.hasLapsed(pending) ? pending : null)
+  }
+
+  // Writes
+
+  reserve(input: ReserveInput): Answer<StorageObject> {
+    const bad = badInput.reserve(input, this.now())
+    if (bad.length > 0) return invalid(...bad)
+    const active = this.#active(input)
+    const pending = this.#pending(input)
+    if (pending && pending.scope === input.scope && pending.id === input.id) return ok(recordOf(pending))
+
+    if (active && active.scope !== input.scope) return CONFLICT
+    if (pending && pending.scope !== input.scope && !this.hasLapsed(pending)) return CONFLICT
+    const carriers = [active, pending].filter((row) => row !== undefined)
+    if (carriers.some((row) => row.id === input.id || row.attemptId === input.id)) return invalid('id')
+    if (input.storageKey != null && carriers.some((row) => row.storageKey === input.storageKey)) {
+      return invalid('storageKey')
+    }
+    if (active && input.overwrite === false) return CONFLICT
+
+    const now = this.now()
+    const id = input.id ?? this.madeId
+    const row: ModelRow = {
+      id,
+      attemptId: id,
+      scope: input.scope,
+      bucket: input.bucket,
+      key: input.key,
+      status: 'pending',
+      route: input.route ?? null,
+      filename: input.filename ?? null,
+      contentType: input.contentType ?? null,
+      size: null,
+      declaredSize: input.declaredSize,
+      eTag: null,
+      metadata: input.metadata ?? null,
+      storageKey: input.storageKey ?? null,
+      uploadId: input.uploadId ?? null,
+      expiresAt: input.expiresAt,
+      createdAt: now,
+      updatedAt: now,
+      confirmedAt: null,
+      deletedAt: null,
+      writableUntil: input.expiresAt,
+    }
+    const rows = [...this.rows.filter((other) => other !== pending), row]
+    const refusal = refuseGrowth(this.rows, rows, input.scope, input.quota, 'declaredSize')
+    if (refusal) return refusal
+    if (pending) this.#leaveBehind(pending)
+    this.rows = rows
+    return ok(recordOf(row))
+  }
+
+  confirm(input: ConfirmInput): Answer<StorageObject> {
+    const bad = badInput.confirm(input)
+    if (bad.length > 0) return invalid(...bad)
+    const active = this.#active(input)
+    const pending = this.#pending(input)
+    if (isForeign(active ?? pending, input.scope)) return NOT_FOUND
+
+    if (pending && isAttempt(pending, input.id)) return this.#activate(pending, active, input)
+    if (!active || active.size !== input.size) return NOT_FOUND
+    const sameETag = input.eTag != null && active.eTag === input.eTag
+    const repeated =
+      input.id == null ? sameETag : active.attemptId === input.id && (input.eTag == null || sameETag)
+    return repeated ? ok(recordOf(active)) : NOT_FOUND
+  }
+
+  setUploadId(input: SetUploadIdInput): Answer<StorageObject> {
+    const bad = badInput.setUploadId(input)
+    if (bad.length > 0) return invalid(...bad)
+    const pending = this.#pending(input)
+    if (!pending || pending.id !== input.id) return NOT_FOUND
+    if (pending.uploadId === input.uploadId) return ok(recordOf(pending))
+    if (pending.uploadId !== null) return invalid('uploadId')
+    const row = { ...pending, uploadId: input.uploadId, updatedAt: this.now() }
+    this.rows = this.rows.map((other) => (other === pending ? row : other))
+    return ok(recordOf(row))
+  }
+
+  release(input: ReleaseInput): Answer<StorageObject | null> {
+    const bad = badInput.release(input)
+    if (bad.length > 0) return invalid(...bad)
+    const pending = this.#pending(input)
+    if (!pending || isForeign(pending, input.scope)) return ok(null)
+    if (!isAttempt(pending, input.id) || !isUpload(pending, input.uploadId)) return ok(null)
+    this.drop(pending)
+    return ok(recordOf(pending))
+  }
+
+  remove(input: RemoveInput): Answer<StorageObject | null> {
+    const bad = badInput.remove(input)
+    if (bad.length > 0) return invalid(...bad)
+    const active = this.#active(input)
+    const pending = this.#pending(input)
+    if (isForeign(active ?? pending, input.scope)) return ok(null)
+    if (pending) this.drop(pending)
+    if (!active) return found(pending)
+    this.#leaveBehind(active)
+    const now = this.now()
+    const history: ModelRow = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
+    const hard = input.mode === 'hard'
+    this.rows = this.rows.flatMap((row) => (row !== active ? [row] : hard ? [] : [history]))
+    return ok(recordOf(hard ? active : history))
+  }
+
+  listExpired(input?: ListExpiredInput): Answer<StorageObject[]> {
+    const bad = badInput.listExpired(input)
+    if (bad.length > 0) return invalid(...bad)
+    const after = input?.after
+    const behind = this.lapsed(input).filter((row) => after == null || compareExpiry(row, after) > 0)
+    return ok(behind.slice(0, input?.limit ?? DEFAULT_LIMIT).map(recordOf))
+  }
+
+  purgeExpired(input?: PurgeExpiredInput): Answer<StorageObject[]> {
+    const bad = badInput.purgeExpired(input)
+    if (bad.length > 0) return invalid(...bad)
+    const dropped = this.lapsed(input).slice(0, input?.limit ?? DEFAULT_LIMIT)
+    for (const row of dropped) this.drop(row)
+    return ok(dropped.map(recordOf))
+  }
+
+  listLeftovers(input?: ListLeftoversInput): Answer<Leftover[]> {
+    const bad = badInput.listLeftovers(input)
+    if (bad.length > 0) return invalid(...bad)
+    const after = input?.after
+    const behind = [...this.leftovers]
+      .sort(compareLeftovers)
+      .filter((leftover) => after == null || compareLeftovers(leftover, after) > 0)
+    return ok(behind.slice(0, input?.limit ?? DEFAULT_LIMIT))
+  }
+
+  forgetLeftover(input: ForgetLeftoverInput): Answer<boolean> {
+    const bad = badInput.forgetLeftover(input)
+    if (bad.length > 0) return invalid(...bad)
+    const before = this.leftovers.length
+    this.leftovers = this.leftovers.filter((leftover) => leftover.attemptId !== input.attemptId)
+    return ok(this.leftovers.length < before)
+  }
+
+  purgeDeleted(input: PurgeDeletedInput): Answer<number> {
+    const bad = badInput.purgeDeleted(input)
+    if (bad.length > 0) return invalid(...bad)
+    const dropped = this.history(input.before).slice(0, input.limit ?? DEFAULT_LIMIT)
+    for (const row of dropped) this.drop(row)
+    return ok(dropped.length)
+  }
+
+  // What purges are made of, row by row, for a judge of concurrent calls
+  /** Lapsed rows that a purge takes, earliest expiry first. */
+  lapsed(input?: PurgeExpiredInput): ModelRow[] {
+    const before = input?.before
+    return this.rows
+      .filter((row) => this.hasLapsed(row) && !isForeign(row, input?.scope))
+      .filter((row) => before == null || row.writableUntil <= before)
+      .sort(compareExpiry)
+  }
+
+  /** History up to a date, oldest first. */
+  history(before: Date): ModelRow[] {
+    return this.rows
+      .filter((row) => row.deletedAt !== null && row.deletedAt <= before)
+      .sort((a, b) => compare(a.deletedAt, b.deletedAt) || compare(a.id, b.id))
+  }
+
+  drop(row: ModelRow): void {
+    this.rows = this.rows.filter((other) => other !== row)
+    if (row.status === 'pending') this.#leaveBehind(row)
+  }
+
+  hasLapsed(row: ModelRow): boolean {
+    return row.status === 'pending' && row.writableUntil <= this.now()
+  }
+
+  #at({ bucket, key }: ObjectReference, status: StorageObject['status']): ModelRow[] {
+    return this.rows.filter((row) => row.bucket === bucket && row.key === key && row.status === status)
+  }
+
+  #active(reference: ObjectReference): ModelRow | undefined {
+    return this.#at(reference, 'active')[0]
+  }
+
+  #pending(reference: ObjectReference): ModelRow | undefined {
+    return this.#at(reference, 'pending')[0]
+  }
+
+  #activate(pending: ModelRow, replaced: ModelRow | undefined, input: ConfirmInput): Answer<StorageObject> {
+    const now = this.now()
+    const row: ModelRow = {
+      ...pending,
+      id: replaced?.id ?? pending.id,
+      createdAt: replaced?.createdAt ?? pending.createdAt,
+      status: 'active',
+      size: input.size,
+      declaredSize: null,
+      eTag: input.eTag ?? null,
+      contentType: input.contentType ?? pending.contentType,
+      uploadId: null,
+      expiresAt: null,
+      updatedAt: now,
+      confirmedAt: now,
+    }
+    const rows = [...this.rows.filter((other) => other !== pending && other !== replaced), row]
+    const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size')
+    if (refusal) return refusal
+    if (replaced) this.#leaveBehind(replaced)
+    this.rows = rows
+    return ok(recordOf(row))
+  }
+
+  /** What lies in the bucket for a row that ends or is replaced; nothing, if it has neither key nor upload of its own. */
+  #leaveBehind(row: ModelRow): void {
+    const { bucket, key, attemptId, storageKey, uploadId, writableUntil } = row
+    if (storageKey === null && uploadId === null) return
+    const leftover = { attemptId, bucket, key, storageKey, uploadId, since: this.now(), writableUntil }
+    this.leftovers = [...this.leftovers, leftover]
+  }
+}
+
+function found(row: ModelRow | null | undefined): Answer<StorageObject | null> {
+  return ok(row ? recordOf(row) : null)
+}
