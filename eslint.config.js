@@ -15,10 +15,21 @@ const rooms = [
   { folder: 'src/adapters/postgres', values: ['src/core/'], types: ['pg'] },
   { folder: 'src/adapters/mongo', values: ['src/core/'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core/'], types: ['ioredis'] },
-  { folder: 'src/storage/memory', values: ['src/server/object-storage.js'], types: ['src/core/'], web: true },
+  {
+    folder: 'src/storage/signed-urls',
+    values: ['src/server/object-storage.js'],
+    types: ['src/core/'],
+    web: true,
+  },
+  {
+    folder: 'src/storage/memory',
+    values: ['src/server/object-storage.js', 'src/storage/signed-urls/'],
+    types: ['src/core/'],
+    web: true,
+  },
   {
     folder: 'src/storage/disk',
-    values: ['src/server/object-storage.js', 'node:*'],
+    values: ['src/server/object-storage.js', 'src/storage/signed-urls/', 'node:*'],
     types: ['src/core/'],
   },
   {

@@ -3,7 +3,6 @@ import type { SubtreeExchange } from '../core/http/handler.js'
 /** What a storage that serves URLs of its own needs of the library, so that errors and their bodies stay made in one place. */
 export { StorageError } from '../core/errors.js'
 export { errorResponse } from '../core/http/reply.js'
-export { readBytes } from '../core/http/request-body.js'
 
 /** Where bytes lie: a key in a bucket, which is the record's `storageKey`. */
 export interface BytesReference {

@@ -2,7 +2,6 @@ import {
   createAttemptId,
   createS3Server,
   db,
-  memoryStorage,
   type ErrorBody,
   type MemoryStorageOptions,
   type SignDownloadInput,
@@ -11,15 +10,22 @@ import {
 import { memoryAdapter } from '@svc/db/memory'
 import { expect } from 'vitest'
 import { ManualClock, MINUTE } from '../../../conformance/clock.js'
+import type { StorageKind } from './storages.js'
 
 export const SERVER_URL = 'https://app.example/api/s3/_storage'
 export const HELLO = new TextEncoder().encode('hello')
 
-export function bucketService(options: MemoryStorageOptions = {}) {
-  const clock = new ManualClock()
-  const storage = memoryStorage({ now: clock.now, ...options })
+/** A storage, the handler that serves its URLs, and the way of a browser to both. */
+export function bucketService(
+  kind: Pick<StorageKind, 'open'>,
+  options: MemoryStorageOptions = {},
+  clock = new ManualClock(),
+) {
+  const storage = kind.open({ now: clock.now, ...options })
+  const told: unknown[] = []
   const { handler } = createS3Server({
     storage,
+    onError: (error) => void told.push(error),
     bucket: 'files',
     plugins: [db({ client: memoryAdapter(), resolveScope: () => null })],
   })
@@ -41,7 +47,7 @@ export function bucketService(options: MemoryStorageOptions = {}) {
     return handler(new Request(url, { method }))
   }
 
-  return { clock, storage, handler, attemptId, upload, download, put, get }
+  return { clock, storage, handler, told, attemptId, upload, download, put, get }
 }
 
 export async function codeOf(response: Response): Promise<[number, string, unknown]> {

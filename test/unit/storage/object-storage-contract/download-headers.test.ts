@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { bucketService, HELLO } from './bucket-service.js'
+import { storages } from './storages.js'
 
-describe('the headers of its downloads', () => {
+describe.each(storages)('the headers of the downloads of $name', (kind) => {
   const disposition = async (filename: string) => {
-    const { upload, download, put, get } = bucketService()
+    const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
     return (await get({ ...download, filename })).headers.get('content-disposition')
   }
@@ -23,7 +24,7 @@ describe('the headers of its downloads', () => {
   })
 
   it('give back every name that can be recorded', async () => {
-    const { upload, download, put, get } = bucketService()
+    const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
     const name = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 100 })
@@ -49,7 +50,7 @@ describe('the headers of its downloads', () => {
     ['image/png', 'image/png'],
     ['text/plain; charset="utf-8"', 'text/plain; charset="utf-8"'],
   ])('name the type if a header can: %j', async (contentType, header) => {
-    const { upload, download, put, get } = bucketService()
+    const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
     const response = await get({ ...download, contentType })
     expect([response.status, response.headers.get('content-type')]).toEqual([200, header])

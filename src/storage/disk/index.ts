@@ -1,0 +1,1 @@
+export { diskStorage, type DiskStorageOptions } from './disk-storage.js'

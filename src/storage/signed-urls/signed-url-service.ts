@@ -1,0 +1,82 @@
+import type { SubtreeExchange } from '../../core/http/handler.js'
+import { errorResponse, StorageError } from '../../server/object-storage.js'
+import type { ByteShelf } from './byte-shelf.js'
+import { attachmentNamed } from './content-disposition.js'
+import { otherLength, uploadChunks } from './upload-chunks.js'
+import type { DownloadGrant, UploadGrant, UrlSigner } from './url-signer.js'
+
+/** By this header an upload says which attempt it belongs to. */
+export const ATTEMPT_HEADER = 'x-amz-meta-attempt-id'
+
+const NEVER_CACHED = 'private, no-store'
+
+/** Serves the URLs of a signer, as a bucket serves its own. */
+export function createSignedUrlService(
+  signer: UrlSigner,
+  shelf: ByteShelf,
+  now: () => Date,
+): (exchange: SubtreeExchange) => Promise<Response> {
+  async function put(grant: UploadGrant, { request, body }: SubtreeExchange): Promise<Response> {
+    const { bucket, key, contentType, attemptId } = grant
+    checkHeaders(request.headers, grant)
+    // The second look, in create, is the one that counts; this one spares an upload that can't succeed.
+    if ((await shelf.describe(bucket, key)) !== null) throw taken()
+    const chunks = uploadChunks(body, grant.size)
+    const eTag = await shelf.create(bucket, key, { chunks, contentType, attemptId })
+    if (eTag === null) throw taken()
+    return new Response(null, { status: 200, headers: { 'cache-control': NEVER_CACHED, etag: eTag } })
+  }
+
+  async function get(grant: DownloadGrant): Promise<Response> {
+    // Made first: nothing may fail once what feeds the answer is open.
+    const headers = downloadHeaders(grant)
+    const found = await shelf.open(grant.bucket, grant.key)
+    if (found === null) throw new StorageError('OBJECT_NOT_FOUND')
+    return new Response(found.body, { headers: { ...headers, 'content-length': String(found.size) } })
+  }
+
+  return async (exchange) => {
+    switch (exchange.request.method) {
+      case 'PUT':
+        return put(await signer.verify(exchange.path, 'PUT', now()), exchange)
+      case 'GET':
+      case 'HEAD':
+        return get(await signer.verify(exchange.path, 'GET', now()))
+      default:
+        return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, PUT' })
+    }
+  }
+}
+
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+function downloadHeaders({ filename, contentType }: DownloadGrant): Record<string, string> {
+  return {
+    'cache-control': NEVER_CACHED,
+    'content-type': contentType !== null && isHeaderText(contentType) ? contentType : UNKNOWN_TYPE,
+    'content-disposition': attachmentNamed(filename),
+    // What users uploaded must never run as a page of the application's own origin.
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+  }
+}
+
+function isHeaderText(text: string): boolean {
+  return /^[!-~](?:[ -~]*[!-~])?$/.test(text)
+}
+
+function checkHeaders(headers: Headers, { size, contentType, attemptId }: UploadGrant): void {
+  const expected = { 'content-type': contentType, [ATTEMPT_HEADER]: attemptId, 'if-none-match': '*' }
+  for (const [name, value] of Object.entries(expected)) {
+    if (headers.get(name) !== value) {
+      const message = `The header ${name} must be the one that was signed, ${JSON.stringify(value)}.`
+      throw new StorageError('VALIDATION_ERROR', { message, params: { field: name } })
+    }
+  }
+  const announced = headers.get('content-length')
+  if (announced !== null && announced !== String(size)) throw otherLength(size)
+}
+
+function taken(): StorageError {
+  return new StorageError('KEY_CONFLICT', { message: 'Something has been uploaded here already.' })
+}

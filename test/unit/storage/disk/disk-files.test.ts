@@ -1,0 +1,112 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { HOUR } from '../../../conformance/clock.js'
+import { HELLO } from '../object-storage-contract/bucket-service.js'
+import { filesBelow } from '../temporary-folder.js'
+import { diskService } from './disk-service.js'
+import { watchEveryFile } from './file-handles.js'
+
+afterEach(() => vi.restoreAllMocks())
+
+describe('the directory of diskStorage', () => {
+  it('has a file for each object, which says what it is', async () => {
+    const { directory, storage, upload, put, attemptId } = diskService()
+    await put({ ...upload, key: '../../\u{1F600}' }, HELLO)
+    const [object, ...others] = filesBelow(directory)
+    expect(object).toMatch(/^objects\/([0-9a-f]{2})\/\1[0-9a-f]{62}$/)
+    expect(others).toEqual(['signing-secret'])
+
+    const [bytes, description, end, ...more] = readFileSync(join(directory, object!), 'utf8').split('\n')
+    expect([bytes, end, more]).toEqual(['hello', '', []])
+    const place = { bucket: 'files', key: '../../\u{1F600}' }
+    const { eTag } = (await storage.head(place))!
+    const expected = { ...place, size: 5, contentType: 'text/plain', eTag, attemptId }
+    expect(JSON.parse(description!)).toEqual(expected)
+  })
+
+  it('is all that is touched', async () => {
+    const { directory, upload, put } = diskService()
+    for (const key of ['..', '../outside', '/outside', 'a/../../../outside', '../signing-secret']) {
+      expect((await put({ ...upload, key }, HELLO)).status).toBe(200)
+    }
+    expect(readdirSync(join(directory, '..'))).toEqual(['storage'])
+    expect(readdirSync(directory).sort()).toEqual(['drafts', 'objects', 'signing-secret'])
+  })
+
+  it('has nothing left of what was removed or refused', async () => {
+    const { directory, storage, upload, put } = diskService()
+    expect((await put(upload, 'hell')).status).toBe(400)
+    expect((await put(upload, 'hello!')).status).toBe(400)
+    const broken = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(HELLO.subarray(0, 3)),
+      pull: (controller) => controller.error(new Error('reset')),
+    })
+    expect((await put(upload, broken)).status).toBe(400)
+    await put(upload, HELLO)
+    await Promise.all([put(upload, HELLO), put(upload, HELLO)])
+    await storage.remove(upload)
+    expect(filesBelow(directory)).toEqual(['signing-secret'])
+  })
+
+  it.skipIf(process.platform === 'win32')('keeps its files to its owner (Windows has no modes)', async () => {
+    const { directory, upload, put } = diskService()
+    await put(upload, HELLO)
+    const modes = filesBelow(directory).map((path) => statSync(join(directory, path)).mode & 0o777)
+    expect(modes).toEqual([0o600, 0o600])
+    expect(readFileSync(join(directory, 'signing-secret'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+  })
+
+  it.skipIf(process.platform === 'win32')(
+    'has on the disk what was answered, names included (Windows syncs no names)',
+    async () => {
+      const { storage, upload, put } = diskService()
+      await storage.signUpload(upload)
+      const sync = watchEveryFile('sync')
+      await put(upload, HELLO)
+      // The folder of all objects, the file, and the folder that has its name.
+      expect(sync.calls()).toHaveLength(3)
+      sync.forget()
+      await storage.remove(upload)
+      expect(sync.calls()).toHaveLength(1)
+    },
+  )
+
+  it('is one for all its storages', async () => {
+    const one = diskService()
+    const other = diskService(one.directory)
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => (at % 2 ? one : other).put(one.upload, HELLO)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+    const { url } = await one.storage.signDownload(one.download)
+    expect(await (await other.handler(new Request(url))).text()).toBe('hello')
+  })
+
+  it('keeps an upload that a fake description ends', async () => {
+    const { storage, upload, download, put, get } = diskService()
+    const fake = `x\n${JSON.stringify({ ...upload, size: 1, eTag: '"fake"' })}\n`
+    await put({ ...upload, size: fake.length }, fake)
+    expect(await storage.head(upload)).toMatchObject({ size: fake.length })
+    expect(await (await get(download)).text()).toBe(fake)
+  })
+})
+
+describe('drafts', () => {
+  it('go when nobody has written to them for a day', async () => {
+    const { directory, storage, upload, put } = diskService()
+    await storage.signUpload(upload)
+    const drafts = join(directory, 'drafts')
+    const fileTime = statSync(join(directory, 'signing-secret')).mtimeMs
+    for (const [name, hours] of Object.entries({ old: 25, running: 23, new: 0 })) {
+      writeFileSync(join(drafts, name), 'x')
+      const written = new Date(fileTime - hours * HOUR)
+      utimesSync(join(drafts, name), written, written)
+    }
+    mkdirSync(join(drafts, 'somebody’s folder'))
+    utimesSync(join(drafts, 'somebody’s folder'), 0, 0)
+
+    expect((await put(upload, HELLO)).status).toBe(200)
+    expect(readdirSync(drafts).sort()).toEqual(['new', 'running', 'somebody’s folder'])
+  })
+})

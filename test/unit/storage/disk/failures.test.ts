@@ -1,0 +1,229 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { diskLayout } from '../../../../src/storage/disk/disk-layout.js'
+import { createDiskShelf } from '../../../../src/storage/disk/disk-shelf.js'
+import { codeOf, HELLO } from '../object-storage-contract/bucket-service.js'
+import { filesBelow, temporaryFolder } from '../temporary-folder.js'
+import { diskService } from './disk-service.js'
+import { onEveryFile, refusal, watchEveryFile } from './file-handles.js'
+
+const UNAVAILABLE = [502, 'STORAGE_UNAVAILABLE', undefined]
+
+afterEach(() => vi.restoreAllMocks())
+
+type Service = ReturnType<typeof diskService>
+
+/** An object is there, and URLs for it and for another one are given out. */
+async function serviceWithObject() {
+  const service = diskService()
+  await service.put(service.upload, HELLO)
+  return { ...service, object: join(service.directory, filesBelow(service.directory)[0]!) }
+}
+
+async function expectAllUnavailable({ storage, upload, download, put, get }: Service): Promise<void> {
+  await expect(storage.head(upload)).rejects.toThrow()
+  await expect(storage.remove(upload)).rejects.toThrow()
+  expect(await codeOf(await put(upload, HELLO))).toEqual(UNAVAILABLE)
+  expect(await codeOf(await get(download))).toEqual(UNAVAILABLE)
+}
+
+describe('a directory that', () => {
+  it('has gone is an error, never an empty one', async () => {
+    const service = await serviceWithObject()
+    rmSync(service.directory, { recursive: true })
+    await expectAllUnavailable(service)
+    expect(() => readdirSync(service.directory)).toThrow('ENOENT')
+  })
+
+  it('goes in the middle of an upload is not created again', async () => {
+    const { directory, storage, upload, put } = diskService()
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          rmSync(directory, { recursive: true })
+          controller.enqueue(HELLO)
+          controller.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    expect(await codeOf(await put(upload, body))).toEqual(UNAVAILABLE)
+    await expect(storage.head(upload)).rejects.toThrow('ENOENT')
+    expect(() => readdirSync(directory)).toThrow('ENOENT')
+  })
+
+  it('goes just before an upload is not created again', async () => {
+    const directory = join(temporaryFolder(), 'storage')
+    const shelf = createDiskShelf(diskLayout(directory))
+    expect(await shelf.describe('files', 'a')).toBeNull()
+    rmSync(directory, { recursive: true })
+    async function* chunks() {
+      yield HELLO
+    }
+    const content = { chunks: chunks(), contentType: 'text/plain', attemptId: 'any' }
+    await expect(shelf.create('files', 'a', content)).rejects.toThrow('ENOENT')
+    expect(() => readdirSync(directory)).toThrow('ENOENT')
+  })
+
+  it('is no directory is an error, until it can be one', async () => {
+    const service = diskService()
+    writeFileSync(service.directory, '')
+    await expect(service.storage.head(service.upload)).rejects.toThrow()
+    await expect(service.storage.remove(service.upload)).rejects.toThrow()
+    await expect(service.storage.signUpload(service.upload)).rejects.toThrow()
+    rmSync(service.directory)
+    expect((await service.put(service.upload, HELLO)).status).toBe(200)
+  })
+
+  it.each(['objects', 'drafts'])('has lost its %s takes no upload', async (folder) => {
+    const { directory, storage, upload, put } = await serviceWithObject()
+    await storage.remove(upload)
+    rmSync(join(directory, folder), { recursive: true })
+    writeFileSync(join(directory, folder), '')
+    expect(await codeOf(await put(upload, HELLO))).toEqual(UNAVAILABLE)
+  })
+
+  it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
+    'may not be read is an error (root may read everything, and Windows has no modes)',
+    async () => {
+      const service = await serviceWithObject()
+      chmodSync(join(service.directory, 'objects'), 0)
+      try {
+        await expectAllUnavailable(service)
+      } finally {
+        chmodSync(join(service.directory, 'objects'), 0o700)
+      }
+      expect(await service.storage.head(service.upload)).toMatchObject({ size: 5 })
+    },
+  )
+
+  it('has something else at the place of an object has no answer', async () => {
+    const service = await serviceWithObject()
+    rmSync(dirname(service.object), { recursive: true })
+    writeFileSync(dirname(service.object), '')
+    await expectAllUnavailable(service)
+  })
+})
+
+describe('a disk that refuses', () => {
+  const refusals: Record<string, (code: string) => void> = {
+    'the bytes': (code) =>
+      onEveryFile('writeFile', async () => {
+        throw refusal(code)
+      }),
+    'the description': (code) =>
+      onEveryFile('writeFile', async ({ args, act }) => {
+        if (String(args[0]).startsWith('\n{')) throw refusal(code)
+        return act(...args)
+      }),
+    'to keep what was written': (code) => {
+      const written = watchEveryFile('writeFile')
+      onEveryFile('sync', async ({ act }) => {
+        // The folder is synced before anything is written.
+        if (written.calls().length > 0) throw refusal(code)
+        return act()
+      })
+    },
+  }
+
+  it.each(
+    Object.keys(refusals).flatMap((what) => ['ENOSPC', 'EIO', 'EDQUOT'].map((code) => ({ what, code }))),
+  )('$what ($code) is STORAGE_UNAVAILABLE, and nothing is left behind', async ({ what, code }) => {
+    const { directory, handler, storage, told, upload, put } = diskService()
+    const { url, ...init } = await storage.signUpload(upload)
+    refusals[what]!(code)
+    const refused = await handler(new Request(url, { ...init, body: HELLO }))
+    expect(await codeOf(refused)).toEqual(UNAVAILABLE)
+    expect(told).toMatchObject([{ cause: { code } }])
+    vi.restoreAllMocks()
+    expect(filesBelow(directory)).toEqual(['signing-secret'])
+    expect(await storage.head(upload)).toBeNull()
+    expect((await put(upload, HELLO)).status).toBe(200)
+  })
+
+  it('lets the rest of the body go', async () => {
+    const { handler, storage, upload } = diskService()
+    let cancelled = false
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(1)),
+      cancel: () => {
+        cancelled = true
+        throw new Error('which changes nothing')
+      },
+    })
+    const { url, ...init } = await storage.signUpload({ ...upload, size: 1000 })
+    onEveryFile('writeFile', async () => {
+      throw refusal('ENOSPC')
+    })
+    const request = new Request(url, { ...init, body: endless, ...{ duplex: 'half' } })
+    expect(await codeOf(await handler(request))).toEqual(UNAVAILABLE)
+    expect(cancelled).toBe(true)
+  })
+
+  it('the place of an object keeps nothing', async () => {
+    const { directory, storage, upload, put } = await serviceWithObject()
+    const drafts = join(directory, 'drafts')
+    await storage.remove(upload)
+    // The draft goes in the moment before it would be linked.
+    onEveryFile('sync', async ({ act }) => {
+      await act()
+      for (const name of readdirSync(drafts)) rmSync(join(drafts, name))
+    })
+    expect(await codeOf(await put(upload, HELLO))).toEqual(UNAVAILABLE)
+    vi.restoreAllMocks()
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it('names that no record can have are refused as well', async () => {
+    const { directory, upload, put } = diskService()
+    expect(await codeOf(await put({ ...upload, key: 'x'.repeat(20_000) }, HELLO))).toEqual(UNAVAILABLE)
+    expect(filesBelow(directory)).toEqual(['signing-secret'])
+  })
+})
+
+describe('a damaged file', () => {
+  it.each<[string, (path: string) => void]>([
+    ['is empty', (path) => truncateSync(path, 0)],
+    ['has only a line feed', (path) => writeFileSync(path, '\n')],
+    ['has only bytes', (path) => truncateSync(path, 5)],
+    ['has only a part of its description', (path) => truncateSync(path, 40)],
+    ['has lost its end', (path) => truncateSync(path, readFileSync(path).byteLength - 1)],
+    ['has lost its beginning', (path) => writeFileSync(path, readFileSync(path).subarray(1))],
+    ['has a description of something else', (path) => writeFileSync(path, 'hello\nnull\n')],
+    ['has a description that lacks something', (path) => writeFileSync(path, 'hello\n{"size":5}\n')],
+    ['has a description without bytes', (path) => writeFileSync(path, readFileSync(path).subarray(6))],
+  ])('that %s is an error, not an object', async (_, damage) => {
+    const { storage, upload, download, put, get, object } = await serviceWithObject()
+    damage(object)
+    const described = watchEveryFile('stat')
+    await expect(storage.head(upload)).rejects.toThrow('The file of an object is damaged.')
+    expect(await codeOf(await get(download))).toEqual(UNAVAILABLE)
+    expect(await codeOf(await put(upload, HELLO))).toEqual(UNAVAILABLE)
+    expect(described.descriptors()).toEqual([-1, -1, -1])
+    await storage.remove(upload)
+    expect((await put(upload, HELLO)).status).toBe(200)
+  })
+})
+
+describe('the secret', () => {
+  it.each(['', 'short', `${'0'.repeat(63)}\n`, '0'.repeat(64)])(
+    'is not taken when it is damaged: %j',
+    async (text) => {
+      const { directory, storage, upload, put } = diskService()
+      mkdirSync(directory)
+      writeFileSync(join(directory, 'signing-secret'), text)
+      await expect(storage.signUpload(upload)).rejects.toThrow(
+        'The signing secret of a diskStorage is damaged',
+      )
+      rmSync(join(directory, 'signing-secret'))
+      expect((await put(upload, HELLO)).status).toBe(200)
+    },
+  )
+
+  it('is not replaced when it can’t be read', async () => {
+    const { directory, storage, upload } = diskService()
+    mkdirSync(join(directory, 'signing-secret'), { recursive: true })
+    await expect(storage.signUpload(upload)).rejects.toThrow('EISDIR')
+  })
+})

@@ -1,0 +1,96 @@
+import { readFileSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOUR } from '../../../conformance/clock.js'
+import { filesBelow } from '../temporary-folder.js'
+import { diskService } from './disk-service.js'
+import { buildStorageProgram, type StorageProgram } from './storage-process.js'
+import type { Telling } from './storage-worker.js'
+
+const CHUNK = 64 * 1024
+
+let program: StorageProgram
+beforeAll(async () => {
+  program = await buildStorageProgram()
+})
+afterAll(() => program.remove())
+
+describe('several processes over one directory', () => {
+  it('agree on its secret, and on who was first', async () => {
+    const service = diskService()
+    const { directory, clock, handler } = service
+    const keys = Array.from({ length: 12 }, (_, number) => `key ${number}`)
+    const contents = ['first', 'second', 'third']
+    const racers = contents.map((content) =>
+      program.start({ kind: 'race', directory, time: clock.time, keys, content }),
+    )
+    await Promise.all(racers.map((racer) => racer.told(1)))
+    racers.forEach((racer) => racer.goOn())
+    const ends = (await Promise.all(racers.map((racer) => racer.told(2)))).map(([, end]) => racedOf(end))
+
+    for (const [at, key] of keys.entries()) {
+      const statuses = ends.map((end) => end.statuses[at])
+      expect([...statuses].sort(), key).toEqual([200, 409, 409])
+      const winner = contents[statuses.indexOf(200)]
+      for (const { downloads } of ends) {
+        expect(await (await handler(new Request(downloads[at]!))).text()).toBe(winner)
+      }
+    }
+    expect(filesBelow(directory)).toHaveLength(keys.length + 1)
+  })
+
+  function racedOf(telling: Telling | undefined) {
+    if (telling?.event !== 'raced') throw new Error('The process has told something else.')
+    return telling
+  }
+})
+
+describe('a process that is killed', () => {
+  it('in the middle of an upload leaves nothing that can be seen, and the URL can be used again', async () => {
+    const { directory, clock, handler, storage, upload, put } = diskService()
+    const size = 10 * CHUNK
+    const signed = await storage.signUpload({ ...upload, size })
+    const task = { kind: 'stall', directory, time: clock.time, upload: signed, chunks: 3 } as const
+    const doomed = program.start(task)
+    await doomed.told(1)
+    await doomed.kill()
+
+    const [draft, ...others] = readdirSync(join(directory, 'drafts'))
+    expect(others).toEqual([])
+    expect(statSync(join(directory, 'drafts', draft!)).size).toBe(3 * CHUNK)
+    expect(await storage.head(upload)).toBeNull()
+
+    const again = new Request(signed.url, { ...signed, body: new Uint8Array(size) })
+    expect((await handler(again)).status).toBe(200)
+    expect(await storage.head(upload)).toMatchObject({ size })
+    expect(readdirSync(join(directory, 'drafts'))).toEqual([draft])
+
+    const old = new Date(statSync(join(directory, 'signing-secret')).mtimeMs - 25 * HOUR)
+    utimesSync(join(directory, 'drafts', draft!), old, old)
+    expect((await put({ ...upload, key: 'other' }, 'hello')).status).toBe(200)
+    expect(readdirSync(join(directory, 'drafts'))).toEqual([])
+  })
+
+  it('at any moment has kept what it answered, and nothing by half', async () => {
+    const { directory, clock, storage, download, get } = diskService()
+    const doomed = program.start({ kind: 'fill', directory, time: clock.time, callers: 4 })
+    await doomed.told(10)
+    const stored = (await doomed.kill()).filter((telling) => telling.event === 'stored')
+
+    for (const { key, content } of stored) {
+      expect(await (await get({ ...download, key })).text()).toBe(content)
+    }
+    const objects = filesBelow(join(directory, 'objects'))
+    expect(objects.length).toBeGreaterThanOrEqual(stored.length)
+    for (const path of objects) {
+      const line = readFileSync(join(directory, 'objects', path), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .at(-1)!
+      const { key } = JSON.parse(line) as { key: string }
+      const content = `content of ${key};`.repeat(2000)
+      expect(await storage.head({ bucket: 'files', key })).toMatchObject({ size: content.length })
+      expect(await (await get({ ...download, key })).text()).toBe(content)
+    }
+  })
+})

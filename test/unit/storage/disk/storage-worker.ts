@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { createS3Server, db, type SignedUpload } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { diskStorage } from '../../../../src/storage/disk/index.js'
+
+/** What a process of `storage-process.ts` is to do. */
+export type WorkerTask = {
+  readonly directory: string
+  /** The time at which its clock stands, in milliseconds since 1970. */
+  readonly time: number
+} & (
+  | { readonly kind: 'race'; readonly keys: readonly string[]; readonly content: string }
+  | { readonly kind: 'stall'; readonly upload: SignedUpload; readonly chunks: number }
+  | { readonly kind: 'fill'; readonly callers: number }
+)
+
+export type Telling =
+  | { readonly event: 'ready' | 'stalled' }
+  | { readonly event: 'raced'; readonly statuses: readonly number[]; readonly downloads: readonly string[] }
+  | { readonly event: 'stored'; readonly key: string; readonly content: string }
+
+type Task<Kind extends WorkerTask['kind']> = Extract<WorkerTask, { kind: Kind }>
+
+const CHUNK = 64 * 1024
+const MINUTE = 60_000
+const SERVER_URL = 'https://app.example/api/s3/_storage'
+
+function tell(telling: Telling): void {
+  process.send?.(telling)
+}
+
+function serviceOf({ directory, time }: WorkerTask) {
+  const storage = diskStorage({ directory, now: () => new Date(time) })
+  const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
+  const { handler } = createS3Server({ storage, bucket: 'files', plugins })
+  const at = { bucket: 'files', expiresAt: new Date(time + MINUTE), serverURL: SERVER_URL }
+
+  async function put({ url, ...init }: SignedUpload, body: BodyInit): Promise<number> {
+    return (await handler(new Request(url, { ...init, body, ...{ duplex: 'half' } }))).status
+  }
+
+  return {
+    put,
+    async upload(key: string, content: string): Promise<number> {
+      const attemptId = '019b7a3c-0000-7000-8000-000000000001'
+      const input = { ...at, key, size: content.length, contentType: 'text/plain', attemptId }
+      return put(await storage.signUpload(input), content)
+    },
+    async downloadURL(key: string): Promise<string> {
+      const input = { ...at, key, filename: 'a.txt', contentType: null }
+      return (await storage.signDownload(input)).url
+    },
+  }
+}
+
+/** Uploads to keys to which others upload at the same moment. */
+async function race(task: Task<'race'>): Promise<void> {
+  tell({ event: 'ready' })
+  await once(process, 'message')
+  const service = serviceOf(task)
+  const statuses = await Promise.all(task.keys.map((key) => service.upload(key, task.content)))
+  const downloads = await Promise.all(task.keys.map((key) => service.downloadURL(key)))
+  tell({ event: 'raced', statuses, downloads })
+}
+
+/** Sends some chunks of a body and never the rest. */
+async function stall(task: Task<'stall'>): Promise<void> {
+  let given = 0
+  const body = new ReadableStream<Uint8Array>(
+    {
+      // A chunk is asked for when the one before it has been written.
+      async pull(controller) {
+        if (given++ < task.chunks) return controller.enqueue(new Uint8Array(CHUNK))
+        tell({ event: 'stalled' })
+        await new Promise(() => {})
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  await serviceOf(task).put(task.upload, body)
+}
+
+/** Uploads one object after the other without an end, and tells of each that was answered with success. */
+async function fill(task: Task<'fill'>): Promise<void> {
+  const service = serviceOf(task)
+  const caller = async (name: number) => {
+    for (let number = 0; ; number++) {
+      const key = `${name}/${number}`
+      const content = `content of ${key};`.repeat(2000)
+      if ((await service.upload(key, content)) === 200) tell({ event: 'stored', key, content })
+    }
+  }
+  await Promise.all(Array.from({ length: task.callers }, (_, name) => caller(name)))
+}
+
+process.once('message', (task: WorkerTask) => {
+  switch (task.kind) {
+    case 'race':
+      return void race(task)
+    case 'stall':
+      return void stall(task)
+    case 'fill':
+      return void fill(task)
+  }
+})

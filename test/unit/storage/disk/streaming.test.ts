@@ -1,0 +1,114 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { diskService } from './disk-service.js'
+import { onEveryFile, watchEveryFile } from './file-handles.js'
+
+const CHUNK = 64 * 1024
+const CHUNKS = 20
+const SIZE = CHUNK * CHUNKS - 7
+
+afterEach(() => vi.restoreAllMocks())
+
+function chunkAt(index: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Math.min(CHUNK, SIZE - index * CHUNK)).fill(index + 1)
+}
+
+async function serviceWithLargeFile() {
+  const service = diskService()
+  let given = 0
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (given === CHUNKS) return controller.close()
+        controller.enqueue(chunkAt(given++))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  expect((await service.put({ ...service.upload, size: SIZE }, body)).status).toBe(200)
+  return service
+}
+
+describe('diskStorage streams', () => {
+  it('an upload to the disk, each chunk written before the next is read', async () => {
+    const write = watchEveryFile('writeFile')
+    const { upload, put } = diskService()
+    const writtenBefore: number[] = []
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const chunks = write.calls().filter(([data]) => typeof data !== 'string').length
+          if (writtenBefore.push(chunks) > CHUNKS) return controller.close()
+          controller.enqueue(chunkAt(writtenBefore.length - 1))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    expect((await put({ ...upload, size: SIZE }, body)).status).toBe(200)
+    expect(writtenBefore).toEqual(Array.from({ length: CHUNKS + 1 }, (_, index) => index))
+  })
+
+  it('a download from the disk, whole and in order', async () => {
+    const { download, get } = await serviceWithLargeFile()
+    const response = await get(download)
+    expect(response.headers.get('content-length')).toBe(String(SIZE))
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    expect(bytes).toHaveLength(SIZE)
+    for (let index = 0; index < CHUNKS; index++) {
+      const chunk = bytes.subarray(index * CHUNK, (index + 1) * CHUNK)
+      expect(Buffer.compare(chunk, chunkAt(index))).toBe(0)
+    }
+  })
+
+  it('no more than is asked for, and lets go when nobody wants the rest', async () => {
+    const { download, get } = await serviceWithLargeFile()
+    const described = watchEveryFile('stat')
+    const read = watchEveryFile('read')
+    const reader = (await get(download)).body!.getReader()
+    expect(read.calls()).toHaveLength(1)
+    expect((await reader.read()).value).toHaveLength(CHUNK)
+    await reader.read()
+    expect(read.calls()).toHaveLength(3)
+    expect(described.descriptors().some((descriptor) => descriptor !== -1)).toBe(true)
+    await reader.cancel()
+    expect(described.descriptors()).toEqual([-1])
+  })
+
+  it('and leaves no file open once it has answered', async () => {
+    const { storage, upload, download, put, get } = await serviceWithLargeFile()
+    const described = watchEveryFile('stat')
+    await (await get(download)).arrayBuffer()
+    await get(download, 'HEAD')
+    await storage.head(upload)
+    await put({ ...upload, key: 'small' }, 'hello')
+    await get({ ...download, key: 'small' })
+    expect(described.descriptors()).toEqual(described.calls().map(() => -1))
+    expect(described.calls().length).toBeGreaterThanOrEqual(4)
+  })
+
+  it('what it has begun to send, though it is removed meanwhile', async () => {
+    const { storage, upload, download, get } = await serviceWithLargeFile()
+    const response = await get(download)
+    await storage.remove(upload)
+    expect(await response.arrayBuffer()).toHaveProperty('byteLength', SIZE)
+    expect((await get(download)).status).toBe(404)
+  })
+
+  it('reads again where the system gives fewer bytes than it was asked for', async () => {
+    const { upload, download, put, get } = diskService()
+    await put(upload, 'hello')
+    onEveryFile('read', ({ args: [buffer, offset, length, position], act }) => {
+      const few = (buffer as Uint8Array).byteLength === 5 ? Math.min(2, length as number) : length
+      return act(buffer, offset, few, position)
+    })
+    expect(await (await get(download)).text()).toBe('hello')
+  })
+
+  it('cuts a download that the disk fails to read', async () => {
+    const { download, get } = await serviceWithLargeFile()
+    const described = watchEveryFile('stat')
+    const response = await get(download)
+    onEveryFile('read', async () => ({ bytesRead: 0 }))
+    await expect(response.arrayBuffer()).rejects.toThrow(/become shorter/)
+    expect(described.descriptors()).toEqual([-1])
+  })
+})

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { bucketService, codeOf, HELLO } from './bucket-service.js'
+import { storages } from './storages.js'
+
+describe.each(storages)('$name', (kind) => {
+  it('keeps what is uploaded, knows what it is, and gives it back', async () => {
+    const { storage, upload, download, put, get, attemptId } = bucketService(kind)
+    const stored = await put(upload, HELLO)
+    expect(stored.status).toBe(200)
+    expect(await storage.head(upload)).toEqual({
+      size: 5,
+      contentType: 'text/plain',
+      eTag: stored.headers.get('etag'),
+      attemptId,
+    })
+    expect(stored.headers.get('etag')).toMatch(/^"[0-9a-f]{64}"$/)
+
+    const response = await get(download)
+    expect(response.status).toBe(200)
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'cache-control': 'private, no-store',
+      'content-type': 'text/plain',
+      'content-length': '5',
+      'content-disposition': `attachment; filename="b.txt"; filename*=UTF-8''b.txt`,
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+    })
+    expect(await response.text()).toBe('hello')
+  })
+
+  it('answers HEAD with the headers of GET, and no body', async () => {
+    const { upload, download, put, get } = bucketService(kind)
+    await put(upload, HELLO)
+    const response = await get(download, 'HEAD')
+    expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([
+      200,
+      '5',
+      '',
+    ])
+  })
+
+  it('has nothing where nothing was uploaded, or where it was removed', async () => {
+    const { storage, upload, download, put, get } = bucketService(kind)
+    expect(await storage.head(upload)).toBeNull()
+    expect(await codeOf(await get(download))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    await put(upload, HELLO)
+    await storage.remove(upload)
+    await storage.remove(upload)
+    expect(await storage.head(upload)).toBeNull()
+    expect(await storage.head({ bucket: 'other', key: 'a/b' })).toBeNull()
+  })
+
+  it('keeps places apart, whatever their names', async () => {
+    const { storage, upload, put } = bucketService(kind)
+    await put({ ...upload, bucket: 'a', key: 'b/c' }, HELLO)
+    expect(await storage.head({ bucket: 'a/b', key: 'c' })).toBeNull()
+    expect(await storage.head({ bucket: 'a', key: 'b/c' })).not.toBeNull()
+  })
+
+  it('takes a file of 0 bytes', async () => {
+    const { storage, upload, put } = bucketService(kind)
+    expect((await put({ ...upload, size: 0 }, null)).status).toBe(200)
+    expect(await storage.head(upload)).toMatchObject({ size: 0 })
+  })
+
+  it('stops where the caller has', async () => {
+    const { storage, upload, download } = bucketService(kind)
+    const signal = AbortSignal.abort(new Error('gone'))
+    const calls = [
+      storage.signUpload({ ...upload, signal }),
+      storage.signDownload({ ...download, signal }),
+      storage.head({ ...upload, signal }),
+      storage.remove({ ...upload, signal }),
+    ]
+    for (const call of calls) await expect(call).rejects.toThrow('gone')
+  })
+})

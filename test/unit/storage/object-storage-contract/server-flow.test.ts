@@ -1,0 +1,65 @@
+import { cleanUp } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { HOUR, ManualClock } from '../../../conformance/clock.js'
+import { bytesOfSize, expectStatus, fetchBytes, outcomesOf, startService } from '../../server/service.js'
+import { storages } from './storages.js'
+
+/** Long after every URL and every reservation has ended, and the time for which leftovers are watched. */
+const LATER = 5 * HOUR
+
+describe.each(storages)('a server over $name', (kind) => {
+  function started() {
+    const clock = new ManualClock()
+    const service = startService({
+      clock,
+      storage: () => kind.open({ now: clock.now }),
+      routes: { docs: { key: ({ scope }) => `${scope}/report`, overwrite: true } },
+    })
+    return { service, clock, ann: service.as('user:ann') }
+  }
+
+  it('uploads, downloads, replaces and deletes', async () => {
+    const { service, clock, ann } = started()
+    const first = await ann.upload({ size: 3 }, 1)
+    expect(first).toMatchObject({ key: 'user:ann/report', status: 'active', size: 3 })
+    expect(await ann.bytes(first.key)).toEqual(bytesOfSize(3, 1))
+    const { url } = (await expectStatus(await ann.download(first.key), 200)) as { url: string }
+
+    const second = await ann.upload({ size: 5 }, 2)
+    expect(second).toMatchObject({ key: first.key, size: 5 })
+    expect(await ann.bytes(first.key)).toEqual(bytesOfSize(5, 2))
+    // Whoever was given the old URL gets the old bytes, until the clean-up removes them.
+    expect(await fetchBytes(ann, url)).toEqual(bytesOfSize(3, 1))
+    clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(await ann.bytes(first.key)).toEqual(bytesOfSize(5, 2))
+
+    const { url: last } = (await expectStatus(await ann.download(first.key), 200)) as { url: string }
+    await expectStatus(await ann.delete(first.key), 204)
+    expect((await ann.handler(new Request(last))).status).toBe(404)
+    await expectStatus(await ann.download(first.key), 404)
+
+    clock.advance(LATER)
+    const { leftovers } = await cleanUp(service.s3)
+    expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
+    expect(await service.objects.listLeftovers()).toEqual([])
+    expect(service.told).toEqual([])
+  })
+
+  it('confirms late what was uploaded, and removes what was given up', async () => {
+    const { service, clock, ann } = started()
+    const begun = await ann.begun({ size: 4 })
+    await expectStatus(await ann.put(begun.upload, bytesOfSize(4)), 200)
+    clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
+    expect(await ann.bytes(begun.object.key)).toEqual(bytesOfSize(4))
+
+    const abandoned = await ann.begun({ size: 2 })
+    await expectStatus(await ann.put(abandoned.upload, bytesOfSize(2)), 200)
+    await expectStatus(await ann.abort(abandoned.object), 204)
+    clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(await ann.bytes(begun.object.key)).toEqual(bytesOfSize(4))
+    expect(service.told).toEqual([])
+  })
+})

@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../../conformance/clock.js'
+import { bucketService, codeOf, HELLO, SERVER_URL } from './bucket-service.js'
+import { storages } from './storages.js'
+
+describe.each(storages)('the signatures of $name', (kind) => {
+  it('end with their time', async () => {
+    const { clock, handler, storage, upload, download, put } = bucketService(kind)
+    await put(upload, HELLO)
+    const { url } = await storage.signDownload(download)
+    const { url: second, headers } = await storage.signUpload({ ...upload, key: 'c' })
+    clock.advance(MINUTE - 1)
+    expect((await handler(new Request(url))).status).toBe(200)
+    clock.advance(1)
+    expect(await codeOf(await handler(new Request(url)))).toEqual([403, 'FORBIDDEN', undefined])
+    const late = new Request(second, { method: 'PUT', headers, body: HELLO })
+    expect(await codeOf(await handler(late))).toEqual([403, 'FORBIDDEN', undefined])
+  })
+
+  it('are for one method', async () => {
+    const { handler, storage, upload, download, put } = bucketService(kind)
+    await put(upload, HELLO)
+    const { url: writes, headers } = await storage.signUpload(upload)
+    const { url: reads } = await storage.signDownload(download)
+    const crossed = [
+      new Request(writes),
+      new Request(writes, { method: 'HEAD' }),
+      new Request(reads, { method: 'PUT', headers, body: HELLO }),
+    ]
+    for (const request of crossed) expect((await handler(request)).status).toBe(403)
+    for (const method of ['POST', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const response = await handler(new Request(reads, { method }))
+      expect(await codeOf(response)).toEqual([405, 'METHOD_NOT_ALLOWED', undefined])
+      expect(response.headers.get('allow')).toBe('GET, HEAD, PUT')
+    }
+  })
+
+  it('are of one storage', async () => {
+    const one = bucketService(kind)
+    const other = bucketService(kind)
+    await other.put(other.upload, HELLO)
+    const { url } = await one.storage.signDownload(one.download)
+    expect((await other.handler(new Request(url))).status).toBe(403)
+  })
+
+  it('break with every change of the URL', async () => {
+    const { handler, storage, upload, download, put } = bucketService(kind)
+    await put(upload, HELLO)
+    const { url } = await storage.signDownload(download)
+    const start = SERVER_URL.length + 1
+    await fc.assert(
+      fc.asyncProperty(
+        // The last character of a base64 text has bits that mean nothing.
+        fc.integer({ min: start, max: url.length - 2 }),
+        fc.constantFrom(...'aZ09-_.'),
+        async (at, character) => {
+          fc.pre(url[at] !== character)
+          const changed = url.slice(0, at) + character + url.slice(at + 1)
+          expect((await handler(new Request(changed))).status).toBe(403)
+        },
+      ),
+    )
+    for (const changed of [
+      `${url}.`,
+      `${url}.x`,
+      `${url}/`,
+      url.slice(0, -2),
+      `${SERVER_URL}/`,
+      `${SERVER_URL}/.`,
+      `${SERVER_URL}/%00`,
+    ]) {
+      expect((await handler(new Request(changed))).status).toBe(403)
+    }
+  })
+
+  it('lead below the URL of the server, or below baseURL where there is one', async () => {
+    const { storage, upload } = bucketService(kind, { baseURL: 'https://cdn.example/bucket/' })
+    expect((await storage.signUpload(upload)).url).toMatch(/^https:\/\/cdn\.example\/bucket\/[\w.-]+$/)
+    expect((await bucketService(kind).storage.signUpload(upload)).url.startsWith(`${SERVER_URL}/`)).toBe(true)
+  })
+
+  it.each([
+    '',
+    'cdn.example',
+    '/storage',
+    'ftp://cdn.example',
+    'https://cdn.example/?a',
+    'https://cdn.example/#a',
+    7,
+  ])('need a baseURL that is absolute: %j', (baseURL) => {
+    expect(() => kind.open({ baseURL: baseURL as string })).toThrow(
+      new RegExp(`^${kind.name}: baseURL must be an absolute`),
+    )
+  })
+
+  it('need a clock that is a function', () => {
+    const now = new Date() as unknown as () => Date
+    expect(() => kind.open({ now })).toThrow(`${kind.name}: now must be a function, not a object.`)
+  })
+
+  it('go by the clock of the system unless they are given one', async () => {
+    const { handler, storage, download } = bucketService(kind, { now: null })
+    const inAMinute = new Date(Date.now() + MINUTE)
+    const { url } = await storage.signDownload({ ...download, expiresAt: inAMinute })
+    expect((await handler(new Request(url))).status).toBe(404)
+  })
+})

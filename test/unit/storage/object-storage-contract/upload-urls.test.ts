@@ -1,0 +1,99 @@
+import { createAttemptId } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { bucketService, codeOf, HELLO } from './bucket-service.js'
+import { storages } from './storages.js'
+
+describe.each(storages)('the upload URLs of $name', (kind) => {
+  it('write once', async () => {
+    const { storage, upload, put } = bucketService(kind)
+    expect((await put(upload, HELLO)).status).toBe(200)
+    const before = await storage.head(upload)
+    expect(await codeOf(await put(upload, new TextEncoder().encode('HELLO')))).toEqual([
+      409,
+      'KEY_CONFLICT',
+      undefined,
+    ])
+    expect(await storage.head(upload)).toEqual(before)
+  })
+
+  it('write once when they are used at the same moment', async () => {
+    const { upload, put } = bucketService(kind)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => put(upload, HELLO)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+  })
+
+  it.each([
+    ['a byte less', 'hell'],
+    ['a byte more', 'hello!'],
+    ['nothing', ''],
+  ])('take just the signed number of bytes, not %s', async (_, body) => {
+    const { storage, upload, put } = bucketService(kind)
+    expect(await codeOf(await put(upload, body))).toEqual([400, 'VALIDATION_ERROR', 'body'])
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it.each([
+    ['content-type', { 'content-type': 'text/html' }],
+    ['content-type', { 'content-type': 'text/plain; charset=utf-8' }],
+    ['if-none-match', { 'if-none-match': '"x"' }],
+    ['x-amz-meta-attempt-id', { 'x-amz-meta-attempt-id': createAttemptId() }],
+    ['body', { 'content-length': '4' }],
+  ])('take just the signed headers: %s', async (field, headers) => {
+    const { storage, upload, put } = bucketService(kind)
+    expect(await codeOf(await put(upload, HELLO, headers))).toEqual([400, 'VALIDATION_ERROR', field])
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it('refuse an upload that leaves a header out', async () => {
+    const { storage, handler, upload } = bucketService(kind)
+    const { url, headers } = await storage.signUpload(upload)
+    for (const name of Object.keys(headers)) {
+      const rest = Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name))
+      const response = await handler(new Request(url, { method: 'PUT', headers: rest, body: HELLO }))
+      expect(await codeOf(response)).toEqual([400, 'VALIDATION_ERROR', name])
+    }
+  })
+
+  it('read no further than they must', async () => {
+    const { upload, put } = bucketService(kind)
+    let chunks = 0
+    let cancelled = false
+    const endless = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          chunks++
+          controller.enqueue(new Uint8Array(1))
+        },
+        cancel() {
+          cancelled = true
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    expect(await codeOf(await put(upload, endless))).toEqual([400, 'VALIDATION_ERROR', 'body'])
+    expect({ chunks, cancelled }).toEqual({ chunks: 6, cancelled: true })
+  })
+
+  it('tell of a body that breaks off', async () => {
+    const { storage, upload, put } = bucketService(kind)
+    const broken = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new Error('reset')),
+    })
+    expect(await codeOf(await put(upload, broken))).toEqual([400, 'VALIDATION_ERROR', 'body'])
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it('take bytes that a parser kept, and refuse what any other made of them', async () => {
+    const { storage, handler, upload, download, get } = bucketService(kind)
+    const { url, headers } = await storage.signUpload(upload)
+    const through = (value: unknown) =>
+      handler(new Request(url, { method: 'PUT', headers }), { body: { kind: 'parsed', value } })
+    for (const value of [{}, 'hello', undefined, null, [104]]) {
+      expect(await codeOf(await through(value))).toEqual([400, 'VALIDATION_ERROR', 'body'])
+    }
+    const kept = new Uint8Array(HELLO)
+    expect((await through(kept)).status).toBe(200)
+    kept.fill(0)
+    expect(await (await get(download)).text()).toBe('hello')
+  })
+})

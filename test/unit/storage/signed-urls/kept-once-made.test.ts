@@ -1,0 +1,23 @@
+import { expect, it, vi } from 'vitest'
+import { keptOnceMade } from '../../../../src/storage/signed-urls/kept-once-made.js'
+
+it('a value is made once, for all who ask', async () => {
+  const make = vi.fn(async () => ({}))
+  const get = keptOnceMade(make)
+  expect(make).not.toHaveBeenCalled()
+  const [one, other] = await Promise.all([get(), get()])
+  expect(one).toBe(other)
+  expect(await get()).toBe(one)
+  expect(make).toHaveBeenCalledOnce()
+})
+
+it('what failed is tried again by whoever asks next', async () => {
+  const make = vi.fn(async () => 'value').mockRejectedValueOnce(new Error('not yet'))
+  const get = keptOnceMade(make)
+  expect(await Promise.allSettled([get(), get()])).toMatchObject([
+    { reason: { message: 'not yet' } },
+    { reason: { message: 'not yet' } },
+  ])
+  expect(await get()).toBe('value')
+  expect(make).toHaveBeenCalledTimes(2)
+})
