@@ -2,11 +2,11 @@ import type { StorageObject } from '../../core/records.js'
 import type { QuotaExcess, QuotaRefusal, StoreDriver, SumRefusal } from '../../core/store-driver.js'
 import { NO_USAGE } from '../../core/usage.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
-import { isTakenId } from './connection/failures.js'
 import { callsOf } from './connection/retries.js'
 import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
 import { verify } from './schema/verify.js'
+import { createScopeWrites } from './scope-writes.js'
 import { readLeftover, readNumber, readObject, readObjects } from './statements/object-row.js'
 import { readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
@@ -30,13 +30,14 @@ export interface PostgresDriverOptions {
   readonly schema: SchemaName
 }
 
-/** The store's rules as functions of the database, one statement a call. */
+/** The store's rules as functions of the database, one statement a call, or one for several writes of a scope. */
 export function createPostgresDriver({ database, readDatabase, schema }: PostgresDriverOptions): StoreDriver {
   const reads = readStatements(schema)
   const writes = writeStatements(schema)
   const usages = usageStatements(schema)
   const call = callsOf(database)
   const callReplica = callsOf(readDatabase)
+  const scopeWrites = createScopeWrites(call, writes)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
     call(statement, values, { repeatable: true })
@@ -93,31 +94,7 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async reserve(command) {
-      const { quota, metadata } = command
-      const values = [
-        command.id,
-        command.scope,
-        command.bucket,
-        command.key,
-        command.declaredSize,
-        command.expiresAt.toISOString(),
-        command.route,
-        command.filename,
-        command.contentType,
-        metadata && JSON.stringify(metadata),
-        command.storageKey,
-        command.uploadId,
-        command.overwrite,
-        quota.maxBytes,
-        quota.maxFiles,
-        command.now.toISOString(),
-      ]
-      // Its id is known before: a repeat of a reserve whose answer was lost finds the row that it made.
-      const rows = await write(writes.reserve, values, true).catch((error: unknown) => {
-        if (isTakenId(error)) return [['reused-id']]
-        throw error
-      })
-      const row = onlyRow(rows)
+      const row = await scopeWrites.reserve(command)
       switch (row[0]) {
         case 'reserved': {
           const scopes = row[3] === 't' ? [command.scope, ...(row[4] ? [row[4]] : [])] : []
@@ -130,18 +107,15 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
         case 'reused-storage-key':
           return { outcome: 'reused', field: 'storageKey' }
         default:
-          return refusal(row, quota)
+          return refusal(row, command.quota)
       }
     },
 
     async confirm(command) {
-      const { bucket, key, id, scope, size, eTag, contentType, quota, now } = command
-      const values = [bucket, key, id, scope, size, eTag, contentType, quota.maxBytes, now.toISOString()]
-      // With an id, a repeat finds the object that this attempt became; without, it could confirm a newer attempt.
-      const row = onlyRow(await write(writes.confirm, values, id !== null))
+      const row = await scopeWrites.confirm(command)
       if (row[0] === 'not-found') return { outcome: 'not-found' }
-      if (row[0] !== 'confirmed') return refusal(row, quota)
-      const object = readObject(row, 4)!
+      if (row[0] !== 'confirmed') return refusal(row, command.quota)
+      const object = readObject(row, 5)!
       return { outcome: 'confirmed', row: object, scopes: row[3] === 't' ? [object.scope] : [] }
     },
 

@@ -91,3 +91,26 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     { name: 'ping', call: (store) => store.ping() },
   ]
 }
+
+/** Writes of one scope at the same time: the first goes alone, the others as one batch. */
+export function writesAtOnce(scope: string, now: () => Date): NamedCall {
+  const input = (key: string) => ({
+    scope,
+    bucket: BUCKET,
+    key: `${scope}/at once/${key}`,
+    declaredSize: 10,
+    expiresAt: new Date(now().getTime() + 60_000),
+    quota: { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
+  })
+  const id = createAttemptId()
+  const confirming = { ...input('confirm'), id }
+  return {
+    name: 'writes at once',
+    prepare: async (store) => void (await store.reserve(confirming)),
+    call: (store) =>
+      Promise.all([
+        ...['a', 'b', 'c'].map((key) => store.reserve(input(key))),
+        store.confirm({ bucket: BUCKET, key: confirming.key, id, scope, size: 20 }),
+      ]),
+  }
+}

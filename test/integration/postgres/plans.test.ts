@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { everyCall } from './every-call.js'
+import { everyCall, writesAtOnce } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
 
 const HUGE = 'huge scope'
@@ -65,7 +65,7 @@ describePostgres('no call scans', (url) => {
   for (const plans of ['force_custom_plan', 'force_generic_plan', 'auto']) {
     for (const scope of [HUGE, 'scope 7', 'a new scope']) {
       describe(`${plans}, ${scope}`, () => {
-        for (const { name, prepare, call } of everyCall(scope, now)) {
+        for (const { name, prepare, call } of [...everyCall(scope, now), writesAtOnce(scope, now)]) {
           it(name, async () => {
             const { scans, fetched } = await tablesReadBy(plans, async (client) => {
               const store = postgresAdapter(client, { schema, now })

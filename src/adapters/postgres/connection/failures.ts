@@ -65,6 +65,15 @@ export function lostAnswer(error: unknown): boolean {
   return error instanceof Error && !BUGS.some((bug) => error instanceof bug)
 }
 
+/**
+ * Whether the database said so itself, and so has undone the transaction that failed. Also of an error that
+ * {@link databaseError} has made.
+ */
+export function wasAnswered(error: unknown): boolean {
+  const answer = error instanceof StorageError ? error.cause : error
+  return sqlState(answer) !== null && !lostAnswer(answer)
+}
+
 /** Whether something that the code calls isn't there. */
 export function isUndefinedThing(error: unknown): boolean {
   const state = sqlState(error)

@@ -31,13 +31,15 @@ export function callsOf(database: Database): Call {
       try {
         return await database.run(statement, values)
       } catch (error) {
-        if (wasRolledBack(error) && rollbacks++ < ROLLBACKS) {
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_PAUSE))
+        if (wasRolledBack(error) && rollbacks < ROLLBACKS) {
+          rollbacks++
         } else if (repeatable && !lost && lostAnswer(error) && performance.now() - start < PROMPT) {
           lost = true
         } else {
           throw databaseError(error)
         }
+        // Others that were rolled back get ahead, and a pool hears which of its other connections broke at the same time.
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_PAUSE))
       }
     }
   }

@@ -20,10 +20,16 @@ export function writeStatements(schema: SchemaName) {
       `r.outcome, r.used, r.requested, r.changed, r.other_scope, ${object}`,
       'uuid text text text bigint timestamptz text text text json text text boolean bigint bigint timestamptz',
     ),
+    // The place of the other scope stays empty, so that all answers of a batch are alike.
     confirm: call(
       'confirm_v1',
-      `r.outcome, r.used, r.requested, r.changed, ${object}`,
+      `r.outcome, r.used, r.requested, r.changed, NULL::text, ${object}`,
       'text text uuid text bigint text text bigint timestamptz',
+    ),
+    batch: call(
+      'write_batch_v1',
+      `r.outcome, r.used, r.requested, r.changed, r.other_scope, ${object}`,
+      'text json',
     ),
     setUploadId: call(
       'set_upload_id_v1',

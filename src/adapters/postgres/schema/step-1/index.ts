@@ -5,6 +5,16 @@ import { REPAIR_USAGE } from './repair-usage.js'
 import { RESERVE } from './reserve.js'
 import { SET_UPLOAD_ID } from './set-upload-id.js'
 import { TABLES } from './tables.js'
+import { WRITE_BATCH } from './write-batch.js'
 
 /** The schema as it was first released. */
-export const STEP_1 = [TABLES, RESERVE, CONFIRM, SET_UPLOAD_ID, REMOVE, PURGE, REPAIR_USAGE].join('')
+export const STEP_1 = [
+  TABLES,
+  RESERVE,
+  CONFIRM,
+  WRITE_BATCH,
+  SET_UPLOAD_ID,
+  REMOVE,
+  PURGE,
+  REPAIR_USAGE,
+].join('')

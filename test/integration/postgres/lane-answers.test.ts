@@ -1,0 +1,100 @@
+import { PGlite } from '@electric-sql/pglite'
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import { afterAll, describe, expect, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
+
+const SCOPE = 'it\'s "a" \\scope\\ {} 🦊'
+const EARLY = new Date('0001-01-01T00:00:00.001Z')
+const LATE = new Date('9999-12-31T23:59:59.999Z')
+const now = () => EARLY
+
+const ODD_TEXTS = [
+  '\ufeffbyte order mark',
+  '"quoted", \'quoted\' and \\escaped\\',
+  '{"a":[1,null]}',
+  'null',
+  '\u0001\t\r\n\u2028\u007f',
+  'e\u0301 is not \u00e9',
+  '🦊\u{10ffff}',
+  ' ',
+]
+const METADATA = JSON.parse(
+  '{"z":"1","__proto__":"2","":"","a.b":"\\ufeff","$set":"\\"","1":"one"}',
+) as Record<string, string>
+
+/** Calls that differ in what they carry, each on a key of its own. */
+const attempts = ODD_TEXTS.map((text, i) => ({
+  id: createAttemptId(),
+  scope: SCOPE,
+  bucket: text,
+  key: `${i} ${text}`,
+  declaredSize: i === 0 ? 0 : 2 ** 40 + i,
+  expiresAt: LATE,
+  route: i % 2 ? text : null,
+  filename: text,
+  contentType: i % 3 ? text : null,
+  metadata: i % 2 ? METADATA : null,
+  storageKey: i % 2 ? null : text,
+  uploadId: i % 3 ? null : text,
+  quota: i % 2 ? { maxBytes: Number.MAX_SAFE_INTEGER } : null,
+}))
+const confirms = attempts.map(({ id, bucket, key }, i) => ({
+  id,
+  scope: SCOPE,
+  bucket,
+  key,
+  size: i * 3,
+  eTag: i % 2 ? bucket : null,
+  contentType: i % 3 ? null : bucket,
+}))
+
+/** Makes the calls one after the other in one place and at once in another. */
+async function expectSameAnswers(inTurn: StorageObjectStore, atOnce: StorageObjectStore): Promise<void> {
+  for (const store of [inTurn, atOnce]) await store.migrate()
+  const answers = []
+  for (const attempt of attempts) answers.push(await inTurn.reserve(attempt))
+  expect(await Promise.all(attempts.map((attempt) => atOnce.reserve(attempt)))).toEqual(answers)
+  const objects = []
+  for (const confirm of confirms) objects.push(await inTurn.confirm(confirm))
+  expect(await Promise.all(confirms.map((confirm) => atOnce.confirm(confirm)))).toEqual(objects)
+  for (const [i, object] of objects.entries()) {
+    const found = await atOnce.findActive(object)
+    expect(found).toEqual(object)
+    expect(Object.entries(found?.metadata ?? {})).toEqual(Object.entries(attempts[i]!.metadata ?? {}))
+  }
+  expect(await atOnce.getScopeUsage(SCOPE)).toEqual(await inTurn.getScopeUsage(SCOPE))
+  expect(await atOnce.checkUsage()).toEqual([])
+}
+
+describe('a batch in PGlite answers what single calls do', () => {
+  const database = new PGlite()
+  afterAll(() => database.close())
+
+  it('whatever they carry', async () => {
+    await expectSameAnswers(
+      postgresAdapter(database, { schema: 'in_turn', now }),
+      postgresAdapter(database, { schema: 'at_once', now }),
+    )
+  })
+})
+
+describePostgres('a batch on a server answers what single calls do', (url) => {
+  const settings = ['TimeZone=Asia/Kathmandu', 'DateStyle=SQL,DMY', 'extra_float_digits=-15']
+
+  it.each([{ named: true }, { named: false }])(
+    'whatever they carry and the session is set to, %o',
+    async ({ named }) => {
+      const pool = poolOf(url)
+      const set = poolOf(url, { options: settings.map((setting) => `-c ${setting}`).join(' ') })
+      const [one, other] = [freshSchema(), freshSchema()]
+      await expectSameAnswers(
+        postgresAdapter(pool, { schema: one, now, namedStatements: named }),
+        postgresAdapter(set, { schema: other, now, namedStatements: named }),
+      )
+      for (const schema of [one, other]) await dropSchema(pool, schema)
+      await pool.end()
+      await set.end()
+    },
+  )
+})

@@ -1,0 +1,260 @@
+import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+import { wireProxy, type WireProxy } from './wire-proxy.js'
+
+const BUCKET = 'bucket'
+const CALLERS = 32
+const inAnHour = () => new Date(Date.now() + 3_600_000)
+
+describePostgres('writes of one scope at once', (url) => {
+  const schema = freshSchema()
+  const direct = poolOf(url)
+  let proxy: WireProxy
+  let pool: ReturnType<typeof poolOf>
+  let store: StorageObjectStore
+  let scope: string
+  let counter = 0
+
+  beforeAll(async () => {
+    proxy = await wireProxy(url)
+    pool = poolOf(proxy.url)
+    await postgresAdapter(direct, { schema }).migrate()
+  })
+  beforeEach(() => {
+    store = postgresAdapter(pool, { schema })
+    scope = `scope ${++counter}`
+    proxy.roundTrips = 0
+  })
+  afterAll(async () => {
+    await pool.end()
+    await proxy.close()
+    await dropSchema(direct, schema)
+    await direct.end()
+  })
+
+  const attempt = (key: string, more: object = {}) => ({
+    scope,
+    bucket: BUCKET,
+    key: `${scope}/${key}`,
+    declaredSize: 10,
+    expiresAt: inAnHour(),
+    ...more,
+  })
+  type Attempt = ReturnType<typeof attempt>
+
+  /** What came of calls that arrive while another of the scope is in flight, so that they share one batch: rows or codes. */
+  async function inOneBatch(calls: readonly (() => Promise<StorageObject>)[]) {
+    const first = store.reserve(attempt('first', { declaredSize: 0 }))
+    const settled = Promise.allSettled(calls.map((call) => call()))
+    await first
+    return (await settled).map((result) =>
+      result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code,
+    )
+  }
+  const reservedInOneBatch = (attempts: readonly Attempt[]) =>
+    inOneBatch(attempts.map((input) => () => store.reserve(input)))
+
+  it('32 reserves are two queries, and each caller has its own row', async () => {
+    const keys = Array.from({ length: CALLERS }, (_, i) => `${i}`)
+    const rows = await Promise.all(
+      keys.map((key) => store.reserve(attempt(key, { declaredSize: Number(key) }))),
+    )
+    expect(proxy.roundTrips).toBe(2)
+    rows.forEach((row, i) => expect(row).toMatchObject({ key: `${scope}/${i}`, declaredSize: i }))
+    for (const row of rows) expect(await store.find(row)).toEqual(row)
+    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 496, reservedFiles: CALLERS })
+  })
+
+  it('32 reserves and confirms share batches', async () => {
+    await Promise.all(
+      Array.from({ length: CALLERS }, async (_, i) => {
+        const { bucket, key, id } = await store.reserve(attempt(`${i}`))
+        const row = await store.confirm({ bucket, key, id, scope, size: i })
+        expect(row).toMatchObject({ key, status: 'active', size: i, attemptId: id })
+      }),
+    )
+    expect(proxy.roundTrips).toBeLessThanOrEqual(5)
+    expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 496, files: CALLERS, reservedBytes: 0 })
+    expect(await store.checkUsage(scope)).toEqual([])
+  })
+
+  it('a caller that is alone makes one query, and so do callers of different scopes', async () => {
+    const { bucket, key, id } = await store.reserve(attempt('alone'))
+    expect(proxy.roundTrips).toBe(1)
+    await store.confirm({ bucket, key, id, scope, size: 1 })
+    expect(proxy.roundTrips).toBe(2)
+    await Promise.all(
+      ['a', 'b', 'c'].map((name) => store.reserve(attempt(name, { scope: `${scope} ${name}` }))),
+    )
+    expect(proxy.roundTrips).toBe(5)
+  })
+
+  it('a confirm that names no scope or no attempt goes by itself', async () => {
+    const [a, b] = await Promise.all(['a', 'b'].map((key) => store.reserve(attempt(key))))
+    proxy.roundTrips = 0
+    await Promise.all([
+      store.confirm({ bucket: BUCKET, key: a!.key, id: a!.id, size: 1 }),
+      store.confirm({ bucket: BUCKET, key: b!.key, scope, size: 1 }),
+    ])
+    expect(proxy.roundTrips).toBe(2)
+  })
+
+  it('the quota is exact within a batch: what fits is taken, in order, to the last byte', async () => {
+    const quota = { maxBytes: 100 }
+    const sizes = [60, 50, 30, 20, 10, 1, 0]
+    const outcomes = await reservedInOneBatch(
+      sizes.map((declaredSize, i) => attempt(`${i}`, { declaredSize, quota })),
+    )
+    expect(proxy.roundTrips).toBe(2)
+    expect(outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.declaredSize))).toEqual(
+      [60, 'QUOTA_EXCEEDED', 30, 'QUOTA_EXCEEDED', 10, 'QUOTA_EXCEEDED', 0],
+    )
+    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 100, reservedFiles: 5 })
+    expect(await store.checkUsage(scope)).toEqual([])
+  })
+
+  it('a quota of files is exact within a batch, and each call has its own', async () => {
+    const outcomes = await reservedInOneBatch(
+      [3, 3, 3, 4, 4, null].map((maxFiles, i) => attempt(`${i}`, { quota: { maxFiles } })),
+    )
+    const refused = outcomes.map((outcome) => outcome === 'QUOTA_EXCEEDED')
+    expect(refused).toEqual([false, false, true, false, true, false])
+    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedFiles: 5 })
+  })
+
+  describe('neighbours of a call that is refused', () => {
+    async function between(input: Attempt): Promise<unknown> {
+      const [left, outcome, right] = await reservedInOneBatch([attempt('left'), input, attempt('right')])
+      expect(left).toMatchObject({ key: `${scope}/left` })
+      expect(right).toMatchObject({ key: `${scope}/right` })
+      for (const row of [left, right]) expect(await store.find(row as StorageObject)).toEqual(row)
+      expect(await store.countByScope(scope)).toBe(3)
+      expect(await store.checkUsage(scope)).toEqual([])
+      return outcome
+    }
+
+    it('for a key of another scope', async () => {
+      const taken = await store.reserve(attempt('taken', { scope: `${scope} other` }))
+      proxy.roundTrips = 0
+      expect(await between(attempt('taken'))).toBe('KEY_CONFLICT')
+      expect(await store.find(taken)).toEqual(taken)
+    })
+
+    it('for the sums', async () => {
+      expect(await between(attempt('sum', { declaredSize: Number.MAX_SAFE_INTEGER }))).toBe(
+        'VALIDATION_ERROR',
+      )
+      expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 20 })
+    })
+
+    it('for an id that another object has, which the database finds out', async () => {
+      const { id, bucket, key } = await store.reserve(attempt('owner of the id', { scope: `${scope} other` }))
+      expect(await between(attempt('poisoned', { id }))).toBe('VALIDATION_ERROR')
+      expect(await store.find({ bucket, key })).toMatchObject({ id, scope: `${scope} other` })
+    })
+
+    it('for a value that the database does not take', async () => {
+      // The store refuses such a text; it stands for whatever a database may refuse.
+      await direct.query(
+        `ALTER TABLE ${quoted(schema)}.objects ADD CONSTRAINT poison CHECK (filename <> 'poison')`,
+      )
+      const outcome = await between(attempt('poisoned', { filename: 'poison' })).finally(() =>
+        direct.query(`ALTER TABLE ${quoted(schema)}.objects DROP CONSTRAINT poison`),
+      )
+      expect(outcome).toBe('23514')
+    })
+
+    it('to confirm', async () => {
+      const quota = { maxBytes: 50 }
+      const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
+      const confirm = (index: number, more: object) => () =>
+        store.confirm({
+          bucket: BUCKET,
+          key: rows[index]!.key,
+          id: rows[index]!.id,
+          scope,
+          size: 10,
+          ...more,
+        })
+      const outcomes = await inOneBatch([
+        confirm(0, { eTag: 'e', contentType: 'image/png' }),
+        confirm(1, { size: 100, quota }),
+        confirm(2, { id: createAttemptId() }),
+        confirm(3, { size: 20, quota }),
+      ])
+      expect(outcomes).toMatchObject([
+        { eTag: 'e', contentType: 'image/png', size: 10 },
+        'QUOTA_EXCEEDED',
+        'OBJECT_NOT_FOUND',
+        { size: 20 },
+      ])
+      expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 30, reservedBytes: 20 })
+      expect(await store.checkUsage(scope)).toEqual([])
+    })
+  })
+
+  it('calls on one key keep their order', async () => {
+    const ids = Array.from({ length: 5 }, () => createAttemptId())
+    const rows = await reservedInOneBatch(ids.map((id) => attempt('same', { id, storageKey: id })))
+    expect(rows).toMatchObject(ids.map((id) => ({ id })))
+    expect(await store.find({ bucket: BUCKET, key: `${scope}/same` })).toMatchObject({ id: ids[4] })
+    const leftovers = (await store.listLeftovers({ limit: 1000 })).map(({ attemptId }) => attemptId)
+    expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
+  })
+
+  it('a batch whose answer was lost is repeated, and made once', async () => {
+    const active = await store.reserve(attempt('active'))
+    proxy.roundTrips = 0
+    const first = store.reserve(attempt('first')).then(() => proxy.loseNextAnswer())
+    const [older, newer, other, confirmed, refused] = await Promise.all([
+      store.reserve(attempt('one', { storageKey: `${scope} older` })),
+      store.reserve(attempt('one', { storageKey: `${scope} newer` })),
+      store.reserve(attempt('two')),
+      store.confirm({ bucket: BUCKET, key: active.key, id: active.id, scope, size: 7 }),
+      store.reserve(attempt('no', { quota: { maxBytes: 1 } })).catch((error: { code: string }) => error.code),
+      first,
+    ])
+    // The first alone, the older twice, and then what might not be done before it and again after it.
+    expect(proxy.roundTrips).toBe(4)
+    for (const row of [newer, other, confirmed]) expect(await store.find(row)).toEqual(row)
+    expect(refused).toBe('QUOTA_EXCEEDED')
+    expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 7, reservedFiles: 3, reservedBytes: 30 })
+    expect(await store.checkUsage(scope)).toEqual([])
+    const leftovers = await store.listLeftovers({ limit: 1000 })
+    expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toMatchObject([
+      { attemptId: older.id, storageKey: `${scope} older` },
+    ])
+  })
+
+  it('a repeated batch finds what it has done, and leaves nothing twice', async () => {
+    const first = store.reserve(attempt('first')).then(() => proxy.loseNextAnswer())
+    const keys = ['a', 'b', 'c']
+    const rows = await Promise.all(
+      keys.map((key) => store.reserve(attempt(key, { storageKey: `${scope} ${key}` }))),
+    )
+    await first
+    expect(proxy.roundTrips).toBe(3)
+    for (const row of rows) expect(await store.find(row)).toEqual(row)
+    expect(await store.countByScope(scope)).toBe(4)
+    const leftovers = await store.listLeftovers({ limit: 1000 })
+    expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toEqual([])
+  })
+
+  it('a scope whose calls wait holds no other scope', async () => {
+    const holder = await direct.connect()
+    try {
+      await store.reserve(attempt('there'))
+      await holder.query('BEGIN')
+      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+      const waiting = Promise.all(['a', 'b', 'c'].map((key) => store.reserve(attempt(key))))
+      const other = { ...attempt('other'), scope: `${scope} other` }
+      expect(await store.reserve(other)).toMatchObject({ scope: other.scope })
+      await holder.query('ROLLBACK')
+      expect(await waiting).toHaveLength(3)
+    } finally {
+      holder.release()
+    }
+  })
+})
