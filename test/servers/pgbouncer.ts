@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { answers, userOfServer } from './postgres.js'
+import { freePort, privateFolder } from './private-server.js'
+import type { RunningServer, ServerKind } from './found-server.js'
+
+/** Where Debian and Homebrew put it, which is not on everybody's PATH. */
+const USUAL_PLACES = ['/usr/sbin', '/opt/homebrew/bin', '/usr/local/bin']
+
+/** From this version on it can keep prepared statements, and has a setting for it. */
+const KEEPS_STATEMENTS = [1, 21] as const
+
+/** A pooler in transaction mode in front of one database, with so many connections to it, which keeps no named statements. */
+export function pgbouncerOver(database: string, connections: number): ServerKind {
+  return {
+    name: 'pgbouncer',
+    variable: 'TEST_PGBOUNCER_URL',
+    howToGet: 'install PgBouncer (Debian: apt-get install pgbouncer)',
+    ways: [
+      async () => {
+        const program = installedProgram()
+        return program === null ? null : startPgbouncer(program, database, connections)
+      },
+    ],
+  }
+}
+
+async function startPgbouncer(
+  program: string,
+  database: string,
+  connections: number,
+): Promise<RunningServer> {
+  const version = /\d+\.\d+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '0.0'
+  const folder = await privateFolder('pgbouncer', userOfServer())
+  try {
+    const port = await freePort()
+    const { hostname, port: target, username, password, pathname } = new URL(database)
+    const parts = {
+      host: hostname,
+      port: target || '5432',
+      dbname: pathname.slice(1),
+      user: username,
+      password,
+    }
+    const connection = Object.entries(parts)
+      .filter(([, value]) => value !== '')
+      .map(([name, value]) => `${name}='${decodeURIComponent(value).replaceAll("'", "''")}'`)
+    const settings = [
+      '[databases]',
+      `behind = ${connection.join(' ')}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = any',
+      'pool_mode = transaction',
+      `default_pool_size = ${connections}`,
+      'max_client_conn = 200',
+      // What older versions do always.
+      ...(keepsStatements(version) ? ['max_prepared_statements = 0'] : []),
+    ]
+    const url = `postgres://tests@127.0.0.1:${port}/behind`
+    const file = join(folder.path, 'pgbouncer.ini')
+    await writeFile(file, `${settings.join('\n')}\n`)
+    await folder.serve(program, [file], () => answers(url))
+    return { url, from: `${program} ${version}`, stop: () => folder.remove('SIGINT') }
+  } catch (error) {
+    await folder.remove('SIGKILL')
+    throw error
+  }
+}
+
+function keepsStatements(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [sinceMajor, sinceMinor] = KEEPS_STATEMENTS
+  return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor)
+}
+
+function installedProgram(): string | null {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...USUAL_PLACES]
+  return folders.map((folder) => join(folder, 'pgbouncer')).find(isProgram) ?? null
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
