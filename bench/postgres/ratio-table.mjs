@@ -1,0 +1,38 @@
+/** Prints the results of `compareWaiting` as a table of plain text. */
+export function printRatios({ title, sides, results }) {
+  printTable(title, [
+    ['', ...sides, 'ratio', 'lowest', 'highest', 'bar', ''],
+    ...results.map((result) => [
+      result.name,
+      microseconds(result.baseMicroseconds),
+      microseconds(result.subjectMicroseconds),
+      result.ratio.toFixed(2),
+      result.lowest.toFixed(2),
+      result.highest.toFixed(2),
+      barText(result.bar),
+      result.missed ? 'missed' : '',
+    ]),
+  ])
+}
+
+/** The first line is the heads of the columns; all but the first column stand to the right. */
+export function printTable(title, lines) {
+  const widths = lines[0].map((_, column) => Math.max(...lines.map((cells) => cells[column].length)))
+  console.log(title)
+  for (const cells of lines) {
+    const padded = cells.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]),
+    )
+    console.log(padded.join('  ').trimEnd())
+  }
+  console.log('')
+}
+
+export function barText({ most = null, least = null }) {
+  if (most !== null) return `<= ${most}`
+  return least === null ? '' : `>= ${least}`
+}
+
+function microseconds(number) {
+  return number < 100 ? number.toFixed(1) : number.toFixed(0)
+}

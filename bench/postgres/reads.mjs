@@ -1,0 +1,143 @@
+import { compareWaiting } from './compare-waiting.mjs'
+import { cursorBehind, large, rareRoute, small } from './loaded-scopes.mjs'
+
+const PAGE = 100
+const COUNTER_ROUNDS = 601
+const PAGE_ROUNDS = 401
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+const COLUMNS = `id, attempt_id, scope, bucket, key, status, route, filename, content_type, size, declared_size, e_tag,
+  metadata, storage_key, upload_id, expires_at, created_at, updated_at, confirmed_at, deleted_at`
+
+const newest = (condition) =>
+  `SELECT ${COLUMNS} FROM svc_db.objects WHERE scope = $1 AND id < $2 AND ${condition} ORDER BY id DESC LIMIT $3`
+
+/** The adapter's usage and counts beside a read of that very row of counters by the bare driver. */
+export async function compareCounters(pool, store) {
+  const read = {
+    name: 'bench_read_usage',
+    text: `SELECT bytes, files, reserved_bytes, reserved_files, pending_rows, deleted_rows
+           FROM svc_db.scope_usage WHERE scope = $1`,
+  }
+  const results = []
+  const calls = {
+    getScopeUsage: (scope) => store.getScopeUsage(scope),
+    countByScope: (scope) => store.countByScope(scope),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    for (const [size, scope] of [
+      ['small', small.scope],
+      ['large', large],
+    ]) {
+      results.push(
+        await compareWaiting({
+          name: `${name}, ${size} scope`,
+          base: () => pool.query({ ...read, values: [scope] }),
+          subject: () => call(scope),
+          bar: { most: 1.3 },
+          rounds: COUNTER_ROUNDS,
+        }),
+      )
+    }
+  }
+  return results
+}
+
+/** The same calls for a scope of many rows and for one of few. */
+export async function compareScopeSizes(store) {
+  const results = []
+  for (const [name, call] of Object.entries({
+    getScopeUsage: (scope) => store.getScopeUsage(scope),
+    countByScope: (scope) => store.countByScope(scope),
+    'page of 100, active': (scope) => store.listByScope({ scope, status: 'active', limit: PAGE }),
+  })) {
+    results.push(
+      await compareWaiting({
+        name,
+        base: () => call(small.scope),
+        subject: () => call(large),
+        bar: { most: 1.2 },
+        rounds: name.startsWith('page') ? PAGE_ROUNDS : COUNTER_ROUNDS,
+      }),
+    )
+  }
+  return results
+}
+
+/** A page deep in a list beside its first page. */
+export async function compareDepths(store, deepPage) {
+  const results = []
+  for (const [name, filter] of Object.entries({
+    active: { status: 'active' },
+    'pending and active': {},
+    'active of a common route': { status: 'active', route: 'common' },
+  })) {
+    const query = { ...filter, scope: large }
+    const cursor = await cursorBehind(store, query, (deepPage - 1) * PAGE)
+    const first = { ...query, limit: PAGE }
+    const deep = { ...first, cursor }
+    await expectFull(store, first)
+    await expectFull(store, deep)
+    results.push(
+      await compareWaiting({
+        name,
+        base: () => store.listByScope(first),
+        subject: () => store.listByScope(deep),
+        bar: { most: 1.2 },
+        rounds: PAGE_ROUNDS,
+      }),
+    )
+  }
+  return results
+}
+
+/** Pages of the adapter beside the same rows, one more than the page as the adapter asks for, with the parsers of pg. */
+export async function comparePages(pool, store) {
+  const live = `(${newest(`status = 'active'`)}) UNION ALL (${newest(`status = 'pending'`)})`
+  const results = []
+  for (const { name, filter, text, more } of [
+    { name: 'active', filter: { status: 'active' }, text: newest('status = $4'), more: ['active'] },
+    {
+      name: 'pending and active',
+      filter: {},
+      text: `SELECT * FROM (${live}) o ORDER BY id DESC LIMIT $3`,
+      more: [],
+    },
+    {
+      name: 'active of a rare route',
+      filter: { status: 'active', route: rareRoute.name },
+      text: newest('status = $4 AND route = $5'),
+      more: ['active', rareRoute.name],
+    },
+    {
+      name: 'pending and active of a rare route',
+      filter: { route: rareRoute.name },
+      text: `SELECT * FROM (${live.replaceAll('status =', 'route = $4 AND status =')}) o ORDER BY id DESC LIMIT $3`,
+      more: [rareRoute.name],
+    },
+  ]) {
+    const statement = { name: `bench_page_${name}`, text, values: [large, LAST_ID, PAGE + 1, ...more] }
+    const query = { ...filter, scope: large, limit: PAGE }
+    const { objects } = await expectFull(store, query)
+    const { rows } = await pool.query(statement)
+    if (rows.length !== PAGE + 1 || objects.some(({ id }, index) => id !== rows[index].id)) {
+      throw new Error('The two sides of a page do not read the same rows.')
+    }
+    results.push(
+      await compareWaiting({
+        name,
+        base: () => pool.query(statement),
+        subject: () => store.listByScope(query),
+        bar: { most: 1.2 },
+        rounds: PAGE_ROUNDS,
+      }),
+    )
+  }
+  return results
+}
+
+async function expectFull(store, query) {
+  const page = await store.listByScope(query)
+  if (page.objects.length !== PAGE || !page.nextCursor) throw new Error('A page to be measured is not full.')
+  return page
+}
