@@ -57,8 +57,8 @@ export function postgresSchema(options: PostgresSchemaOptions = {}): string {
 }
 
 function databaseOf(pool: PostgresPool | PGliteDatabase, name: string, named: boolean): Database {
-  const has = (method: string) =>
-    typeof (pool as unknown as Record<string, unknown> | null)?.[method] === 'function'
+  const given = Object(pool) as Readonly<Record<string, unknown>>
+  const has = (method: string) => typeof given[method] === 'function'
   if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
   if (has('query') && has('connect')) return pgDatabase(pool as PostgresPool, { named })
   throw new TypeError(`${name} must be a pool or client of pg, or a PGlite database.`)

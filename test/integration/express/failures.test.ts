@@ -24,7 +24,7 @@ describe.each(versions)('what is unexpected in $name', ({ express }) => {
   it.each([[new Error('broken')], [undefined], ['route'], ['router'], [null]])(
     'a handler that rejects with %s',
     async (reason) => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what isn't an Error is the case here
       const { url, errors } = await serve(() => Promise.reject(reason))
       const response = await fetch(`${url}/api/s3/x`)
       expect(response.status).toBe(500)

@@ -1,8 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { build } from 'esbuild'
+import { bundleWorker } from './bundled-worker.js'
 import { emptyCrashReport, type CrashReport } from './crash-load.js'
 import { sumOfReports, type RaceTask } from './race.js'
 
@@ -30,18 +27,7 @@ export async function startCrashRace(
   processes: number,
   task: Omit<CrashTask, 'worker'>,
 ): Promise<CrashRace> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-db-crash-'))
-  const file = join(folder, 'worker.cjs')
-  await build({
-    entryPoints: [entry],
-    outfile: file,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    // Loaded by some drivers where it is installed.
-    external: ['pg-native'],
-    logLevel: 'error',
-  })
+  const { file, remove } = await bundleWorker(entry)
   const workers = Array.from({ length: processes }, (_, worker) => startWorker(file, { ...task, worker }))
   return {
     async untilAcknowledged(more) {
@@ -59,7 +45,7 @@ export async function startCrashRace(
     },
     stop() {
       for (const worker of workers) worker.stop()
-      rmSync(folder, { recursive: true, force: true })
+      remove()
     },
   }
 }

@@ -1,8 +1,5 @@
 import { fork } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { build } from 'esbuild'
+import { bundleWorker } from './bundled-worker.js'
 import { sumOfReports, type RaceReport, type RaceTask } from './race.js'
 
 /** A program for processes of their own, as one file of JavaScript. */
@@ -14,26 +11,13 @@ export interface RaceProcesses {
 
 /** `entry` calls {@link serveAsRaceWorker} with what opens the adapter's store. */
 export async function raceProcesses(entry: string): Promise<RaceProcesses> {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-db-race-'))
-  const file = join(folder, 'worker.cjs')
-  await build({
-    entryPoints: [entry],
-    outfile: file,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    // Loaded by some drivers where it is installed.
-    external: ['pg-native'],
-    logLevel: 'error',
-  })
+  const { file, remove } = await bundleWorker(entry)
   return {
     async race(processes, task) {
       const workers = Array.from({ length: processes }, (_, worker) => reportOf(file, { ...task, worker }))
       return sumOfReports(await Promise.all(workers))
     },
-    remove() {
-      rmSync(folder, { recursive: true, force: true })
-    },
+    remove,
   }
 }
 
