@@ -67,12 +67,21 @@ export {
 } from './server/create-s3-server.js'
 export type {
   BytesReference,
+  CompleteMultipartInput,
+  CreateMultipartInput,
+  ListPartsInput,
+  MultipartReference,
+  MultipartStorage,
   ObjectStorage,
+  PartsPage,
   SignDownloadInput,
-  SignedDownload,
-  SignedUpload,
+  SignPartInput,
   SignUploadInput,
+  SignedDownload,
+  SignedPart,
+  SignedUpload,
   StoredBytes,
+  StoredPart,
 } from './server/object-storage.js'
 export type {
   DeleteOptions,

@@ -56,6 +56,78 @@ export interface StoredBytes {
   readonly attemptId: string | null
 }
 
+/** One multipart upload of a storage, under the key where its bytes will lie. */
+export interface MultipartReference extends BytesReference {
+  readonly uploadId: string
+}
+
+export interface CreateMultipartInput extends BytesReference {
+  /** What `head` says of the object, once it is complete. */
+  readonly contentType: string
+  readonly attemptId: string
+}
+
+export interface SignPartInput extends MultipartReference {
+  /** 1..10000. */
+  readonly partNumber: number
+  /** Bytes, exactly. */
+  readonly size: number
+  readonly expiresAt: Date
+  /** As in {@link SignUploadInput}. */
+  readonly serverURL: string
+}
+
+/** A part is sent with PUT and no headers beyond those that a browser makes. */
+export interface SignedPart {
+  /** Absolute. */
+  readonly url: string
+}
+
+export interface ListPartsInput extends MultipartReference {
+  /** The part number after which the page begins; 0 for the first. */
+  readonly after: number
+}
+
+export interface StoredPart {
+  readonly partNumber: number
+  /** Bytes. */
+  readonly size: number
+  readonly eTag: string
+}
+
+export interface PartsPage {
+  /** By part number. */
+  readonly parts: readonly StoredPart[]
+  /** `after` of the next page, or `null`. */
+  readonly next: number | null
+}
+
+export interface CompleteMultipartInput extends MultipartReference {
+  readonly parts: readonly Omit<StoredPart, 'size'>[]
+}
+
+/**
+ * Uploads in parts (S3's limits: 10,000 parts, each but the last of 5 MiB or more, none above 5 GiB). An upload that was
+ * completed or aborted, or never was, is "no such upload": an answer, never a rejection.
+ */
+export interface MultipartStorage {
+  /** Begins an upload; `uploadId` has 1..1024 characters. */
+  create(input: CreateMultipartInput): Promise<{ readonly uploadId: string }>
+  /** A URL that writes this one part, of just this size; it may be written again until the upload ends. */
+  signPart(input: SignPartInput): Promise<SignedPart>
+  /** The parts that lie there, or `null` for no such upload. */
+  listParts(input: ListPartsInput): Promise<PartsPage | null>
+  /**
+   * Makes the object of just these parts, as one step; whether it did. `false`: no such upload, or the parts are no longer
+   * these. After an answer that was lost, `head` tells.
+   */
+  complete(input: CompleteMultipartInput): Promise<boolean>
+  /** Drops the upload and its parts; resolves as well where there is none. */
+  abort(reference: MultipartReference): Promise<void>
+  /** The ids of uploads under this very key that were begun and neither completed nor aborted. */
+  list(reference: BytesReference): Promise<readonly string[]>
+}
+
 /**
  * A bucket service. Uploads and downloads go straight between it and the browser, by signed URLs.
  *
@@ -70,6 +142,8 @@ export interface ObjectStorage {
   head(reference: BytesReference): Promise<StoredBytes | null>
   /** Resolves as well where nothing lay there. */
   remove(reference: BytesReference): Promise<void>
+  /** Uploads in parts; a storage without it leaves the server's multipart verbs off. */
+  readonly multipart?: MultipartStorage
   /** Serves the storage's own signed URLs, for storages that are no server of their own. */
   serve?(exchange: SubtreeExchange): Promise<Response>
 }
