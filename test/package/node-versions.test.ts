@@ -1,0 +1,55 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { entries } from '../../entries.js'
+import { findNode, supportedMajors } from './node-version.js'
+import { installInto, linkPackages, packPackage, repository, runProgram } from './packed-package.js'
+
+const { engines, peerDependencies } = JSON.parse(
+  readFileSync(join(repository, 'package.json'), 'utf8'),
+) as Record<'engines' | 'peerDependencies', Record<string, string>>
+const specifiers = Object.keys(entries).map((name) => (name === 'index' ? '@svc/db' : `@svc/db/${name}`))
+const workshop = mkdtempSync(join(tmpdir(), 'svc-db-node-'))
+const application = join(workshop, 'application')
+const programs = await Promise.all(
+  supportedMajors.map(async (major) => ({ major, node: await findNode(major, workshop) })),
+)
+
+beforeAll(async () => {
+  await installInto(application, await packPackage(workshop))
+  linkPackages(application, Object.keys(peerDependencies))
+})
+
+afterAll(() => rmSync(workshop, { recursive: true, force: true }))
+
+it('is for the oldest of these releases and later ones', () => {
+  expect(engines['node']).toBe(`>=${supportedMajors[0]}`)
+})
+
+for (const { major, node } of programs) {
+  const skipped = typeof node === 'string' ? '' : ` (skipped: ${node.reason})`
+  describe.skipIf(typeof node !== 'string')(`on Node ${major}${skipped}`, () => {
+    const run = (...args: string[]) => runProgram(application, node as string, ...args)
+
+    it('loads every entry, with the same names as ESM and as CommonJS', async () => {
+      const { exitCode, output } = await run('load-entries.mjs', ...specifiers)
+      expect(exitCode, output).toBe(0)
+      const loaded = JSON.parse(output) as Record<string, Record<'esm' | 'cjs', { names?: string[] }>>
+      for (const specifier of specifiers) {
+        expect(loaded[specifier]!.esm.names, specifier).not.toBeUndefined()
+        expect(loaded[specifier]!.cjs, specifier).toEqual(loaded[specifier]!.esm)
+      }
+    })
+
+    it('has one StorageError between entries, and between ESM and CommonJS', async () => {
+      expect(await run('one-error-class.mjs')).toEqual({ exitCode: 0, output: 'one class\n' })
+    })
+
+    it('runs the conformance suite under node:test', async () => {
+      const { output } = await run('--test', '--test-reporter=tap', 'conformance.test.mjs')
+      expect(output).toMatch(/^# fail 0$/m)
+      expect(Number(/^# pass (\d+)$/m.exec(output)?.[1])).toBeGreaterThan(0)
+    })
+  })
+}
