@@ -9,7 +9,7 @@ import { checkText } from './validation/text.js'
 
 export interface CreateStoreOptions {
   /** The clock of the store. Default: the system's. */
-  readonly now?: (() => Date) | undefined
+  readonly now?: (() => Date) | null | undefined
 }
 
 /**
