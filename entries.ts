@@ -2,6 +2,8 @@
 export const entries = {
   index: 'src/index.ts',
   memory: 'src/adapters/memory/index.ts',
+  postgres: 'src/adapters/postgres/index.ts',
+  disk: 'src/storage/disk/index.ts',
   express: 'src/bindings/express/index.ts',
   client: 'src/client/index.ts',
   conformance: 'test/conformance/index.ts',

@@ -110,6 +110,8 @@ describe('with the optional packages', () => {
     const promised: Record<string, string[]> = {
       '@svc/db': ['db', 'createS3Server', 'memoryStorage', 'cleanUp', 'StorageError', 'createAttemptId'],
       '@svc/db/memory': ['memoryAdapter'],
+      '@svc/db/postgres': ['postgresAdapter', 'postgresSchema'],
+      '@svc/db/disk': ['diskStorage'],
       '@svc/db/express': ['expressBinding', 'expressRequest', 'fetchRequest'],
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
       '@svc/db/conformance': ['storeConformance'],
@@ -133,6 +135,9 @@ describe('with the optional packages', () => {
   it.each(resolutions)('has types under %s', async (moduleResolution) => {
     const compiled = await compile(withPeers, 'types.ts', { moduleResolution, types: ['node'] })
     expect(compiled).toEqual({ exitCode: 0, output: '' })
+    // PGlite's own declarations name types of a package that it doesn't bring.
+    const withPglite = { moduleResolution, types: [], skipLibCheck: true }
+    expect(await compile(withPeers, 'types-with-pglite.ts', withPglite)).toEqual({ exitCode: 0, output: '' })
   })
 })
 

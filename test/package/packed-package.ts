@@ -97,13 +97,17 @@ export function linkPackages(folder: string, names: readonly string[]): void {
 }
 
 /**
- * Compiles a file of the application as strictly as can be, the types of its packages included. Under `nodenext` it is
+ * Compiles a file of the application as strictly as can be, by default with the types of its packages. Under `nodenext` it is
  * compiled as an ES module and as a CommonJS one.
  */
 export async function compile(
   folder: string,
   file: string,
-  options: { readonly moduleResolution: 'nodenext' | 'bundler'; readonly types: readonly string[] },
+  options: {
+    readonly moduleResolution: 'nodenext' | 'bundler'
+    readonly types: readonly string[]
+    readonly skipLibCheck?: boolean
+  },
 ): Promise<Run> {
   const { moduleResolution } = options
   const asBoth = [file.replace(/ts$/, 'mts'), file.replace(/ts$/, 'cts')]
@@ -112,13 +116,13 @@ export async function compile(
 
   const config = join(folder, `tsconfig.${moduleResolution}.json`)
   const compilerOptions = {
+    skipLibCheck: false,
     ...options,
     module: moduleResolution === 'nodenext' ? 'nodenext' : 'esnext',
     target: 'ES2022',
     lib: ['ES2023', 'DOM', 'DOM.Iterable'],
     strict: true,
     exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
     noEmit: true,
   }
   writeFileSync(config, JSON.stringify({ compilerOptions, files }))

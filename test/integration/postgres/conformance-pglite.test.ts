@@ -1,7 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 
 describe('PGlite', () => {
   const database = new PGlite()

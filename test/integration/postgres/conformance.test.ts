@@ -1,7 +1,7 @@
 import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, emptyPlaces, poolOf } from './places.js'
 
 describePostgres('Postgres', (url) => {

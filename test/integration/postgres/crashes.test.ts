@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
 import { differencesFrom } from '../races/crash-load.js'
 import { startCrashRace, type CrashRace } from '../races/crash-race.js'

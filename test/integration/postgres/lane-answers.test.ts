@@ -1,7 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { afterAll, describe, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
 
 const SCOPE = 'it\'s "a" \\scope\\ {} 🦊'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, freshSchema, poolOf } from './places.js'
 
 const SCOPES = ['scope 1', 'scope 2'] as const

@@ -1,6 +1,6 @@
 import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 

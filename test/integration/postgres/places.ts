@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { describe, inject, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 
 /** The server of the tests, or a visible skip where there is none. */
 export function describePostgres(title: string, body: (url: string) => void): void {

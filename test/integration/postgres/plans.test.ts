@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall, writesAtOnce } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
 

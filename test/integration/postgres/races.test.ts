@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'

@@ -1,7 +1,7 @@
 import { StorageError, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { startWithStandby, type PrivateClusters } from '../../servers/private-cluster.js'
 import { everyCall } from './every-call.js'
 import { freshSchema, poolOf } from './places.js'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'

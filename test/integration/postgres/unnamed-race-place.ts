@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { serveAsRaceWorker } from '../races/race-worker.js'
 
 serveAsRaceWorker(async ({ place, callers }) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { ManualClock } from '../../../conformance/clock.js'
-import { diskStorage } from '../../../../src/storage/disk/index.js'
+import { diskStorage } from '@svc/db/disk'
 import { bucketService } from '../object-storage-contract/bucket-service.js'
 import { temporaryFolder } from '../temporary-folder.js'
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, it, vi } from 'vitest'
-import { diskStorage } from '../../../../src/storage/disk/index.js'
+import { diskStorage } from '@svc/db/disk'
 import { HELLO } from '../object-storage-contract/bucket-service.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'

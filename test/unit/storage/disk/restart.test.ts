@@ -1,7 +1,7 @@
 import { memoryAdapter } from '@svc/db/memory'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { diskStorage } from '../../../../src/storage/disk/index.js'
+import { diskStorage } from '@svc/db/disk'
 import { MINUTE, ManualClock } from '../../../conformance/clock.js'
 import { bytesOfSize, expectStatus, fetchBytes, startService } from '../../server/service.js'
 import { HELLO } from '../object-storage-contract/bucket-service.js'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createS3Server, db, type SignedUpload } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { diskStorage } from '../../../../src/storage/disk/index.js'
+import { diskStorage } from '@svc/db/disk'
 
 /** What a process of `storage-process.ts` is to do. */
 export type WorkerTask = {

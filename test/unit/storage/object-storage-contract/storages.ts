@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { memoryStorage, type MemoryStorageOptions, type ObjectStorage } from '@svc/db'
-import { diskStorage } from '../../../../src/storage/disk/index.js'
+import { diskStorage } from '@svc/db/disk'
 import { temporaryFolder } from '../temporary-folder.js'
 
 /** A storage that serves its own URLs; each has what every one of these tests asks for. */
