@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { postgresAdapter, postgresSchema, type PostgresPool } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
 
 const attempt = (key: string) => ({
@@ -18,21 +18,51 @@ const attempt = (key: string) => ({
 describe('postgresAdapter', () => {
   const pool = new pg.Pool({ connectionString: 'postgres://nowhere.invalid' })
 
+  const anything = (value: unknown) => value as never
+
   it.each([null, undefined, {}, { query: () => {} }, 'postgres://localhost'])(
     'refuses %o as a pool',
     (thing) => {
-      expect(() => postgresAdapter(thing as unknown as PostgresPool)).toThrow(TypeError)
-      expect(() => postgresAdapter(pool, { readPool: (thing ?? {}) as unknown as PostgresPool })).toThrow(
-        TypeError,
-      )
+      expect(() => postgresAdapter(anything(thing))).toThrow(TypeError)
     },
   )
+
+  it.each([
+    [{ readPool: {} }, 'readPool must be a pool or client of pg, or a PGlite database, not an object.'],
+    [{ readPool: '' }, 'readPool must be a pool or client of pg, or a PGlite database, not "".'],
+    [{ namedStatements: 'no' }, 'namedStatements must be true or false, not "no".'],
+    [{ now: new Date(0) }, 'now must be a function that returns a Date, not an object.'],
+    [{ schema: 7 }, 'schema must be a string, not 7.'],
+    [{ schema: 'pg_mine' }, 'schema must not begin with "pg_", which belongs to Postgres, but is "pg_mine".'],
+    ['files', 'the options must be an object, not "files".'],
+  ])('says what is wrong with the options %o', (options, message) => {
+    expect(() => postgresAdapter(pool, anything(options))).toThrow(
+      new TypeError(`postgresAdapter: ${message}`),
+    )
+  })
+
+  it('takes null for an option that is left out', async () => {
+    const database = new PGlite()
+    const store = postgresAdapter(database, {
+      schema: null,
+      readPool: null,
+      namedStatements: null,
+      now: null,
+    })
+    expect(await store.migrate()).toEqual({ from: 0, to: 1 })
+    const row = await store.reserve(attempt('key'))
+    expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })
+    expect(await postgresAdapter(database, null).find(row)).toEqual(row)
+    expect(postgresSchema({ schema: null })).toBe(postgresSchema())
+    expect(postgresSchema(null)).toBe(postgresSchema())
+    await database.close()
+  })
 
   it.each(['', 'a\0b', 'cash$', 'back\\slash', 'pg_mine', 'x'.repeat(64), 'é'.repeat(32), '\ud800', 7])(
     'refuses %o as a schema',
     (schema) => {
-      expect(() => postgresAdapter(pool, { schema: schema as string })).toThrow(TypeError)
-      expect(() => postgresSchema({ schema: schema as string })).toThrow(TypeError)
+      expect(() => postgresAdapter(pool, { schema: anything(schema) })).toThrow(TypeError)
+      expect(() => postgresSchema({ schema: anything(schema) })).toThrow(TypeError)
     },
   )
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
-import { postgresAdapter, postgresSchema } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
 import { inSchema, schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
@@ -28,6 +28,8 @@ const COLUMN_STEP: MigrationStep = {
 }
 const FUTURE = [...STEPS, INDEX_STEP, COLUMN_STEP]
 
+const named = (schema: string) => schemaName('migrate', schema)
+
 describePostgres('migrate', (url) => {
   const pool = poolOf(url)
   let schema: string
@@ -39,8 +41,8 @@ describePostgres('migrate', (url) => {
 
   const database = (own: pg.Pool | pg.Client = pool) => pgDatabase(own, { named: true })
   const takeTo = (steps: readonly MigrationStep[], own: pg.Pool | pg.Client = pool) =>
-    migrate(database(own), schemaName(schema), steps)
-  const run = (sql: string) => pool.query(inSchema(sql, schemaName(schema)))
+    migrate(database(own), named(schema), steps)
+  const run = (sql: string) => pool.query(inSchema(sql, named(schema)))
 
   it('makes what verify() looks for, and does nothing more after that', async () => {
     const store = postgresAdapter(pool, { schema })
@@ -80,12 +82,12 @@ describePostgres('migrate', (url) => {
 
   it('comes to the same from every earlier version as from nothing', async () => {
     await takeTo(FUTURE)
-    const fresh = await readCatalog(database(), schemaName(schema))
+    const fresh = await readCatalog(database(), named(schema))
     for (let version = 1; version < FUTURE.length; version++) {
       await dropSchema(pool, schema)
       await takeTo(FUTURE.slice(0, version))
       expect(await takeTo(FUTURE)).toEqual({ from: version, to: FUTURE.length })
-      expect(await readCatalog(database(), schemaName(schema))).toEqual(fresh)
+      expect(await readCatalog(database(), named(schema))).toEqual(fresh)
     }
   })
 
@@ -124,19 +126,19 @@ describePostgres('migrate', (url) => {
     await run(`UPDATE {schema}.objects SET e_tag = 'other' WHERE key = 'k2'`)
     await run('UPDATE {schema}.schema_version SET build_claimed_until = NULL')
     expect(await takeTo(FUTURE)).toEqual({ from: NEWEST, to: FUTURE.length })
-    expect((await readCatalog(database(), schemaName(schema))).get('index objects_by_e_tag')).not.toContain(
+    expect((await readCatalog(database(), named(schema))).get('index objects_by_e_tag')).not.toContain(
       'not valid',
     )
   })
 
   it('leaves everything as it was where a step fails', async () => {
     await takeTo(STEPS)
-    const before = await readCatalog(database(), schemaName(schema))
+    const before = await readCatalog(database(), named(schema))
     const sql = 'ALTER TABLE {schema}.objects ADD COLUMN colour text; SELECT 1 / 0'
     await expect(takeTo([...STEPS, { ...COLUMN_STEP, version: NEWEST + 1, sql }])).rejects.toMatchObject({
       code: '22012',
     })
-    expect(await readCatalog(database(), schemaName(schema))).toEqual(before)
+    expect(await readCatalog(database(), named(schema))).toEqual(before)
     expect(await takeTo(STEPS)).toEqual({ from: NEWEST, to: NEWEST })
   })
 
@@ -158,7 +160,7 @@ describePostgres('migrate', (url) => {
     it('each thing that is missing', async () => {
       await postgresAdapter(pool, { schema }).migrate()
       const store = (client: pg.ClientBase) => postgresAdapter(client, { schema })
-      const catalog = await readCatalog(database(), schemaName(schema))
+      const catalog = await readCatalog(database(), named(schema))
       expect(catalog.size).toBeGreaterThan(60)
       const client = await pool.connect()
       for (const thing of catalog.keys()) {

@@ -1,4 +1,5 @@
-import { textFlaw } from '../../../core/validation/text.js'
+import { shown } from '../../../core/validation/invalid.js'
+import { textFlaw, utf8Length } from '../../../core/validation/text.js'
 
 const MAX_BYTES = 63
 
@@ -16,20 +17,18 @@ export interface SchemaName {
  *
  * @throws TypeError for what Postgres takes for no schema of ours, and for `$` and `\`, which could end a quotation.
  */
-export function schemaName(name: string): SchemaName {
+export function schemaName(caller: string, name: unknown): SchemaName {
+  if (typeof name !== 'string') throw new TypeError(`${caller}: schema must be a string, not ${shown(name)}.`)
   const flaw = flawOf(name)
-  if (flaw) throw new TypeError(`schema ${flaw}`)
+  if (flaw !== null) throw new TypeError(`${caller}: schema ${flaw}, but is ${shown(name)}.`)
   return { name, quoted: `"${name.replaceAll('"', '""')}"`, literal: `'${name.replaceAll("'", "''")}'` }
 }
 
-function flawOf(name: unknown): string | null {
-  if (typeof name !== 'string' || name === '') return 'must be a name.'
-  if (new TextEncoder().encode(name).length > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes long.`
-  const flaw = textFlaw(name)
-  if (flaw) return `${flaw}.`
-  if (/[$\\]/.test(name)) return 'must not contain "$" or "\\".'
-  if (name.startsWith('pg_')) return 'must not begin with "pg_", which belongs to Postgres.'
-  return null
+function flawOf(name: string): string | null {
+  if (name === '' || utf8Length(name) > MAX_BYTES) return `must be 1 to ${MAX_BYTES} bytes of UTF-8 long`
+  if (/[$\\]/.test(name)) return 'must not contain "$" or "\\"'
+  if (name.startsWith('pg_')) return 'must not begin with "pg_", which belongs to Postgres'
+  return textFlaw(name)
 }
 
 /** SQL text with its schema filled in. */
