@@ -1,13 +1,17 @@
 // A small application around @svc/db: two people, each with files of their own and a quota.
-// `npm start` builds the package and runs this; PORT chooses the port. Everything lives in memory.
+// `npm start` builds the package and runs this. Records and bytes survive a restart: DATA_DIR names their folder, and
+// DATABASE_URL a PostgreSQL server for the records. PORT chooses the port.
 import { createServer } from 'node:http'
+import { resolve } from 'node:path'
 import { clearInterval, setInterval } from 'node:timers'
+import { fileURLToPath } from 'node:url'
 import express from 'express'
-import { cleanUp, createS3Server, db, memoryStorage } from '@svc/db'
+import { cleanUp, createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
-import { memoryAdapter } from '@svc/db/memory'
 import { bundlePage } from './bundle.mjs'
+import { openDatabase } from './database.mjs'
 import { sessions } from './sessions.mjs'
+import { openStorage } from './storage.mjs'
 
 const host = '127.0.0.1'
 const quota = { maxBytes: 25_000_000, maxFiles: 40 }
@@ -16,12 +20,16 @@ const cleanUpEveryMilliseconds = 60_000
 // The one place that says who owns what: a scope is whatever names an owner in the application's own terms.
 const scopeOf = (user) => (user ? `user:${user.id}` : null)
 
+const folder = resolve(process.env.DATA_DIR || fileURLToPath(new URL('data', import.meta.url)))
+const database = await openDatabase(folder).catch(giveUp)
+const bytes = openStorage(folder)
+
 const s3 = createS3Server({
-  storage: memoryStorage(),
+  storage: bytes.storage,
   bucket: 'demo',
   plugins: [
     db({
-      client: memoryAdapter(),
+      client: database.client,
       resolveScope: (request) => scopeOf(expressRequest(request).user),
       quota,
     }),
@@ -53,25 +61,33 @@ app.get('/usage', async (req, res) => {
 app.use(await bundlePage())
 
 const server = createServer(app)
-server.on('error', (error) => {
-  console.error(`The demo can't listen: ${error.message}`)
-  process.exit(1)
-})
+server.on('error', giveUp)
 server.listen(Number(process.env.PORT ?? 0), host, () => {
+  console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)
   console.log(`The demo runs at http://${host}:${server.address().port} (Ctrl+C ends it)`)
 })
 
 // Confirms uploads whose tab was closed too early, drops the ones that were given up, and removes bytes nobody needs.
-const cleaning = setInterval(() => {
-  cleanUp(s3).catch((error) => console.error('cleanUp:', error))
+let cleaning = null
+const cleaningTimer = setInterval(() => {
+  cleaning = cleanUp(s3).catch((error) => console.error('cleanUp:', error))
 }, cleanUpEveryMilliseconds)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => {
-    clearInterval(cleaning)
-    server.close()
-    // What is under way may finish; a connection that only waits, or an upload that never ends, doesn't keep the process.
+    clearInterval(cleaningTimer)
+    // What is under way may finish, and only then the database goes.
+    server.close(async () => {
+      await cleaning
+      await database.close()
+    })
+    // A connection that only waits, or an upload that never ends, doesn't keep the process.
     server.closeIdleConnections()
     setTimeout(() => server.closeAllConnections(), 3000).unref()
   })
+}
+
+function giveUp(error) {
+  console.error(`The demo can't run: ${error.message}`)
+  process.exit(1)
 }

@@ -8,18 +8,28 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Has the system end the demo with these tests, even where they are killed. */
 const HAS_SETPRIV = spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status === 0
 
-export interface DemoServer {
-  readonly url: string
-  /** Ends it as Ctrl+C does; resolves to its exit code and what it has complained of. */
-  stop(): Promise<{ readonly code: number | null; readonly complaints: string }>
+export interface DemoOptions {
+  readonly dataFolder: string
+  /** Default: a free one. */
+  readonly port?: number
+  /** Default: none, so that its records are in PGlite. */
+  readonly databaseUrl?: string
 }
 
-/** The demo as a process of its own, on a free port. */
-export async function startDemo(): Promise<DemoServer> {
+export interface DemoServer {
+  readonly url: string
+  /** Ends it, by default as Ctrl+C does; resolves to its exit code (`null`: killed) and what it has complained of. */
+  stop(signal?: NodeJS.Signals): Promise<{ readonly code: number | null; readonly complaints: string }>
+}
+
+/** The demo as a process of its own. Rejects with its complaints where it ends by itself. */
+export async function startDemo({ dataFolder, port, databaseUrl }: DemoOptions): Promise<DemoServer> {
   checkBuild()
   const command = [process.execPath, 'examples/demo/server.mjs']
   const [program = '', ...args] = HAS_SETPRIV ? ['setpriv', '--pdeathsig', 'KILL', ...command] : command
-  const demo = spawn(program, args, { cwd: ROOT, env: { ...process.env, PORT: '' }, stdio: 'pipe' })
+  // What chooses the places of its data must not come from the surroundings of the tests.
+  const settings = { PORT: String(port ?? ''), DATA_DIR: dataFolder, DATABASE_URL: databaseUrl ?? '' }
+  const demo = spawn(program, args, { cwd: ROOT, env: { ...process.env, ...settings }, stdio: 'pipe' })
   let complaints = ''
   demo.stderr.on('data', (chunk: Buffer) => (complaints += chunk.toString()))
   const ended = new Promise<number | null>((resolve) => demo.on('exit', resolve))
@@ -35,8 +45,8 @@ export async function startDemo(): Promise<DemoServer> {
   })
   return {
     url,
-    async stop() {
-      demo.kill('SIGINT')
+    async stop(signal = 'SIGINT') {
+      demo.kill(signal)
       return { code: await ended, complaints }
     },
   }

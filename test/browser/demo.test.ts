@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findChromium } from './chromium.js'
+import { openDemoFolders, type DemoFolders } from './demo-folders.js'
 import { openDemo, textFile, type DemoPage } from './demo-page.js'
 import { startDemo, type DemoServer } from './demo-server.js'
 import { picture } from './pictures.js'
@@ -10,20 +11,28 @@ const executablePath = await findChromium()
 
 describe.skipIf(executablePath === null)('the demo in a browser', () => {
   let browser: Browser
+  let folders: DemoFolders
+  let dataFolder: string
   let server: DemoServer
   let demo: DemoPage
 
   beforeAll(async () => {
+    folders = await openDemoFolders()
     browser = await chromium.launch({ executablePath: executablePath ?? '' })
   })
-  afterAll(() => browser.close())
+  afterAll(async () => {
+    await browser.close()
+    await folders.remove()
+  })
   beforeEach(async () => {
-    server = await startDemo()
+    dataFolder = folders.fresh()
+    server = await startDemo({ dataFolder })
     demo = await openDemo(browser, server.url)
   })
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()))
     expect(await server.stop()).toEqual({ code: 0, complaints: '' })
+    folders.drop(dataFolder)
     expect(demo.complaints).toEqual([])
   })
 

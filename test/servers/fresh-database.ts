@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+
+/** A database of a test's own, on a server that other tests may use too. */
+export interface FreshDatabase {
+  readonly url: string
+  query(sql: string): Promise<pg.QueryResult<Record<string, unknown>>>
+  /** Whoever is still connected loses the connection. */
+  drop(): Promise<void>
+}
+
+export async function createDatabase(serverUrl: string): Promise<FreshDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  await queryOnce(serverUrl, `CREATE DATABASE ${name}`)
+  return {
+    url: url.href,
+    query: (sql) => queryOnce(url.href, sql),
+    async drop() {
+      await queryOnce(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)
+    },
+  }
+}
+
+async function queryOnce(url: string, sql: string): Promise<pg.QueryResult<Record<string, unknown>>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await client.query<Record<string, unknown>>(sql)
+  } finally {
+    await client.end()
+  }
+}
