@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
@@ -154,6 +154,27 @@ describePostgres('migrate', (url) => {
     const own = poolOf(url, { options: '-c default_transaction_isolation=serializable' })
     expect(await takeTo(STEPS, own)).toEqual({ from: 0, to: NEWEST })
     await own.end()
+  })
+
+  it('refuses CockroachDB, by what it says of itself', async () => {
+    // Stands for a real one: what the server says of itself is taken from a function that is found before its own.
+    await pool.query(`CREATE SCHEMA ${quoted(schema)}`)
+    const says = 'CockroachDB CCL v24.3.1 (x86_64-pc-linux-gnu, built 2025/01/02, go1.22.8)'
+    await run(`CREATE FUNCTION {schema}.version() RETURNS text LANGUAGE sql AS $$ SELECT '${says}' $$`)
+    // One connection, because a pool opens another one after an error.
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    await other.query(`SET search_path = ${quoted(schema)}, pg_catalog`)
+    expect((await other.query('SELECT version()')).rows).toEqual([{ version: says }])
+
+    await expect(postgresAdapter(other, { schema }).migrate()).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: 'The database does not support what the adapter needs.',
+      cause: expect.objectContaining({ message: expect.stringContaining('CockroachDB') as string }) as Error,
+    })
+    await expect(other.query(postgresSchema({ schema }))).rejects.toThrow('CockroachDB is not supported')
+    expect((await readCatalog(database(), named(schema))).has('column schema_version.version')).toBe(false)
+    await other.end()
   })
 
   describe('verify finds', () => {
