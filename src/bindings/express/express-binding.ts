@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { basePathInURL, belowBase } from '../node/base-path-match.js'
 import { originForm, pathOf } from '../node/request-target.js'
-import { serve, type Served } from '../node/serve.js'
+import { asError, checkServed, serve, type Served } from '../node/serve.js'
 import { fetchRequest, targetOf, type IncomingExpressRequest } from './express-request.js'
 
 /** A middleware of Express 4 and 5. */
@@ -18,10 +18,8 @@ export type ExpressHandler = (
  * @throws TypeError for what has no `handler` and `basePath`.
  */
 export function expressBinding(s3: Served): ExpressHandler {
+  checkServed(s3, 'expressBinding')
   const { handler, basePath } = s3
-  if (typeof handler !== 'function' || typeof basePath !== 'string') {
-    throw new TypeError('expressBinding takes what createS3Server() or db() returned.')
-  }
   return (req, res, next) => {
     const rest = belowBase(basePath, { mount: req.baseUrl, path: pathOf(originForm(req.url)) })
     if (rest === null) return next()
@@ -31,11 +29,6 @@ export function expressBinding(s3: Served): ExpressHandler {
   async function answer(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
     const request = fetchRequest(req)
     const inURL = basePathInURL(request, pathOf(targetOf(req)), rest)
-    await serve(handler, { request, message: req, response: res, basePath: inURL })
+    await serve(handler, { request, message: req, response: res, basePath: inURL, parsed: req.body })
   }
-}
-
-/** Express takes nothing, and some words, for something else than an error. */
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
 }

@@ -12,9 +12,9 @@ export interface IncomingBody {
  * The body as a stream nobody has read, opened only on demand, or as the value that a parser has left in its place. What
  * a parser makes of an empty body doesn't count: nothing was taken from it.
  */
-export function incomingBody(message: IncomingMessage & { readonly body?: unknown }): IncomingBody {
+export function incomingBody(message: IncomingMessage, parsed: unknown): IncomingBody {
   if (message.readableDidRead) {
-    return { body: { kind: 'parsed', value: message.body }, release: () => discardRest(message) }
+    return { body: { kind: 'parsed', value: parsed }, release: () => discardRest(message) }
   }
   // Somebody listens, and the bytes would be gone by the time the library wants them; both get them once it reads.
   if (message.readableFlowing) message.pause()

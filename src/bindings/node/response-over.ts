@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-const waiting = new WeakMap<Socket, Set<() => void>>()
+/** What waits for the end of a response. */
+const listenersOfResponse = new WeakMap<ServerResponse, (() => void)[]>()
+/** What ends the responses of a connection. */
+const endsOfSocket = new WeakMap<Socket, Set<() => void>>()
 
 /** Whether nothing can be sent any more: the response was sent to its end, or its client is gone. */
 export function isOver(response: ServerResponse): boolean {
@@ -24,19 +27,28 @@ export function wasSent(response: ServerResponse): boolean {
  */
 export function whenOver(response: ServerResponse, listener: () => void): void {
   if (isOver(response)) return listener()
-  const listeners = listenersOf(response.req.socket)
-  const over = () => {
-    if (listeners.delete(over)) listener()
-  }
-  listeners.add(over)
-  response.once('close', over)
+  const known = listenersOfResponse.get(response)
+  if (known) known.push(listener)
+  else listenersOfResponse.set(response, onceOver(response, [listener]))
 }
 
-function listenersOf(socket: Socket): Set<() => void> {
-  const known = waiting.get(socket)
-  if (known) return known
-  const listeners = new Set<() => void>()
-  waiting.set(socket, listeners)
-  socket.once('close', () => listeners.forEach((over) => over()))
+/** By one listener of the response as well: frameworks and middleware add their own, and Node warns of many. */
+function onceOver(response: ServerResponse, listeners: (() => void)[]): (() => void)[] {
+  const ends = endsOf(response.req.socket)
+  const end = () => {
+    if (!ends.delete(end)) return
+    for (const listener of listeners) listener()
+  }
+  ends.add(end)
+  response.once('close', end)
   return listeners
+}
+
+function endsOf(socket: Socket): Set<() => void> {
+  const known = endsOfSocket.get(socket)
+  if (known) return known
+  const ends = new Set<() => void>()
+  endsOfSocket.set(socket, ends)
+  socket.once('close', () => ends.forEach((end) => end()))
+  return ends
 }

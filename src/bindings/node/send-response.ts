@@ -1,10 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { beginBody, type BegunBody } from './response-body.js'
+import { setHeaders } from './response-headers.js'
 import { isOver, whenOver } from './response-over.js'
-
-type Body = ReadableStreamDefaultReader<Uint8Array>
-
-/** Lists, to which a response adds instead of taking the place of what a middleware has set. */
-const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
 
 /**
  * Sends a response; resolves when all of it is handed over. Headers that were set before stay unless the response has
@@ -16,28 +13,28 @@ const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
  * cut, because there is no other way left to tell the client.
  */
 export async function sendResponse(source: Response, target: ServerResponse): Promise<void> {
-  if (source.body && target.req.method !== 'HEAD')
-    return sendWithBody(source, source.body.getReader(), target)
-  await source.body?.cancel()
-  if (!target.headersSent) setHead(source, target).end()
+  if (!source.body || target.req.method === 'HEAD') {
+    await source.body?.cancel()
+    if (!target.headersSent) setHead(source, target).end()
+    return
+  }
+  const body = await beginBody(source, target)
+  if (target.headersSent) return body.cancel()
+  setHead(source, target)
+  if (body.whole) return void target.end(body.whole)
+  await sendPieces(body, target)
 }
 
 function setHead(source: Response, target: ServerResponse): ServerResponse {
   target.statusCode = source.status
-  for (const [name, value] of source.headers) {
-    const before = LISTS.has(name) ? target.getHeader(name) : undefined
-    target.setHeader(name, before === undefined ? value : [before, value].flat().map(String))
-  }
+  setHeaders(source, target)
   return target
 }
 
-async function sendWithBody(source: Response, body: Body, target: ServerResponse): Promise<void> {
+async function sendPieces(body: BegunBody, target: ServerResponse): Promise<void> {
   let proceed: (() => void) | undefined
   target.on('drain', () => proceed?.())
-  whenOver(target, () => {
-    cancel(body)
-    proceed?.()
-  })
+  whenOver(target, () => proceed?.())
   /** Waits where the client is slower than the body. */
   function push(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
@@ -47,26 +44,11 @@ async function sendWithBody(source: Response, body: Body, target: ServerResponse
     })
   }
 
-  let piece = await body.read()
-  // A body in one piece is sent with its length, so it is worth a look whether another piece follows.
-  let next = piece.done || source.headers.has('content-length') ? undefined : await body.read()
-  if (target.headersSent) return cancel(body)
-  setHead(source, target)
-  if (next?.done) return void target.end(piece.value)
   try {
-    while (!piece.done) {
-      await push(piece.value)
-      piece = next ?? (await body.read())
-      next = undefined
-    }
+    for (let piece = await body.read(); piece; piece = await body.read()) await push(piece)
   } catch (error) {
     target.destroy()
     throw error
   }
   target.end()
-}
-
-/** Ends a read that is under way, too. A body that can't be cancelled has nobody left to tell. */
-function cancel(body: Body): void {
-  body.cancel().catch(() => undefined)
 }

@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { BegunBody } from './response-body.js'
+import { whenOver } from './response-over.js'
+
+/** A body as a stream that a framework pipes into the response. */
+export function bodyStream(body: BegunBody, response: ServerResponse): Readable {
+  const stream = new Readable({
+    read() {
+      body.read().then(
+        (piece) => this.push(piece ?? null),
+        (error: Error) => this.destroy(error),
+      )
+    },
+    destroy(error, done) {
+      body.cancel()
+      done(error)
+    },
+  })
+  // Koa 2 leaves a response whose body has failed half-way as it is, and its client waiting for ever.
+  stream.on('error', () => {
+    if (response.headersSent) response.destroy()
+  })
+  whenOver(response, () => stream.destroy())
+  return stream
+}
