@@ -5,6 +5,7 @@ export const entries = {
   postgres: 'src/adapters/postgres/index.ts',
   disk: 'src/storage/disk/index.ts',
   express: 'src/bindings/express/index.ts',
+  koa: 'src/bindings/koa/index.ts',
   client: 'src/client/index.ts',
   conformance: 'test/conformance/index.ts',
 }

@@ -113,6 +113,7 @@ describe('with the optional packages', () => {
       '@svc/db/postgres': ['postgresAdapter', 'postgresSchema'],
       '@svc/db/disk': ['diskStorage'],
       '@svc/db/express': ['expressBinding', 'expressRequest', 'fetchRequest'],
+      '@svc/db/koa': ['koaBinding', 'koaContext', 'fetchRequest'],
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
       '@svc/db/conformance': ['storeConformance'],
     }

@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
-import { listen } from './listening.js'
-import { reading, readToEnd, type BodySeen, type RequestBody } from './reading-handler.js'
+import { listen } from '../bindings/listening.js'
+import { reading, readToEnd, type BodySeen, type RequestBody } from '../bindings/reading-handler.js'
 import { versions, type Express } from './versions.js'
 
 /** Takes the whole body and leaves nothing, as multer does with the fields it doesn't know. */

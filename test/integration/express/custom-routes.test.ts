@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createObjectAccessGuard, createQuotaGuard, db, StorageError } from '@svc/db'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
-import { listen } from './listening.js'
+import { listen } from '../bindings/listening.js'
 import { versions } from './versions.js'
 
 const objects = [

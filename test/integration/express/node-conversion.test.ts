@@ -6,10 +6,10 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Handler } from '@svc/db'
 import { serve } from '../../../src/bindings/node/serve.js'
 import { createRequest, requestOnce } from '../../../src/bindings/node/web-request.js'
-import { echo, type Echo } from './echo.js'
-import { listen } from './listening.js'
-import { occurrence, until } from './occurrence.js'
-import { RawConnection } from './raw-connection.js'
+import { echo, type Echo } from '../bindings/echo.js'
+import { listen } from '../bindings/listening.js'
+import { occurrence, until } from '../bindings/occurrence.js'
+import { RawConnection } from '../bindings/raw-connection.js'
 
 // Express waits for no middleware and speaks no HTTP/2; the conversion underneath serves frameworks that do.
 

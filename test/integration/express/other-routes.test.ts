@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises'
 import type { ErrorRequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
-import { echo } from './echo.js'
-import { listen } from './listening.js'
+import { echo } from '../bindings/echo.js'
+import { listen } from '../bindings/listening.js'
 import { versions } from './versions.js'
 
 describe.each(versions)('what is not the library’s, in $name', ({ express }) => {

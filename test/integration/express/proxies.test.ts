@@ -1,8 +1,8 @@
 import { request as forward, type IncomingHttpHeaders } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
-import { echo, echoOf } from './echo.js'
-import { listen } from './listening.js'
+import { echo, echoOf } from '../bindings/echo.js'
+import { listen } from '../bindings/listening.js'
 import { versions } from './versions.js'
 
 /** A reverse proxy that serves an application below `/app` of its own, which the application doesn't know. */

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { db } from '@svc/db'
 import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
-import { echo, echoOf } from './echo.js'
-import { listen } from './listening.js'
-import { RawConnection } from './raw-connection.js'
+import { echo, echoOf } from '../bindings/echo.js'
+import { listen } from '../bindings/listening.js'
+import { RawConnection } from '../bindings/raw-connection.js'
 import { versions } from './versions.js'
 
 const atRoot = { ...echo, basePath: '' }

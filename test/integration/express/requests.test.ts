@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from 'vitest'
 import { db, type Handler } from '@svc/db'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
-import { echo, echoOf } from './echo.js'
-import { listen } from './listening.js'
-import { RawConnection } from './raw-connection.js'
+import { echo, echoOf } from '../bindings/echo.js'
+import { listen } from '../bindings/listening.js'
+import { RawConnection } from '../bindings/raw-connection.js'
 import { versions } from './versions.js'
 
 describe.each(versions)('the Request in $name', ({ express }) => {

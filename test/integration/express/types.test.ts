@@ -2,7 +2,7 @@ import express5 from 'express'
 import express4 from 'express4'
 import { expect, it } from 'vitest'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
-import { echo } from './echo.js'
+import { echo } from '../bindings/echo.js'
 
 it('fits the types of Express 4', () => {
   const app = express4()

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage, type DbClientObject } from '@svc/db'
 import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
-import { listen } from './listening.js'
-import { RawConnection } from './raw-connection.js'
+import { listen } from '../bindings/listening.js'
+import { RawConnection } from '../bindings/raw-connection.js'
 import { versions, type Express } from './versions.js'
 
 interface Begun {

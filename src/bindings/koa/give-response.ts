@@ -1,0 +1,35 @@
+import { beginBody, type BegunBody } from '../node/response-body.js'
+import { setHeaders } from '../node/response-headers.js'
+import { bodyStream } from '../node/body-stream.js'
+import type { IncomingKoaContext } from './koa-context.js'
+
+/**
+ * Makes a response the one of a context; Koa sends it when all middleware is done. Headers that were set before stay
+ * unless the response has them too. Where somebody has answered in the meantime, as a timeout does, that answer stands.
+ *
+ * @throws what the body fails with before its first bytes.
+ */
+export async function giveResponse(source: Response, ctx: IncomingKoaContext): Promise<void> {
+  if (ctx.method === 'HEAD') {
+    await source.body?.cancel()
+    if (!ctx.headerSent) setHead(source, ctx)
+    return
+  }
+  const body = await beginBody(source, ctx.res)
+  if (ctx.headerSent) return body.cancel()
+  setBody(body, ctx)
+  setHead(source, ctx)
+}
+
+function setHead(source: Response, ctx: IncomingKoaContext): void {
+  ctx.status = source.status
+  setHeaders(source, ctx.res)
+}
+
+function setBody(body: BegunBody, ctx: IncomingKoaContext): void {
+  const hadType = ctx.res.hasHeader('content-type')
+  const { whole } = body
+  ctx.body = whole ? Buffer.from(whole.buffer, whole.byteOffset, whole.length) : bodyStream(body, ctx.res)
+  // Koa makes up a type for a body without one.
+  if (!hadType) ctx.res.removeHeader('content-type')
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { echoOf } from './echo.js'
+import type { Listening } from './listening.js'
+
+/** A way to mount the echo, whose base path is `/api/s3`. */
+export interface Mount {
+  readonly how: string
+  /** Path to the base path that the library is told, or `null` where the request is for the next handler. */
+  readonly paths: Readonly<Record<string, string | null>>
+  /** The mounted echo, and `the next handler` with status 404 behind it. */
+  readonly serve: () => Promise<Listening>
+}
+
+/** What the same mounts have in common, however a framework writes them. */
+export const mountedPaths = {
+  /** Mounted at the root. */
+  root: {
+    '/api/s3/db/objects': '/api/s3',
+    '/api/s3': '/api/s3',
+    '/api/s3/': '/api/s3',
+    '/api/s3?cursor=/x': '/api/s3',
+    '/api/s3//db': '/api/s3',
+    '/api/s3x': null,
+    '/api/s3.json': null,
+    '/api': null,
+    '/': null,
+    '/API/S3/db': null,
+    '/api/%733/db': null,
+    '/v1/api/s3/db': null,
+    '/?/api/s3/db': null,
+  },
+  /** Mounted at `/api/s3`. */
+  base: {
+    '/api/s3/db/objects': '/api/s3',
+    '/api/s3': '/api/s3',
+    '/api/s3/': '/api/s3',
+    '/api/s3?limit=1': '/api/s3',
+    '/api/s3/api/s3/db': '/api/s3',
+    '/api/s3x': null,
+    '/API/S3/db': null,
+  },
+  /** Mounted at `/v1`. */
+  prefix: {
+    '/v1/api/s3/db': '/v1/api/s3',
+    '/v1/api/s3': '/v1/api/s3',
+    '/v1/api/s3?limit=1': '/v1/api/s3',
+    '/v1/db': null,
+    '/v1': null,
+    '/api/s3/db': null,
+  },
+} as const satisfies Record<string, Mount['paths']>
+
+export function describeMounts(mounts: readonly Mount[]): void {
+  describe.each(mounts)('$how', ({ paths, serve }) => {
+    it.each(Object.entries(paths))('%s → %s', async (path, basePath) => {
+      const { url } = await serve()
+
+      const response = await fetch(url + path)
+
+      if (basePath === null) {
+        expect(await response.text()).toBe('the next handler')
+        expect(response.status).toBe(404)
+      } else {
+        expect(await echoOf(response)).toMatchObject({ url: url + path, basePath })
+      }
+    })
+  })
+}

@@ -1,0 +1,31 @@
+import type { RequestListener } from 'node:http'
+import Koa3 from 'koa'
+import Koa2 from 'koa2'
+import { listen, type Listening } from '../bindings/listening.js'
+
+export type Koa = typeof Koa3
+export type App = Koa3
+
+export interface KoaVersion {
+  readonly name: string
+  readonly Koa: Koa
+}
+
+/** The tests are written against the types of Koa 3; `types.test.ts` holds the binding against those of both. */
+export const versions: readonly KoaVersion[] = [
+  { name: 'Koa 2', Koa: Koa2 as unknown as Koa },
+  { name: 'Koa 3', Koa: Koa3 },
+]
+
+/** However the middleware of an application has changed its type. */
+type AnyApp = Pick<App, 'callback'>
+
+export function listenerOf(app: AnyApp): RequestListener {
+  const listener = app.callback()
+  return (message, response) => void listener(message, response)
+}
+
+/** Serves until the test is over. */
+export function listenWith(app: AnyApp): Promise<Listening> {
+  return listen(listenerOf(app))
+}
