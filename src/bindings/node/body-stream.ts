@@ -8,7 +8,8 @@ export function bodyStream(body: BegunBody, response: ServerResponse): Readable 
   const stream = new Readable({
     read() {
       body.read().then(
-        (piece) => this.push(piece ?? null),
+        // Where another handler has ended the response in the meantime, a write would be an error that nobody catches.
+        (piece) => this.push(response.writableEnded ? null : (piece ?? null)),
         (error: Error) => this.destroy(error),
       )
     },

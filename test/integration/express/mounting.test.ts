@@ -112,6 +112,20 @@ describe.each(versions)('mounting in $name', (version) => {
     expect(await echoOf(await fetch(`${url}/v1/db/objects`))).toMatchObject({ basePath: '/v1' })
   })
 
+  it('serves what the application has rewritten to a path under a mount', async () => {
+    const app = version.express().use((req, _res, next) => {
+      req.url = req.url.replace('/files', '/api/s3/db/objects')
+      next()
+    })
+    app.use('/api', version.express.Router().use('/s3', expressBinding(echo)))
+    const { url } = await listen(app)
+
+    expect(await echoOf(await fetch(`${url}/files?limit=1`))).toMatchObject({
+      url: `${url}/api/s3/db/objects?limit=1`,
+      basePath: '/api/s3',
+    })
+  })
+
   it('leaves baseUrl and url to the next handler as they were', async () => {
     const app = version.express()
     app.use('/v1', expressBinding(echo))

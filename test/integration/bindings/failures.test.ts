@@ -1,26 +1,18 @@
-import type { ErrorRequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { expressBinding } from '@svc/db/express'
-import { listen } from '../bindings/listening.js'
-import { occurrence, until } from '../bindings/occurrence.js'
-import { RawConnection } from '../bindings/raw-connection.js'
-import { failingBody } from '../bindings/response-bodies.js'
-import { versions } from './versions.js'
+import { until } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+import { failingBody } from './response-bodies.js'
+import { frameworks } from './frameworks.js'
 
 const basePath = '/api/s3'
 
-describe.each(versions)('what is unexpected in $name', ({ express }) => {
+describe.each(frameworks)('what is unexpected in $name', ({ app: newApp }) => {
   async function serve(handler: Handler) {
-    const errors: unknown[] = []
-    const app = express().use(expressBinding({ basePath, handler }))
-    const report: ErrorRequestHandler = (error, _req, res, next) => {
-      errors.push(error)
-      if (res.headersSent) return next(error)
-      res.status(500).send('by the application')
-    }
-    return { errors, ...(await listen(app.use(report))) }
+    const app = newApp().bind({ basePath, handler })
+    return { errors: app.errors, ...(await app.listen()) }
   }
+
   it.each([[new Error('broken')], [undefined], ['route'], ['router'], [null]])(
     'a handler that rejects with %s',
     async (reason) => {
@@ -62,15 +54,15 @@ describe.each(versions)('what is unexpected in $name', ({ express }) => {
   })
 
   it('cuts the connection even if the application does nothing about the error', async () => {
-    const told = occurrence<unknown>()
     const broken = new Error('broken')
     const handler: Handler = async () => new Response(failingBody(broken, 'first', 'second', 'third'))
-    const ignore: ErrorRequestHandler = (error, _req, _res, _next) => told.happen(error)
-    const { port } = await listen(express().use(expressBinding({ basePath, handler })).use(ignore))
+    const app = newApp().bind({ basePath, handler })
+    const { port } = await app.listen({ ignoreErrors: true })
     const connection = await RawConnection.open(port)
 
     await connection.send('GET /api/s3/x HTTP/1.1\r\nHost: a\r\n\r\n').rest()
 
-    expect(await told.happened).toBe(broken)
+    await until(() => app.errors.length > 0)
+    expect(app.errors).toEqual([broken])
   })
 })

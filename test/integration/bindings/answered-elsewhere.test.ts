@@ -1,41 +1,38 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ErrorRequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { expressBinding } from '@svc/db/express'
-import { listen } from '../bindings/listening.js'
-import { occurrence } from '../bindings/occurrence.js'
-import { RawConnection } from '../bindings/raw-connection.js'
-import { bytes, unfinishedBody } from '../bindings/response-bodies.js'
-import { versions } from './versions.js'
+import { occurrence } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+import { bytes, unfinishedBody } from './response-bodies.js'
+import { frameworks } from './frameworks.js'
 
 const get = 'GET /api/s3/x HTTP/1.1\r\nHost: a\r\n\r\n'
 
-describe.each(versions)('where another handler has answered, in $name', ({ express }) => {
+function answerTimeout(response: ServerResponse): void {
+  response.statusCode = 200
+  response.end('timed out')
+}
+
+describe.each(frameworks)('where another handler has answered, in $name', ({ app: newApp }) => {
   /** Gives the response to the test as well, as a middleware for timeouts has it. */
   async function serve(handler: (response: ServerResponse) => Promise<Response>) {
-    const errors: unknown[] = []
     const responses: ServerResponse[] = []
-    const app = express().use((_req, res, next) => {
+    const app = newApp().use((_req, res, next) => {
       responses.push(res)
       next()
     })
     const bound: Handler = () => handler(responses.at(-1)!)
-    app.use(expressBinding({ basePath: '/api/s3', handler: bound }))
-    const report: ErrorRequestHandler = (error, _req, _res, next) => {
-      errors.push(error)
-      next(error)
-    }
-    const { port } = await listen(app.use(report))
-    return { errors, connection: await RawConnection.open(port) }
+    app.bind({ basePath: '/api/s3', handler: bound })
+    const { port } = await app.listen()
+    return { errors: app.errors, connection: await RawConnection.open(port) }
   }
 
   it('before the library, its response is let go of', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
     const { errors, connection } = await serve(async (response) => {
-      response.end('timed out')
+      answerTimeout(response)
       return new Response(body)
     })
 
@@ -47,7 +44,7 @@ describe.each(versions)('where another handler has answered, in $name', ({ expre
 
   it('before the library, its response without a body is left out', async () => {
     const { errors, connection } = await serve(async (response) => {
-      response.end('timed out')
+      answerTimeout(response)
       return new Response(null, { status: 204, headers: { 'x-late': '1' } })
     })
     for (let i = 0; i < 2; i++) {
@@ -94,7 +91,7 @@ describe.each(versions)('where another handler has answered, in $name', ({ expre
   it('and the response is over, a body that gives nothing is let go of', async () => {
     const { body, cancelled } = unfinishedBody()
     const { errors, connection } = await serve(async (response) => {
-      response.end('timed out')
+      answerTimeout(response)
       await once(response, 'close')
       return new Response(body)
     })

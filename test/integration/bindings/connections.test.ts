@@ -4,12 +4,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Handler } from '@svc/db'
-import { expressBinding } from '@svc/db/express'
-import { listen } from '../bindings/listening.js'
-import { occurrence, until } from '../bindings/occurrence.js'
-import { RawConnection } from '../bindings/raw-connection.js'
-import { readToEnd, type RequestBody } from '../bindings/reading-handler.js'
-import { versions } from './versions.js'
+import { occurrence, until } from './occurrence.js'
+import { RawConnection } from './raw-connection.js'
+import { readToEnd, type RequestBody } from './reading-handler.js'
+import { frameworks } from './frameworks.js'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
@@ -30,15 +28,15 @@ function warnings() {
   return seen
 }
 
-describe.each(versions)('one connection, in $name', ({ express }) => {
+describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
   it('leaves no listeners behind after many requests', async () => {
     const sockets = new Set<Socket>()
-    const app = express().use((req, _res, next) => {
+    const app = newApp().use((req, _res, next) => {
       sockets.add(req.socket)
       next()
     })
-    app.use(expressBinding({ basePath, handler: async () => Response.json('answer') }))
-    const { port } = await listen(app)
+    app.bind({ basePath, handler: async () => Response.json('answer') })
+    const { port } = await app.listen()
     const connection = await RawConnection.open(port)
     const counts = []
     for (let i = 0; i < 100; i++) {
@@ -57,7 +55,7 @@ describe.each(versions)('one connection, in $name', ({ express }) => {
       requests.push(new WeakRef(request))
       return Response.json('answer')
     }
-    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const { port } = await newApp().bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
     const total = 50
     for (let i = 0; i < total; i++) await connection.send(get('/api/s3/x')).response()
@@ -81,7 +79,7 @@ describe.each(versions)('one connection, in $name', ({ express }) => {
       if (pathOf(request) === '/0') await first.happened
       return Response.json(pathOf(request))
     }
-    const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+    const { port } = await newApp().bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
     const paths = Array.from({ length: 30 }, (_, i) => `/${i}`)
 
@@ -126,7 +124,7 @@ describe.each(versions)('one connection, in $name', ({ express }) => {
         else return Response.json((await readToEnd(body.open())).toString())
         return Response.json('too long', { status: 400 })
       }
-      const { port } = await listen(express().use(expressBinding({ basePath, handler })))
+      const { port } = await newApp().bind({ basePath, handler }).listen()
       const connection = await RawConnection.open(port)
       const half = 'x'.repeat(300_000)
 
@@ -143,12 +141,12 @@ describe.each(versions)('one connection, in $name', ({ express }) => {
     })
 
     it('when a middleware listened', async () => {
-      const app = express().use((req, _res, next) => {
+      const app = newApp().use((req, _res, next) => {
         req.on('data', () => undefined)
         next()
       })
-      app.use(expressBinding({ basePath, handler: async () => Response.json('no', { status: 401 }) }))
-      const { port } = await listen(app)
+      app.bind({ basePath, handler: async () => Response.json('no', { status: 401 }) })
+      const { port } = await app.listen()
       const connection = await RawConnection.open(port)
       const body = 'x'.repeat(300_000)
 
