@@ -110,6 +110,32 @@ export interface UsageDifference {
   readonly actual: ScopeUsage
 }
 
+/** The same record in objects of its own, and nothing beside it: what a caller does to a copy it does to that copy alone. */
+export function copyObject(row: StorageObject): StorageObject {
+  return {
+    id: row.id,
+    attemptId: row.attemptId,
+    scope: row.scope,
+    bucket: row.bucket,
+    key: row.key,
+    status: row.status,
+    route: row.route,
+    filename: row.filename,
+    contentType: row.contentType,
+    size: row.size,
+    declaredSize: row.declaredSize,
+    eTag: row.eTag,
+    metadata: row.metadata && { ...row.metadata },
+    storageKey: row.storageKey,
+    uploadId: row.uploadId,
+    expiresAt: row.expiresAt && new Date(row.expiresAt),
+    createdAt: new Date(row.createdAt),
+    updatedAt: new Date(row.updatedAt),
+    confirmedAt: row.confirmedAt && new Date(row.confirmedAt),
+    deletedAt: row.deletedAt && new Date(row.deletedAt),
+  }
+}
+
 /** The part of a record that may leave the server. */
 export function toClientObject(object: StorageObject): DbClientObject {
   const { id, bucket, key, status, createdAt, filename, contentType, size, declaredSize, route } = object

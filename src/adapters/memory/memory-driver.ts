@@ -8,50 +8,24 @@ import {
   planSetUploadId,
   type KeyChange,
 } from '../../core/lifecycle.js'
-import type { Leftover, ObjectReference, StorageObject } from '../../core/records.js'
+import { copyObject, type Leftover, type ObjectReference, type StorageObject } from '../../core/records.js'
 import type { StoreDriver } from '../../core/store-driver.js'
 import { NO_USAGE } from '../../core/usage.js'
 import { datePosition, endOfDate } from './positions.js'
 import type { Tables } from './tables.js'
 
-/** What a caller gets is its own: changing it changes nothing in the tables. */
-function copyRow(row: StorageObject): StorageObject {
-  return {
-    id: row.id,
-    attemptId: row.attemptId,
-    scope: row.scope,
-    bucket: row.bucket,
-    key: row.key,
-    status: row.status,
-    route: row.route,
-    filename: row.filename,
-    contentType: row.contentType,
-    size: row.size,
-    declaredSize: row.declaredSize,
-    eTag: row.eTag,
-    metadata: row.metadata && { ...row.metadata },
-    storageKey: row.storageKey,
-    uploadId: row.uploadId,
-    expiresAt: row.expiresAt && new Date(row.expiresAt),
-    createdAt: new Date(row.createdAt),
-    updatedAt: new Date(row.updatedAt),
-    confirmedAt: row.confirmedAt && new Date(row.confirmedAt),
-    deletedAt: row.deletedAt && new Date(row.deletedAt),
-  }
-}
-
 function copyLeftover(leftover: Leftover): Leftover {
   return { ...leftover, since: new Date(leftover.since), writableUntil: new Date(leftover.writableUntil) }
 }
 
-const copyOrNull = (row: StorageObject | null) => row && copyRow(row)
+const copyOrNull = (row: StorageObject | null) => row && copyObject(row)
 
 /** The store's rules over tables in memory. Every method runs without a pause, which is what makes it atomic. */
 export function createMemoryDriver(tables: Tables): StoreDriver {
   /** Carries out what was planned, and answers the row with the scopes that it touched. */
   function write<Row extends StorageObject | null>(plan: KeyChange | { outcome: 'unchanged'; row: Row }) {
     const scopes = plan.outcome === 'change' ? tables.apply(plan) : []
-    return { row: plan.row && copyRow(plan.row), scopes }
+    return { row: plan.row && copyObject(plan.row), scopes }
   }
 
   function findPending(
@@ -59,7 +33,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     wanted: (pending: StorageObject) => boolean,
   ): StorageObject | null {
     const { pending } = tables.liveRows(reference)
-    return pending && wanted(pending) ? copyRow(pending) : null
+    return pending && wanted(pending) ? copyObject(pending) : null
   }
 
   return {
@@ -67,7 +41,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       const rows = tables.rows(scope, route)
       if (!rows) return []
       const pages = statuses.map((status) => rows[status].descending(before, limit))
-      return newestFirst(pages, limit).map(copyRow)
+      return newestFirst(pages, limit).map(copyObject)
     },
 
     async count({ scope, statuses }) {
@@ -140,7 +114,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     async listExpired({ scope, before, limit, after }) {
       const expiring = scope === null ? tables.expiring : tables.expiringIn(scope)
       const from = after && datePosition(after.expiresAt, after.id)
-      return expiring?.ascending(from, endOfDate(before), limit).map(copyRow) ?? []
+      return expiring?.ascending(from, endOfDate(before), limit).map(copyObject) ?? []
     },
 
     async purgeExpired({ scope, before, limit, now }) {
