@@ -1,0 +1,21 @@
+import type { StorageObject } from '../../../core/records.js'
+import type { Stored } from '../connection/place.js'
+import { keyId, referenceOf } from './key-document.js'
+import { readRow, storedRow, type StoredRow } from './stored-row.js'
+
+/** A deleted row; its `_id` is the row's. */
+export interface HistoryDocument extends Stored {
+  readonly scope: string
+  /** The `_id` of the key that it was at. */
+  readonly at: string
+  readonly deletedAt: Date
+  readonly row: StoredRow
+}
+
+export function historyDocument(row: StorageObject): Stored {
+  return { _id: row.id, scope: row.scope, at: keyId(row), deletedAt: row.deletedAt, row: storedRow(row) }
+}
+
+export function readHistory({ at, scope, deletedAt, row }: HistoryDocument): StorageObject {
+  return readRow(row, { ...referenceOf(at), scope, status: 'deleted', deletedAt })
+}

@@ -1,0 +1,51 @@
+import type { LiveRows, TrackedRow } from '../../../core/lifecycle.js'
+import { NOTHING_LIVE } from '../../../core/lifecycle.js'
+import type { ObjectReference, StorageObject } from '../../../core/records.js'
+import type { Stored } from '../connection/place.js'
+import { readRow, storedRow, type StoredRow } from './stored-row.js'
+
+/** All that is live at a key. It goes with the last of its rows, so a key without a document is free. */
+export interface KeyDocument extends Stored {
+  readonly scope: string
+  readonly active?: StoredRow
+  readonly pending?: StoredRow
+}
+
+/** The `_id` of a key. No bucket has a NUL, so the pair can't be confused with another, nor with a scope. */
+export function keyId({ bucket, key }: ObjectReference): string {
+  return `${bucket}\0${key}`
+}
+
+export function referenceOf(id: string): ObjectReference {
+  const end = id.indexOf('\0')
+  return { bucket: id.slice(0, end), key: id.slice(end + 1) }
+}
+
+/** What is in place of the document before; `null` where nothing is live. */
+export function keyDocument({ active, pending }: LiveRows): Stored | null {
+  const row = active ?? pending
+  if (!row) return null
+  return {
+    _id: keyId(row),
+    scope: row.scope,
+    ...(active && { active: storedRow(active) }),
+    ...(pending && { pending: storedRow(pending) }),
+  }
+}
+
+export function liveRows(document: KeyDocument | null | undefined): LiveRows {
+  if (!document) return NOTHING_LIVE
+  return { active: trackedRow(document, 'active'), pending: trackedRow(document, 'pending') }
+}
+
+/** The row of one status in a document of a key; `null` where it has none. */
+export function rowOf(document: KeyDocument, status: 'active' | 'pending'): StorageObject | null {
+  const row = document[status]
+  if (!row) return null
+  return readRow(row, { ...referenceOf(document._id), scope: document.scope, status, deletedAt: null })
+}
+
+function trackedRow(document: KeyDocument, status: 'active' | 'pending'): TrackedRow | null {
+  const row = rowOf(document, status)
+  return row && { ...row, writableUntil: document[status]!.writableUntil }
+}

@@ -1,0 +1,30 @@
+import type { Leftover } from '../../../core/records.js'
+import type { Stored } from '../connection/place.js'
+import { keyId, referenceOf } from './key-document.js'
+
+/** Its `_id` is the attempt's. */
+export interface LeftoverDocument extends Stored {
+  readonly at: string
+  readonly storageKey?: string
+  readonly uploadId?: string
+  readonly since: Date
+  readonly writableUntil: Date
+}
+
+export function leftoverDocument(leftover: Leftover): Stored {
+  const { attemptId, storageKey, uploadId, since, writableUntil } = leftover
+  return {
+    _id: attemptId,
+    at: keyId(leftover),
+    ...(storageKey !== null && { storageKey }),
+    ...(uploadId !== null && { uploadId }),
+    since,
+    writableUntil,
+  }
+}
+
+export function readLeftover(document: LeftoverDocument): Leftover {
+  const { _id, at, storageKey, uploadId, since, writableUntil } = document
+  const absent = { storageKey: storageKey ?? null, uploadId: uploadId ?? null }
+  return { attemptId: _id, ...referenceOf(at), ...absent, since, writableUntil }
+}

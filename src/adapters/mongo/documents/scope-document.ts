@@ -1,0 +1,69 @@
+import type { KeyChange, LiveRows } from '../../../core/lifecycle.js'
+import { scopeOf, usageOf } from '../../../core/lifecycle.js'
+import type { ObjectStatus, ScopeUsage } from '../../../core/records.js'
+import { NO_USAGE } from '../../../core/usage.js'
+import { long, readNumber } from './numbers.js'
+
+/** What the document of a scope counts: its usage, and the rows of the statuses that usage doesn't tell. */
+export interface ScopeSums extends ScopeUsage {
+  readonly pendingRows: number
+  readonly deletedRows: number
+}
+
+export const NO_SUMS: ScopeSums = { ...NO_USAGE, pendingRows: 0, deletedRows: 0 }
+export const SUM_NAMES = Object.keys(NO_SUMS) as readonly (keyof ScopeSums)[]
+
+/** The sums in a document; zeros where there is none, or where the field isn't there. */
+export function readSums(document: Readonly<Record<string, unknown>> | null | undefined): ScopeSums {
+  if (!document) return NO_SUMS
+  const read = (name: keyof ScopeSums) => readNumber(document[name] ?? 0)
+  return mapSums(read)
+}
+
+export function usageIn({ bytes, files, reservedBytes, reservedFiles }: ScopeSums): ScopeUsage {
+  return { bytes, files, reservedBytes, reservedFiles }
+}
+
+export function rowsOfStatus({ files, pendingRows, deletedRows }: ScopeSums, status: ObjectStatus): number {
+  return { active: files, pending: pendingRows, deleted: deletedRows }[status]
+}
+
+/** What has to be added to the sums of each scope; only scopes where that is anything. */
+export type SumChanges = ReadonlyMap<string, ScopeSums>
+
+/** What changes of keys add up to, scope by scope. */
+export function sumChanges(changes: readonly KeyChange[]): SumChanges {
+  const sums = new Map<string, ScopeSums>()
+  const add = (scope: string | null, more: ScopeSums, sign: 1 | -1) => {
+    if (scope === null) return
+    const before = sums.get(scope) ?? NO_SUMS
+    sums.set(
+      scope,
+      mapSums((name) => before[name] + sign * more[name]),
+    )
+  }
+  for (const { before, after, history } of changes) {
+    add(scopeOf(before), sumsOfKey(before), -1)
+    add(scopeOf(after), sumsOfKey(after), 1)
+    if (history) add(history.scope, { ...NO_SUMS, deletedRows: 1 }, 1)
+  }
+  return new Map([...sums].filter(([, sum]) => SUM_NAMES.some((name) => sum[name] !== 0)))
+}
+
+function sumsOfKey(rows: LiveRows): ScopeSums {
+  return { ...usageOf(rows), pendingRows: rows.pending ? 1 : 0, deletedRows: 0 }
+}
+
+/** The operator that adds the sums to a document, all of them, so that every document has every field. */
+export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigint> } {
+  return {
+    $inc: Object.fromEntries(SUM_NAMES.map((name) => [name, long(sums[name])])) as Record<
+      keyof ScopeSums,
+      bigint
+    >,
+  }
+}
+
+export function mapSums(value: (name: keyof ScopeSums) => number): ScopeSums {
+  return Object.fromEntries(SUM_NAMES.map((name) => [name, value(name)])) as unknown as ScopeSums
+}

@@ -1,0 +1,81 @@
+import type { TrackedRow } from '../../../core/lifecycle.js'
+import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/records.js'
+import { long, readNumber } from './numbers.js'
+
+/** The fields of a row that don't follow from where it is. What is absent is left out. */
+export interface StoredRow {
+  readonly id: string
+  readonly attemptId: string
+  readonly route?: string
+  readonly filename?: string
+  readonly contentType?: string
+  readonly size?: number
+  readonly declaredSize?: number
+  readonly eTag?: string
+  /** Pairs, because names such as `$set`, `a.b` and the empty one have a meaning of their own as names of fields. */
+  readonly metadata?: readonly { readonly name: string; readonly value: string }[]
+  readonly storageKey?: string
+  readonly uploadId?: string
+  readonly expiresAt?: Date
+  readonly writableUntil: Date
+  readonly createdAt: Date
+  readonly updatedAt: Date
+  readonly confirmedAt?: Date
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** As the database takes it. Of a row that is only history nobody asks any more until when it could be written. */
+export function storedRow(row: StorageObject | TrackedRow): Fields {
+  const fields: Record<string, unknown> = {
+    id: row.id,
+    attemptId: row.attemptId,
+    route: row.route,
+    filename: row.filename,
+    contentType: row.contentType,
+    size: row.size === null ? null : long(row.size),
+    declaredSize: row.declaredSize === null ? null : long(row.declaredSize),
+    eTag: row.eTag,
+    metadata: row.metadata && Object.entries(row.metadata).map(([name, value]) => ({ name, value })),
+    storageKey: row.storageKey,
+    uploadId: row.uploadId,
+    expiresAt: row.expiresAt,
+    writableUntil: 'writableUntil' in row ? row.writableUntil : null,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    confirmedAt: row.confirmedAt,
+  }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+}
+
+export interface RowPlace extends ObjectReference {
+  readonly scope: string
+  readonly status: ObjectStatus
+  readonly deletedAt: Date | null
+}
+
+/** A fresh record, of which its caller may change anything. */
+export function readRow(row: StoredRow, { scope, bucket, key, status, deletedAt }: RowPlace): StorageObject {
+  return {
+    id: row.id,
+    attemptId: row.attemptId,
+    scope,
+    bucket,
+    key,
+    status,
+    route: row.route ?? null,
+    filename: row.filename ?? null,
+    contentType: row.contentType ?? null,
+    size: row.size === undefined ? null : readNumber(row.size),
+    declaredSize: row.declaredSize === undefined ? null : readNumber(row.declaredSize),
+    eTag: row.eTag ?? null,
+    metadata: row.metadata ? Object.fromEntries(row.metadata.map(({ name, value }) => [name, value])) : null,
+    storageKey: row.storageKey ?? null,
+    uploadId: row.uploadId ?? null,
+    expiresAt: row.expiresAt ?? null,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    confirmedAt: row.confirmedAt ?? null,
+    deletedAt,
+  }
+}

@@ -1,0 +1,103 @@
+import { createLanes } from '../../../core/lane.js'
+import { lostRace, wasAnswered } from '../connection/failures.js'
+import { nobodyWaits, type Call } from '../connection/patience.js'
+import type { Place } from '../connection/place.js'
+import { transact, type Audience } from '../connection/transactions.js'
+import { keyId } from '../documents/key-document.js'
+import type { KeyWrite } from './key-write.js'
+import { writeKeys, type KeyResult } from './write-keys.js'
+
+interface Job {
+  /** Whose lane it is in. */
+  readonly scope: string
+  readonly write: KeyWrite
+  readonly call: Call
+}
+
+export interface ScopeWrites {
+  /** Carries out a write of a scope, or of `null`: whichever has the key. */
+  run(call: Call, write: KeyWrite, scope: string | null): Promise<KeyResult>
+}
+
+/**
+ * Writes of one scope change one document, and of two transactions that do so MongoDB undoes one. So those that are made
+ * in this process at the same time share a transaction, and only processes meet. A write whose scope is not known goes
+ * by itself; when it meets another, it has found out whose lane it belongs to.
+ */
+export function createScopeWrites(place: Place): ScopeWrites {
+  const lanes = createLanes<Job, KeyResult>({
+    run: together,
+    turnOf: ({ write }) => keyId(write.command),
+    // What was answered was undone, and concerns one of them: which, each finds out by itself.
+    afterFailure: (error) => (wasAnswered(error) ? 'one-by-one' : 'fail'),
+  })
+
+  /** Jobs whose callers have gone are not begun. The others are waited for as long as anybody does. */
+  async function together(jobs: readonly Job[]): Promise<PromiseSettledResult<KeyResult>[]> {
+    const open = jobs.filter(({ call }) => !call.givenUp)
+    const results = new Map<Job, KeyResult>()
+    if (open.length > 0) {
+      const answers = await Promise.race([begin(open), allGone(open)])
+      open.forEach((job, index) => results.set(job, answers[index]!))
+    }
+    return jobs.map((job) => {
+      const value = results.get(job)
+      return value === undefined
+        ? { status: 'rejected', reason: nobodyWaits(undefined) }
+        : { status: 'fulfilled', value }
+    })
+  }
+
+  async function begin(jobs: readonly Job[]): Promise<KeyResult[]> {
+    const writes = jobs.map(({ write }) => write)
+    const audience = audienceOf(jobs.map(({ call }) => call))
+    const { scope } = jobs[0]!
+    return transact({ place, audience }, (session) => writeKeys(place, session, writes, { scope }))
+  }
+
+  /** A write that names no scope. */
+  async function alone(write: KeyWrite, call: Call): Promise<KeyResult> {
+    let scope: string | null = null
+    const onScope = (found: string) => (scope = found)
+    try {
+      const [result] = await transact(
+        { place, audience: call, leavesRace: () => scope !== null },
+        (session) => writeKeys(place, session, [write], { scope, onScope }),
+      )
+      return result!
+    } catch (error) {
+      if (scope === null || !lostRace(error)) throw error
+      return inLane(scope, write, call)
+    }
+  }
+
+  function inLane(scope: string, write: KeyWrite, call: Call): Promise<KeyResult> {
+    return lanes.run(scope, { scope, write, call })
+  }
+
+  return {
+    run(call, write, scope) {
+      return scope === null ? alone(write, call) : inLane(scope, write, call)
+    },
+  }
+}
+
+/** Several callers as one: gone when the last of them is. */
+function audienceOf(calls: readonly Call[]): Audience {
+  return {
+    get givenUp() {
+      return calls.every(({ givenUp }) => givenUp)
+    },
+    get trouble() {
+      return calls[0]?.trouble
+    },
+    set trouble(error: unknown) {
+      for (const call of calls) call.trouble = error
+    },
+  }
+}
+
+async function allGone(jobs: readonly Job[]): Promise<never> {
+  await Promise.all(jobs.map(({ call }) => call.givingUp))
+  throw nobodyWaits(jobs[0]?.call.trouble)
+}

@@ -1,0 +1,176 @@
+import { accessSync, constants } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { MongoClient, type Document } from 'mongodb'
+import type { RunningServer, ServerKind } from './found-server.js'
+import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
+
+export const MONGODB: ServerKind = {
+  name: 'mongodb',
+  variable: 'TEST_MONGODB_URL',
+  howToGet:
+    'put a mongod of MongoDB 5.0 or later on PATH, or let the npm package mongodb-memory-server-core download one',
+  ways: [
+    async () => {
+      const program = installedMongod()
+      return program === null ? null : asServer(program, program)
+    },
+    async () => {
+      const { MongoBinary } = await import('mongodb-memory-server-core')
+      return asServer(await MongoBinary.getPath({}), 'mongodb-memory-server-core')
+    },
+  ],
+}
+
+/** One member of a replica set of a test's own. */
+export interface Member {
+  /** A connection to this member alone. */
+  readonly url: string
+  /** Ends it at once with SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Starts it again on the same data and the same port; resolves when it answers. */
+  restart(): Promise<void>
+  readonly pid: () => Promise<number>
+}
+
+export interface ReplicaSet {
+  readonly url: string
+  readonly members: readonly Member[]
+  remove(): Promise<void>
+}
+
+export interface ReplicaSetOptions {
+  readonly members: number
+  /** Whether a write is acknowledged only when it is on the disk. Default `true`. */
+  readonly durable?: boolean
+  /** Milliseconds without a primary after which another one is elected. Default that of MongoDB, 10 s. */
+  readonly electionTimeout?: number
+}
+
+const NAME = 'tests'
+const START_TIMEOUT = 60_000
+
+async function asServer(program: string, from: string): Promise<RunningServer> {
+  // The data lives as long as the tests do; nothing needs to reach the disk.
+  const set = await startReplicaSet(program, { members: 1, durable: false })
+  return { url: set.url, from, stop: () => set.remove() }
+}
+
+export async function startReplicaSet(
+  program: string,
+  { members: count, durable = true, electionTimeout }: ReplicaSetOptions,
+): Promise<ReplicaSet> {
+  const folder = await privateFolder('mongod', null)
+  try {
+    const members: Member[] = []
+    for (let i = 0; i < count; i++) members.push(await startMember(folder, program, `data-${i}`))
+    const hosts = members.map(({ url }) => new URL(url).host)
+    const config = {
+      _id: NAME,
+      writeConcernMajorityJournalDefault: durable,
+      members: hosts.map((host, _id) => ({ _id, host })),
+      ...(electionTimeout !== undefined && { settings: { electionTimeoutMillis: electionTimeout } }),
+    }
+    await onServer(members[0]!.url, (client) => client.db('admin').command({ replSetInitiate: config }))
+    const url = `mongodb://${hosts.join(',')}/?replicaSet=${NAME}`
+    await untilPrimary(url)
+    return { url, members, remove: () => folder.remove('SIGINT') }
+  } catch (error) {
+    await folder.remove('SIGKILL')
+    throw error
+  }
+}
+
+/** A server that is no member of any replica set. */
+export async function startStandalone(program: string): Promise<RunningServer> {
+  const folder = await privateFolder('mongod', null)
+  try {
+    const { url } = await startMember(folder, program, 'data', [])
+    return { url, from: program, stop: () => folder.remove('SIGINT') }
+  } catch (error) {
+    await folder.remove('SIGKILL')
+    throw error
+  }
+}
+
+async function startMember(
+  folder: PrivateFolder,
+  program: string,
+  name: string,
+  more: readonly string[] = ['--replSet', NAME],
+): Promise<Member> {
+  const port = await freePort()
+  const data = join(folder.path, name)
+  await mkdir(data)
+  const url = `mongodb://127.0.0.1:${port}/?directConnection=true`
+  const pidFile = join(folder.path, `${name}.pid`)
+  // By default the cache would be half of the machine's memory.
+  const settings = ['--bind_ip', '127.0.0.1', '--nounixsocket', '--wiredTigerCacheSizeGB', '0.25']
+  const place = ['--dbpath', data, '--port', String(port), '--pidfilepath', pidFile]
+  const start = () => folder.serve(program, [...place, ...settings, ...more], () => answers(url))
+  const pid = async () => Number(await readFile(pidFile, 'utf8'))
+  await start()
+  return {
+    url,
+    pid,
+    async kill() {
+      const number = await pid()
+      process.kill(number, 'SIGKILL')
+      while (isRunning(number)) await new Promise((resolve) => setTimeout(resolve, 2))
+    },
+    restart: start,
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await onServer(url, (client) => client.db('admin').command({ ping: 1 }))
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function onServer<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(url, { serverSelectionTimeoutMS: 1000, connectTimeoutMS: 1000 })
+  try {
+    return await use(client)
+  } finally {
+    await client.close()
+  }
+}
+
+async function untilPrimary(url: string): Promise<void> {
+  const client = new MongoClient(url, { serverSelectionTimeoutMS: START_TIMEOUT })
+  try {
+    for (;;) {
+      const hello: Document = await client.db('admin').command({ hello: 1 })
+      if (hello['isWritablePrimary'] === true) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  } finally {
+    await client.close()
+  }
+}
+
+export function installedMongod(): string | null {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return folders.map((folder) => join(folder, 'mongod')).find(isProgram) ?? null
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
