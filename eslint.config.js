@@ -15,9 +15,10 @@ const rooms = [
   { folder: 'src/adapters/postgres', values: ['src/core/'], types: ['pg'] },
   { folder: 'src/adapters/mongo', values: ['src/core/'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core/'], types: ['ioredis'] },
+  { folder: 'src/storage/headers', web: true },
   {
     folder: 'src/storage/signed-urls',
-    values: ['src/server/object-storage.js'],
+    values: ['src/server/object-storage.js', 'src/storage/headers/'],
     types: ['src/core/'],
     web: true,
   },
@@ -34,8 +35,9 @@ const rooms = [
   },
   {
     folder: 'src/storage/s3',
-    values: ['src/server/object-storage.js', '@aws-sdk/*'],
-    types: ['src/core/'],
+    values: ['src/storage/headers/', '@aws-sdk/*'],
+    types: ['src/server/object-storage.js', 'src/core/'],
+    web: true,
   },
   { folder: 'src/server', values: ['src/core/'], web: true },
   { folder: 'src/bindings/node', values: ['node:*'], types: ['src/core/'] },

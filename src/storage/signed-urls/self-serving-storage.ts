@@ -1,8 +1,9 @@
 import type { ObjectStorage } from '../../server/object-storage.js'
+import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
 import type { ByteShelf } from './byte-shelf.js'
 import { keptOnceMade } from './kept-once-made.js'
 import type { CheckedOptions } from './self-serving-options.js'
-import { ATTEMPT_HEADER, createSignedUrlService } from './signed-url-service.js'
+import { createSignedUrlService } from './signed-url-service.js'
 import { createUrlSigner, type Grant, type Secret } from './url-signer.js'
 
 export interface SelfServingStorageParts {

@@ -1,14 +1,18 @@
 import type { SubtreeExchange } from '../../core/http/handler.js'
 import { errorResponse, StorageError } from '../../server/object-storage.js'
+import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
+import { downloadHeaders } from '../headers/download-headers.js'
 import type { ByteShelf } from './byte-shelf.js'
-import { attachmentNamed } from './content-disposition.js'
 import { otherLength, uploadChunks } from './upload-chunks.js'
 import type { DownloadGrant, UploadGrant, UrlSigner } from './url-signer.js'
 
-/** By this header an upload says which attempt it belongs to. */
-export const ATTEMPT_HEADER = 'x-amz-meta-attempt-id'
-
 const NEVER_CACHED = 'private, no-store'
+
+/** What users uploaded must never run as a page of the application's own origin. */
+const HARMLESS = {
+  'content-security-policy': "sandbox; default-src 'none'",
+  'x-content-type-options': 'nosniff',
+}
 
 /** Serves the URLs of a signer, as a bucket serves its own. */
 export function createSignedUrlService(
@@ -29,7 +33,7 @@ export function createSignedUrlService(
 
   async function get(grant: DownloadGrant): Promise<Response> {
     // Made first: nothing may fail once what feeds the answer is open.
-    const headers = downloadHeaders(grant)
+    const headers = { ...downloadHeaders(grant), ...HARMLESS }
     const found = await shelf.open(grant.bucket, grant.key)
     if (found === null) throw new StorageError('OBJECT_NOT_FOUND')
     return new Response(found.body, { headers: { ...headers, 'content-length': String(found.size) } })
@@ -46,23 +50,6 @@ export function createSignedUrlService(
         return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, PUT' })
     }
   }
-}
-
-const UNKNOWN_TYPE = 'application/octet-stream'
-
-function downloadHeaders({ filename, contentType }: DownloadGrant): Record<string, string> {
-  return {
-    'cache-control': NEVER_CACHED,
-    'content-type': contentType !== null && isHeaderText(contentType) ? contentType : UNKNOWN_TYPE,
-    'content-disposition': attachmentNamed(filename),
-    // What users uploaded must never run as a page of the application's own origin.
-    'content-security-policy': "sandbox; default-src 'none'",
-    'x-content-type-options': 'nosniff',
-  }
-}
-
-function isHeaderText(text: string): boolean {
-  return /^[!-~](?:[ -~]*[!-~])?$/.test(text)
 }
 
 function checkHeaders(headers: Headers, { size, contentType, attemptId }: UploadGrant): void {
