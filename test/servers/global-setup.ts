@@ -2,37 +2,45 @@ import type { TestProject } from 'vitest/node'
 import { findServer, type FoundServer, type ServerKind } from './found-server.js'
 import { MONGODB } from './mongod.js'
 import { POSTGRES } from './postgres.js'
+import { RADOSGW } from './radosgw.js'
+
+/** The servers that the integration tests share, under the names by which a test injects them. */
+const shared = {
+  postgres: { title: 'PostgreSQL', kind: POSTGRES },
+  mongodb: { title: 'MongoDB', kind: MONGODB },
+  s3: { title: 'S3', kind: RADOSGW },
+} satisfies Record<string, { title: string; kind: ServerKind }>
+
+type SharedServer = keyof typeof shared
 
 declare module 'vitest' {
-  export interface ProvidedContext {
-    postgres: FoundServer
-    mongodb: FoundServer
-  }
+  export interface ProvidedContext extends Record<SharedServer, FoundServer> {}
 }
 
-/** Starts the servers that the integration tests share, once for all files; each file has a place of its own in them. */
+/** Starts them once for all files; each file has a place of its own in them: a schema, a prefix or a bucket. */
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
-  const stops = await Promise.all([
-    provide(project, 'postgres', 'PostgreSQL', POSTGRES),
-    provide(project, 'mongodb', 'MongoDB', MONGODB),
-  ])
-  return async () => {
-    await Promise.all(stops.map((stop) => stop()))
+  const stops: (() => Promise<void>)[] = []
+  const stop = async () => {
+    await Promise.all(stops.map((end) => end()))
   }
-}
 
-async function provide(
-  project: TestProject,
-  name: 'postgres' | 'mongodb',
-  title: string,
-  kind: ServerKind,
-): Promise<() => Promise<void>> {
-  const server = await findServer(kind)
-  if ('reason' in server) {
-    console.warn(`Skipped: tests with ${title}. There is ${server.reason}`)
-    project.provide(name, { url: null, reason: server.reason })
-    return async () => {}
+  async function provide(name: SharedServer): Promise<void> {
+    const { title, kind } = shared[name]
+    const server = await findServer(kind)
+    if ('reason' in server) {
+      console.warn(`Skipped: tests with ${title}. There is ${server.reason}`)
+      project.provide(name, { url: null, reason: server.reason })
+    } else {
+      stops.push(() => server.stop())
+      project.provide(name, { url: server.url, from: server.from })
+    }
   }
-  project.provide(name, { url: server.url, from: server.from })
-  return () => server.stop()
+
+  const starts = await Promise.allSettled((Object.keys(shared) as SharedServer[]).map(provide))
+  for (const start of starts) {
+    if (start.status === 'fulfilled') continue
+    await stop()
+    throw start.reason
+  }
+  return stop
 }

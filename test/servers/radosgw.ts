@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import { accessSync, constants } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import type { RunningServer, ServerKind } from './found-server.js'
+import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
+
+/** Its programs by name; Debian puts them into three packages. */
+const PROGRAMS = [
+  'ceph',
+  'ceph-authtool',
+  'ceph-mon',
+  'ceph-osd',
+  'monmaptool',
+  'radosgw',
+  'radosgw-admin',
+] as const
+type Program = (typeof PROGRAMS)[number]
+type Programs = Readonly<Record<Program, string>>
+
+/** The objects lie in memory; nothing reserves this much. */
+const DEVICE_BYTES = 4 * 1024 ** 3
+
+/**
+ * Its URL carries the credentials, `http://access:secret@host:port`. Those of a second account, which may do nothing
+ * until a bucket's policy allows it, are in the parameter `guest`, as `access:secret`.
+ */
+export const RADOSGW: ServerKind = {
+  name: 's3',
+  variable: 'TEST_S3_URL',
+  howToGet: 'install the gateway of Ceph (Debian: apt-get install radosgw ceph-mon ceph-osd)',
+  ways: [
+    async () => {
+      const programs = installedPrograms()
+      return programs === null ? null : startRadosgw(programs)
+    },
+  ],
+}
+
+/** The least of a Ceph cluster that serves S3: one monitor, one store in memory, the gateway. */
+async function startRadosgw(programs: Programs): Promise<RunningServer> {
+  const folder = await privateFolder('radosgw', null)
+  try {
+    const [monitorPort, port] = [await freePort(), await freePort()]
+    const identity = { cluster: randomUUID(), store: randomUUID() }
+    const configuration = await configure(folder.path, identity.cluster, monitorPort, port)
+    const keyring = join(folder.path, 'keyring')
+    await createKeys(folder, programs, keyring)
+
+    const map = join(folder.path, 'monmap')
+    const address = `[v2:127.0.0.1:${monitorPort}]`
+    await folder.run(programs.monmaptool, [
+      ...['--create', '--addv', 'a', address],
+      ...['--fsid', identity.cluster, map],
+    ])
+    const monitor = [...configuration, '-i', 'a']
+    await folder.run(programs['ceph-mon'], [...monitor, '--mkfs', '--monmap', map, '--keyring', keyring])
+    // The next command waits until it answers.
+    await folder.serve(programs['ceph-mon'], [...monitor, '-f'], async () => true)
+    await folder.run(programs.ceph, [
+      ...configuration,
+      ...['--connect-timeout', '20', 'osd', 'new', identity.store],
+    ])
+    const store = [...configuration, '-i', '0', '--no-mon-config']
+    await folder.run(programs['ceph-osd'], [...store, '--mkfs', '--osd-uuid', identity.store])
+    await folder.serve(programs['ceph-osd'], [...store, '-f'], async () => true)
+
+    const gateway = [...configuration, '-n', 'client.gateway', '--no-mon-config']
+    await folder.serve(programs.radosgw, [...gateway, '-f'], () => answers(port))
+    const accounts = ['owner', 'guest'].map((name) => ({ name, secret: randomUUID() }))
+    for (const { name, secret } of accounts) {
+      const user = [
+        `--uid=${name}`,
+        `--display-name=${name}`,
+        `--access-key=${name}`,
+        `--secret-key=${secret}`,
+      ]
+      await folder.run(programs['radosgw-admin'], [...gateway, 'user', 'create', ...user])
+    }
+    const [owner, guest] = accounts.map(({ name, secret }) => `${name}:${secret}`)
+    const url = `http://${owner}@127.0.0.1:${port}/?guest=${guest}`
+    return { url, from: programs.radosgw, stop: () => folder.remove('SIGKILL') }
+  } catch (error) {
+    await folder.remove('SIGKILL')
+    throw error
+  }
+}
+
+/** Writes the configuration; resolves to the arguments that name it. */
+async function configure(
+  path: string,
+  cluster: string,
+  monitorPort: number,
+  port: number,
+): Promise<readonly string[]> {
+  for (const name of ['mon', 'osd', 'run', 'gateway']) await mkdir(join(path, name))
+  const settings = [
+    '[global]',
+    `fsid = ${cluster}`,
+    `mon host = [v2:127.0.0.1:${monitorPort}/0]`,
+    'mon initial members = a',
+    'public addr = 127.0.0.1',
+    'cluster addr = 127.0.0.1',
+    // Without authentication the gateway never starts.
+    'auth cluster required = cephx',
+    'auth service required = cephx',
+    'auth client required = cephx',
+    `keyring = ${join(path, 'keyring')}`,
+    `run dir = ${join(path, 'run')}`,
+    `admin socket = ${join(path, 'run', '$name.$pid.asok')}`,
+    `log file = ${join(path, 'run', '$name.log')}`,
+    'osd pool default size = 1',
+    'osd pool default min size = 1',
+    'osd pool default pg num = 1',
+    'osd pool default pgp num = 1',
+    'osd pool default pg autoscale mode = off',
+    'osd crush chooseleaf type = 0',
+    'mon max pg per osd = 1000',
+    'mon allow pool size one = true',
+    // Otherwise each of the many steps of a start waits a second for company.
+    'paxos propose interval = 0.01',
+    'paxos min wait = 0.01',
+    '[mon]',
+    `mon data = ${join(path, 'mon')}`,
+    `mon cluster log file = ${join(path, 'run', 'cluster.log')}`,
+    // It refuses to serve when the disk is fuller than this, in per cent left, and needs next to nothing.
+    'mon data avail crit = 1',
+    'mon data avail warn = 2',
+    '[osd]',
+    `osd data = ${join(path, 'osd')}`,
+    'osd objectstore = memstore',
+    `memstore device bytes = ${DEVICE_BYTES}`,
+    'osd class load list = *',
+    'osd class default list = *',
+    '[client]',
+    `rgw frontends = beast endpoint=127.0.0.1:${port}`,
+    `rgw data = ${join(path, 'gateway')}`,
+    'rgw enable usage log = false',
+    'rgw run sync thread = false',
+  ]
+  const file = join(path, 'ceph.conf')
+  await writeFile(file, `${settings.join('\n')}\n`)
+  return ['-c', file]
+}
+
+async function createKeys(folder: PrivateFolder, programs: Programs, keyring: string): Promise<void> {
+  const everything = (...services: string[]) => services.flatMap((service) => ['--cap', service, 'allow *'])
+  const create = (args: readonly string[]) => folder.run(programs['ceph-authtool'], args)
+  await create(['-C', keyring, '--gen-key', '-n', 'mon.', ...everything('mon')])
+  for (const name of ['client.admin', 'osd.0', 'client.gateway']) {
+    await create([keyring, '--gen-key', '-n', name, ...everything('mon', 'osd', 'mgr')])
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  try {
+    await (await fetch(`http://127.0.0.1:${port}/`)).arrayBuffer()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** All of them, or `null`. */
+function installedPrograms(): Programs | null {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const found = PROGRAMS.map((name) => {
+    const path = folders.map((folder) => join(folder, name)).find(isProgram)
+    return [name, path] as const
+  })
+  return found.every(([, path]) => path !== undefined) ? (Object.fromEntries(found) as Programs) : null
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
