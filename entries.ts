@@ -4,6 +4,7 @@ export const entries = {
   memory: 'src/adapters/memory/index.ts',
   postgres: 'src/adapters/postgres/index.ts',
   disk: 'src/storage/disk/index.ts',
+  s3: 'src/storage/s3/index.ts',
   express: 'src/bindings/express/index.ts',
   koa: 'src/bindings/koa/index.ts',
   client: 'src/client/index.ts',

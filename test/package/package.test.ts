@@ -26,7 +26,10 @@ interface Manifest {
 const specifierOf = (name: string) => (name === 'index' ? '@svc/db' : `@svc/db/${name}`)
 const specifiers = Object.keys(entries).map(specifierOf)
 /** The entries that can't do without one of the optional packages; the others use at most types of it. */
-const needed: Readonly<Record<string, string>> = { '@svc/db/conformance': 'fast-check' }
+const needed: Readonly<Record<string, string>> = {
+  '@svc/db/conformance': 'fast-check',
+  '@svc/db/s3': '@aws-sdk/client-s3',
+}
 
 const resolutions = ['nodenext', 'bundler'] as const
 
@@ -112,6 +115,7 @@ describe('with the optional packages', () => {
       '@svc/db/memory': ['memoryAdapter'],
       '@svc/db/postgres': ['postgresAdapter', 'postgresSchema'],
       '@svc/db/disk': ['diskStorage'],
+      '@svc/db/s3': ['s3Storage'],
       '@svc/db/express': ['expressBinding', 'expressRequest', 'fetchRequest'],
       '@svc/db/koa': ['koaBinding', 'koaContext', 'fetchRequest'],
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],

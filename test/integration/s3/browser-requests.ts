@@ -1,0 +1,58 @@
+import { createAttemptId, type SignedUpload, type SignUploadInput } from '@svc/db'
+import { MINUTE } from '../../conformance/clock.js'
+
+/** What a browser sends to URLs that were signed for it, and what is signed in most of these tests. */
+
+export const HELLO = new TextEncoder().encode('hello')
+
+/** No such place is needed: the bucket serves its own URLs. */
+const serverURL = 'https://app.example/api/s3/_storage'
+
+export function uploadTo(bucket: string, key = createAttemptId()): SignUploadInput {
+  return {
+    bucket,
+    key,
+    size: HELLO.byteLength,
+    contentType: 'text/plain',
+    attemptId: createAttemptId(),
+    expiresAt: inAMinute(),
+    serverURL,
+  }
+}
+
+export function downloadFrom(bucket: string, key: string) {
+  return { bucket, key, filename: 'a.txt', contentType: 'text/plain', expiresAt: inAMinute(), serverURL }
+}
+
+export function partOf(reference: { bucket: string; key: string; uploadId: string }, partNumber = 1) {
+  return { ...reference, partNumber, size: HELLO.byteLength, expiresAt: inAMinute(), serverURL }
+}
+
+export function inAMinute(): Date {
+  return new Date(Date.now() + MINUTE)
+}
+
+export async function put(
+  { url, headers = {} }: Pick<SignedUpload, 'url'> & { readonly headers?: Readonly<Record<string, string>> },
+  body: BodyInit | null = HELLO,
+): Promise<BucketAnswer> {
+  return answerOf(await fetch(url, { method: 'PUT', headers, body }))
+}
+
+export async function get(url: string): Promise<BucketAnswer> {
+  return answerOf(await fetch(url))
+}
+
+export interface BucketAnswer {
+  readonly status: number
+  /** Of an error: what S3 calls it. */
+  readonly code: string | null
+  readonly headers: Headers
+  readonly body: string
+}
+
+async function answerOf(response: Response): Promise<BucketAnswer> {
+  const body = await response.text()
+  const code = response.ok ? null : (/<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? null)
+  return { status: response.status, code, headers: response.headers, body }
+}

@@ -1,0 +1,126 @@
+import { s3Storage } from '@svc/db/s3'
+import fc from 'fast-check'
+import { beforeAll, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../conformance/clock.js'
+import { downloadFrom, get, put, uploadTo } from './browser-requests.js'
+import { clientOf, describeS3, freshBucket } from './places.js'
+
+describeS3('the download URLs of s3Storage', (place) => {
+  const client = clientOf(place)
+  const bucket = freshBucket(client)
+  const storage = s3Storage({ client })
+  const download = downloadFrom(bucket, 'a/b')
+  beforeAll(async () => {
+    await put(await storage.signUpload({ ...uploadTo(bucket, 'a/b'), contentType: 'text/html' }))
+  })
+
+  it('give the bytes, to be saved and not to be kept by a cache', async () => {
+    const { url } = await storage.signDownload(download)
+    const { status, headers, body } = await get(url)
+    expect({ status, body }).toEqual({ status: 200, body: 'hello' })
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-length': '5',
+      'content-type': 'text/plain',
+      'content-disposition': `attachment; filename="a.txt"; filename*=UTF-8''a.txt`,
+      'cache-control': 'private, no-store',
+    })
+  })
+
+  it('give any part of the bytes', async () => {
+    const { url } = await storage.signDownload(download)
+    const response = await fetch(url, { headers: { range: 'bytes=1-3' } })
+    expect([response.status, await response.text()]).toEqual([206, 'ell'])
+  })
+
+  it.each([
+    ['plain.txt', 'plain.txt', 'plain.txt'],
+    ['"quoted"\\ 100%.txt', '_quoted__ 100_.txt', '%22quoted%22%5C%20100%25.txt'],
+    ['größe \u{1F600}.txt', 'gr__e _.txt', 'gr%C3%B6%C3%9Fe%20%F0%9F%98%80.txt'],
+    ['a\r\nset-cookie: x', 'a__set-cookie: x', 'a%0D%0Aset-cookie%3A%20x'],
+  ])('name the file: %j', async (filename, ascii, encoded) => {
+    const { url } = await storage.signDownload({ ...download, filename })
+    const { headers } = await get(url)
+    expect(headers.get('content-disposition')).toBe(
+      `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`,
+    )
+    expect(headers.has('set-cookie')).toBe(false)
+  })
+
+  it('give back every name that can be recorded', async () => {
+    const name = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 60 })
+      .filter((text) => !text.includes('\0'))
+    await fc.assert(
+      fc.asyncProperty(name, async (filename) => {
+        const { url } = await storage.signDownload({ ...download, filename })
+        const header = (await get(url)).headers.get('content-disposition') ?? ''
+        expect(decodeURIComponent(/filename\*=UTF-8''(.*)$/.exec(header)?.[1] ?? '')).toBe(filename)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it.each([
+    ['x'.repeat(251) + '.txt', 'x'.repeat(251) + '.txt'],
+    ['x'.repeat(252) + '.txt', 'x'.repeat(251) + '.txt'],
+    ['\u{1F600}'.repeat(1020) + '.txt', '\u{1F600}'.repeat(62) + '.txt'],
+    ['\u{1F600}'.repeat(1024), '\u{1F600}'.repeat(63)],
+    [`.${' '.repeat(1023)}`, `.${' '.repeat(254)}`],
+    [`a.${'é'.repeat(1022)}`, `a.${'é'.repeat(126)}`],
+    ['"'.repeat(1024), '"'.repeat(255)],
+  ])('name a file whose name no disk would take: %#', async (filename, expected) => {
+    const key = '%'.repeat(1024)
+    await put(await storage.signUpload(uploadTo(bucket, key)))
+    const { url } = await storage.signDownload({ ...download, key, filename })
+    const { status, headers } = await get(url)
+    expect(status).toBe(200)
+    const [, encoded = ''] = /filename\*=UTF-8''(.*)$/.exec(headers.get('content-disposition')!)!
+    expect(decodeURIComponent(encoded)).toBe(expected)
+  })
+
+  it.each([
+    [null, 'application/octet-stream'],
+    ['', 'application/octet-stream'],
+    ['text/html\r\nset-cookie: x', 'application/octet-stream'],
+    ['text/plain; charset="utf-8"', 'text/plain; charset="utf-8"'],
+  ])('name the type that is recorded, if a header can: %j', async (contentType, header) => {
+    const { url } = await storage.signDownload({ ...download, contentType })
+    expect((await get(url)).headers.get('content-type')).toBe(header)
+  })
+
+  it('end with their time', async () => {
+    for (const expiresAt of [new Date(Date.now() - HOUR), new Date(Date.now() - 1)]) {
+      const { url } = await storage.signDownload({ ...download, expiresAt })
+      expect(await get(url)).toMatchObject({ status: 403 })
+    }
+  })
+
+  it('are refused where anything in them was changed', async () => {
+    const { url } = await storage.signDownload(download)
+    const changed = [
+      url.replace('/a/b?', '/a/c?'),
+      url.replace('a.txt', 'b.txt'),
+      url.replace('text%2Fplain', 'text%2Fhtml'),
+      url.replace(/&response-content-disposition=[^&]*/, ''),
+      url.replace(/X-Amz-Expires=\d+/, 'X-Amz-Expires=3600'),
+      `${url}&response-content-type=text%2Fhtml`,
+    ]
+    for (const other of changed) {
+      expect(other).not.toBe(url)
+      expect([(await get(other)).status, other]).toEqual([403, other])
+    }
+    expect((await fetch(url, { method: 'PUT', body: 'x' })).status).toBe(403)
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(403)
+    expect((await get(url)).body).toBe('hello')
+  })
+
+  it('find nothing where nothing lies', async () => {
+    const { url } = await storage.signDownload(downloadFrom(bucket, 'nothing'))
+    expect(await get(url)).toMatchObject({ status: 404, code: 'NoSuchKey' })
+  })
+
+  it('live at most seven days', async () => {
+    const expiresAt = new Date(Date.now() + 7 * 24 * HOUR + MINUTE)
+    await expect(storage.signDownload({ ...download, expiresAt })).rejects.toThrow('at most 604800 s')
+  })
+})

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import {
+  AbortMultipartUploadCommand,
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client,
+  type S3ClientConfig,
+} from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, inject, it } from 'vitest'
+
+// The SDK tells every process on Node 20 that it will want a newer one some day.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
+
+export interface Account {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+}
+
+/** A real S3 service. */
+export interface S3Place {
+  readonly endpoint: string
+  readonly owner: Account
+  /** May do nothing until a bucket's policy allows it; `null` where the tests were given no such account. */
+  readonly guest: Account | null
+}
+
+/** The service of the tests, or a visible skip where there is none. */
+export function describeS3(title: string, body: (place: S3Place) => void): void {
+  const server = inject('s3')
+  if (server.url !== null) {
+    const url = new URL(server.url)
+    const guest = url.searchParams.get('guest')
+    const place: S3Place = {
+      endpoint: url.origin,
+      owner: accountOf(`${url.username}:${url.password}`),
+      guest: guest === null ? null : accountOf(guest),
+    }
+    describe(title, () => body(place))
+  } else {
+    describe.skip(`${title} (${server.reason})`, () => {
+      it('needs a server', () => {})
+    })
+  }
+}
+
+function accountOf(text: string): Account {
+  const [accessKeyId = '', secretAccessKey = ''] = text.split(':').map(decodeURIComponent)
+  return { accessKeyId, secretAccessKey }
+}
+
+/** A client as the documentation recommends it; it ends with the tests of the file. */
+export function clientOf({ endpoint, owner }: S3Place, options: S3ClientConfig = {}): S3Client {
+  const client = new S3Client({
+    endpoint,
+    credentials: owner,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    ...options,
+  })
+  afterAll(() => client.destroy())
+  return client
+}
+
+/** A bucket of the tests that are being described, which goes with all that is in it. */
+export function freshBucket(client: S3Client): string {
+  const bucket = `svc-db-test-${randomBytes(8).toString('hex')}`
+  beforeAll(async () => {
+    await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  })
+  afterAll(() => removeBucket(client, bucket))
+  return bucket
+}
+
+export async function removeBucket(client: S3Client, bucket: string): Promise<void> {
+  const at = { Bucket: bucket, EncodingType: 'url' } as const
+  for (;;) {
+    const { Contents = [] } = await client.send(new ListObjectsV2Command(at))
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(at))
+    if (Contents.length + Uploads.length === 0) break
+    for (const { Key = '' } of Contents) {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: decoded(Key) }))
+    }
+    for (const { Key = '', UploadId } of Uploads) {
+      await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: decoded(Key), UploadId }))
+    }
+  }
+  await client.send(new DeleteBucketCommand({ Bucket: bucket }))
+}
+
+/** All keys under which something lies. */
+export async function keysIn(client: S3Client, bucket: string): Promise<string[]> {
+  const keys: string[] = []
+  let token: string | undefined
+  do {
+    const page = await client.send(
+      new ListObjectsV2Command({ Bucket: bucket, EncodingType: 'url', ContinuationToken: token }),
+    )
+    keys.push(...(page.Contents ?? []).map(({ Key = '' }) => decoded(Key)))
+    token = page.NextContinuationToken
+  } while (token !== undefined)
+  return keys
+}
+
+function decoded(key: string): string {
+  return decodeURIComponent(key.replaceAll('+', ' '))
+}

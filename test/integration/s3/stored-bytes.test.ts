@@ -1,0 +1,98 @@
+import { CreateBucketCommand, DeleteBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { s3Storage } from '@svc/db/s3'
+import { expect, it } from 'vitest'
+import { downloadFrom, inAMinute, partOf, put, uploadTo } from './browser-requests.js'
+import { clientOf, describeS3, freshBucket } from './places.js'
+
+describeS3('s3Storage', (place) => {
+  const client = clientOf(place)
+  const bucket = freshBucket(client)
+  const storage = s3Storage({ client })
+
+  it('has nothing where nothing was uploaded, or where it was removed', async () => {
+    const upload = uploadTo(bucket)
+    expect(await storage.head(upload)).toBeNull()
+    await storage.remove(upload)
+    await put(await storage.signUpload(upload))
+    expect(await storage.head(upload)).not.toBeNull()
+    await storage.remove(upload)
+    await storage.remove(upload)
+    expect(await storage.head(upload)).toBeNull()
+    expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })
+  })
+
+  it('knows what came some other way', async () => {
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'other', Body: 'abc' }))
+    expect(await storage.head({ bucket, key: 'other' })).toMatchObject({ size: 3, attemptId: null })
+  })
+
+  it('works with as many buckets as there are', async () => {
+    const other = `${bucket}-other`
+    await client.send(new CreateBucketCommand({ Bucket: other }))
+    const upload = uploadTo(bucket)
+    await put(await storage.signUpload(upload))
+    expect(await storage.head({ bucket: other, key: upload.key })).toBeNull()
+    await client.send(new DeleteBucketCommand({ Bucket: other }))
+  })
+
+  it('fails in a bucket that does not exist, and never answers that nothing is there', async () => {
+    const at = { bucket: 'svc-db-test-no-such-bucket', key: 'a' }
+    const upload = { ...at, uploadId: 'u' }
+    const multipart = storage.multipart!
+    const calls: Record<string, () => Promise<unknown>> = {
+      head: () => storage.head(at),
+      remove: () => storage.remove(at),
+      'multipart.create': () => multipart.create({ ...at, contentType: 'a/b', attemptId: 'a' }),
+      'multipart.listParts': () => multipart.listParts({ ...upload, after: 0 }),
+      'multipart.complete': () => multipart.complete({ ...upload, parts: [{ partNumber: 1, eTag: '"e"' }] }),
+      'multipart.abort': () => multipart.abort(upload),
+      'multipart.list': () => multipart.list(at),
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      await expect(call(), name).rejects.toThrow(
+        new RegExp(`^s3Storage: ${name} in the bucket "${at.bucket}" failed: HTTP 404 `),
+      )
+    }
+  })
+
+  it('fails in a bucket that has gone since the last look', async () => {
+    const gone = `${bucket}-gone`
+    await client.send(new CreateBucketCommand({ Bucket: gone }))
+    expect(await storage.head({ bucket: gone, key: 'a' })).toBeNull()
+    await client.send(new DeleteBucketCommand({ Bucket: gone }))
+    await expect(storage.head({ bucket: gone, key: 'a' })).rejects.toThrow('HTTP 404')
+  })
+
+  it('fails in a bucket of which it may see nothing, and with a wrong secret', async () => {
+    const at = { bucket, key: 'a' }
+    const wrong = clientOf(place, { credentials: { ...place.owner, secretAccessKey: 'wrong' } })
+    const strangers = [wrong, ...(place.guest ? [clientOf(place, { credentials: place.guest })] : [])]
+    for (const stranger of strangers) {
+      const other = s3Storage({ client: stranger })
+      await expect(other.head(at)).rejects.toThrow('HTTP 403')
+      await expect(other.remove(at)).rejects.toThrow('HTTP 403')
+      await expect(other.multipart!.list(at)).rejects.toThrow('HTTP 403')
+      expect(await put(await other.signUpload(uploadTo(bucket)))).toMatchObject({ status: 403 })
+    }
+  })
+
+  it('stops where the caller has', async () => {
+    const signal = AbortSignal.abort(new Error('gone'))
+    const at = { bucket, key: 'a', signal }
+    const upload = { ...at, uploadId: 'u' }
+    const multipart = storage.multipart!
+    const calls = [
+      storage.signUpload({ ...uploadTo(bucket), signal }),
+      storage.signDownload({ ...downloadFrom(bucket, 'a'), signal }),
+      storage.head(at),
+      storage.remove(at),
+      multipart.create({ ...at, contentType: 'a/b', attemptId: 'a' }),
+      multipart.signPart({ ...partOf(upload), signal, expiresAt: inAMinute() }),
+      multipart.listParts({ ...upload, after: 0 }),
+      multipart.complete({ ...upload, parts: [] }),
+      multipart.abort(upload),
+      multipart.list(at),
+    ]
+    for (const call of calls) await expect(call).rejects.toThrow(/^gone$/)
+  })
+})

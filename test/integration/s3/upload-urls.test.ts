@@ -1,0 +1,244 @@
+import { createAttemptId } from '@svc/db'
+import { s3Storage } from '@svc/db/s3'
+import { S3Client } from '@aws-sdk/client-s3'
+import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
+import { HELLO, inAMinute, put, uploadTo } from './browser-requests.js'
+import { clientOf, describeS3, freshBucket } from './places.js'
+
+const DAY = 24 * HOUR
+const REFUSED = { status: 403, code: 'SignatureDoesNotMatch' }
+
+describeS3('the upload URLs of s3Storage', (place) => {
+  const client = clientOf(place)
+  const bucket = freshBucket(client)
+  const storage = s3Storage({ client })
+
+  it('write what was announced, with headers that a browser may set', async () => {
+    const upload = uploadTo(bucket)
+    const signed = await storage.signUpload(upload)
+    expect(signed.method).toBe('PUT')
+    expect(signed.headers).toEqual({
+      'content-type': 'text/plain',
+      'if-none-match': '*',
+      'x-amz-meta-attempt-id': upload.attemptId,
+    })
+    const answer = await put(signed)
+    expect(answer.status).toBe(200)
+    expect(await storage.head(upload)).toEqual({
+      size: 5,
+      contentType: 'text/plain',
+      eTag: answer.headers.get('etag'),
+      attemptId: upload.attemptId,
+    })
+  })
+
+  it.each([0, 1, 300_000])('take a file of %d bytes', async (size) => {
+    const upload = { ...uploadTo(bucket), size }
+    expect(await put(await storage.signUpload(upload), new Uint8Array(size))).toMatchObject({ status: 200 })
+    expect(await storage.head(upload)).toMatchObject({ size })
+  })
+
+  it.each([
+    'text/plain; charset=utf-8',
+    'text/plain;charset="utf-8";  format=flowed',
+    'Image/SVG+xml',
+    'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    `application/${'x'.repeat(240)}`,
+  ])('keep the type as it is: %s', async (contentType) => {
+    const upload = { ...uploadTo(bucket), contentType }
+    expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })
+    expect(await storage.head(upload)).toMatchObject({ contentType })
+  })
+
+  it.each([
+    ['a byte less', 'hell'],
+    ['a byte more', 'hello!'],
+    ['nothing', null],
+    ['far more', 'x'.repeat(1_000_000)],
+  ])('are refused with another size: %s', async (_, body) => {
+    const upload = uploadTo(bucket)
+    expect(await put(await storage.signUpload(upload), body)).toMatchObject(REFUSED)
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it('are refused with a body whose size nobody says', async () => {
+    const upload = uploadTo(bucket)
+    const { url, headers } = await storage.signUpload(upload)
+    const body = new Blob([HELLO]).stream()
+    const answer = await fetch(url, { method: 'PUT', headers, body, duplex: 'half' } as RequestInit)
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it.each([
+    ['content-type', 'text/html'],
+    ['content-type', 'text/plain; charset=utf-8'],
+    ['x-amz-meta-attempt-id', createAttemptId()],
+    ['if-none-match', '"x"'],
+  ])('are refused with another %s: %s', async (name, value) => {
+    const upload = uploadTo(bucket)
+    const { url, headers } = await storage.signUpload(upload)
+    expect(await put({ url, headers: { ...headers, [name]: value } })).toMatchObject(REFUSED)
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it('are refused without one of their headers', async () => {
+    const upload = uploadTo(bucket)
+    const { url, headers } = await storage.signUpload(upload)
+    for (const name of Object.keys(headers)) {
+      const rest = Object.fromEntries(Object.entries(headers).filter(([other]) => other !== name))
+      expect(await put({ url, headers: rest }), name).toMatchObject(REFUSED)
+    }
+    expect(await storage.head(upload)).toBeNull()
+  })
+
+  it('are refused where anything in them was changed', async () => {
+    const upload = uploadTo(bucket, 'a/b')
+    const { url, headers } = await storage.signUpload(upload)
+    const changed = [
+      url.replace('/a/b?', '/a/c?'),
+      url.replace(/X-Amz-Expires=\d+/, 'X-Amz-Expires=3600'),
+      url.replace(/X-Amz-Date=\d+T/, 'X-Amz-Date=20301231T'),
+      url.replace('content-length%3B', ''),
+      url.replace(/X-Amz-Signature=./, 'X-Amz-Signature=z'),
+      url.replace('x-id=PutObject', 'x-id=GetObject'),
+      `${url}&acl`,
+      `${url}&uploadId=x&partNumber=1`,
+    ]
+    for (const other of changed) {
+      expect(other).not.toBe(url)
+      const { status } = await put({ url: other, headers })
+      expect([status, other]).toEqual([403, other])
+    }
+    expect(await storage.head(upload)).toBeNull()
+    for (const method of ['GET', 'HEAD', 'DELETE', 'POST']) {
+      expect((await fetch(url, { method, headers })).status, method).toBe(403)
+    }
+  })
+
+  it('write once', async () => {
+    const upload = uploadTo(bucket)
+    const signed = await storage.signUpload(upload)
+    expect(await put(signed)).toMatchObject({ status: 200 })
+    const before = await storage.head(upload)
+    expect(await put(signed, 'HELLO')).toMatchObject({ status: 412, code: 'PreconditionFailed' })
+    expect(await put(await storage.signUpload(upload), 'HELLO')).toMatchObject({ status: 412 })
+    expect(await storage.head(upload)).toEqual(before)
+  })
+
+  it('write once when they are used at the same moment', async () => {
+    const upload = uploadTo(bucket)
+    const signed = await storage.signUpload(upload)
+    const answers = await Promise.all(Array.from({ length: 6 }, () => put(signed)))
+    const written = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => [409, 412].includes(status))
+    expect([written.length, written.length + refused.length]).toEqual([1, 6])
+  })
+
+  it('end with their time', async () => {
+    const at = (milliseconds: number) => new Date(Date.now() + milliseconds)
+    for (const expiresAt of [at(-HOUR), at(-SECOND), at(0)]) {
+      const upload = { ...uploadTo(bucket), expiresAt }
+      expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 403 })
+      expect(await storage.head(upload)).toBeNull()
+    }
+  })
+
+  it('say when they end, not a moment later than they may', async () => {
+    for (const life of [1, 999, 1000, 1001, 59_999, 900_000, 900_001, 7 * DAY]) {
+      const before = Date.now()
+      const expiresAt = new Date(before + life)
+      const { url } = await storage.signUpload({ ...uploadTo(bucket), expiresAt })
+      const ends = endOf(url)
+      expect(ends).toBeLessThanOrEqual(expiresAt.getTime() + 5)
+      expect(ends).toBeGreaterThan(expiresAt.getTime() - SECOND)
+    }
+  })
+
+  it('live at most seven days', async () => {
+    const expiresAt = new Date(Date.now() + 7 * DAY + MINUTE)
+    await expect(storage.signUpload({ ...uploadTo(bucket), expiresAt })).rejects.toThrow(
+      /a signed URL lives at most 604800 s, not 6048\d\d s/,
+    )
+  })
+
+  it('measure their life by the clock of the storage, and are dated by that of the system', async () => {
+    const start = new Date('2031-05-06T07:08:09Z')
+    const elsewhen = s3Storage({ client, now: () => start })
+    const upload = { ...uploadTo(bucket), expiresAt: new Date(start.getTime() + MINUTE) }
+    const signed = await elsewhen.signUpload(upload)
+    expect(Math.abs(endOf(signed.url) - Date.now() - MINUTE)).toBeLessThan(10 * SECOND)
+    expect(await put(signed)).toMatchObject({ status: 200 })
+  })
+
+  it.each(['.', '..', 'a/../b', 'a/./b', 'a/..', '/..'])(
+    'are not given out for a key that browsers change: %j',
+    async (key) => {
+      await expect(storage.signUpload(uploadTo(bucket, key))).rejects.toThrow('signUpload in the bucket')
+    },
+  )
+
+  describe('of a client', () => {
+    it.each(['WHEN_SUPPORTED', 'WHEN_REQUIRED'] as const)(
+      'work whether it makes checksums or not: %s',
+      async (setting) => {
+        const other = clientOf(place, {
+          requestChecksumCalculation: setting,
+          responseChecksumValidation: setting,
+        })
+        const upload = uploadTo(bucket)
+        const signed = await s3Storage({ client: other }).signUpload(upload)
+        expect(signed.url).not.toMatch(/checksum/i)
+        expect(await put(signed)).toMatchObject({ status: 200 })
+      },
+    )
+
+    it('that would sign more than a browser sends are refused', async () => {
+      const other = clientOf(place)
+      other.middlewareStack.add(
+        (next) => (args) => {
+          const { headers } = args.request as { headers: Record<string, string> }
+          headers['x-of-the-application'] = 'a'
+          return next(args)
+        },
+        { step: 'build', name: 'application' },
+      )
+      await expect(s3Storage({ client: other }).signUpload(uploadTo(bucket))).rejects.toThrow(
+        'signs what no browser sends: x-of-the-application',
+      )
+    })
+
+    it('without credentials are refused', async () => {
+      const other = new S3Client({
+        endpoint: place.endpoint,
+        region: 'us-east-1',
+        credentials: () => Promise.reject(new Error('nobody is signed in')),
+      })
+      await expect(s3Storage({ client: other }).signUpload(uploadTo(bucket))).rejects.toThrow(
+        `s3Storage: signUpload in the bucket "${bucket}" failed: Error: nobody is signed in`,
+      )
+    })
+
+    it('with temporary credentials carry their token', async () => {
+      const other = clientOf(place, { credentials: { ...place.owner, sessionToken: 'token' } })
+      const { url } = await s3Storage({ client: other }).signUpload(uploadTo(bucket))
+      expect(new URL(url).searchParams.get('X-Amz-Security-Token')).toBe('token')
+    })
+  })
+
+  it('carry no secret', async () => {
+    const { url, headers } = await storage.signUpload({ ...uploadTo(bucket), expiresAt: inAMinute() })
+    expect(url + JSON.stringify(headers)).not.toContain(place.owner.secretAccessKey)
+  })
+})
+
+/** When a URL ends, in milliseconds since 1970. */
+function endOf(url: string): number {
+  const { searchParams } = new URL(url)
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/
+    .exec(searchParams.get('X-Amz-Date')!)!
+    .map(Number)
+  const signed = Date.UTC(year!, month! - 1, day, hour, minute, second)
+  return signed + Number(searchParams.get('X-Amz-Expires')) * SECOND
+}
