@@ -3,6 +3,7 @@ import { StorageError } from './errors.js'
 import type { StorageObjectStore } from './store.js'
 import type { QuotaExcess, StoreDriver } from './store-driver.js'
 import * as inputs from './store-inputs.js'
+import { rememberParts } from './store-parts.js'
 import { invalid } from './validation/invalid.js'
 import { optional } from './validation/scalars.js'
 import { checkText } from './validation/text.js'
@@ -21,7 +22,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
   // A copy, because the rows keep it and a test may move the Date that its clock hands out.
   const now = () => new Date(clock())
 
-  return {
+  const store: StorageObjectStore = {
     async listByScope(input) {
       const query = inputs.listQuery(input)
       const rows = await driver.list({ ...query, limit: query.limit + 1 })
@@ -151,6 +152,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return driver.close()
     },
   }
+  return rememberParts(store, { driver, now })
 }
 
 /** The error for a quota that would be passed: by which limit, and by how much. */
