@@ -5,6 +5,7 @@ export const entries = {
   postgres: 'src/adapters/postgres/index.ts',
   disk: 'src/storage/disk/index.ts',
   s3: 'src/storage/s3/index.ts',
+  redis: 'src/adapters/redis/index.ts',
   express: 'src/bindings/express/index.ts',
   koa: 'src/bindings/koa/index.ts',
   client: 'src/client/index.ts',

@@ -116,6 +116,7 @@ describe('with the optional packages', () => {
       '@svc/db/postgres': ['postgresAdapter', 'postgresSchema'],
       '@svc/db/disk': ['diskStorage'],
       '@svc/db/s3': ['s3Storage'],
+      '@svc/db/redis': ['redisUsageCache'],
       '@svc/db/express': ['expressBinding', 'expressRequest', 'fetchRequest'],
       '@svc/db/koa': ['koaBinding', 'koaContext', 'fetchRequest'],
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
