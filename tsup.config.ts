@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { commandBuild } from './command-build.js'
 import { entries } from './entries.js'
 
 type Plugin = NonNullable<Options['plugins']>[number]
@@ -18,7 +19,7 @@ const relativeSourceMaps: Plugin = {
   },
 }
 
-export default defineConfig({
+const library: Options = {
   entry: entries,
   format: ['esm', 'cjs'],
   target: 'node20',
@@ -33,4 +34,9 @@ export default defineConfig({
   plugins: [relativeSourceMaps],
   // tsup sets `baseUrl` by itself, which TypeScript 6 reports as deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
-})
+}
+
+export default defineConfig([
+  library,
+  { ...commandBuild, entry: { cli: 'src/cli/main.ts' }, removeNodeProtocol: false },
+])

@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entries } from '../../entries.js'
+import { freePort } from '../servers/private-server.js'
 import {
   builtEntries,
   compile,
@@ -54,7 +55,14 @@ afterAll(() => rmSync(workshop, { recursive: true, force: true }))
 describe('the tarball', () => {
   it('contains the build of every entry, the documents, and nothing else', () => {
     expect(tarball.contents).toEqual(
-      expect.arrayContaining([...builtEntries, 'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE']),
+      expect.arrayContaining([
+        ...builtEntries,
+        'dist/cli.js',
+        'package.json',
+        'README.md',
+        'CHANGELOG.md',
+        'LICENSE',
+      ]),
     )
     const expected =
       /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/[\w-]+\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/
@@ -169,6 +177,43 @@ describe('without the optional packages', () => {
       expect(compiled).toEqual({ exitCode: 0, output: '' })
     },
   )
+})
+
+describe('the command', () => {
+  const command = join('node_modules', '.bin', 'svc-db')
+
+  it('is what the tarball installs, with its parser and the licence of that inside', async () => {
+    const { version } = JSON.parse(readInstalled('package.json')) as { version: string }
+    expect(await runProgram(withoutPeers, command, '--version')).toEqual({
+      exitCode: 0,
+      output: `${version}\n`,
+    })
+    const program = readInstalled('dist/cli.js')
+    expect(program).toMatch(/^#!\/usr\/bin\/env node\n/)
+    expect(program).toContain('TJ Holowaychuk')
+  })
+
+  it('prints the schema with nothing else installed', async () => {
+    const { exitCode, output } = await runProgram(withoutPeers, command, 'schema')
+    expect({ exitCode, head: output.slice(0, 12) }).toEqual({ exitCode: 0, head: 'DO $migratio' })
+  })
+
+  it('names the driver that a database needs, and uses it where it is installed', async () => {
+    const port = await freePort()
+    const verify = ['verify', '--url', `postgres://app:secret@127.0.0.1:${port}/files`]
+    const without = await runProgram(withoutPeers, command, ...verify)
+    expect(without).toMatchObject({
+      exitCode: 2,
+      output: expect.stringContaining('npm install pg') as string,
+    })
+    linkPackages(withPeers, ['pg'])
+    const withDriver = await runProgram(withPeers, command, ...verify)
+    expect(withDriver).toMatchObject({
+      exitCode: 3,
+      output: expect.stringContaining('ECONNREFUSED') as string,
+    })
+    expect(without.output + withDriver.output).not.toContain('secret')
+  })
 })
 
 it('keeps everything else to itself', async () => {

@@ -62,8 +62,11 @@ export const builtEntries: readonly string[] = Object.keys(entries).flatMap((nam
   ['js', 'cjs', 'd.ts', 'd.cts'].map((extension) => `dist/${name}.${extension}`),
 )
 
+/** What the build makes in all: the entries, and the command. */
+const builtFiles = [...builtEntries, 'dist/cli.js']
+
 function isOutdated(): boolean {
-  const built = builtEntries.map((path) => join(repository, path))
+  const built = builtFiles.map((path) => join(repository, path))
   if (!built.every((path) => existsSync(path))) return true
   const oldest = Math.min(...built.map((path) => statSync(path).mtimeMs))
   return sourceFiles().some((path) => statSync(path).mtimeMs > oldest)
@@ -75,7 +78,7 @@ function sourceFiles(): string[] {
       join(folder, path),
     ),
   )
-  const settings = ['entries.ts', 'tsup.config.ts', 'tsconfig.json']
+  const settings = ['entries.ts', 'command-build.ts', 'tsup.config.ts', 'tsconfig.json']
   return [...folders, ...settings].map((path) => join(repository, path))
 }
 

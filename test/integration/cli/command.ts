@@ -1,0 +1,68 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { commandBuild } from '../../../command-build.js'
+
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
+
+export interface Ran {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export type RunningCommand = ChildProcessByStdio<Writable, Readable, Readable>
+
+/** The command as it is published, built anew from the source. */
+export interface BuiltCommand {
+  readonly file: string
+  start(args: readonly string[], environment?: Readonly<Record<string, string>>): RunningCommand
+  /** To its end, with nothing on its standard input. */
+  run(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran>
+  remove(): void
+}
+
+export async function buildCommand(): Promise<BuiltCommand> {
+  // Below the dependencies, so that it finds the drivers.
+  const cache = join(repository, 'node_modules', '.cache')
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, 'svc-db-command-'))
+  const file = join(folder, 'cli.mjs')
+  await build({ ...commandBuild, entryPoints: [join(repository, 'src/cli/main.ts')], outfile: file })
+
+  const start: BuiltCommand['start'] = (args, environment = {}) =>
+    spawn(process.execPath, [file, ...args], {
+      // Nothing of the tests' own surroundings names a database, or changes how Node runs.
+      env: { PATH: process.env['PATH'] ?? '', ...environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+  return {
+    file,
+    start,
+    run(args, environment) {
+      const child = start(args, environment)
+      child.stdin.end()
+      return ended(child)
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** What it wrote until it ended. */
+export async function ended(child: RunningCommand): Promise<Ran> {
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { exitCode: await exit, stdout, stderr }
+}
+
+/** The lines of an answer with `--json`. */
+export function jsonLines(output: string): unknown[] {
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown)
+}

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/places.js'
+import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
+import { seededSchema, type SeededSchema } from './seeded-schema.js'
+
+describePostgres('svc-db', (url) => {
+  const pool = poolOf(url)
+  let command: BuiltCommand
+  let place: SeededSchema
+  beforeAll(async () => {
+    ;[command, place] = await Promise.all([buildCommand(), seededSchema(pool)])
+    await place.addActive('user:ann', 'a.txt', 10, 'texts')
+    await place.addActive('user:ann', 'b\u001b[2J.txt', 3 * 1024 ** 2)
+    await place.addActive('user:bob', 'c.txt', 7)
+  })
+  afterAll(async () => {
+    command.remove()
+    await place.drop()
+    await pool.end()
+  })
+  const run = (...args: string[]) => command.run([...args, '--schema', place.schema], { DATABASE_URL: url })
+
+  it('migrate makes the schema, and says when there was nothing to do', async () => {
+    const schema = freshSchema()
+    const migrate = () => command.run(['migrate', '--json', '--schema', schema], { DATABASE_URL: url })
+    try {
+      const first = await migrate()
+      expect(first).toMatchObject({ exitCode: 0, stderr: '' })
+      const [{ from, to }] = jsonLines(first.stdout) as [{ from: number; to: number }]
+      expect(from).toBe(0)
+      expect(to).toBeGreaterThan(0)
+      expect(jsonLines((await migrate()).stdout)).toEqual([{ from: to, to }])
+    } finally {
+      await dropSchema(pool, schema)
+    }
+  })
+
+  it('verify finds nothing, and then what is missing', async () => {
+    expect(await run('verify')).toEqual({ exitCode: 0, stdout: '', stderr: 'All is well.\n' })
+    await pool.query(`DROP INDEX ${quoted(place.schema)}.leftovers_oldest`)
+    expect(await run('verify')).toMatchObject({ exitCode: 1, stdout: 'Missing: index leftovers_oldest.\n' })
+    expect(jsonLines((await run('verify', '--json')).stdout)).toEqual([
+      { finding: 'Missing: index leftovers_oldest.' },
+    ])
+  })
+
+  it('usage tells a reader and a program the same bytes', async () => {
+    const bytes = 10 + 3 * 1024 ** 2
+    const { stdout } = await run('usage', 'user:ann')
+    expect(stdout).toContain('3.0 MiB (3,145,738 bytes) in 2 files')
+    expect(jsonLines((await run('usage', 'user:ann', '--json')).stdout)).toEqual([
+      { scope: 'user:ann', bytes, files: 2, reservedBytes: 0, reservedFiles: 0 },
+    ])
+    expect((await run('usage', 'user:nobody')).stdout).toContain('0 bytes in 0 files')
+  })
+
+  it('a scope that can be none is a wrong call', async () => {
+    const ran = await run('usage', 's'.repeat(256))
+    expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(ran.stderr).toContain('"scope" must be a string of 1 to 255 characters')
+  })
+
+  it('list shows the newest first, chosen by status and route, at most so many', async () => {
+    const keys = async (...args: string[]) => {
+      const { exitCode, stdout } = await run('list', 'user:ann', '--json', ...args)
+      expect(exitCode).toBe(0)
+      return (jsonLines(stdout) as { key: string }[]).map(({ key }) => key)
+    }
+    expect(await keys()).toEqual(['b\u001b[2J.txt', 'a.txt'])
+    expect(await keys('--limit', '1')).toEqual(['b\u001b[2J.txt'])
+    expect(await keys('--route', 'texts')).toEqual(['a.txt'])
+    expect(await keys('--status', 'pending')).toEqual([])
+  })
+
+  it('list writes nothing that a terminal would obey', async () => {
+    const { stdout } = await run('list', 'user:ann')
+    expect(stdout).toContain('files/b\\u{1b}[2J.txt')
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it('list goes through every page', async () => {
+    await place.addLapsed('user:many', 2101)
+    const { stdout, stderr } = await run('list', 'user:many', '--json')
+    const keys = (jsonLines(stdout) as { key: string }[]).map(({ key }) => key)
+    expect(new Set(keys).size).toBe(2101)
+    expect(jsonLines(stderr)).toEqual([
+      ...[1000, 2000, 2101].map((done) => ({ progress: { done, total: 2101 } })),
+      { message: '2,101 objects.' },
+    ])
+    expect(jsonLines((await run('list', 'user:many', '--json', '--limit', '1500')).stdout)).toHaveLength(1500)
+  })
+
+  it('ends quietly where the reader of a list has seen enough', async () => {
+    const child = command.start(['list', 'user:many', '--json', '--schema', place.schema], {
+      DATABASE_URL: url,
+    })
+    child.stdin.end()
+    // As `head -1`: reads, and closes the pipe.
+    child.stdout.once('data', () => child.stdout.destroy())
+    const stderr = await new Promise<string>((resolve) => {
+      let said = ''
+      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+      child.once('close', (exitCode) => resolve(`${exitCode} ${said}`))
+    })
+    expect(stderr).toMatch(/^0 /)
+    expect(stderr).not.toMatch(/EPIPE|Error|error|Stopped/)
+  })
+
+  it('check-usage finds a counter that is off, and repair-usage corrects it', async () => {
+    expect(await run('check-usage')).toMatchObject({ exitCode: 0, stdout: '' })
+    const usage = `${quoted(place.schema)}.scope_usage`
+    await pool.query(`UPDATE ${usage} SET bytes = bytes + 5 WHERE scope IN ('user:ann', 'user:bob')`)
+    const found = await run('check-usage')
+    expect(found.exitCode).toBe(1)
+    expect(found.stdout).toMatch(
+      /^user:ann\n[\s\S]*counters: [\s\S]*\nuser:bob\n {2}counters: stored {4}12 bytes/,
+    )
+    expect(await run('check-usage', 'user:carl')).toMatchObject({ exitCode: 0 })
+
+    const one = await run('repair-usage', 'user:bob', '--json')
+    expect(jsonLines(one.stdout)).toEqual([
+      expect.objectContaining({
+        scope: 'user:bob',
+        actual: expect.objectContaining({ bytes: 7 }) as unknown,
+      }),
+    ])
+    const all = await run('repair-usage')
+    expect(all).toMatchObject({ exitCode: 0, stderr: 'Corrected the counters of 1 scope.\n' })
+    expect(await run('check-usage')).toMatchObject({ exitCode: 0, stdout: '' })
+  })
+
+  it('repair-usage corrects counts that no usage shows', async () => {
+    const usage = `${quoted(place.schema)}.scope_usage`
+    await pool.query(`UPDATE ${usage} SET deleted_rows = 9 WHERE scope = 'user:bob'`)
+    expect(await place.store.countByScope('user:bob', 'deleted')).toBe(9)
+    expect(await run('repair-usage')).toMatchObject({ exitCode: 0 })
+    expect(await place.store.countByScope('user:bob', 'deleted')).toBe(0)
+  })
+
+  it('purge-expired asks nobody where nobody can answer, and drops nothing', async () => {
+    const before = await place.store.countByScope('user:many')
+    const ran = await run('purge-expired')
+    expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(ran.stderr).toContain('--yes')
+    expect(await place.store.countByScope('user:many')).toBe(before)
+  })
+
+  it('purge-expired --yes drops what has lapsed, and leaves the rest', async () => {
+    const ran = await run('purge-expired', '--yes', '--json')
+    expect(ran.exitCode).toBe(0)
+    expect(jsonLines(ran.stdout)).toHaveLength(2101)
+    expect(jsonLines(ran.stderr).at(-1)).toEqual({ message: 'Dropped 2,101 lapsed reservations.' })
+    expect(await place.store.listExpired()).toEqual([])
+    expect(await place.store.countByScope('user:ann')).toBe(2)
+    expect(await run('purge-expired', '--yes')).toMatchObject({
+      exitCode: 0,
+      stderr: 'No reservation has lapsed.\n',
+    })
+  })
+
+  it('leftovers lists what the dropped uploads may have left', async () => {
+    const { stdout } = await run('leftovers', '--json')
+    expect(jsonLines(stdout)).toHaveLength(2101)
+    expect(jsonLines((await run('leftovers', '--json', '--limit', '3')).stdout)).toHaveLength(3)
+    expect((await run('leftovers', '--limit', '1')).stdout).toMatch(
+      /writable until .* files\/lapsed\/\d+~\n$/,
+    )
+  })
+
+  it('purge-deleted drops history up to the date, and no later', async () => {
+    await place.addActive('user:carl', 'old.txt', 1)
+    await place.store.remove({ bucket: 'files', key: 'old.txt' })
+    const past = await run('purge-deleted', '--before', '2020-01-01')
+    expect(past).toEqual({ exitCode: 0, stdout: '', stderr: 'Dropped 0 rows of history.\n' })
+    const removed = (await place.store.find({ bucket: 'files', key: 'old.txt' }))!.deletedAt!
+    const ran = await run('purge-deleted', '--before', removed.toISOString(), '--json')
+    expect(jsonLines(ran.stdout)).toEqual([{ dropped: 1, before: removed.toISOString() }])
+    expect(await place.store.find({ bucket: 'files', key: 'old.txt' })).toBeNull()
+  })
+
+  it('takes the answer of a person only on a terminal', async () => {
+    await place.addLapsed('user:dora', 1)
+    const child = command.start(['purge-expired', '--schema', place.schema], { DATABASE_URL: url })
+    child.stdin.end('y\n')
+    expect(await ended(child)).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(await place.store.countByScope('user:dora')).toBe(1)
+  })
+})

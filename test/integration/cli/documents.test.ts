@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { describePostgres, poolOf } from '../postgres/places.js'
+import { readDocuments } from '../readme/documents.js'
+import { buildCommand, type BuiltCommand } from './command.js'
+import { fillDocumentedPlace } from './documented-place.js'
+
+const PROMPT = '$ '
+
+/** The examples of a document, in order: each a line with a prompt, and what is printed until the next. */
+function examplesOf(path: string): { command: string; printed: string }[] {
+  const { blocks } = readDocuments().find((document) => document.path === path)!
+  return blocks
+    .filter(({ language, code }) => language === 'text' && code.startsWith(PROMPT))
+    .flatMap(({ code }) => code.split(/^\$ /m).slice(1))
+    .map((example) => {
+      const [command = '', ...lines] = example.split('\n')
+      return { command, printed: lines.join('\n').trimEnd() }
+    })
+}
+
+describePostgres('docs/cli.md', (url) => {
+  const examples = examplesOf('docs/cli.md')
+  const pool = poolOf(url)
+  const database = `svc_db_docs_${randomBytes(6).toString('hex')}`
+  const target = new URL(url)
+  target.pathname = `/${database}`
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-docs-'))
+  let command: BuiltCommand
+  beforeAll(async () => {
+    command = await buildCommand()
+    const program = join(folder, 'bin', 'svc-db')
+    mkdirSync(join(folder, 'bin'))
+    writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${command.file}" "$@"\n`)
+    chmodSync(program, 0o755)
+    await pool.query(`CREATE DATABASE ${database}`)
+  })
+  afterAll(async () => {
+    command.remove()
+    rmSync(folder, { recursive: true, force: true })
+    await pool.query(`DROP DATABASE ${database}`)
+    await pool.end()
+  })
+
+  /** What a terminal would show: both streams together. */
+  function shell(line: string): Promise<string> {
+    const env = {
+      PATH: [join(folder, 'bin'), process.env['PATH']].join(delimiter),
+      DATABASE_URL: target.href,
+    }
+    return new Promise((resolve) => {
+      execFile('sh', ['-c', `{ ${line}\n} 2>&1`], { env }, (_, printed) => resolve(printed.trimEnd()))
+    })
+  }
+
+  it('shows every command, beginning with migrate', () => {
+    const shown = examples.map(({ command: line }) => /^svc-db ([\w-]+)/.exec(line)?.[1])
+    const commands = [
+      'migrate',
+      'verify',
+      'schema',
+      'usage',
+      'list',
+      'check-usage',
+      'repair-usage',
+      'purge-expired',
+    ]
+    expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted'])
+  })
+
+  it('shows what is printed', async () => {
+    const printed: typeof examples = []
+    for (const [index, { command: line }] of examples.entries()) {
+      printed.push({ command: line, printed: await shell(line) })
+      if (index === 0) await fillDatabase()
+    }
+    expect(printed).toEqual(examples)
+  })
+
+  async function fillDatabase(): Promise<void> {
+    const inside = poolOf(target.href)
+    await fillDocumentedPlace((now) => postgresAdapter(inside, { now: () => now }))
+    await inside.query(`UPDATE svc_db.scope_usage SET bytes = bytes + 4096 WHERE scope = 'user:bob'`)
+    await inside.end()
+  }
+})

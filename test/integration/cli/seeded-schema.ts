@@ -1,0 +1,50 @@
+import type pg from 'pg'
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { dropSchema, freshSchema } from '../postgres/places.js'
+
+const HOUR = 3_600_000
+
+/** A migrated schema of a test's own. */
+export interface SeededSchema {
+  readonly schema: string
+  readonly store: StorageObjectStore
+  /** Reservations that have lapsed by now, of 1000 bytes each. */
+  addLapsed(scope: string, count: number): Promise<void>
+  addActive(scope: string, key: string, size: number, route?: string): Promise<void>
+  drop(): Promise<void>
+}
+
+export async function seededSchema(pool: pg.Pool): Promise<SeededSchema> {
+  const schema = freshSchema()
+  const store = postgresAdapter(pool, { schema })
+  const yesterday = postgresAdapter(pool, { schema, now: () => new Date(Date.now() - 24 * HOUR) })
+  await store.migrate()
+  return {
+    schema,
+    store,
+    async addLapsed(scope, count) {
+      const expiresAt = new Date(Date.now() - 23 * HOUR)
+      const keys = Array.from({ length: count }, (_, index) => `lapsed/${index}`)
+      await Promise.all(
+        keys.map((key) =>
+          yesterday.reserve({
+            scope,
+            bucket: 'files',
+            key,
+            declaredSize: 1000,
+            expiresAt,
+            storageKey: `${key}~`,
+          }),
+        ),
+      )
+    },
+    async addActive(scope, key, size, route) {
+      const id = createAttemptId()
+      const expiresAt = new Date(Date.now() + HOUR)
+      await store.reserve({ scope, bucket: 'files', key, declaredSize: size, expiresAt, id, route })
+      await store.confirm({ bucket: 'files', key, id, size })
+    },
+    drop: () => dropSchema(pool, schema),
+  }
+}
