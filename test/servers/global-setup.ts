@@ -14,7 +14,11 @@ const shared = {
 type SharedServer = keyof typeof shared
 
 declare module 'vitest' {
-  export interface ProvidedContext extends Record<SharedServer, FoundServer> {}
+  export interface ProvidedContext {
+    postgres: FoundServer
+    mongodb: FoundServer
+    s3: FoundServer
+  }
 }
 
 /** Starts them once for all files; each file has a place of its own in them: a schema, a prefix or a bucket. */
