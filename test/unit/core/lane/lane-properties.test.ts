@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createLanes, type AfterFailure } from '../../../../src/core/lane.js'
+import { everythingElse } from './batch-runner.js'
 
 interface RandomJob {
   readonly index: number
@@ -25,68 +26,76 @@ const jobs = fc
 
 it('each job has one effect or the error that is its own, in order, whoever its neighbours are', async () => {
   const policies = fc.constantFrom<AfterFailure>('one-by-one', 'at-once')
+  const gatherings = fc.integer({ min: 1, max: 3 })
   await fc.assert(
-    fc.asyncProperty(jobs, policies, fc.scheduler(), async (list, policy, scheduler) => {
-      const effects: RandomJob[] = []
-      const faults: string[] = []
-      const inFlight = new Map<number, number>()
-      const lanes = createLanes<RandomJob, number>({
-        maxTogether: MAX_TOGETHER,
-        turnOf: ({ thing }) => `${thing}`,
-        afterFailure: () => policy,
-        async run(batch) {
-          const { lane } = batch[0]!
-          const others = inFlight.get(lane) ?? 0
-          // Collected, because what is thrown here would be taken for a failed batch, and repeated.
-          if (batch.some((job) => job.lane !== lane)) faults.push('a batch of two lanes')
-          if (batch.length > MAX_TOGETHER) faults.push('a batch that is too large')
-          if (new Set(batch.map(({ thing }) => thing)).size < batch.length)
-            faults.push('one thing twice in a batch')
-          // Only jobs that run by themselves after a failure may do so beside others.
-          if (others > 0 && (policy === 'one-by-one' || batch.length > 1))
-            faults.push('two batches of a lane')
-          inFlight.set(lane, others + 1)
-          await scheduler.schedule(Promise.resolve())
-          inFlight.set(lane, inFlight.get(lane)! - 1)
-          const poisoned = batch.find(({ kind }) => kind === 'poisoned')
-          if (poisoned) throw new Error(`poisoned by ${poisoned.index}`)
-          effects.push(...batch.filter(({ kind }) => kind === 'sound'))
-          return batch.map(({ kind, index }) =>
-            kind === 'refused'
-              ? { status: 'rejected', reason: new Error(`refused ${index}`) }
-              : { status: 'fulfilled', value: index },
-          )
-        },
-      })
+    fc.asyncProperty(
+      jobs,
+      policies,
+      gatherings,
+      fc.scheduler(),
+      async (list, policy, gatherFrom, scheduler) => {
+        const effects: RandomJob[] = []
+        const faults: string[] = []
+        const inFlight: RandomJob[] = []
+        const lanes = createLanes<RandomJob, number>({
+          maxTogether: MAX_TOGETHER,
+          gatherFrom,
+          turnOf: ({ thing }) => `${thing}`,
+          afterFailure: () => policy,
+          async run(batch) {
+            const { lane } = batch[0]!
+            const others = inFlight.filter((job) => job.lane === lane)
+            // Collected, because what is thrown here would be taken for a failed batch, and repeated.
+            if (batch.some((job) => job.lane !== lane)) faults.push('a batch of two lanes')
+            if (batch.length > MAX_TOGETHER) faults.push('a batch that is too large')
+            const together = [...batch, ...others].map(({ thing }) => thing)
+            if (new Set(together).size < together.length) faults.push('one thing twice in flight')
+            // Jobs that run by themselves after a failure may do so beside others.
+            if (others.length >= gatherFrom && (policy === 'one-by-one' || batch.length > 1))
+              faults.push('a batch that did not wait')
+            inFlight.push(...batch)
+            await scheduler.schedule(Promise.resolve())
+            for (const job of batch) inFlight.splice(inFlight.indexOf(job), 1)
+            const poisoned = batch.find(({ kind }) => kind === 'poisoned')
+            if (poisoned) throw new Error(`poisoned by ${poisoned.index}`)
+            effects.push(...batch.filter(({ kind }) => kind === 'sound'))
+            return batch.map(({ kind, index }) =>
+              kind === 'refused'
+                ? { status: 'rejected', reason: new Error(`refused ${index}`) }
+                : { status: 'fulfilled', value: index },
+            )
+          },
+        })
 
-      const calls: Promise<number>[] = []
-      const arrivals = scheduler.scheduleSequence(
-        list.map((job) => async () => {
-          calls.push(lanes.run(`${job.lane}`, job))
-        }),
-      )
-      await scheduler.waitFor(arrivals.task)
-      const results = await scheduler.waitFor(Promise.allSettled(calls))
+        const calls: Promise<number>[] = []
+        const arrivals = scheduler.scheduleSequence(
+          list.map((job) => async () => {
+            calls.push(lanes.run(`${job.lane}`, job))
+          }),
+        )
+        await scheduler.waitFor(arrivals.task)
+        const results = await scheduler.waitFor(Promise.allSettled(calls))
 
-      results.forEach((result, index) => {
-        const { kind } = list[index]!
-        if (kind === 'sound') expect(result).toEqual({ status: 'fulfilled', value: index })
-        else {
-          const message = kind === 'refused' ? `refused ${index}` : `poisoned by ${index}`
-          expect(result).toEqual({ status: 'rejected', reason: new Error(message) })
+        results.forEach((result, index) => {
+          const { kind } = list[index]!
+          if (kind === 'sound') expect(result).toEqual({ status: 'fulfilled', value: index })
+          else {
+            const message = kind === 'refused' ? `refused ${index}` : `poisoned by ${index}`
+            expect(result).toEqual({ status: 'rejected', reason: new Error(message) })
+          }
+        })
+        const sound = list.filter(({ kind }) => kind === 'sound')
+        expect([...effects].sort((a, b) => a.index - b.index)).toEqual(sound)
+        for (const { lane, thing } of list) {
+          // Of jobs that are in flight at the same time, only those on one thing have an order.
+          const inTurn = policy === 'one-by-one' && gatherFrom === 1
+          const sameOrder = (job: RandomJob) => job.lane === lane && (inTurn || job.thing === thing)
+          expect(effects.filter(sameOrder)).toEqual(sound.filter(sameOrder))
         }
-      })
-      const sound = list.filter(({ kind }) => kind === 'sound')
-      expect([...effects].sort((a, b) => a.index - b.index)).toEqual(sound)
-      for (const { lane, thing } of list) {
-        // At once, only jobs on one thing have an order.
-        const sameOrder = (job: RandomJob) =>
-          job.lane === lane && (policy === 'one-by-one' || job.thing === thing)
-        expect(effects.filter(sameOrder)).toEqual(sound.filter(sameOrder))
-      }
-      expect(faults).toEqual([])
-      await Promise.resolve()
-      expect(lanes.busy).toBe(0)
-    }),
+        expect(faults).toEqual([])
+        await everythingElse()
+        expect(lanes.busy).toBe(0)
+      },
+    ),
   )
 })
