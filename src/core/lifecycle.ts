@@ -73,7 +73,7 @@ export function planReserve(
   command: ReserveCommand,
 ): KeyChange | Unchanged<StorageObject> | ReserveRefusal {
   const { active, pending } = before
-  const { now, overwrite, quota, ...attempt } = command
+  const { now, overwrite, quota } = command
   const mine = scopeOf(before) === null || scopeOf(before) === command.scope
   if (!mine && (active !== null || (pending !== null && !hasLapsed(pending, now))))
     return { outcome: 'key-conflict' }
@@ -85,7 +85,18 @@ export function planReserve(
   }
   if (active !== null && !overwrite) return { outcome: 'key-conflict' }
 
-  const row: TrackedRow = {
+  const row = attemptRow(command)
+  const after: LiveRows = { active, pending: row }
+  const refusal = refuseGrowth(usage, mine ? usageOf(before) : NO_USAGE, usageOf(after), quota)
+  return (
+    refusal ?? { outcome: 'change', before, after, history: null, leftovers: leftoverOf(pending, now), row }
+  )
+}
+
+/** The row that an attempt begins as; nothing in it depends on what was there before. */
+export function attemptRow(command: ReserveCommand): TrackedRow {
+  const { now, overwrite: _overwrite, quota: _quota, ...attempt } = command
+  return {
     ...attempt,
     attemptId: command.id,
     status: 'pending',
@@ -97,11 +108,6 @@ export function planReserve(
     deletedAt: null,
     writableUntil: command.expiresAt,
   }
-  const after: LiveRows = { active, pending: row }
-  const refusal = refuseGrowth(usage, mine ? usageOf(before) : NO_USAGE, usageOf(after), quota)
-  return (
-    refusal ?? { outcome: 'change', before, after, history: null, leftovers: leftoverOf(pending, now), row }
-  )
 }
 
 export function planConfirm(
