@@ -1,5 +1,13 @@
+import { attemptRow } from '../../core/lifecycle.js'
 import type { StorageObject } from '../../core/records.js'
-import type { QuotaExcess, QuotaRefusal, StoreDriver, SumRefusal } from '../../core/store-driver.js'
+import type {
+  QuotaExcess,
+  QuotaLimits,
+  QuotaRefusal,
+  ReserveCommand,
+  StoreDriver,
+  SumRefusal,
+} from '../../core/store-driver.js'
 import { NO_USAGE } from '../../core/usage.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { callsOf } from './connection/retries.js'
@@ -10,6 +18,7 @@ import { createScopeWrites } from './scope-writes.js'
 import { readLeftover, readNumber, readObject, readObjects } from './statements/object-row.js'
 import { readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
+import type { WriteAnswer } from './statements/write-answer.js'
 import { writeStatements } from './statements/writes.js'
 
 /** Before and after every position that a row can have. */
@@ -94,11 +103,11 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async reserve(command) {
-      const row = await scopeWrites.reserve(command)
-      switch (row[0]) {
+      const { outcome, object, otherScope, ...excess } = await scopeWrites.reserve(command)
+      switch (outcome) {
         case 'reserved': {
-          const scopes = row[3] === 't' ? [command.scope, ...(row[4] ? [row[4]] : [])] : []
-          return { outcome: 'reserved', row: readObject(row, 5)!, scopes }
+          const row = object ? readObject(object)! : newRow(command)
+          return { outcome, row, scopes: otherScope ? [command.scope, otherScope] : [command.scope] }
         }
         case 'key-conflict':
           return { outcome: 'key-conflict' }
@@ -107,26 +116,26 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
         case 'reused-storage-key':
           return { outcome: 'reused', field: 'storageKey' }
         default:
-          return refusal(row, command.quota)
+          return refusal(outcome, excess, command.quota)
       }
     },
 
     async confirm(command) {
-      const row = await scopeWrites.confirm(command)
-      if (row[0] === 'not-found') return { outcome: 'not-found' }
-      if (row[0] !== 'confirmed') return refusal(row, command.quota)
-      const object = readObject(row, 5)!
-      return { outcome: 'confirmed', row: object, scopes: row[3] === 't' ? [object.scope] : [] }
+      const { outcome, object, ...excess } = await scopeWrites.confirm(command)
+      if (outcome === 'not-found') return { outcome }
+      if (outcome !== 'confirmed') return refusal(outcome, excess, command.quota)
+      const row = readObject(object!)!
+      return { outcome, row, scopes: [row.scope] }
     },
 
     async setUploadId({ bucket, key, id, uploadId, now }) {
-      const row = onlyRow(
+      const answer = onlyRow(
         await write(writes.setUploadId, [bucket, key, id, uploadId, now.toISOString()], true),
       )
-      if (row[0] === 'other-upload') return { outcome: 'other-upload' }
-      if (row[0] !== 'set') return { outcome: 'not-found' }
-      const object = readObject(row, 2)!
-      return { outcome: 'set', row: object, scopes: row[1] === 't' ? [object.scope] : [] }
+      if (answer[0] === 'other-upload') return { outcome: 'other-upload' }
+      if (answer[0] !== 'set') return { outcome: 'not-found' }
+      const row = readObject(answer, 1)!
+      return { outcome: 'set', row, scopes: [row.scope] }
     },
 
     async release({ bucket, key, id, scope, uploadId, now }) {
@@ -228,18 +237,23 @@ function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scop
   return { row, scopes: row ? [row.scope] : [] }
 }
 
-/** From `outcome, used, requested` of a function. */
+/** The row that was just made of it, and is told to nobody else: what it consists of need not be copied again. */
+function newRow(command: ReserveCommand): StorageObject {
+  const { writableUntil: _writableUntil, ...row } = attemptRow(command)
+  return { ...row, updatedAt: new Date(row.updatedAt) }
+}
+
 function refusal(
-  row: TextRow,
-  quota: { maxBytes: number | null; maxFiles: number | null },
+  limit: string,
+  { used, requested }: Pick<WriteAnswer, 'used' | 'requested'>,
+  quota: QuotaLimits,
 ): QuotaRefusal | SumRefusal {
-  const [limit] = row
   if (limit !== 'maxBytes' && limit !== 'maxFiles') return { outcome: 'sum-too-large' }
   const excess: QuotaExcess = {
     limit,
     max: quota[limit] ?? 0,
-    used: readNumber(row[1]),
-    requested: readNumber(row[2]),
+    used: readNumber(used),
+    requested: readNumber(requested),
   }
   return { outcome: 'quota-exceeded', ...excess }
 }

@@ -3,6 +3,7 @@ import { createLanes } from '../../core/lane.js'
 import type { TextRow } from './connection/database.js'
 import { isTakenId, wasAnswered } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
+import { readAnswer, type WriteAnswer } from './statements/write-answer.js'
 import type { WriteStatements } from './statements/writes.js'
 
 /** A confirm that says which scope it concerns, and which attempt, so that it may be repeated. */
@@ -15,10 +16,10 @@ type ScopeWrite =
   | { readonly kind: 'reserve'; readonly command: ReserveCommand }
   | { readonly kind: 'confirm'; readonly command: NamedConfirmCommand }
 
-/** The writes that many callers make at once. Each resolves to one row: `outcome, used, requested, changed, other scope, object`. */
+/** The writes that many callers make at once. */
 export interface ScopeWrites {
-  reserve(command: ReserveCommand): Promise<TextRow>
-  confirm(command: ConfirmCommand): Promise<TextRow>
+  reserve(command: ReserveCommand): Promise<WriteAnswer>
+  confirm(command: ConfirmCommand): Promise<WriteAnswer>
 }
 
 /**
@@ -27,27 +28,35 @@ export interface ScopeWrites {
  * whose answer was lost can be repeated as one write can; those that don't go alone.
  */
 export function createScopeWrites(call: Call, statements: WriteStatements): ScopeWrites {
-  const lanes = createLanes<ScopeWrite, TextRow>({
+  const lanes = createLanes<ScopeWrite, WriteAnswer>({
     run: (writes) => (writes.length === 1 ? alone(writes[0]!) : together(writes)),
     turnOf: ({ command: { bucket, key } }) => `${bucket}\0${key}`,
+    // Two callers gain nothing by waiting for each other.
+    gatherFrom: 2,
     // What the database answered with an error it has undone. Whom it concerns each finds out by itself.
     afterFailure: (error) => (wasAnswered(error) ? 'at-once' : 'fail'),
   })
 
-  async function alone(write: ScopeWrite): Promise<[PromiseSettledResult<TextRow>]> {
-    const row = write.kind === 'reserve' ? await reserve(write.command) : await confirm(write.command)
-    return [{ status: 'fulfilled', value: row }]
+  async function alone(write: ScopeWrite): Promise<[PromiseSettledResult<WriteAnswer>]> {
+    const value = write.kind === 'reserve' ? await reserve(write.command) : await confirm(write.command)
+    return [{ status: 'fulfilled', value }]
   }
 
-  async function together(writes: readonly ScopeWrite[]): Promise<PromiseSettledResult<TextRow>[]> {
+  async function together(writes: readonly ScopeWrite[]): Promise<PromiseSettledResult<WriteAnswer>[]> {
     const { scope } = writes[0]!.command
-    const rows = await call(statements.batch, [scope, JSON.stringify(writes.map(argumentsOf))], {
-      repeatable: true,
+    const values = [scope, JSON.stringify(writes.map(argumentsOf))]
+    const answers = new Map<number, WriteAnswer>()
+    for (const [place, answer] of await call(statements.batch, values, { repeatable: true })) {
+      answers.set(Number(place), readAnswer(answer))
+    }
+    return writes.map((_, place) => {
+      const value = answers.get(place)
+      if (!value) throw new RangeError('A batch answers each of its writes.')
+      return { status: 'fulfilled', value }
     })
-    return rows.map((value) => ({ status: 'fulfilled', value }))
   }
 
-  async function reserve(command: ReserveCommand): Promise<TextRow> {
+  async function reserve(command: ReserveCommand): Promise<WriteAnswer> {
     const values = [
       command.id,
       command.scope,
@@ -68,18 +77,18 @@ export function createScopeWrites(call: Call, statements: WriteStatements): Scop
     ]
     try {
       // Its id is known before: a repeat of a reserve whose answer was lost finds the row that it made.
-      return onlyRow(await call(statements.reserve, values, { repeatable: true }))
+      return only(await call(statements.reserve, values, { repeatable: true }))
     } catch (error) {
-      if (isTakenId(error)) return ['reused-id']
+      if (isTakenId(error)) return { outcome: 'reused-id' }
       throw error
     }
   }
 
-  async function confirm(command: ConfirmCommand): Promise<TextRow> {
+  async function confirm(command: ConfirmCommand): Promise<WriteAnswer> {
     const { bucket, key, id, scope, size, eTag, contentType, quota, now } = command
     const values = [bucket, key, id, scope, size, eTag, contentType, quota.maxBytes, now.toISOString()]
     // With an id, a repeat finds the object that this attempt became; without, it could confirm a newer attempt.
-    return onlyRow(await call(statements.confirm, values, { repeatable: id !== null }))
+    return only(await call(statements.confirm, values, { repeatable: id !== null }))
   }
 
   return {
@@ -97,10 +106,10 @@ function isNamed(command: ConfirmCommand): command is NamedConfirmCommand {
 }
 
 /** As the function for batches takes a command: names of its columns, dates as ISO 8601. */
-function argumentsOf(write: ScopeWrite): Readonly<Record<string, unknown>> {
+function argumentsOf(write: ScopeWrite, place: number): Readonly<Record<string, unknown>> {
   const { kind, command } = write
   const { id, bucket, key, contentType, quota, now } = command
-  const common = { kind, id, bucket, key, content_type: contentType, max_bytes: quota.maxBytes, now }
+  const common = { place, kind, id, bucket, key, content_type: contentType, max_bytes: quota.maxBytes, now }
   if (kind === 'confirm') return { ...common, size: command.size, e_tag: command.eTag }
   return {
     ...common,
@@ -116,7 +125,6 @@ function argumentsOf(write: ScopeWrite): Readonly<Record<string, unknown>> {
   }
 }
 
-function onlyRow([row]: readonly TextRow[]): TextRow {
-  if (!row) throw new RangeError('A function of the schema answers one row.')
-  return row
+function only([row]: readonly TextRow[]): WriteAnswer {
+  return readAnswer(row?.[0])
 }

@@ -51,7 +51,7 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
     }
   }
 
-  /** All in one batch, where nobody else is in the lane: the first call goes alone, and these wait for it. */
+  /** All in one batch, where nobody else is in the lane: two calls go ahead, and these wait for them. */
   async function reserveInOneBatch(
     store: StorageObjectStore,
     scope: string,
@@ -60,9 +60,9 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
   ): Promise<PromiseSettledResult<StorageObject>[]> {
     const reserve = (attempt: string | Attempt) =>
       store.reserve({ scope, bucket: 'bucket', declaredSize: 1, expiresAt, ...attemptOf(attempt) })
-    const first = reserve(`${scope} alone`)
+    const ahead = [reserve(`${scope} ahead`), reserve(`${scope} ahead, too`)]
     const rest = Promise.allSettled(keys.map(reserve))
-    await first
+    await Promise.all(ahead)
     return rest
   }
 

@@ -9,7 +9,7 @@ import type { Database, PGliteDatabase, TextRow } from './database.js'
 export function pgliteDatabase(database: PGliteDatabase): Database {
   return {
     async run({ text }, values) {
-      const whole = `WITH answer AS (${text}) SELECT answer::text FROM answer`
+      const whole = `WITH answer AS (${text}) SELECT ROW(answer.*)::text FROM answer`
       const { rows } = await database.query(whole, [...values], { rowMode: 'array' })
       return (rows as [string][]).map(([row]) => fieldsOf(row))
     },

@@ -1,21 +1,29 @@
-import { growth, leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+import {
+  growth,
+  leaveBehind,
+  LIVE_ROWS,
+  LOCK_KEY,
+  objectText,
+  READ_LIVE_ROWS,
+  refusalText,
+} from './fragments.js'
 
-/** `planConfirm` of core/lifecycle.ts. */
+/** `planConfirm` of core/lifecycle.ts; answers as {@link RESERVE} does. */
 export const CONFIRM = `
 CREATE FUNCTION {schema}.confirm_v1(
   p_bucket text, p_key text, p_id uuid, p_scope text, p_size bigint, p_e_tag text, p_content_type text,
-  p_max_bytes bigint, p_now timestamptz,
-  OUT outcome text, OUT used bigint, OUT requested bigint, OUT changed boolean, OUT obj {schema}.objects
-) LANGUAGE plpgsql VOLATILE AS $body$
+  p_max_bytes bigint, p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
   reserved bigint;
   more_bytes bigint;
+  used bigint;
+  refused text;
+  answer text;
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
-  changed := false;
   IF p_scope IS NOT NULL AND p_scope IS DISTINCT FROM coalesce(a.scope, p.scope) THEN
-    outcome := 'not-found';
-    RETURN;
+    RETURN '{"outcome":"not-found"}';
   END IF;
   IF p.id IS NULL OR p.id <> p_id THEN
     -- Done before, by this attempt or, where none is named, with these very bytes?
@@ -23,12 +31,9 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
       (p_id IS NULL AND a.e_tag = p_e_tag)
       OR (a.attempt_id = p_id AND (p_e_tag IS NULL OR a.e_tag = p_e_tag))
     ) THEN
-      outcome := 'confirmed';
-      obj := a;
-    ELSE
-      outcome := 'not-found';
+      RETURN '{"outcome":"confirmed","object":' || ${objectText('a')} || '}';
     END IF;
-    RETURN;
+    RETURN '{"outcome":"not-found"}';
   END IF;
 
   reserved := ${growth('p.declared_size', 'a.size')};
@@ -36,10 +41,9 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   IF more_bytes > 0 THEN
     -- More than was reserved, which is rare: so here the usage row is locked first, and what it says is final.
     SELECT u.bytes + u.reserved_bytes INTO used FROM {schema}.scope_usage u WHERE u.scope = p.scope FOR UPDATE;
-    outcome := {schema}.refusal_v1(coalesce(used, 0), more_bytes, p_max_bytes, 0, 0, NULL);
-    IF outcome IS NOT NULL THEN
-      requested := more_bytes;
-      RETURN;
+    refused := {schema}.refusal_v1(coalesce(used, 0), more_bytes, p_max_bytes, 0, 0, NULL);
+    IF refused IS NOT NULL THEN
+      RETURN ${refusalText('coalesce(used, 0)', 'more_bytes')};
     END IF;
   END IF;
 
@@ -47,7 +51,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
     UPDATE {schema}.objects o SET
       status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
       declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
-    WHERE o.attempt_id = p.attempt_id RETURNING o.* INTO obj;
+    WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o')} INTO answer;
   ELSE
     -- In place: the object keeps its id and so its place in every list.
     DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
@@ -55,7 +59,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
       attempt_id = p.attempt_id, route = p.route, filename = p.filename,
       content_type = coalesce(p_content_type, p.content_type), size = p_size, e_tag = p_e_tag, metadata = p.metadata,
       storage_key = p.storage_key, updated_at = p_now, confirmed_at = p_now, writable_until = p.writable_until
-    WHERE o.attempt_id = a.attempt_id RETURNING o.* INTO obj;${leaveBehind('a')}
+    WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o')} INTO answer;${leaveBehind('a')}
   END IF;
 
   UPDATE {schema}.scope_usage u SET
@@ -65,8 +69,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
     reserved_files = u.reserved_files - (a.id IS NULL)::int,
     pending_rows = u.pending_rows - 1
   WHERE u.scope = p.scope;
-  outcome := 'confirmed';
-  changed := true;
+  RETURN '{"outcome":"confirmed","object":' || answer || '}';
 END
 $body$;
 `

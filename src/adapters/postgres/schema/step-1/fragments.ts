@@ -4,12 +4,19 @@
  */
 
 /**
+ * What must be so before a write looks at anything.
+ *
  * Under a snapshot older than the lock a function would decide on rows that have changed since: two scopes could own
  * one key. READ COMMITTED takes a new snapshot for every statement; nothing else will do.
+ *
+ * And a standby would answer from rows that may be old where a write finds nothing to do. So it answers nothing.
  */
-export const NEW_SNAPSHOTS = `
+export const WRITABLE = `
   IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
     RAISE EXCEPTION 'writes of this schema need the isolation level READ COMMITTED' USING ERRCODE = '25001';
+  END IF;
+  IF current_setting('transaction_read_only')::boolean THEN
+    RAISE EXCEPTION 'writes of this schema need a transaction that is not read-only' USING ERRCODE = '25006';
   END IF;`
 
 /**
@@ -20,8 +27,9 @@ export const lockOf = (bucket: string, key: string) =>
   `hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
 
 /** From here to the end of the transaction nobody else changes the live rows of the key. */
-export const LOCK_KEY = `${NEW_SNAPSHOTS}
-  PERFORM pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')});`
+export const LOCK_KEY = `${WRITABLE}
+  -- An expression, because a statement of its own (PERFORM) costs as much as the lock.
+  locked := pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')}) IS NOT NULL;`
 
 /** The rows of the key as they are now that it is locked: `a` is the active one, `p` the pending one; all NULL where there is none. */
 export const READ_LIVE_ROWS = `
@@ -32,9 +40,27 @@ export const READ_LIVE_ROWS = `
   END LOOP;`
 
 export const LIVE_ROWS = `
+  locked boolean;
   r {schema}.objects;
   a {schema}.objects;
   p {schema}.objects;`
+
+const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000)::bigint::text`
+
+/**
+ * A row as one text, a JSON list of texts, which costs a fraction of as many columns: their names and types would go
+ * with each answer. In the order of `objectColumns` in statements/object-row.ts.
+ */
+export const objectText = (row: string) => `json_build_array(
+      ${row}.id, ${row}.attempt_id, ${row}.scope, ${row}.bucket, ${row}.key, ${row}.status, ${row}.route, ${row}.filename,
+      ${row}.content_type, ${row}.size::text, ${row}.declared_size::text, ${row}.e_tag, ${row}.metadata::text,
+      ${row}.storage_key, ${row}.upload_id, ${milliseconds(`${row}.expires_at`)}, ${milliseconds(`${row}.created_at`)},
+      ${milliseconds(`${row}.updated_at`)}, ${milliseconds(`${row}.confirmed_at`)}, ${milliseconds(`${row}.deleted_at`)}
+    )::text`
+
+/** The answer of a write that would pass a limit, which `refused` names. */
+export const refusalText = (used: string, requested: string) =>
+  `json_build_object('outcome', refused, 'used', (${used})::text, 'requested', (${requested})::text)::text`
 
 /** Bytes by which a pending row would grow the active one. */
 export const growth = (declared: string, active: string) =>

@@ -1,4 +1,4 @@
-import { growth, lockOf, NEW_SNAPSHOTS, ON_SAME_ATTEMPT } from './fragments.js'
+import { growth, lockOf, ON_SAME_ATTEMPT, WRITABLE } from './fragments.js'
 
 /** Only keys that nobody works on right now: a purge waits for no one, so it needs no order among the keys. */
 const lapsed = (condition: string) => `
@@ -15,7 +15,7 @@ RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];
-BEGIN${NEW_SNAPSHOTS}
+BEGIN${WRITABLE}
   IF p_scope IS NULL THEN${lapsed('')}
   ELSE${lapsed(' AND o.scope = p_scope')}
   END IF;
@@ -53,7 +53,7 @@ RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];
-BEGIN${NEW_SNAPSHOTS}
+BEGIN${WRITABLE}
   -- History belongs to no key any more, so its rows are locked one by one; what another purge has is left to it.
   attempts := ARRAY(
     SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before

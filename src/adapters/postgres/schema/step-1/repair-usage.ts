@@ -1,4 +1,4 @@
-import { growth, NEW_SNAPSHOTS } from './fragments.js'
+import { growth, WRITABLE } from './fragments.js'
 
 /**
  * The recount of one scope. Every write changes its rows first and the usage row last, in one transaction. So who holds
@@ -8,7 +8,7 @@ export const REPAIR_USAGE = `
 CREATE FUNCTION {schema}.repair_usage_v1(p_scope text, OUT recorded {schema}.scope_usage, OUT actual {schema}.scope_usage)
 LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
-BEGIN${NEW_SNAPSHOTS}
+BEGIN${WRITABLE}
   INSERT INTO {schema}.scope_usage (scope) VALUES (p_scope) ON CONFLICT (scope) DO NOTHING;
   SELECT u.* INTO recorded FROM {schema}.scope_usage u WHERE u.scope = p_scope FOR UPDATE;
   WITH active AS (

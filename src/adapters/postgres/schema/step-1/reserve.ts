@@ -1,7 +1,19 @@
-import { growth, leaveBehind, LIVE_ROWS, LOCK_KEY, MAX_SUM, READ_LIVE_ROWS } from './fragments.js'
+import {
+  growth,
+  leaveBehind,
+  LIVE_ROWS,
+  LOCK_KEY,
+  MAX_SUM,
+  objectText,
+  READ_LIVE_ROWS,
+  refusalText,
+} from './fragments.js'
 
 /**
- * `planReserve` of core/lifecycle.ts. The usage row comes last, because every write of the scope waits for whoever has
+ * `planReserve` of core/lifecycle.ts. It answers one JSON object, `WriteAnswer` in statements/write-answer.ts; a new
+ * attempt is not in it, because whoever makes it knows all of its row.
+ *
+ * The usage row comes last, because every write of the scope waits for whoever has
  * changed it; the quota is compared in that very UPDATE, which looks at the newest version of the row.
  */
 export const RESERVE = `
@@ -19,10 +31,8 @@ $body$;
 CREATE FUNCTION {schema}.reserve_v1(
   p_id uuid, p_scope text, p_bucket text, p_key text, p_declared_size bigint, p_expires_at timestamptz, p_route text,
   p_filename text, p_content_type text, p_metadata json, p_storage_key text, p_upload_id text, p_overwrite boolean,
-  p_max_bytes bigint, p_max_files bigint, p_now timestamptz,
-  OUT outcome text, OUT used bigint, OUT requested bigint, OUT changed boolean, OUT other_scope text,
-  OUT obj {schema}.objects
-) LANGUAGE plpgsql VOLATILE AS $body$
+  p_max_bytes bigint, p_max_files bigint, p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
   mine boolean;
@@ -33,28 +43,21 @@ DECLARE${LIVE_ROWS}
   used_files bigint;
   refused text;
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
-  changed := false;
   mine := coalesce(a.scope, p.scope, p_scope) = p_scope;
   IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now) THEN
-    outcome := 'key-conflict';
-    RETURN;
+    RETURN '{"outcome":"key-conflict"}';
   END IF;
   IF mine AND p.id = p_id THEN
-    outcome := 'reserved';
-    obj := p;
-    RETURN;
+    RETURN '{"outcome":"reserved","object":' || ${objectText('p')} || '}';
   END IF;
   IF p_id IN (a.id, a.attempt_id, p.id) THEN
-    outcome := 'reused-id';
-    RETURN;
+    RETURN '{"outcome":"reused-id"}';
   END IF;
   IF p_storage_key IN (a.storage_key, p.storage_key) THEN
-    outcome := 'reused-storage-key';
-    RETURN;
+    RETURN '{"outcome":"reused-storage-key"}';
   END IF;
   IF a.id IS NOT NULL AND NOT p_overwrite THEN
-    outcome := 'key-conflict';
-    RETURN;
+    RETURN '{"outcome":"key-conflict"}';
   END IF;
 
   more_bytes := ${growth('p_declared_size', 'a.size')};
@@ -82,13 +85,12 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
     IF p.id IS NOT NULL THEN
       DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
     END IF;
-    INSERT INTO {schema}.objects AS o (
+    INSERT INTO {schema}.objects (
       id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size, metadata, storage_key,
       upload_id, expires_at, created_at, updated_at, writable_until)
     VALUES (
       p_id, p_id, p_scope, p_bucket, p_key, 'pending', p_route, p_filename, p_content_type, p_declared_size, p_metadata,
-      p_storage_key, p_upload_id, p_expires_at, p_now, p_now, p_expires_at)
-    RETURNING o.* INTO obj;
+      p_storage_key, p_upload_id, p_expires_at, p_now, p_now, p_expires_at);
 
     LOOP
       UPDATE {schema}.scope_usage u SET
@@ -116,15 +118,13 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
       IF p.id IS NOT NULL THEN
         INSERT INTO {schema}.objects VALUES (p.*);
       END IF;
-      obj := NULL;
     END IF;
   END IF;
 
-  IF refused IS NOT NULL THEN
-    outcome := refused;
-    used := coalesce(CASE refused WHEN 'maxFiles' THEN used_files ELSE used_bytes END, 0);
-    requested := CASE refused WHEN 'maxFiles' THEN more_files ELSE more_bytes END;
-    RETURN;
+  IF refused = 'maxFiles' THEN
+    RETURN ${refusalText('coalesce(used_files, 0)', 'more_files')};
+  ELSIF refused IS NOT NULL THEN
+    RETURN ${refusalText('coalesce(used_bytes, 0)', 'more_bytes')};
   END IF;
 
   IF NOT mine THEN
@@ -134,10 +134,11 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
       reserved_files = u.reserved_files - 1,
       pending_rows = u.pending_rows - 1
     WHERE u.scope = p.scope;
-    other_scope := p.scope;
   END IF;${leaveBehind('p')}
-  outcome := 'reserved';
-  changed := true;
+  IF NOT mine THEN
+    RETURN json_build_object('outcome', 'reserved', 'otherScope', p.scope)::text;
+  END IF;
+  RETURN '{"outcome":"reserved"}';
 END
 $body$;
 `

@@ -4,12 +4,11 @@ import { LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 export const SET_UPLOAD_ID = `
 CREATE FUNCTION {schema}.set_upload_id_v1(
   p_bucket text, p_key text, p_id uuid, p_upload_id text, p_now timestamptz,
-  OUT outcome text, OUT changed boolean, OUT obj {schema}.objects
+  OUT outcome text, OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
-  changed := false;
   IF p.id IS DISTINCT FROM p_id THEN
     outcome := 'not-found';
   ELSIF p.upload_id = p_upload_id THEN
@@ -20,7 +19,6 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   ELSE
     UPDATE {schema}.objects o SET upload_id = p_upload_id, updated_at = p_now WHERE o.attempt_id = p.attempt_id RETURNING o.* INTO obj;
     outcome := 'set';
-    changed := true;
   END IF;
 END
 $body$;

@@ -1,63 +1,129 @@
-import { lockOf, NEW_SNAPSHOTS } from './fragments.js'
-
-/** What a command of a batch may carry: the arguments of the functions that it calls, as the names of a JSON object. */
-const COMMAND = `(
-      kind text, id uuid, bucket text, key text, declared_size bigint, expires_at timestamptz, route text, filename text,
-      content_type text, metadata json, storage_key text, upload_id text, overwrite boolean, size bigint, e_tag text,
-      max_bytes bigint, max_files bigint, now timestamptz
-    )`
+import { lockOf, MAX_SUM, objectText, WRITABLE } from './fragments.js'
 
 /**
- * Several writes of one scope in one transaction, each by the function that does it alone, so by the same rules: a
- * refused one changes nothing. They are of one scope, because batches of several would lock usage rows in any order.
+ * Several writes of one scope in one transaction. They are of one scope, because batches of several would lock usage
+ * rows in any order.
+ *
+ * What comes of them is what would come of one after the other. Where the scope has room for all of them, whatever each
+ * may need, none is refused for the quota, so their order changes nothing. Then those that find what they usually find
+ * (a new key; the attempt that is confirmed, and nothing else) are made together: each table is written once for all of
+ * them. The others are made by the function for one write; where room is scarce, all are, in their order.
  */
 export const WRITE_BATCH = `
-CREATE FUNCTION {schema}.write_batch_v1(p_scope text, p_commands json)
-RETURNS TABLE (
-  outcome text, used bigint, requested bigint, changed boolean, other_scope text, obj {schema}.objects
-) LANGUAGE plpgsql VOLATILE AS $body$
+-- One write of a batch, reserve or confirm, with the arguments of its function; place is its number in the batch.
+CREATE TYPE {schema}.scope_write_v1 AS (
+  place int, kind text, id uuid, bucket text, key text, declared_size bigint, expires_at timestamptz, route text,
+  filename text, content_type text, metadata json, storage_key text, upload_id text, overwrite boolean, size bigint,
+  e_tag text, max_bytes bigint, max_files bigint, now timestamptz
+);
+
+CREATE FUNCTION {schema}.write_batch_v1(p_scope text, p_writes json)
+RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
-  command record;
+  writes {schema}.scope_write_v1[];
+  one_by_one {schema}.scope_write_v1[];
+  new_keys {schema}.scope_write_v1[];
+  attempts {schema}.scope_write_v1[];
+  one {schema}.scope_write_v1;
+  keys bigint;
   others text[];
-BEGIN${NEW_SNAPSHOTS}
+  used_bytes bigint;
+  used_files bigint;
+  more_bytes bigint;
+  more_files bigint;
+  max_bytes bigint;
+  max_files bigint;
+  declared bigint;
+BEGIN${WRITABLE}
+  SELECT array_agg(w) INTO writes FROM json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w;
+
   -- All keys before the first row, and in one order: two batches that want the same keys can't wait for each other.
   PERFORM pg_advisory_xact_lock(k.number) FROM (
-    SELECT DISTINCT ${lockOf('c.bucket', 'c.key')} AS number
-    FROM json_to_recordset(p_commands) AS c(bucket text, key text) ORDER BY 1
+    SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number FROM unnest(writes) w ORDER BY 1
   ) k;
+  GET DIAGNOSTICS keys = ROW_COUNT;
 
-  -- Whoever takes the place of another scope's lapsed reservation changes two usage rows, which are locked in the order
-  -- of their scopes; the first command would lock that of this scope out of turn. What lies at the keys stays as it is
-  -- now. A subquery for each key: a plan made while the table is small can't turn that into a scan.
-  SELECT array_agg(k.owner) INTO others FROM (
-    SELECT (
-      SELECT o.scope FROM {schema}.objects o
-      WHERE o.bucket = c.bucket AND o.key = c.key AND o.status = 'pending' AND o.expires_at <= c.now
-    ) AS owner
-    FROM json_to_recordset(p_commands) AS c(bucket text, key text, now timestamptz)
-  ) k WHERE k.owner <> p_scope;
+  -- What lies at the keys stays as it is now. A subquery for each key: a plan made while the table is small can't turn
+  -- that into a scan.
+  SELECT
+    array_agg(w) FILTER (WHERE m.usual AND w.kind = 'reserve'), array_agg(w) FILTER (WHERE m.usual AND w.kind = 'confirm'),
+    array_agg(w) FILTER (WHERE NOT m.usual), array_agg(l.lapsed_of) FILTER (WHERE l.lapsed_of IS NOT NULL),
+    sum(m.more_bytes), count(*) FILTER (WHERE w.kind = 'reserve'),
+    min(w.max_bytes) FILTER (WHERE m.more_bytes > 0), min(w.max_files) FILTER (WHERE w.kind = 'reserve'),
+    sum(l.declared) FILTER (WHERE m.usual AND w.kind = 'confirm')
+  INTO new_keys, attempts, one_by_one, others, more_bytes, more_files, max_bytes, max_files, declared
+  FROM unnest(writes) w
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS rows,
+      max(o.declared_size) FILTER (WHERE o.status = 'pending' AND o.id = w.id AND o.scope = p_scope) AS declared,
+      max(o.scope) FILTER (WHERE o.status = 'pending' AND o.scope <> p_scope AND o.expires_at <= w.now) AS lapsed_of
+    FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status <> 'deleted'
+  ) l
+  CROSS JOIN LATERAL (
+    SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL END AS usual,
+      -- At most; a confirm of an attempt of its own is known to the byte.
+      CASE w.kind WHEN 'reserve' THEN w.declared_size ELSE greatest(0, w.size - coalesce(l.declared, 0)) END AS more_bytes
+  ) m;
+
+  -- From here on the sums are final. Whoever takes the place of another scope's lapsed reservation changes two usage
+  -- rows, and everybody who changes several locks them in the order of their scopes.
   IF others IS NOT NULL THEN
     PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope = ANY (others || p_scope) ORDER BY u.scope FOR UPDATE;
   END IF;
+  SELECT u.bytes + u.reserved_bytes, u.files + u.reserved_files INTO used_bytes, used_files
+    FROM {schema}.scope_usage u WHERE u.scope = p_scope FOR UPDATE;
 
-  FOR command IN
-    SELECT c.* FROM json_to_recordset(p_commands) AS c${COMMAND}
-  LOOP
-    CASE command.kind
-      WHEN 'reserve' THEN
-        RETURN QUERY SELECT r.outcome, r.used, r.requested, r.changed, r.other_scope, r.obj
-          FROM {schema}.reserve_v1(
-            command.id, p_scope, command.bucket, command.key, command.declared_size, command.expires_at, command.route,
-            command.filename, command.content_type, command.metadata, command.storage_key, command.upload_id,
-            command.overwrite, command.max_bytes, command.max_files, command.now) r;
-      WHEN 'confirm' THEN
-        RETURN QUERY SELECT r.outcome, r.used, r.requested, r.changed, NULL::text, r.obj
-          FROM {schema}.confirm_v1(
-            command.bucket, command.key, command.id, p_scope, command.size, command.e_tag, command.content_type,
-            command.max_bytes, command.now) r;
-    END CASE;
-  END LOOP;
+  IF NOT FOUND OR keys < cardinality(writes)
+    OR used_bytes + more_bytes > least(max_bytes, ${MAX_SUM}) OR used_files + more_files > max_files
+  THEN
+    -- A new scope, a key twice, or not room for all.
+    one_by_one := writes;
+  ELSE
+    IF new_keys IS NOT NULL THEN
+      INSERT INTO {schema}.objects (
+        id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size, metadata, storage_key,
+        upload_id, expires_at, created_at, updated_at, writable_until)
+      SELECT
+        w.id, w.id, p_scope, w.bucket, w.key, 'pending', w.route, w.filename, w.content_type, w.declared_size, w.metadata,
+        w.storage_key, w.upload_id, w.expires_at, w.now, w.now, w.expires_at
+      FROM unnest(new_keys) w;
+      RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM unnest(new_keys) w;
+    END IF;
+    IF attempts IS NOT NULL THEN
+      RETURN QUERY
+      UPDATE {schema}.objects o SET
+        status = 'active', size = w.size, e_tag = w.e_tag, content_type = coalesce(w.content_type, o.content_type),
+        declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = w.now, confirmed_at = w.now
+      FROM unnest(attempts) w WHERE o.attempt_id = w.id
+      RETURNING w.place, '{"outcome":"confirmed","object":' || ${objectText('o')} || '}';
+    END IF;
+    UPDATE {schema}.scope_usage u SET
+      bytes = u.bytes + confirmed.bytes,
+      files = u.files + confirmed.files,
+      reserved_bytes = u.reserved_bytes + reserved.bytes - coalesce(declared, 0),
+      reserved_files = u.reserved_files + reserved.files - confirmed.files,
+      pending_rows = u.pending_rows + reserved.files - confirmed.files
+    FROM (SELECT coalesce(sum(w.declared_size), 0)::bigint AS bytes, count(*) AS files FROM unnest(new_keys) w) reserved,
+      (SELECT coalesce(sum(w.size), 0)::bigint AS bytes, count(*) AS files FROM unnest(attempts) w) confirmed
+    WHERE u.scope = p_scope;
+  END IF;
+
+  IF one_by_one IS NOT NULL THEN
+    FOREACH one IN ARRAY one_by_one LOOP
+      place := one.place;
+      IF one.kind = 'reserve' THEN
+        answer := {schema}.reserve_v1(
+          one.id, p_scope, one.bucket, one.key, one.declared_size, one.expires_at, one.route, one.filename, one.content_type, one.metadata,
+          one.storage_key, one.upload_id, one.overwrite, one.max_bytes, one.max_files, one.now);
+      ELSE
+        answer := {schema}.confirm_v1(
+          one.bucket, one.key, one.id, p_scope, one.size, one.e_tag, one.content_type, one.max_bytes, one.now);
+      END IF;
+      RETURN NEXT;
+    END LOOP;
+  END IF;
 END
 $body$;
 `
