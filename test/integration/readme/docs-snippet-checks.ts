@@ -1,6 +1,9 @@
 import type { Express } from 'express'
 import { expect } from 'vitest'
-import type { Handler, StorageObject } from '@svc/db'
+import { createS3Server, db, type Handler, type StorageObject } from '@svc/db'
+import { createS3Client } from '@svc/db/client'
+import { diskStorage } from '@svc/db/disk'
+import { memoryAdapter } from '@svc/db/memory'
 import { passingTests, run, type SnippetCheck } from './programs.js'
 import { originOf } from './running-servers.js'
 
@@ -56,10 +59,28 @@ const receivesReports: SnippetCheck = async (program) => {
   expect(await list.json()).toMatchObject({ objects: [{ key: 'week-1.txt' }] })
 }
 
+const survivesRestart: SnippetCheck = async (program) => {
+  const { s3 } = await run<{ s3: { handler: Handler } }>(program)
+  const { api } = createS3Client({
+    baseURL: 'http://app.test',
+    plugins: [],
+    fetch: (input, init) => s3.handler(new Request(input, init)),
+  })
+  const { key } = await api.upload(new File(['kept'], 'kept.txt', { type: 'text/plain' }))
+  const { url } = await api.download({ key })
+
+  // As the server of another process, which has none of the records; the link says all that is needed.
+  const storage = diskStorage({ directory: process.env['FILES_FOLDER']! })
+  const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
+  const { handler } = createS3Server({ storage, bucket: 'uploads', plugins })
+  expect(await (await handler(new Request(url))).text()).toBe('kept')
+}
+
 export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/custom-routes.md#shared-files.ts': sharesWhatIsPublic,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
+  'docs/storages.md#local-files.ts': survivesRestart,
   'docs/testing-your-app.md#lapse.test.ts': passingTests(1),
   'docs/testing-your-app.md#upload.test.ts': passingTests(1),
   'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(50),

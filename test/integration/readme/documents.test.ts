@@ -29,8 +29,8 @@ describe.each(documents)('$path', (from) => {
   })
 
   it('has only code blocks of languages that are looked after', () => {
-    // `ts` and `js` are compiled and run; a block of another kind shows commands or output.
-    const known = ['ts', 'js', 'sh', 'text', 'json']
+    // `ts` and `js` are compiled and run, and so is `sql`; a block of another kind shows commands or output.
+    const known = ['ts', 'js', 'sh', 'sql', 'text', 'json']
     const others = from.blocks.filter(({ language }) => !known.includes(language))
     expect(others.map(({ language, line }) => `line ${line}: "${language}"`)).toEqual([])
   })

@@ -7,6 +7,13 @@ import { expect } from 'vitest'
 /** Runs a program and tells whether it does what its document says. */
 export type SnippetCheck = (program: string) => Promise<void>
 
+/** A check that needs the server of `DATABASE_URL`; without one it is skipped, and says so. */
+export interface PostgresCheck {
+  readonly onPostgres: SnippetCheck
+}
+
+export type SnippetChecks = Readonly<Record<string, SnippetCheck | PostgresCheck>>
+
 /** Runs a program in this process, once; resolves to what it exports. */
 export async function run<Exports>(program: string): Promise<Exports> {
   return (await import(/* @vite-ignore */ pathToFileURL(program).href)) as Exports

@@ -1,13 +1,19 @@
 import type { Server } from 'node:http'
 import type { Express } from 'express'
 import { expect, vi } from 'vitest'
-import type { DbClientObject, Handler, StorageObjectStore } from '@svc/db'
+import {
+  memoryStorage,
+  type DbClientObject,
+  type Handler,
+  type ObjectStorage,
+  type StorageObjectStore,
+} from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { passingTests, run, runBeside, type SnippetCheck } from './programs.js'
+import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
 import { originOf } from './running-servers.js'
 
 interface AppProgram {
-  readonly createApp: (client: StorageObjectStore) => { app: Express }
+  readonly createApp: (parts: { client: StorageObjectStore; storage: ObjectStorage }) => { app: Express }
 }
 
 interface ServerProgram {
@@ -42,7 +48,9 @@ function announcement(file: object): RequestInit {
 
 const isSmallApplication: SnippetCheck = async (program) => {
   const { createApp } = await run<AppProgram>(program)
-  const origin = await originOf(createApp(memoryAdapter()).app.listen(0))
+  const origin = await originOf(
+    createApp({ client: memoryAdapter(), storage: memoryStorage() }).app.listen(0),
+  )
   const api = `${origin}/api/s3`
   expect((await fetch(`${api}/db/objects`)).status).toBe(401)
 
@@ -168,12 +176,12 @@ const guardsItsRoute: SnippetCheck = async (program) => {
   expect((await fetch(thumbnail)).status).toBe(401)
 }
 
-export const checkReadmeSnippets: Readonly<Record<string, SnippetCheck>> = {
+export const checkReadmeSnippets: SnippetChecks = {
   'README.md#app.ts': isSmallApplication,
-  'README.md#server.ts': listensAndCounts,
+  'README.md#server.ts': { onPostgres: listensAndCounts },
   'README.md#app.test.ts': passingTests(2),
   'README.md#existing-server.ts': fitsBesideOtherRoutes,
   'README.md#files.ts': worksOnPage,
-  'README.md#clean-up-job.ts': settlesByItself,
-  'README.md#thumbnail-route.ts': guardsItsRoute,
+  'README.md#clean-up-job.ts': { onPostgres: settlesByItself },
+  'README.md#thumbnail-route.ts': { onPostgres: guardsItsRoute },
 }

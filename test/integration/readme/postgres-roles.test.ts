@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { postgresAdapter } from '@svc/db/postgres'
+import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
+import { describePostgres, poolOf } from '../postgres/places.js'
+import { readDocuments } from './documents.js'
+
+const AT = { bucket: 'uploads', key: 'a.txt' }
+
+describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
+  // Roles belong to the whole server, which other tests use too.
+  const suffix = randomBytes(6).toString('hex')
+  const [roles, grants, uninstall, ...others] = readDocuments()
+    .find(({ path }) => path === 'docs/postgres.md')!
+    .blocks.filter(({ language }) => language === 'sql')
+    .map(({ code }) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
+  let database: FreshDatabase
+  beforeEach(async () => {
+    database = await createDatabase(serverUrl)
+  })
+  afterEach(() => database.drop())
+
+  function as(role: string): string {
+    const url = new URL(database.url)
+    url.username = `${role}_${suffix}`
+    url.password = ''
+    return url.href
+  }
+
+  it('is the roles, what the smaller one needs, and the end of all', () => {
+    expect([roles, grants, uninstall]).toEqual([
+      expect.stringContaining('CREATE ROLE'),
+      expect.stringContaining('GRANT'),
+      expect.stringContaining('DROP SCHEMA'),
+    ])
+    expect(others).toEqual([])
+  })
+
+  it('gives a role all that requests and jobs need, and takes everything away again', async () => {
+    await database.query(roles!)
+    const owners = poolOf(as('files_owner'), { max: 1 })
+    const pool = poolOf(as('files_app'), { max: 2 })
+    try {
+      await postgresAdapter(owners).migrate()
+      await owners.query(grants!)
+
+      const store = postgresAdapter(pool)
+      const { from, to } = await store.migrate()
+      expect(from).toBe(to)
+      expect(await store.verify()).toEqual([])
+      const expiresAt = new Date(Date.now() + 60_000)
+      const reserve = (key: string) =>
+        store.reserve({
+          ...AT,
+          key,
+          scope: 'user:ann',
+          declaredSize: 5,
+          expiresAt,
+          storageKey: `${key}-bytes`,
+        })
+      const { id } = await reserve('a.txt')
+      await store.setUploadId({ ...AT, id, uploadId: 'u' })
+      await store.confirm({ ...AT, id, scope: 'user:ann', size: 5 })
+      await reserve('b.txt')
+      await store.release({ ...AT, key: 'b.txt' })
+      expect((await store.listByScope({ scope: 'user:ann' })).objects).toHaveLength(1)
+      await store.remove(AT)
+      expect(await store.purgeExpired()).toEqual([])
+      expect(await store.purgeDeleted({ before: new Date() })).toBe(1)
+      for (const { attemptId } of await store.listLeftovers()) await store.forgetLeftover({ attemptId })
+      expect(await store.listLeftovers()).toEqual([])
+      expect(await store.checkUsage()).toEqual([])
+      expect(await store.repairUsage()).toEqual([])
+      await expect(pool.query('DROP TABLE svc_db.objects')).rejects.toMatchObject({ code: '42501' })
+      await expect(pool.query('UPDATE svc_db.schema_version SET version = 0')).rejects.toMatchObject({
+        code: '42501',
+      })
+    } finally {
+      await pool.end()
+      await owners.end()
+      await database.query(uninstall!)
+    }
+    const { rows } = await database.query(`SELECT rolname FROM pg_roles WHERE rolname LIKE '%${suffix}'`)
+    expect(rows).toEqual([])
+  })
+})

@@ -1,0 +1,118 @@
+import type { PGlite } from '@electric-sql/pglite'
+import type pg from 'pg'
+import { expect, vi } from 'vitest'
+import type { StorageObjectStore } from '@svc/db'
+import { createDatabase } from '../../servers/fresh-database.js'
+import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
+
+interface DatabaseProgram {
+  readonly pool: pg.Pool
+  readonly store: StorageObjectStore
+}
+
+async function uploadTo(store: StorageObjectStore, scope: string): Promise<void> {
+  const at = { bucket: 'uploads', key: `${scope}/a.txt` }
+  const expiresAt = new Date(Date.now() + 60_000)
+  const { id } = await store.reserve({ ...at, scope, declaredSize: 5, expiresAt })
+  await store.confirm({ ...at, id, size: 5 })
+  expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 5, files: 1, reservedFiles: 0 })
+}
+
+/** The store of a program, over the schema that the database of these checks has by now. */
+const keepsRecords =
+  (scope: string): SnippetCheck =>
+  async (program) => {
+    const { store, pool } = await run<DatabaseProgram>(program)
+    expect(pool.listenerCount('error')).toBeGreaterThan(0)
+    await store.migrate()
+    await uploadTo(store, scope)
+  }
+
+const migratesAndEnds: SnippetCheck = async (program) => {
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    await run(program)
+    expect(log.mock.calls).toEqual([
+      [expect.stringMatching(/^The schema was at version \d and is now at \d+\.$/)],
+    ])
+  } finally {
+    log.mockRestore()
+  }
+}
+
+const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
+  const { store, pool } = await runBeside<DatabaseProgram>(program, 'database.mjs')
+  await store.migrate()
+  await pool.query('ALTER TABLE svc_db.leftovers RENAME TO mislaid')
+  await expect(run(program)).rejects.toThrow('Missing: column leftovers.')
+  await pool.query('ALTER TABLE svc_db.mislaid RENAME TO leftovers')
+}
+
+const findsWrongCounters: SnippetCheck = async (program) => {
+  const { store, pool } = await runBeside<DatabaseProgram>(program, 'database.mjs')
+  await store.migrate()
+  await uploadTo(store, 'counted')
+  await pool.query(`UPDATE svc_db.scope_usage SET bytes = 6 WHERE scope = 'counted'`)
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    const { differences } = await run<{ differences: object[] }>(program)
+    expect(differences).toMatchObject([{ scope: 'counted', recorded: { bytes: 6 }, actual: { bytes: 5 } }])
+    expect(log.mock.calls).toEqual([['1 scopes have counters that differ from their rows.']])
+  } finally {
+    log.mockRestore()
+    await store.repairUsage()
+  }
+}
+
+const printsWhatMigrateDoes: SnippetCheck = async (program) => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  let sql: string
+  try {
+    await run(program)
+    sql = write.mock.calls.map(([text]) => String(text)).join('')
+  } finally {
+    write.mockRestore()
+  }
+  const { store } = await runBeside<DatabaseProgram>(program, 'database.mjs')
+  const database = await createDatabase(process.env['DATABASE_URL']!)
+  try {
+    await database.query(sql)
+    const { rows } = await database.query('SELECT version FROM svc_db.schema_version')
+    expect(rows).toEqual([{ version: (await store.migrate()).to }])
+  } finally {
+    await database.drop()
+  }
+}
+
+const needsNoNamedStatements: SnippetCheck = async (program) => {
+  await keepsRecords('pooled')(program)
+  const { pool } = await run<DatabaseProgram>(program)
+  expect((await pool.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([])
+}
+
+const listsFromReplica: SnippetCheck = async (program) => {
+  await keepsRecords('replicated')(program)
+  const { store, readPool } = await run<DatabaseProgram & { readPool: pg.Pool }>(program)
+  expect(readPool.totalCount).toBe(0)
+  expect((await store.listByScope({ scope: 'replicated' })).objects).toHaveLength(1)
+  expect(readPool.totalCount).toBe(1)
+}
+
+const keepsFolder: SnippetCheck = async (program) => {
+  const { database, store } = await run<{ database: PGlite; store: StorageObjectStore }>(program)
+  await uploadTo(store, 'embedded')
+  expect(database.dataDir).toBe(process.env['DATA_FOLDER'])
+  await database.close()
+}
+
+export const checkPostgresSnippets: SnippetChecks = {
+  'docs/postgres.md#database.ts': { onPostgres: keepsRecords('plain') },
+  'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds },
+  'docs/postgres.md#start.ts': { onPostgres: stopsWhereNobodyMigrated },
+  'docs/postgres.md#usage-report.ts': { onPostgres: findsWrongCounters },
+  'docs/postgres.md#print-schema.ts': { onPostgres: printsWhatMigrateDoes },
+  'docs/postgres.md#pooled-database.ts': { onPostgres: needsNoNamedStatements },
+  'docs/postgres.md#replicated-database.ts': { onPostgres: listsFromReplica },
+  'docs/postgres.md#embedded-database.ts': keepsFolder,
+  'docs/postgres.md#embedded.test.ts': passingTests(1),
+}
