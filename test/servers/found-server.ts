@@ -44,7 +44,8 @@ export async function findServer(kind: ServerKind): Promise<RunningServer | { re
   return { reason }
 }
 
-function isRequired(name: string): boolean {
+/** Whether a missing server is an error. */
+export function isRequired(name: string): boolean {
   const required = (process.env['REQUIRE_SERVERS'] ?? '').split(',').map((entry) => entry.trim())
   return required.includes(name) || required.includes('all')
 }
