@@ -3,6 +3,7 @@ export const entries = {
   index: 'src/index.ts',
   memory: 'src/adapters/memory/index.ts',
   postgres: 'src/adapters/postgres/index.ts',
+  mongo: 'src/adapters/mongo/index.ts',
   disk: 'src/storage/disk/index.ts',
   s3: 'src/storage/s3/index.ts',
   redis: 'src/adapters/redis/index.ts',

@@ -122,6 +122,7 @@ describe('with the optional packages', () => {
       '@svc/db': ['db', 'createS3Server', 'memoryStorage', 'cleanUp', 'StorageError', 'createAttemptId'],
       '@svc/db/memory': ['memoryAdapter'],
       '@svc/db/postgres': ['postgresAdapter', 'postgresSchema'],
+      '@svc/db/mongo': ['mongoAdapter'],
       '@svc/db/disk': ['diskStorage'],
       '@svc/db/s3': ['s3Storage'],
       '@svc/db/redis': ['redisUsageCache'],
