@@ -139,13 +139,8 @@ export class Caller {
   }
 
   put(upload: SignedPut, bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
-    return this.handler(
-      new Request(upload.url, {
-        method: upload.method,
-        headers: { ...upload.headers, ...headers },
-        body: bytes,
-      }),
-    )
+    const { method, url } = upload
+    return follow(this, url, { method, headers: { ...upload.headers, ...headers }, body: bytes })
   }
 
   confirm({ key, id, bucket }: { key: string; id: string; bucket?: string }): Promise<Response> {
@@ -179,10 +174,19 @@ export class Caller {
   }
 }
 
-export async function fetchBytes({ handler }: Pick<Caller, 'handler'>, url: string): Promise<Uint8Array> {
-  const response = await handler(new Request(url))
+export async function fetchBytes(caller: Pick<Caller, 'handler'>, url: string): Promise<Uint8Array> {
+  const response = await follow(caller, url)
   if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`)
   return new Uint8Array(await response.arrayBuffer())
+}
+
+/** Signed URLs lead to the server itself, or to a bucket service of its own. */
+function follow(
+  { handler }: Pick<Caller, 'handler'>,
+  url: string,
+  init: RequestInit = {},
+): Promise<Response> {
+  return url.startsWith(ORIGIN) ? handler(new Request(url, init)) : fetch(url, init)
 }
 
 function reference(key: string, bucket?: string): string {

@@ -8,7 +8,14 @@ import {
 import { memoryAdapter } from '@svc/db/memory'
 import { expect } from 'vitest'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
-import { bytesOfSize, expectStatus, startService, type Service, type ServiceOptions } from './service.js'
+import {
+  BUCKET,
+  bytesOfSize,
+  expectStatus,
+  startService,
+  type Service,
+  type ServiceOptions,
+} from './service.js'
 
 /** One database and one bucket, which outlive every process that works with them. */
 
@@ -42,9 +49,17 @@ export function connection(pass: <T>(call: () => Promise<T>) => Promise<T>): Con
   }
 }
 
-export function createWorld(options: ServiceOptions = {}) {
+/** Where the bytes lie: a bucket of this name in a storage with this clock. */
+export interface WorldPlace {
+  readonly bucketName: string
+  readonly storage: (now: () => Date) => ObjectStorage
+}
+
+const IN_MEMORY: WorldPlace = { bucketName: BUCKET, storage: (now) => memoryStorage({ now }) }
+
+export function createWorld(options: ServiceOptions = {}, place: WorldPlace = IN_MEMORY) {
   const clock = new ManualClock()
-  const bucket = memoryStorage({ now: clock.now })
+  const bucket = place.storage(clock.now)
   const objects = memoryAdapter({ now: clock.now })
   const places = new Set<string>()
   const tampered = new Set<string>()
@@ -62,6 +77,7 @@ export function createWorld(options: ServiceOptions = {}) {
   return {
     clock,
     bucket,
+    bucketName: place.bucketName,
     objects,
     /** Every place that a URL was given out for. */
     places,
@@ -71,6 +87,7 @@ export function createWorld(options: ServiceOptions = {}) {
     start: (way: Connection = DIRECT) =>
       startService({
         ...options,
+        bucket: place.bucketName,
         routes: ROUTES,
         clock,
         storage: () => way.storage(storage),
@@ -94,8 +111,8 @@ export async function putReport(service: Service, fill: number): Promise<DbClien
 export type Content = number | null
 
 /** What is active can be downloaded at every moment. */
-export async function contentOf({ start, objects }: World): Promise<Content> {
-  const active = await objects.findActive({ bucket: 'files', key: KEY })
+export async function contentOf({ start, objects, bucketName }: World): Promise<Content> {
+  const active = await objects.findActive({ bucket: bucketName, key: KEY })
   return active ? ((await start().as(OWNER).bytes(KEY))[0] ?? null) : null
 }
 
@@ -111,20 +128,20 @@ export async function cleanUpUntilQuiet({ clock, start }: World): Promise<void> 
 }
 
 /** Just the bytes of the live objects are there, and they are counted to the byte. */
-export async function expectTidy({ objects, bucket, places }: World): Promise<void> {
+export async function expectTidy({ objects, bucket, bucketName, places }: World): Promise<void> {
   const rows = []
   for (const scope of [OWNER, 'user:2']) rows.push(...(await objects.listByScope({ scope })).objects)
   const inUse = new Set(rows.map(({ storageKey }) => storageKey))
   for (const row of rows) {
     expect(row.status).toBe('active')
-    expect(await bucket.head({ bucket: 'files', key: row.storageKey! })).toMatchObject({
+    expect(await bucket.head({ bucket: bucketName, key: row.storageKey! })).toMatchObject({
       size: row.size,
       eTag: row.eTag,
       attemptId: row.attemptId,
     })
   }
   for (const key of places) {
-    if (!inUse.has(key)) expect(await bucket.head({ bucket: 'files', key })).toBeNull()
+    if (!inUse.has(key)) expect(await bucket.head({ bucket: bucketName, key })).toBeNull()
   }
   expect(await objects.listLeftovers()).toEqual([])
   expect(await objects.checkUsage()).toEqual([])

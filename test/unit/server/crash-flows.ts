@@ -13,6 +13,7 @@ import {
   uploadReport,
   type Content,
   type World,
+  type WorldPlace,
 } from './world.js'
 
 interface Flow {
@@ -148,62 +149,79 @@ const flows: Record<string, Flow> = {
 }
 
 /** A world in which a process stopped before its call number `callsBefore + 1`, or came to its end. */
-async function worldAfterCrash({ options = {}, prepare, act }: Flow, callsBefore: number) {
-  const world = createWorld(options)
+async function worldAfterCrash(
+  { options = {}, prepare, act }: Flow,
+  callsBefore: number,
+  place?: WorldPlace,
+) {
+  const world = createWorld(options, place)
   const subject = await prepare(world.start(), world)
   const crash = new Crash(callsBefore)
   const end = await Promise.race([act(world.start(crash.connection), subject), crash.happened])
   return { world, subject, crashed: end === 'crashed', calls: crash.calls }
 }
 
-describe.each(Object.entries(flows))('a process that stops during %s', (_, flow) => {
-  it('leaves nothing that the client and the job do not bring to its end', async () => {
-    const { calls } = await worldAfterCrash(flow, Infinity)
-    expect(calls).toBeGreaterThan(0)
-    for (let callsBefore = 0; callsBefore <= calls; callsBefore++) {
-      const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore)
-      expect(crashed).toBe(callsBefore < calls)
-      // Whatever is active can be downloaded at every moment.
-      await contentOf(world)
-      expect(flow.repeated).toContain(await flow.act(world.start(), subject))
-      await cleanUpUntilQuiet(world)
-      expect(flow.inTheEnd.repeated).toContain(await contentOf(world))
-      await expectTidy(world)
-    }
-  })
+/**
+ * Stops a process before each of its calls to the storage and the store, in every flow. `jobCrashes` is the number of
+ * calls before which the job that follows stops in its turn.
+ */
+export function describeCrashes(place?: WorldPlace, { jobCrashes = 12 } = {}): void {
+  describe.each(Object.entries(flows))('a process that stops during %s', (_, flow) => {
+    it('leaves nothing that the client and the job do not bring to its end', async () => {
+      const { calls } = await worldAfterCrash(flow, Infinity, place)
+      expect(calls).toBeGreaterThan(0)
+      await upTo(calls, async (callsBefore) => {
+        const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore, place)
+        expect(crashed).toBe(callsBefore < calls)
+        // Whatever is active can be downloaded at every moment.
+        await contentOf(world)
+        expect(flow.repeated).toContain(await flow.act(world.start(), subject))
+        await cleanUpUntilQuiet(world)
+        expect(flow.inTheEnd.repeated).toContain(await contentOf(world))
+        await expectTidy(world)
+      })
+    })
 
-  it('leaves nothing that the job alone does not bring to its end', async () => {
-    const { calls } = await worldAfterCrash(flow, Infinity)
-    for (let callsBefore = 0; callsBefore <= calls; callsBefore++) {
-      const { world } = await worldAfterCrash(flow, callsBefore)
-      await contentOf(world)
-      await cleanUpUntilQuiet(world)
-      expect(flow.inTheEnd.left).toContain(await contentOf(world))
-      await expectTidy(world)
-    }
-  })
+    it('leaves nothing that the job alone does not bring to its end', async () => {
+      const { calls } = await worldAfterCrash(flow, Infinity, place)
+      await upTo(calls, async (callsBefore) => {
+        const { world } = await worldAfterCrash(flow, callsBefore, place)
+        await contentOf(world)
+        await cleanUpUntilQuiet(world)
+        expect(flow.inTheEnd.left).toContain(await contentOf(world))
+        await expectTidy(world)
+      })
+    })
 
-  it('leaves nothing that a job which stops as well does not bring to its end', async () => {
-    const { calls } = await worldAfterCrash(flow, Infinity)
-    for (let callsBefore = 0; callsBefore < calls; callsBefore++) {
-      for (let jobCalls = 0; jobCalls < 12; jobCalls++) {
-        const { world } = await worldAfterCrash(flow, callsBefore)
+    it('leaves nothing that a job which stops as well does not bring to its end', async () => {
+      const { calls } = await worldAfterCrash(flow, Infinity, place)
+      await upTo(calls * jobCrashes - 1, async (at) => {
+        const { world } = await worldAfterCrash(flow, Math.floor(at / jobCrashes), place)
         world.clock.advance(LATER)
-        const crash = new Crash(jobCalls)
+        const crash = new Crash(at % jobCrashes)
         await Promise.race([cleanUp(world.start(crash.connection).s3), crash.happened])
         await contentOf(world)
         await cleanUpUntilQuiet(world)
         expect(flow.inTheEnd.left).toContain(await contentOf(world))
         await expectTidy(world)
-      }
-    }
+      })
+    })
   })
-})
 
-it('a confirm that the job was faster than is answered as if it had been first', async () => {
-  const { prepare } = flows['a confirm of a replacement']!
-  const world = createWorld({})
-  const object = await prepare(world.start(), world)
-  await cleanUpUntilQuiet(world)
-  expect(await statusOf(world.start().as(OWNER).confirm(object))).toBe(200)
-})
+  it('a confirm that the job was faster than is answered as if it had been first', async () => {
+    const { prepare } = flows['a confirm of a replacement']!
+    const world = createWorld({}, place)
+    const object = await prepare(world.start(), world)
+    await cleanUpUntilQuiet(world)
+    expect(await statusOf(world.start().as(OWNER).confirm(object))).toBe(200)
+  })
+}
+
+/** Runs for each of 0 to `last`, some side by side. */
+async function upTo(last: number, run: (at: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    while (next <= last) await run(next++)
+  }
+  await Promise.all(Array.from({ length: 4 }, worker))
+}
