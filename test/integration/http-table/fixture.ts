@@ -6,6 +6,7 @@ import {
   StorageError,
   type DbClientObject,
   type Handler,
+  type ObjectStorage,
   type StorageObjectStore,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
@@ -118,9 +119,14 @@ export const objects = {
   },
 } satisfies Record<string, DbClientObject>
 
-/** A server with these objects. */
-export function serverWithObjects() {
-  return serverOver(memoryAdapter({ objects: Object.values(rows) }))
+/** A server with these objects; what is uploaded goes to the bucket of its storage that it is given. */
+export function serverWithObjects(place: Partial<UploadPlace> = {}) {
+  return serverOver(memoryAdapter({ objects: Object.values(rows) }), place)
+}
+
+export interface UploadPlace {
+  readonly storage: ObjectStorage
+  readonly bucket: string
 }
 
 /** A server whose database can't be reached. */
@@ -135,10 +141,13 @@ export function serverWithoutDatabase() {
   return serverOver({ ...store, listByScope: unavailable, find: unavailable })
 }
 
-function serverOver(client: StorageObjectStore) {
+function serverOver(
+  client: StorageObjectStore,
+  { storage = memoryStorage(), bucket = 'files' }: Partial<UploadPlace> = {},
+) {
   return createS3Server({
-    storage: memoryStorage(),
-    bucket: 'files',
+    storage,
+    bucket,
     plugins: [db({ client, resolveScope: scopeOf })],
     onError: () => undefined,
   })
