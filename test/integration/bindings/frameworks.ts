@@ -94,10 +94,10 @@ class KoaApp implements FrameworkApp {
   }
 
   use(step: Step): this {
-    this.#app.use(async ({ req, res }, next) => {
-      await new Promise<void>((resolve) => step(req, res, resolve))
-      await next()
-    })
+    this.#app.use(
+      ({ req, res }, next) =>
+        new Promise((resolve, reject) => step(req, res, () => void next().then(resolve, reject))),
+    )
     return this
   }
 

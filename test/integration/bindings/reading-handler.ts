@@ -15,6 +15,12 @@ export const reading = {
   handler: (async (_request, options) => Response.json(await bodySeen(options!.body!))) as Handler,
 }
 
+export const streamed = (text: string): BodySeen => ({ kind: 'stream', text })
+export const parsed = (value?: unknown): BodySeen => ({
+  kind: 'parsed',
+  ...(value !== undefined && { value }),
+})
+
 export type RequestBody = NonNullable<NonNullable<Parameters<Handler>[1]>['body']>
 
 async function bodySeen(body: RequestBody): Promise<BodySeen> {

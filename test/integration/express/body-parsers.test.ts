@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
 import { listen } from '../bindings/listening.js'
-import { reading, readToEnd, type BodySeen, type RequestBody } from '../bindings/reading-handler.js'
+import { parsed, reading, readToEnd, streamed, type BodySeen } from '../bindings/reading-handler.js'
 import { versions, type Express } from './versions.js'
 
 /** Takes the whole body and leaves nothing, as multer does with the fields it doesn't know. */
@@ -32,8 +31,6 @@ const parsers: Readonly<Record<string, (express: Express) => RequestHandler[]>> 
   'a consumer by async iteration': () => [asyncConsumer],
 }
 
-const streamed = (text: string): BodySeen => ({ kind: 'stream', text })
-const parsed = (value?: unknown): BodySeen => ({ kind: 'parsed', ...(value !== undefined && { value }) })
 const parsedBytes = (text: string): BodySeen => ({ kind: 'parsed', text })
 
 const JSON_TEXT = '{"size":3}'
@@ -125,61 +122,6 @@ describe.each(versions)('bodies in $name', ({ express }) => {
     expect(await response.json()).toEqual(parsed({ size: 3 }))
   })
 
-  it('a body in many pieces, after middleware that takes its time', async () => {
-    const piece = 'x'.repeat(50_000)
-    async function* pieces() {
-      for (let i = 0; i < 20; i++) {
-        await nextTurn()
-        yield Buffer.from(piece)
-      }
-    }
-    const slow: RequestHandler = (_req, _res, next) => {
-      void nextTurn().then(() => next())
-    }
-    const url = await serve([slow, express.json(), slow])
-
-    const body = Readable.toWeb(Readable.from(pieces()))
-    const response = await fetch(url, { method: 'PUT', body, duplex: 'half' } as unknown as RequestInit)
-
-    expect(await response.json()).toEqual(streamed(piece.repeat(20)))
-  })
-
-  it('a body that a middleware listens to is read by both', async () => {
-    const heard: string[] = []
-    const listener: RequestHandler = (req, _res, next) => {
-      req.on('data', (chunk: Buffer) => heard.push(chunk.toString()))
-      next()
-    }
-    const app = express().use(listener)
-    app.use(
-      expressBinding({
-        ...reading,
-        handler: async (request, options) => {
-          // As long as finding out who asks may take.
-          for (let turn = 0; turn < 10; turn++) await nextTurn()
-          return reading.handler(request, options)
-        },
-      }),
-    )
-    const { url } = await listen(app)
-
-    const response = await fetch(`${url}/api/s3/upload`, { method: 'PUT', body: 'bytes' })
-
-    expect(await response.json()).toEqual(streamed('bytes'))
-    expect(heard.join('')).toBe('bytes')
-  })
-
-  it('a body with an encoding is read as bytes', async () => {
-    const url = await serve([
-      (req, _res, next) => {
-        req.setEncoding('latin1')
-        next()
-      },
-    ])
-    const response = await fetch(url, { method: 'PUT', body: 'Jürgen' })
-    expect(await response.json()).toEqual(streamed('Jürgen'))
-  })
-
   it('a parser after the binding gets the bodies of other routes', async () => {
     const app = express().use(expressBinding(reading)).use(express.json())
     app.post('/other', (req, res) => void res.json(req.body))
@@ -196,20 +138,5 @@ describe.each(versions)('bodies in $name', ({ express }) => {
     const response = await fetch(url, { method: 'POST', headers, body: JSON_TEXT })
     await response.text()
     expect(response.status).toBe(413)
-  })
-
-  it('gives the same stream however often it is opened', async () => {
-    const app = express().use(
-      expressBinding({
-        ...reading,
-        handler: async (_request, options) => {
-          const body = options!.body as Extract<RequestBody, { kind: 'stream' }>
-          return Response.json(body.open() === body.open())
-        },
-      }),
-    )
-    const { url } = await listen(app)
-    const response = await fetch(`${url}/api/s3/upload`, { method: 'PUT', body: 'bytes' })
-    expect(await response.json()).toBe(true)
   })
 })

@@ -1,28 +1,10 @@
-import { request as forward, type IncomingHttpHeaders } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
 import { echo, echoOf } from '../bindings/echo.js'
 import { listen } from '../bindings/listening.js'
+import { FORWARDED, proxyTo } from '../bindings/reverse-proxy.js'
+import { RawConnection } from '../bindings/raw-connection.js'
 import { versions } from './versions.js'
-
-/** A reverse proxy that serves an application below `/app` of its own, which the application doesn't know. */
-function proxyTo(port: number) {
-  return listen((incoming, outgoing) => {
-    const headers: IncomingHttpHeaders = {
-      ...incoming.headers,
-      host: 'internal.example',
-      'x-forwarded-proto': 'https',
-      'x-forwarded-host': 'shop.example:8443',
-      'x-forwarded-for': '203.0.113.7',
-    }
-    const path = incoming.url!.replace(/^\/app/, '')
-    const onward = forward({ host: '127.0.0.1', port, method: incoming.method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode!, answer.headers)
-      answer.pipe(outgoing)
-    })
-    incoming.pipe(onward)
-  })
-}
 
 describe.each(versions)('behind a proxy, $name', ({ express }) => {
   it.each([
@@ -35,7 +17,7 @@ describe.each(versions)('behind a proxy, $name', ({ express }) => {
     const app = express()
     app.set('trust proxy', trust)
     app.use('/v1', express().use(expressBinding(echo)))
-    const { url } = await proxyTo((await listen(app)).port)
+    const { url } = await proxyTo(await listen(app), FORWARDED)
 
     const response = await fetch(`${url}/app/v1/api/s3/db/objects?limit=1`)
 
@@ -61,5 +43,12 @@ describe.each(versions)('behind a proxy, $name', ({ express }) => {
 
     const expected = origin === null ? url : origin.includes('://') ? origin : `${origin}://${host}`
     expect(await echoOf(response)).toMatchObject({ url: `${expected}/api/s3/x` })
+  })
+
+  it.each(['user:password@evil.example', 'a,b'])('takes no host from %s', async (host) => {
+    const { port } = await listen(express().use(expressBinding(echo)))
+    const connection = await RawConnection.open(port)
+    const response = await connection.send(`GET /api/s3/x HTTP/1.1\r\nHost: ${host}\r\n\r\n`).response()
+    expect(await echoOf(response)).toMatchObject({ url: 'http://localhost/api/s3/x' })
   })
 })

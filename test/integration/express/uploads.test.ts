@@ -1,4 +1,3 @@
-import { request as forward } from 'node:http'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage, type DbClientObject } from '@svc/db'
@@ -6,6 +5,7 @@ import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
 import { listen } from '../bindings/listening.js'
 import { RawConnection } from '../bindings/raw-connection.js'
+import { proxyTo } from '../bindings/reverse-proxy.js'
 import { versions, type Express } from './versions.js'
 
 interface Begun {
@@ -105,17 +105,11 @@ describe.each(versions)('uploads through $name', ({ express }) => {
   })
 
   it('reach a server whose path a proxy hides', async () => {
-    const proxy = await listen((incoming, outgoing) => {
-      const { method, headers } = incoming
-      const path = incoming.url!.replace(/^\/app/, '')
-      const onward = forward({ host: '127.0.0.1', port: hidden.port, method, path, headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers)
-        answer.pipe(outgoing)
-      })
-      incoming.pipe(onward)
-    })
+    const hidden = { port: 0 }
+    const proxy = await proxyTo(hidden)
     const baseURL = `${proxy.url}/app/api/s3/_storage`
-    const hidden = await listen(express().use(expressBinding(server(memoryStorage({ baseURL })))))
+    const app = express().use(expressBinding(server(memoryStorage({ baseURL }))))
+    hidden.port = (await listen(app)).port
 
     const { upload } = await begin(`${proxy.url}/app/api/s3`, 'image/png', 5)
 

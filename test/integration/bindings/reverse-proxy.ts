@@ -1,0 +1,27 @@
+import { request as forward, type IncomingHttpHeaders } from 'node:http'
+import { listen, type Listening } from './listening.js'
+
+/** A reverse proxy that serves an application below `/app` of its own, which the application doesn't know. */
+export function proxyTo(
+  target: Pick<Listening, 'port'>,
+  headersOfProxy: IncomingHttpHeaders = {},
+): Promise<Listening> {
+  return listen((incoming, outgoing) => {
+    const headers = { ...incoming.headers, ...headersOfProxy }
+    const path = incoming.url!.replace(/^\/app/, '')
+    const { method } = incoming
+    const onward = forward({ host: '127.0.0.1', port: target.port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(outgoing)
+    })
+    incoming.pipe(onward)
+  })
+}
+
+/** What proxies say of the request that they pass on. */
+export const FORWARDED = {
+  host: 'internal.example',
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'shop.example:8443',
+  'x-forwarded-for': '203.0.113.7',
+}

@@ -1,0 +1,226 @@
+import { createServer as createHttp2Server, connect } from 'node:http2'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { Middleware } from 'koa'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Handler } from '@svc/db'
+import { koaBinding } from '@svc/db/koa'
+import { echo, type Echo } from '../bindings/echo.js'
+import { failingBody, unfinishedBody } from '../bindings/response-bodies.js'
+import { listenerOf, listenWith, versions } from './versions.js'
+
+const basePath = '/api/s3'
+
+function pieces(...texts: string[]) {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const text of texts) controller.enqueue(new TextEncoder().encode(text))
+      controller.close()
+    },
+  })
+}
+
+describe.each(versions)('middleware around the library, in $name', ({ Koa }) => {
+  async function ask(handler: Handler, middleware: Middleware, init: RequestInit = {}) {
+    const { url } = await listenWith(new Koa().use(middleware).use(koaBinding({ basePath, handler })))
+    return fetch(`${url}/api/s3/x`, init)
+  }
+
+  it('sees the answer, and may add headers to it', async () => {
+    const seen: unknown[] = []
+    const response = await ask(
+      async () => Response.json({ a: 1 }, { status: 201, headers: { 'x-own': '1' } }),
+      async (ctx, next) => {
+        await next()
+        seen.push(ctx.status, ctx.type, ctx.length, String(ctx.body), ctx.response.get('x-own'))
+        ctx.set('x-response-time', '3ms')
+      },
+    )
+    expect(seen).toEqual([201, 'application/json', 7, '{"a":1}', '1'])
+    expect([response.headers.get('x-response-time'), await response.json()]).toEqual(['3ms', { a: 1 }])
+  })
+
+  it.each([
+    ['in one piece', () => Response.json('x'.repeat(1000))],
+    ['in many', () => new Response(pieces('"', 'x'.repeat(1000), '"'))],
+  ])('may transform a body %s', async (_how, respond) => {
+    const response = await ask(
+      async () => respond(),
+      async (ctx, next) => {
+        await next()
+        const { body } = ctx as { body: Readable | Buffer }
+        ctx.set('content-encoding', 'gzip')
+        ctx.remove('content-length')
+        ctx.body = (Buffer.isBuffer(body) ? Readable.from([body]) : body).pipe(createGzip())
+      },
+    )
+    expect(response.headers.get('content-encoding')).toBe('gzip')
+    expect(await response.json()).toBe('x'.repeat(1000))
+  })
+
+  it('may answer otherwise, and the body of the library is let go of', async () => {
+    const { body, cancelled } = unfinishedBody('a', 'b', 'c')
+    const response = await ask(
+      async () => new Response(body),
+      async (ctx, next) => {
+        await next()
+        ctx.body = 'instead'
+      },
+    )
+    expect(await response.text()).toBe('instead')
+    await cancelled
+  })
+
+  it('catches what is unexpected', async () => {
+    const response = await ask(
+      () => Promise.reject(new Error('broken')),
+      async (ctx, next) => {
+        await next().catch((error: Error) => {
+          ctx.status = 418
+          ctx.body = error.message
+        })
+      },
+    )
+    expect([response.status, await response.text()]).toEqual([418, 'broken'])
+  })
+
+  it.each([[new Error('broken')], [undefined], [null], ['word']])(
+    'is left out where it doesn’t: %s is an error of the application',
+    async (reason) => {
+      const errors: unknown[] = []
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what isn't an Error is the case here
+      const handler: Handler = () => Promise.reject(reason)
+      const app = new Koa().use(koaBinding({ basePath, handler }))
+      app.on('error', (error) => errors.push(error))
+      const { url } = await listenWith(app)
+
+      const response = await fetch(`${url}/api/s3/x`)
+
+      expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error'])
+      expect(errors).toEqual([reason instanceof Error ? reason : expect.objectContaining({ cause: reason })])
+    },
+  )
+
+  it('gets the failure of a body before its first bytes as an error', async () => {
+    const response = await ask(
+      async () => new Response(failingBody(new Error('broken'))),
+      (ctx, next) => next().catch(() => void (ctx.body = 'caught')),
+    )
+    expect(await response.text()).toBe('caught')
+  })
+
+  it.each([
+    ['a body without a type', () => new Response(pieces('a', 'b')), 200, 'ab'],
+    ['bytes without a type', () => new Response(pieces('ab')), 200, 'ab'],
+    ['no body', () => new Response(null, { status: 200 }), 200, ''],
+    ['nothing', () => new Response(null, { status: 204 }), 204, ''],
+    ['not modified', () => new Response(null, { status: 304 }), 304, ''],
+  ])('%s stays what it is', async (_what, respond, status, text) => {
+    const response = await ask(
+      async () => respond(),
+      (_ctx, next) => next(),
+    )
+    expect([response.status, await response.text()]).toEqual([status, text])
+    expect(response.headers.get('content-type')).toBeNull()
+  })
+
+  it('has the status and the headers of the answer to HEAD', async () => {
+    const seen: unknown[] = []
+    const response = await ask(
+      async () => new Response(null, { status: 404, headers: { 'x-own': '1', 'content-length': '5' } }),
+      async (ctx, next) => {
+        await next()
+        seen.push(ctx.status, ctx.body)
+      },
+      { method: 'HEAD' },
+    )
+    expect(seen).toEqual([404, undefined])
+    expect([response.status, response.headers.get('x-own'), response.headers.get('content-length')]).toEqual([
+      404,
+      '1',
+      '5',
+    ])
+  })
+})
+
+describe.each(versions)('what is not the library’s, in $name', ({ Koa }) => {
+  it('gets the answer of Koa that there is nothing', async () => {
+    const { url } = await listenWith(new Koa().use(koaBinding(echo)))
+    const response = await fetch(`${url}/missing`)
+    expect([response.status, await response.text()]).toEqual([404, 'Not Found'])
+  })
+
+  it('keeps its status, its headers, its body and its errors', async () => {
+    const app = new Koa()
+    app.use((ctx, next) => next().catch((error: Error) => void (ctx.body = error.message)))
+    app.use(koaBinding(echo))
+    app.use((ctx) => {
+      if (ctx.path === '/broken') throw new Error('of the application')
+      ctx.status = 203
+      ctx.set('x-own', '1')
+      ctx.body = { mine: true }
+    })
+    const { url } = await listenWith(app)
+
+    const response = await fetch(`${url}/own`)
+    expect([response.status, response.headers.get('x-own'), await response.json()]).toEqual([
+      203,
+      '1',
+      { mine: true },
+    ])
+    expect(await (await fetch(`${url}/broken`)).text()).toBe('of the application')
+  })
+
+  it('streams its bodies in both directions', async () => {
+    const app = new Koa().use(koaBinding(echo)).use(async (ctx) => {
+      ctx.respond = false
+      ctx.res.statusCode = 200
+      await pipeline(ctx.req, ctx.res)
+    })
+    const { url } = await listenWith(app)
+    const parts = Array.from({ length: 50 }, (_, i) => Buffer.alloc(10_000, i))
+    const body = Readable.toWeb(Readable.from(parts))
+
+    const response = await fetch(url, { method: 'PUT', body, duplex: 'half' } as unknown as RequestInit)
+
+    expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.concat(parts))).toBe(true)
+  })
+})
+
+describe.each(versions)('HTTP/2, in $name', ({ Koa }) => {
+  async function open(handler: Handler) {
+    const listener = listenerOf(new Koa().use(koaBinding({ basePath, handler })))
+    const server = createHttp2Server((message, response) =>
+      listener(message as unknown as IncomingMessage, response as unknown as ServerResponse),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      client.destroy()
+      server.close()
+    })
+    return client
+  }
+
+  it('asks and answers as HTTP/1.1 does', async () => {
+    const client = await open(echo.handler)
+    const stream = client.request({ ':path': '/api/s3/x?a=1', ':authority': 'good.example', 'x-name': 'ann' })
+    const seen = JSON.parse(Buffer.concat(await stream.toArray()).toString()) as Echo
+    expect(seen).toMatchObject({ url: 'http://good.example/api/s3/x?a=1', basePath, method: 'GET' })
+    expect(seen.headers).toEqual({ 'x-name': 'ann' })
+  })
+
+  it('takes bodies and streams answers', async () => {
+    const client = await open(async (_request, options) => {
+      const { body } = options!
+      return new Response(body?.kind === 'stream' ? body.open() : null)
+    })
+    const stream = client.request({ ':path': '/api/s3/x', ':method': 'PUT' })
+    const sent = Buffer.alloc(300_000, 7)
+    stream.end(sent)
+    expect(Buffer.concat(await stream.toArray()).equals(sent)).toBe(true)
+  })
+})
