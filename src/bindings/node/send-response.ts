@@ -21,7 +21,7 @@ export async function sendResponse(source: Response, target: ServerResponse): Pr
   const body = await beginBody(source, target)
   if (target.headersSent) return body.cancel()
   setHead(source, target)
-  if (body.whole) return void target.end(body.whole)
+  if (body.whole) return endWith(body.whole, target)
   await sendPieces(body, target)
 }
 
@@ -29,6 +29,12 @@ function setHead(source: Response, target: ServerResponse): ServerResponse {
   target.statusCode = source.status
   setHeaders(source, target)
   return target
+}
+
+/** With its length, which Node can't find out by itself behind a middleware that has its own `end`, as compression has. */
+function endWith(bytes: Uint8Array, target: ServerResponse): void {
+  if (!target.hasHeader('content-length')) target.setHeader('content-length', bytes.length)
+  target.end(bytes)
 }
 
 async function sendPieces(body: BegunBody, target: ServerResponse): Promise<void> {
