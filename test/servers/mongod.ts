@@ -1,8 +1,8 @@
-import { accessSync, constants } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { MongoClient, type Document } from 'mongodb'
 import type { RunningServer, ServerKind } from './found-server.js'
+import { installedProgram } from './installed-program.js'
 import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
 
 export const MONGODB: ServerKind = {
@@ -162,15 +162,5 @@ async function untilPrimary(url: string): Promise<void> {
 }
 
 export function installedMongod(): string | null {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  return folders.map((folder) => join(folder, 'mongod')).find(isProgram) ?? null
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return installedProgram('mongod')
 }

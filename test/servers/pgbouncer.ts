@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { installedProgram } from './installed-program.js'
 import { answers, userOfServer } from './postgres.js'
 import { freePort, privateFolder } from './private-server.js'
 import type { RunningServer, ServerKind } from './found-server.js'
@@ -20,7 +20,7 @@ export function pgbouncerOver(database: string, connections: number): ServerKind
     howToGet: 'install PgBouncer (Debian: apt-get install pgbouncer)',
     ways: [
       async () => {
-        const program = installedProgram()
+        const program = installedProgram('pgbouncer', USUAL_PLACES)
         return program === null ? null : startPgbouncer(program, database, connections)
       },
     ],
@@ -76,18 +76,4 @@ function keepsStatements(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [sinceMajor, sinceMinor] = KEEPS_STATEMENTS
   return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor)
-}
-
-function installedProgram(): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...USUAL_PLACES]
-  return folders.map((folder) => join(folder, 'pgbouncer')).find(isProgram) ?? null
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { accessSync, constants } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import type { RunningServer, ServerKind } from './found-server.js'
+import { installedProgram } from './installed-program.js'
 import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
 
 /** Its programs by name; Debian puts them into three packages. */
@@ -163,19 +163,6 @@ async function answers(port: number): Promise<boolean> {
 
 /** All of them, or `null`. */
 function installedPrograms(): Programs | null {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  const found = PROGRAMS.map((name) => {
-    const path = folders.map((folder) => join(folder, name)).find(isProgram)
-    return [name, path] as const
-  })
-  return found.every(([, path]) => path !== undefined) ? (Object.fromEntries(found) as Programs) : null
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  const found = PROGRAMS.map((name) => [name, installedProgram(name)] as const)
+  return found.every(([, path]) => path !== null) ? (Object.fromEntries(found) as Programs) : null
 }
