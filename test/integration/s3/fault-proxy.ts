@@ -22,6 +22,8 @@ export interface FaultProxy {
   readonly endpoint: string
   /** What happens to the requests from now on; the last goes for all that follow. */
   faults(...faults: readonly [Fault, ...Fault[]]): void
+  /** What happens to each request, by its method and path. */
+  faultsBy(choose: (request: string) => Fault): void
   /** Method and path of the requests since `faults` was called last. */
   readonly requests: readonly string[]
   /** Resolves when another request has arrived. */
@@ -30,14 +32,15 @@ export interface FaultProxy {
 
 /** One for the tests that are being described. Its address is there when they run. */
 export function faultProxyTo(endpoint: string): FaultProxy {
-  let plan: Fault[] = ['none']
+  let choose: (request: string) => Fault = () => 'none'
   let requests: string[] = []
   let arrived: (() => void)[] = []
   let port = 0
 
   const server = createServer((incoming, outgoing) => {
-    requests.push(`${incoming.method} ${incoming.url}`)
-    const fault = (plan.length > 1 ? plan.shift() : plan[0]) ?? 'none'
+    const described = `${incoming.method} ${incoming.url}`
+    requests.push(described)
+    const fault = choose(described)
     const waiting = arrived
     arrived = []
     for (const resolve of waiting) resolve()
@@ -57,7 +60,12 @@ export function faultProxyTo(endpoint: string): FaultProxy {
       return `http://127.0.0.1:${port}`
     },
     faults(...faults) {
-      plan = [...faults]
+      const plan = [...faults]
+      choose = () => (plan.length > 1 ? plan.shift() : plan[0]) ?? 'none'
+      requests = []
+    },
+    faultsBy(chooser) {
+      choose = chooser
       requests = []
     },
     get requests() {

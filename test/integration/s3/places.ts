@@ -9,7 +9,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, inject, it, onTestFinished } from 'vitest'
 
 // The SDK tells every process on Node 20 that it will want a newer one some day.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
@@ -66,12 +66,24 @@ export function clientOf({ endpoint, owner }: S3Place, options: S3ClientConfig =
 
 /** A bucket of the tests that are being described, which goes with all that is in it. */
 export function freshBucket(client: S3Client): string {
-  const bucket = `svc-db-test-${randomBytes(8).toString('hex')}`
+  const bucket = freshName()
   beforeAll(async () => {
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
   })
   afterAll(() => removeBucket(client, bucket))
   return bucket
+}
+
+/** A bucket of the test that runs. */
+export async function bucketOfTest(client: S3Client): Promise<string> {
+  const bucket = freshName()
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  onTestFinished(() => removeBucket(client, bucket))
+  return bucket
+}
+
+export function freshName(): string {
+  return `svc-db-test-${randomBytes(8).toString('hex')}`
 }
 
 export async function removeBucket(client: S3Client, bucket: string): Promise<void> {

@@ -1,0 +1,148 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3'
+import { cleanUp } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { bytesOfSize, errorOf, outcomesOf, type Service } from '../../unit/server/service.js'
+import { bucketOfTest, clientOf, describeS3, keysIn } from './places.js'
+import { expectAccounted, FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
+
+const ANN = 'user:ann'
+const BOB = 'user:bob'
+const scopes = [ANN, BOB]
+
+describeS3('who cheats a server over s3Storage', (place) => {
+  const client = clientOf(place)
+
+  async function started(options = {}) {
+    const bucket = await bucketOfTest(client)
+    const service = serviceOn(client, bucket, options)
+    return { bucket, service, ann: service.as(ANN), bob: service.as(BOB) }
+  }
+
+  /** After all is settled that the cheating left. */
+  async function expectNothingGained(service: Service, bucket: string): Promise<void> {
+    for (let run = 0; run < 3; run++) {
+      service.clock.advance(LATER)
+      await cleanUp(service.s3)
+    }
+    expect(await service.objects.listLeftovers()).toEqual([])
+    await expectAccounted(service, { client, bucket, scopes })
+    expect(service.told).toEqual([])
+  }
+
+  it('by a confirm without an upload gets no object, and keeps the reservation', async () => {
+    const { service, ann, bucket } = await started()
+    const { object } = await ann.begun(FILE)
+    expect(await errorOf(await ann.confirm(object))).toMatchObject({ status: 409, code: 'UPLOAD_MISMATCH' })
+    expect(await service.objects.getScopeUsage(ANN)).toMatchObject({ files: 0, reservedBytes: 3 })
+    await expectNothingGained(service, bucket)
+  })
+
+  it("by a confirm with another attempt's id gets no object", async () => {
+    const { service, ann, bob, bucket } = await started()
+    const uploaded = await ann.begun(FILE)
+    expect((await ann.put(uploaded.upload, bytesOfSize(3))).status).toBe(200)
+    const empty = await bob.begun(FILE)
+    const wrong = [
+      [ann, { key: uploaded.object.key, id: empty.object.id }, 404],
+      [bob, { key: uploaded.object.key, id: empty.object.id }, 404],
+      [bob, uploaded.object, 404],
+      [bob, { key: empty.object.key, id: uploaded.object.id }, 404],
+      [bob, empty.object, 409],
+    ] as const
+    for (const [caller, attempt, status] of wrong) expect((await caller.confirm(attempt)).status).toBe(status)
+    expect((await ann.confirm(uploaded.object)).status).toBe(200)
+    await expectNothingGained(service, bucket)
+    expect(await service.objects.getScopeUsage(ANN)).toMatchObject({ bytes: 3, files: 1 })
+    expect(await service.objects.getScopeUsage(BOB)).toMatchObject({ bytes: 0, files: 0 })
+  })
+
+  it('by confirming one attempt with the bytes of another at the same key gets no object', async () => {
+    const { service, ann, bucket } = await started()
+    const first = await ann.begun(REPORT)
+    await ann.put(first.upload, bytesOfSize(3))
+    const second = await ann.begun(REPORT)
+    expect((await ann.confirm(first.object)).status).toBe(404)
+    expect((await ann.confirm(second.object)).status).toBe(409)
+    await expectNothingGained(service, bucket)
+    expect(await keysIn(client, bucket)).toEqual([])
+  })
+
+  it.each([0, 2, 4, 300_000])('by %d bytes where 3 were announced is refused by the bucket', async (size) => {
+    const { service, ann, bucket } = await started({ quota: { maxBytes: 3 } })
+    const { object, upload } = await ann.begun(FILE)
+    expect((await ann.put(upload, bytesOfSize(size))).status).toBe(403)
+    expect(await keysIn(client, bucket)).toEqual([])
+    expect((await ann.confirm(object)).status).toBe(409)
+    await expectNothingGained(service, bucket)
+  })
+
+  it('by a second upload through the same URL changes nothing', async () => {
+    const { service, ann, bucket } = await started()
+    const { object, upload } = await ann.begun(FILE)
+    await ann.put(upload, bytesOfSize(3, 1))
+    expect((await ann.put(upload, bytesOfSize(3, 2))).status).toBe(412)
+    expect((await ann.confirm(object)).status).toBe(200)
+    expect((await ann.put(upload, bytesOfSize(3, 2))).status).toBe(412)
+    expect(await ann.bytes(object.key)).toEqual(bytesOfSize(3, 1))
+    await expectNothingGained(service, bucket)
+  })
+
+  describe('by bytes that came to the bucket past the URL', () => {
+    it.each([
+      ['of another size', { Body: '1234' }],
+      ['of another type', { ContentType: 'text/html' }],
+      ['of another attempt', { Metadata: { 'attempt-id': '019ff7a0-0000-7000-8000-000000000000' } }],
+      ['of no attempt', { Metadata: {} }],
+    ])('%s, gets no object and loses the bytes', async (_, other) => {
+      const { service, ann, bucket } = await started()
+      const { object } = await ann.begun(FILE)
+      const { storageKey } = (await service.objects.findPending(object))!
+      await client.send(
+        new PutObjectCommand({
+          ...{ Bucket: bucket, Key: storageKey!, Body: '123', ContentType: 'text/plain' },
+          Metadata: { 'attempt-id': object.id },
+          ...other,
+        }),
+      )
+      expect((await ann.confirm(object)).status).toBe(409)
+      expect(await keysIn(client, bucket)).toEqual([])
+      expect((await ann.confirm(object)).status).toBe(404)
+      await expectNothingGained(service, bucket)
+    })
+  })
+
+  it('by an upload after an abort, or after a delete, leaves bytes that the job removes', async () => {
+    const { service, ann, bucket } = await started()
+    const aborted = await ann.begun(FILE)
+    expect((await ann.abort(aborted.object)).status).toBe(204)
+    const deleted = await ann.begun(FILE)
+    await ann.put(deleted.upload, bytesOfSize(3))
+    await ann.confirm(deleted.object)
+    expect((await ann.delete(deleted.object.key)).status).toBe(204)
+    for (const { upload } of [aborted, deleted]) {
+      expect((await ann.put(upload, bytesOfSize(3))).status).toBe(200)
+    }
+    expect(await keysIn(client, bucket)).toHaveLength(2)
+    await expectNothingGained(service, bucket)
+    expect(await keysIn(client, bucket)).toEqual([])
+  })
+
+  it('by many uploads at once never gets over the quota', async () => {
+    const { service, ann, bucket } = await started({ quota: { maxBytes: 30 } })
+    const answers = await Promise.all(Array.from({ length: 16 }, () => ann.begin(FILE)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
+    const begun = (await Promise.all(
+      answers.filter(({ status }) => status === 201).map((answer) => answer.json()),
+    )) as Awaited<ReturnType<typeof ann.begun>>[]
+    await Promise.all(
+      begun.map(async ({ object, upload }) => {
+        await ann.put(upload, bytesOfSize(3))
+        expect((await ann.confirm(object)).status).toBe(200)
+      }),
+    )
+    expect((await ann.begin(FILE)).status).toBe(413)
+    await expectAccounted(service, { client, bucket, scopes })
+    expect(await service.objects.getScopeUsage(ANN)).toMatchObject({ bytes: 30, files: 10 })
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual([])
+  })
+})

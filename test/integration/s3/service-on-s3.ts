@@ -1,0 +1,42 @@
+import type { S3Client } from '@aws-sdk/client-s3'
+import { s3Storage } from '@svc/db/s3'
+import { expect } from 'vitest'
+import { HOUR, ManualClock } from '../../conformance/clock.js'
+import { startService, type Service, type ServiceOptions } from '../../unit/server/service.js'
+import { keysIn } from './places.js'
+
+/** Long after every URL and every reservation of these tests has ended, and the time for which leftovers are watched. */
+export const LATER = 5 * HOUR
+
+/** A service whose files go to this bucket; the application's own keys are those of the route `docs`. */
+export function serviceOn(client: S3Client, bucket: string, options: ServiceOptions = {}): Service {
+  const clock = options.clock ?? new ManualClock()
+  return startService({
+    routes: { files: {}, docs: { key: ({ scope, filename }) => `${scope}/${filename}`, overwrite: true } },
+    storage: () => s3Storage({ client, now: clock.now, timeoutSeconds: 10 }),
+    ...options,
+    bucket,
+    clock,
+  })
+}
+
+export const FILE = { route: 'files' }
+export const REPORT = { route: 'docs', filename: 'report' }
+
+/** In the bucket lie just the bytes of the active objects, and each scope's usage is theirs, with nothing reserved. */
+export async function expectAccounted(
+  { objects }: Service,
+  { client, bucket, scopes }: { client: S3Client; bucket: string; scopes: readonly string[] },
+): Promise<void> {
+  const storageKeys: (string | null)[] = []
+  for (const scope of scopes) {
+    const { objects: rows } = await objects.listByScope({ scope, limit: 1000 })
+    expect(rows.filter(({ status }) => status !== 'active')).toEqual([])
+    const bytes = rows.reduce((sum, { size }) => sum + (size ?? 0), 0)
+    const used = { bytes, files: rows.length, reservedBytes: 0, reservedFiles: 0 }
+    expect(await objects.getScopeUsage(scope)).toEqual(used)
+    storageKeys.push(...rows.map(({ storageKey }) => storageKey))
+  }
+  expect(await objects.checkUsage()).toEqual([])
+  expect((await keysIn(client, bucket)).sort()).toEqual(storageKeys.sort())
+}
