@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, open, unlink, type FileHandle } from 'node:fs/promises'
+import { link, open, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFolder } from './durable-folder.js'
 import { isTaken } from './file-errors.js'
@@ -19,12 +19,27 @@ export interface NewFile {
  * Creates a file that appears whole or not at all, and only where nothing is, whoever else creates it at that moment.
  * Once it resolves to `true` it outlives a power failure; `false`: something was there. A failure leaves nothing behind.
  */
-export async function createWhole({ path, drafts, write }: NewFile): Promise<boolean> {
+export async function createWhole(file: NewFile): Promise<boolean> {
+  return throughDraft(file, (draft) => linkWhereNothingIs(draft, file.path))
+}
+
+/** The same in the place of what was there, which whoever has it open goes on reading. */
+export async function replaceWhole(file: NewFile): Promise<void> {
+  await throughDraft(file, async (draft) => {
+    await rename(draft, file.path)
+    await syncFolder(dirname(file.path))
+  })
+}
+
+async function throughDraft<T>(
+  { drafts, write }: NewFile,
+  publish: (draft: string) => Promise<T>,
+): Promise<T> {
   const draft = join(drafts, randomUUID())
   const file = await open(draft, 'wx', OWNER_ONLY)
   try {
     await writeDurably(file, write)
-    return await linkWhereNothingIs(draft, path)
+    return await publish(draft)
   } finally {
     // The outcome stands all the same; a draft that stays is one of those that are removed later.
     await unlink(draft).catch(() => undefined)

@@ -3,6 +3,7 @@ import type { ObjectStorage } from '../../server/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
 import { diskLayout } from './disk-layout.js'
+import { createDiskPartShelf } from './disk-part-shelf.js'
 import { createDiskShelf } from './disk-shelf.js'
 import { readOrCreateSecret } from './signing-secret.js'
 
@@ -20,7 +21,8 @@ export interface DiskStorageOptions extends SelfServingOptions {
  *
  * Every file is its owner's alone (mode 0600). Bytes are streamed in both directions. An upload is on the disk before it
  * is answered, and none can be seen by half, wherever a process or the machine stops. What a process that was killed had
- * begun is removed by an upload a day later.
+ * begun is removed by an upload a day later. Completing an upload in parts copies them, which takes their room twice for
+ * that time.
  *
  * The file system must have hard links, which exFAT, for one, has not. What it refuses (no space, no right, a directory
  * that is gone) rejects the call, so that a server answers `STORAGE_UNAVAILABLE`; a directory that was removed while it
@@ -33,7 +35,9 @@ export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const layout = diskLayout(resolve(checkDirectory(options)))
   const checked = checkSelfServingOptions('diskStorage', options)
   const secret = () => readOrCreateSecret(layout)
-  return createSelfServingStorage({ shelf: createDiskShelf(layout), secret }, checked)
+  const shelf = createDiskShelf(layout)
+  const partShelf = createDiskPartShelf(layout, shelf)
+  return createSelfServingStorage({ shelf, partShelf, secret }, checked)
 }
 
 function checkDirectory(options: unknown): string {

@@ -2,19 +2,22 @@ import type { ObjectStorage } from '../../server/object-storage.js'
 import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
 import type { ByteShelf } from './byte-shelf.js'
 import { keptOnceMade } from './kept-once-made.js'
+import type { PartShelf } from './part-shelf.js'
+import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
 import { createSignedUrlService } from './signed-url-service.js'
 import { createUrlSigner, type Grant, type Secret } from './url-signer.js'
 
 export interface SelfServingStorageParts {
   readonly shelf: ByteShelf
+  readonly partShelf: PartShelf
   /** What signs the URLs; asked for when it is first needed, and again only after it has failed. */
   readonly secret: () => Promise<Secret>
 }
 
 /** A storage whose signed URLs lead to the server that uses it, over whatever keeps the bytes. */
 export function createSelfServingStorage(
-  { shelf, secret }: SelfServingStorageParts,
+  { shelf, partShelf, secret }: SelfServingStorageParts,
   { baseURL, now }: CheckedOptions,
 ): ObjectStorage {
   const signer = createUrlSigner(keptOnceMade(secret))
@@ -52,6 +55,8 @@ export function createSelfServingStorage(
       return shelf.remove(bucket, key)
     },
 
-    serve: createSignedUrlService(signer, shelf, now),
+    multipart: createSelfServingMultipart(partShelf, urlOf),
+
+    serve: createSignedUrlService(signer, { shelf, partShelf }, now),
   }
 }

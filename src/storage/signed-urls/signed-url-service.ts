@@ -3,8 +3,9 @@ import { errorResponse, StorageError } from '../../server/object-storage.js'
 import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
 import { downloadHeaders } from '../headers/download-headers.js'
 import type { ByteShelf } from './byte-shelf.js'
+import type { PartShelf } from './part-shelf.js'
 import { otherLength, uploadChunks } from './upload-chunks.js'
-import type { DownloadGrant, UploadGrant, UrlSigner } from './url-signer.js'
+import type { DownloadGrant, PartGrant, UploadGrant, UrlSigner } from './url-signer.js'
 
 const NEVER_CACHED = 'private, no-store'
 
@@ -17,7 +18,7 @@ const HARMLESS = {
 /** Serves the URLs of a signer, as a bucket serves its own. */
 export function createSignedUrlService(
   signer: UrlSigner,
-  shelf: ByteShelf,
+  { shelf, partShelf }: { readonly shelf: ByteShelf; readonly partShelf: PartShelf },
   now: () => Date,
 ): (exchange: SubtreeExchange) => Promise<Response> {
   async function put(grant: UploadGrant, { request, body }: SubtreeExchange): Promise<Response> {
@@ -28,7 +29,16 @@ export function createSignedUrlService(
     const chunks = uploadChunks(body, grant.size)
     const eTag = await shelf.create(bucket, key, { chunks, contentType, attemptId })
     if (eTag === null) throw taken()
-    return new Response(null, { status: 200, headers: { 'cache-control': NEVER_CACHED, etag: eTag } })
+    return stored(eTag)
+  }
+
+  async function putPart(grant: PartGrant, { request, body }: SubtreeExchange): Promise<Response> {
+    checkLength(request.headers, grant.size)
+    // As above: the look in write counts.
+    if (!(await partShelf.isOpen(grant))) throw uploadEnded()
+    const eTag = await partShelf.write(grant, grant.partNumber, uploadChunks(body, grant.size))
+    if (eTag === null) throw uploadEnded()
+    return stored(eTag)
   }
 
   async function get(grant: DownloadGrant): Promise<Response> {
@@ -41,8 +51,10 @@ export function createSignedUrlService(
 
   return async (exchange) => {
     switch (exchange.request.method) {
-      case 'PUT':
-        return put(await signer.verify(exchange.path, 'PUT', now()), exchange)
+      case 'PUT': {
+        const grant = await signer.verify(exchange.path, 'PUT', now())
+        return 'partNumber' in grant ? putPart(grant, exchange) : put(grant, exchange)
+      }
       case 'GET':
       case 'HEAD':
         return get(await signer.verify(exchange.path, 'GET', now()))
@@ -50,6 +62,10 @@ export function createSignedUrlService(
         return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, PUT' })
     }
   }
+}
+
+function stored(eTag: string): Response {
+  return new Response(null, { status: 200, headers: { 'cache-control': NEVER_CACHED, etag: eTag } })
 }
 
 function checkHeaders(headers: Headers, { size, contentType, attemptId }: UploadGrant): void {
@@ -60,10 +76,21 @@ function checkHeaders(headers: Headers, { size, contentType, attemptId }: Upload
       throw new StorageError('VALIDATION_ERROR', { message, params: { field: name } })
     }
   }
+  checkLength(headers, size)
+}
+
+/** Spares the reading of a body that says itself that it is another one. */
+function checkLength(headers: Headers, size: number): void {
   const announced = headers.get('content-length')
   if (announced !== null && announced !== String(size)) throw otherLength(size)
 }
 
 function taken(): StorageError {
   return new StorageError('KEY_CONFLICT', { message: 'Something has been uploaded here already.' })
+}
+
+function uploadEnded(): StorageError {
+  return new StorageError('OBJECT_NOT_FOUND', {
+    message: 'The upload of this part has been completed or aborted.',
+  })
 }

@@ -13,6 +13,19 @@ export interface UploadGrant {
   readonly attemptId: string
 }
 
+/** What the URL of a part allows. */
+export interface PartGrant {
+  readonly method: 'PUT'
+  readonly bucket: string
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number
+  /** Bytes, exactly. */
+  readonly size: number
+  readonly uploadId: string
+  readonly partNumber: number
+}
+
 /** What a download URL allows. */
 export interface DownloadGrant {
   readonly method: 'GET'
@@ -24,7 +37,7 @@ export interface DownloadGrant {
   readonly contentType: string | null
 }
 
-export type Grant = UploadGrant | DownloadGrant
+export type Grant = UploadGrant | PartGrant | DownloadGrant
 
 /** Makes and checks the last segment of signed URLs: what it allows, and a signature over just that. */
 export interface UrlSigner {

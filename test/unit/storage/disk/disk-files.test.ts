@@ -31,7 +31,7 @@ describe('the directory of diskStorage', () => {
       expect((await put({ ...upload, key }, HELLO)).status).toBe(200)
     }
     expect(readdirSync(join(directory, '..'))).toEqual(['storage'])
-    expect(readdirSync(directory).sort()).toEqual(['drafts', 'objects', 'signing-secret'])
+    expect(readdirSync(directory).sort()).toEqual(['drafts', 'objects', 'signing-secret', 'uploads'])
   })
 
   it('has nothing left of what was removed or refused', async () => {

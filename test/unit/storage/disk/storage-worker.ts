@@ -11,7 +11,7 @@ export type WorkerTask = {
 } & (
   | { readonly kind: 'race'; readonly keys: readonly string[]; readonly content: string }
   | { readonly kind: 'stall'; readonly upload: SignedUpload; readonly chunks: number }
-  | { readonly kind: 'fill'; readonly callers: number }
+  | { readonly kind: 'fill' | 'fill-in-parts'; readonly callers: number }
 )
 
 export type Telling =
@@ -45,6 +45,18 @@ function serviceOf({ directory, time }: WorkerTask) {
       const attemptId = '019b7a3c-0000-7000-8000-000000000001'
       const input = { ...at, key, size: content.length, contentType: 'text/plain', attemptId }
       return put(await storage.signUpload(input), content)
+    },
+    async uploadInParts(key: string, contents: readonly string[]): Promise<boolean> {
+      const multipart = storage.multipart!
+      const attemptId = '019b7a3c-0000-7000-8000-000000000001'
+      const { uploadId } = await multipart.create({ ...at, key, contentType: 'text/plain', attemptId })
+      for (const [index, content] of contents.entries()) {
+        const part = { ...at, key, uploadId, partNumber: index + 1, size: content.length }
+        const { url } = await multipart.signPart(part)
+        if ((await put({ url, method: 'PUT', headers: {} }, content)) !== 200) return false
+      }
+      const { parts } = (await multipart.listParts({ ...at, key, uploadId, after: 0 }))!
+      return multipart.complete({ ...at, key, uploadId, parts })
     },
     async downloadURL(key: string): Promise<string> {
       const input = { ...at, key, filename: 'a.txt', contentType: null }
@@ -81,13 +93,18 @@ async function stall(task: Task<'stall'>): Promise<void> {
 }
 
 /** Uploads one object after the other without an end, and tells of each that was answered with success. */
-async function fill(task: Task<'fill'>): Promise<void> {
+async function fill(task: Task<'fill' | 'fill-in-parts'>): Promise<void> {
   const service = serviceOf(task)
   const caller = async (name: number) => {
     for (let number = 0; ; number++) {
       const key = `${name}/${number}`
       const content = `content of ${key};`.repeat(2000)
-      if ((await service.upload(key, content)) === 200) tell({ event: 'stored', key, content })
+      const half = content.length / 2
+      const stored =
+        task.kind === 'fill'
+          ? (await service.upload(key, content)) === 200
+          : await service.uploadInParts(key, [content.slice(0, half), content.slice(half)])
+      if (stored) tell({ event: 'stored', key, content })
     }
   }
   await Promise.all(Array.from({ length: task.callers }, (_, name) => caller(name)))
@@ -100,6 +117,7 @@ process.once('message', (task: WorkerTask) => {
     case 'stall':
       return void stall(task)
     case 'fill':
+    case 'fill-in-parts':
       return void fill(task)
   }
 })

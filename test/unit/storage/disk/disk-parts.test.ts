@@ -1,0 +1,151 @@
+import { cpSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { MINUTE } from '../../../conformance/clock.js'
+import { codeOf, SERVER_URL } from '../object-storage-contract/bucket-service.js'
+import { filesBelow } from '../temporary-folder.js'
+import { diskService } from './disk-service.js'
+import { onEveryFile, refusal } from './file-handles.js'
+
+afterEach(() => vi.restoreAllMocks())
+
+/** An upload of which two parts are there: `hel` and `lo`. */
+async function uploadOf(service = diskService(), key = 'a/b') {
+  const { directory, storage, handler, clock, attemptId } = service
+  const multipart = storage.multipart!
+  const at = { bucket: 'files', key }
+  const { uploadId } = await multipart.create({ ...at, contentType: 'text/plain', attemptId })
+  const place = { ...at, uploadId }
+  const sign = async (partNumber: number, size: number) => {
+    const expiresAt = clock.in(MINUTE)
+    return (await multipart.signPart({ ...place, partNumber, size, expiresAt, serverURL: SERVER_URL })).url
+  }
+  const put = async (partNumber: number, body: string) =>
+    handler(new Request(await sign(partNumber, body.length), { method: 'PUT', body }))
+  await put(1, 'hel')
+  await put(2, 'lo')
+  const { parts } = (await multipart.listParts({ ...place, after: 0 }))!
+  const uploads = join(directory, 'uploads')
+  const files = () => filesBelow(uploads).map((path) => path.split('.').at(-1))
+  return { ...service, multipart, at, place, parts, sign, put, uploads, files }
+}
+
+describe('the uploads of diskStorage', () => {
+  it('have a file for each part, and one that says what they become', async () => {
+    const { uploads, multipart, place, parts, directory, attemptId } = await uploadOf(
+      diskService(),
+      '../../\u{1F600}',
+    )
+    const files = filesBelow(uploads)
+    for (const path of files)
+      expect(path).toMatch(/^([0-9a-f]{2})\/\1[0-9a-f]{62}\.[0-9a-f-]{36}\.(?:1|2|upload)$/)
+    expect(JSON.parse(readFileSync(join(uploads, files.at(-1)!), 'utf8'))).toEqual({
+      bucket: 'files',
+      key: '../../\u{1F600}',
+      contentType: 'text/plain',
+      attemptId,
+    })
+    expect(await multipart.complete({ ...place, parts })).toBe(true)
+    expect(filesBelow(uploads)).toEqual([])
+    expect(readdirSync(join(directory, 'drafts'))).toEqual([])
+    expect(readdirSync(join(directory, '..'))).toEqual(['storage'])
+  })
+
+  it.skipIf(process.platform === 'win32')(
+    'keep their files to their owner (Windows has no modes)',
+    async () => {
+      const { uploads } = await uploadOf()
+      const modes = filesBelow(uploads).map((path) => statSync(join(uploads, path)).mode & 0o777)
+      expect(modes).toEqual([0o600, 0o600, 0o600])
+    },
+  )
+
+  it('go on after a restart, with the URLs that were given out', async () => {
+    const { directory, place, sign, parts, download } = await uploadOf()
+    const url = await sign(3, 1)
+    const after = diskService(directory)
+    expect((await after.handler(new Request(url, { method: 'PUT', body: '!' }))).status).toBe(200)
+    const multipart = after.storage.multipart!
+    const listed = (await multipart.listParts({ ...place, after: 0 }))!
+    expect(listed.parts.slice(0, 2)).toEqual(parts)
+    expect(await multipart.complete({ ...place, parts: listed.parts })).toBe(true)
+    expect(await (await after.get(download)).text()).toBe('hello!')
+  })
+
+  it('have ended where their object is there, though a process was stopped before it removed the parts', async () => {
+    const { directory, uploads, multipart, place, at, parts, files, put, storage } = await uploadOf()
+    cpSync(uploads, `${directory}.copy`, { recursive: true })
+    expect(await multipart.complete({ ...place, parts })).toBe(true)
+    cpSync(`${directory}.copy`, uploads, { recursive: true })
+    rmSync(`${directory}.copy`, { recursive: true })
+
+    expect(await multipart.list(at)).toEqual([])
+    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await codeOf(await put(1, 'HEL'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    expect(files()).toHaveLength(3)
+    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
+    expect(files()).toEqual([])
+    expect(await storage.head(at)).toMatchObject({ size: 5 })
+  })
+
+  it.each([
+    ['the first part', ['1']],
+    ['all parts', ['1', '2']],
+  ])('are still there, and can be aborted, where an abort was stopped after %s', async (_, removed) => {
+    const { uploads, multipart, place, at, parts, files, storage } = await uploadOf()
+    for (const path of filesBelow(uploads)) {
+      if (removed.includes(path.split('.').at(-1)!)) rmSync(join(uploads, path))
+    }
+    expect(await multipart.list(at)).toEqual([place.uploadId])
+    expect((await multipart.listParts({ ...place, after: 0 }))!.parts).toHaveLength(2 - removed.length)
+    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await storage.head(at)).toBeNull()
+    await multipart.abort(place)
+    expect(files()).toEqual([])
+  })
+
+  it('are found by a part that came while they were aborted, and take no other', async () => {
+    const { uploads, multipart, place, at, parts, files, put } = await uploadOf()
+    for (const path of filesBelow(uploads)) if (!path.endsWith('.1')) rmSync(join(uploads, path))
+    expect(await multipart.list(at)).toEqual([place.uploadId])
+    expect((await multipart.listParts({ ...place, after: 0 }))!.parts).toEqual(parts.slice(0, 1))
+    expect(await multipart.complete({ ...place, parts: parts.slice(0, 1) })).toBe(false)
+    expect(await codeOf(await put(2, 'lo'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    await multipart.abort(place)
+    expect(files()).toEqual([])
+  })
+
+  it('keep the part that was there where the disk refuses a new one', async () => {
+    const { multipart, place, parts, put, directory } = await uploadOf()
+    onEveryFile('writeFile', () => Promise.reject(refusal('ENOSPC')))
+    expect(await codeOf(await put(1, 'HEL'))).toEqual([502, 'STORAGE_UNAVAILABLE', undefined])
+    await expect(multipart.create({ ...place, contentType: 'a/b', attemptId: 'x' })).rejects.toThrow('ENOSPC')
+    await expect(multipart.complete({ ...place, parts })).rejects.toThrow('ENOSPC')
+    vi.restoreAllMocks()
+    expect((await multipart.listParts({ ...place, after: 0 }))!.parts).toEqual(parts)
+    expect(await multipart.complete({ ...place, parts })).toBe(true)
+    expect(readdirSync(join(directory, 'drafts'))).toEqual([])
+  })
+
+  it('are no answer where their directory is gone', async () => {
+    const { directory, multipart, place, at, parts, put } = await uploadOf()
+    const url = await put(3, 'x')
+    expect(url.status).toBe(200)
+    rmSync(directory, { recursive: true })
+    await expect(multipart.create({ ...at, contentType: 'a/b', attemptId: 'x' })).rejects.toThrow('ENOENT')
+    await expect(multipart.listParts({ ...place, after: 0 })).rejects.toThrow('ENOENT')
+    await expect(multipart.complete({ ...place, parts })).rejects.toThrow('ENOENT')
+    await expect(multipart.abort(place)).rejects.toThrow('ENOENT')
+    await expect(multipart.list(at)).rejects.toThrow('ENOENT')
+    expect(await codeOf(await put(1, 'hel'))).toEqual([502, 'STORAGE_UNAVAILABLE', undefined])
+  })
+
+  it('are an error where a part is damaged, never another object', async () => {
+    const { uploads, storage, at, multipart, place, parts } = await uploadOf()
+    for (const path of filesBelow(uploads)) if (path.endsWith('.2')) cpSync(__filename, join(uploads, path))
+    await expect(multipart.listParts({ ...place, after: 0 })).rejects.toThrow('damaged')
+    await expect(multipart.complete({ ...place, parts })).rejects.toThrow('damaged')
+    expect(await storage.head(at)).toBeNull()
+    await multipart.abort(place)
+  })
+})

@@ -1,0 +1,259 @@
+import type { StoredPart } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { MINUTE } from '../../../conformance/clock.js'
+import { bytesOfSize } from '../../server/service.js'
+import { bucketService, codeOf, HELLO, SERVER_URL } from './bucket-service.js'
+import { storages, type StorageKind } from './storages.js'
+
+/** A service with one upload in parts that was begun. */
+async function begunUpload(kind: StorageKind) {
+  const service = bucketService(kind)
+  const { storage, handler, upload, clock } = service
+  const multipart = storage.multipart!
+  const at = { bucket: upload.bucket, key: upload.key }
+  const { uploadId } = await multipart.create({
+    ...at,
+    contentType: 'text/plain',
+    attemptId: upload.attemptId,
+  })
+  const place = { ...at, uploadId }
+
+  const urlOf = async (partNumber: number, size: number) =>
+    (
+      await multipart.signPart({
+        ...place,
+        partNumber,
+        size,
+        expiresAt: clock.in(MINUTE),
+        serverURL: SERVER_URL,
+      })
+    ).url
+  const putTo = (url: string, body: BodyInit | null, headers: Record<string, string> = {}) =>
+    handler(
+      new Request(url, {
+        method: 'PUT',
+        body,
+        headers,
+        ...(body instanceof ReadableStream && { duplex: 'half' }),
+      }),
+    )
+  const put = async (partNumber: number, text: string) => putTo(await urlOf(partNumber, text.length), text)
+  const stored = async (): Promise<readonly StoredPart[]> =>
+    (await multipart.listParts({ ...place, after: 0 }))!.parts
+  const sizes = async () => (await stored()).map(({ partNumber, size }) => [partNumber, size])
+  const content = async () => (await service.get(service.download)).text()
+  return {
+    ...service,
+    putObject: service.put,
+    multipart,
+    at,
+    place,
+    urlOf,
+    putTo,
+    put,
+    stored,
+    sizes,
+    content,
+  }
+}
+
+describe.each(storages)('uploads in parts of $name', (kind) => {
+  it('become an object of all that was put, and are gone then', async () => {
+    const { storage, multipart, at, place, put, stored, content, attemptId } = await begunUpload(kind)
+    expect((await put(2, 'lo')).status).toBe(200)
+    const first = await put(1, 'hel')
+    expect(first.headers.get('cache-control')).toBe('private, no-store')
+    const parts = await stored()
+    expect(parts).toEqual([
+      { partNumber: 1, size: 3, eTag: first.headers.get('etag') },
+      { partNumber: 2, size: 2, eTag: expect.any(String) as string },
+    ])
+    expect(await storage.head(at)).toBeNull()
+    expect(await multipart.list(at)).toEqual([place.uploadId])
+
+    expect(await multipart.complete({ ...place, parts })).toBe(true)
+    expect(await content()).toBe('hello')
+    const eTag = expect.stringMatching(/^"[0-9a-f]{64}"$/) as string
+    expect(await storage.head(at)).toEqual({ size: 5, contentType: 'text/plain', eTag, attemptId })
+    expect(await multipart.list(at)).toEqual([])
+    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
+    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await codeOf(await put(1, 'HEL'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    await multipart.abort(place)
+    expect(await content()).toBe('hello')
+  })
+
+  it('may be of one empty part', async () => {
+    const { storage, multipart, at, place, urlOf, putTo, stored } = await begunUpload(kind)
+    expect((await putTo(await urlOf(1, 0), null)).status).toBe(200)
+    expect(await multipart.complete({ ...place, parts: await stored() })).toBe(true)
+    expect(await storage.head(at)).toMatchObject({ size: 0 })
+  })
+
+  it('keep parts that are larger than what is read at a time', async () => {
+    const { multipart, place, urlOf, putTo, stored, get, download } = await begunUpload(kind)
+    const size = 300_001
+    for (const number of [1, 2]) await putTo(await urlOf(number, size), bytesOfSize(size, number))
+    expect(await multipart.complete({ ...place, parts: await stored() })).toBe(true)
+    const bytes = new Uint8Array(await (await get(download)).arrayBuffer())
+    expect(Buffer.from(bytes).equals(Buffer.concat([bytesOfSize(size, 1), bytesOfSize(size, 2)]))).toBe(true)
+  })
+
+  it.each([
+    ['a byte less', 'hell'],
+    ['a byte more', 'hello!'],
+    ['nothing', ''],
+  ])('take just the signed number of bytes, not %s', async (_, body) => {
+    const { urlOf, putTo, sizes } = await begunUpload(kind)
+    const url = await urlOf(1, 5)
+    expect(await codeOf(await putTo(url, body))).toEqual([400, 'VALIDATION_ERROR', 'body'])
+    expect(await codeOf(await putTo(url, HELLO, { 'content-length': '4' }))).toEqual([
+      400,
+      'VALIDATION_ERROR',
+      'body',
+    ])
+    expect(await sizes()).toEqual([])
+    expect((await putTo(url, HELLO)).status).toBe(200)
+    expect(await sizes()).toEqual([[1, 5]])
+  })
+
+  it('keep the part that was there where a new one breaks off', async () => {
+    const { urlOf, putTo, put, sizes, stored } = await begunUpload(kind)
+    await put(1, 'hello')
+    const before = await stored()
+    const broken = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('HEL')),
+      pull: (controller) => controller.error(new Error('reset')),
+    })
+    expect(await codeOf(await putTo(await urlOf(1, 5), broken))).toEqual([400, 'VALIDATION_ERROR', 'body'])
+    expect(await stored()).toEqual(before)
+    await put(1, 'HELLO')
+    expect(await sizes()).toEqual([[1, 5]])
+    expect(await stored()).not.toEqual(before)
+  })
+
+  it('serve a URL until its time, for PUT alone', async () => {
+    const { clock, urlOf, putTo, handler } = await begunUpload(kind)
+    const url = await urlOf(1, 5)
+    expect(await codeOf(await handler(new Request(url)))).toEqual([403, 'FORBIDDEN', undefined])
+    const changed = url.replace(
+      /\/([^/]*)$/,
+      (_, claims: string) => `/${claims.slice(0, 8)}${'A'}${claims.slice(9)}`,
+    )
+    expect(await codeOf(await putTo(changed, HELLO))).toEqual([403, 'FORBIDDEN', undefined])
+    clock.advance(MINUTE)
+    expect(await codeOf(await putTo(url, HELLO))).toEqual([403, 'FORBIDDEN', undefined])
+  })
+
+  it('are completed of just the parts that are named', async () => {
+    const { storage, multipart, at, place, put, stored, content } = await begunUpload(kind)
+    await put(1, 'hel')
+    await put(2, 'lo')
+    await put(3, 'more')
+    const [one, two] = await stored()
+    const missing = { partNumber: 4, eTag: one!.eTag }
+    expect(await multipart.complete({ ...place, parts: [one!, missing] })).toBe(false)
+    expect(await multipart.complete({ ...place, parts: [one!, { ...two!, eTag: '"other"' }] })).toBe(false)
+    expect(await storage.head(at)).toBeNull()
+    expect(await stored()).toHaveLength(3)
+    expect(await multipart.complete({ ...place, parts: [one!, two!] })).toBe(true)
+    expect(await content()).toBe('hello')
+  })
+
+  it('are completed once when that is asked for many times at once', async () => {
+    const { multipart, place, put, stored, content } = await begunUpload(kind)
+    await put(1, 'hello')
+    const parts = await stored()
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => multipart.complete({ ...place, parts })),
+    )
+    expect(answers.filter(Boolean)).toHaveLength(1)
+    expect(await content()).toBe('hello')
+  })
+
+  it('write nowhere that something lies', async () => {
+    const { multipart, place, at, put, stored, upload, content, putObject } = await begunUpload(kind)
+    await put(1, 'HELLO')
+    const parts = await stored()
+    await putObject(upload, HELLO)
+    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
+    expect(await multipart.list(at)).toEqual([])
+    expect(await codeOf(await put(1, 'HELLO'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    expect(await content()).toBe('hello')
+  })
+
+  it('are gone with their parts when they are aborted, once or twice', async () => {
+    const { multipart, place, at, put, stored } = await begunUpload(kind)
+    await put(1, 'hello')
+    const parts = await stored()
+    await multipart.abort(place)
+    await multipart.abort(place)
+    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
+    expect(await multipart.list(at)).toEqual([])
+    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await codeOf(await put(1, 'hello'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+  })
+
+  it('take no part whose bytes were still coming when they were aborted', async () => {
+    const { multipart, place, at, urlOf, putTo } = await begunUpload(kind)
+    let finish = (): void => undefined
+    const slow = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(HELLO.subarray(0, 3))
+        finish = () => {
+          controller.enqueue(HELLO.subarray(3))
+          controller.close()
+        }
+      },
+    })
+    const url = await urlOf(1, 5)
+    const answer = putTo(url, slow)
+    await multipart.abort(place)
+    finish()
+    expect(await codeOf(await answer)).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    expect(await multipart.list(at)).toEqual([])
+  })
+
+  it('are many at one place, each with its own parts', async () => {
+    const { multipart, place, at, put, sizes } = await begunUpload(kind)
+    const input = { ...at, contentType: 'text/plain', attemptId: 'other' }
+    const other = await multipart.create(input)
+    await put(1, 'hello')
+    expect([...(await multipart.list(at))].sort()).toEqual([place.uploadId, other.uploadId].sort())
+    expect(await multipart.list({ ...at, key: `${at.key}/` })).toEqual([])
+    expect(await multipart.list({ ...at, bucket: 'other' })).toEqual([])
+    expect((await multipart.listParts({ ...at, ...other, after: 0 }))!.parts).toEqual([])
+    await multipart.abort({ ...at, ...other })
+    expect(await sizes()).toEqual([[1, 5]])
+  })
+
+  it.each(['', '.', '..', '../../signing-secret', 'x', '*', '\0', '__proto__', 'x'.repeat(1024)])(
+    'know none by an id that they did not give out: %j',
+    async (uploadId) => {
+      const { multipart, at, stored, put, place } = await begunUpload(kind)
+      await put(1, 'hello')
+      expect(await multipart.listParts({ ...at, uploadId, after: 0 })).toBeNull()
+      expect(await multipart.complete({ ...at, uploadId, parts: await stored() })).toBe(false)
+      await multipart.abort({ ...at, uploadId })
+      await multipart.abort({ bucket: 'other', key: at.key, uploadId: place.uploadId })
+      expect(await stored()).toHaveLength(1)
+    },
+  )
+
+  it('stop where the caller has', async () => {
+    const { multipart, place, upload, stored } = await begunUpload(kind)
+    const at = { ...place, signal: AbortSignal.abort(new Error('gone')) }
+    const { serverURL, expiresAt, contentType, attemptId } = upload
+    const calls = [
+      multipart.create({ ...at, contentType, attemptId }),
+      multipart.signPart({ ...at, partNumber: 1, size: 1, expiresAt, serverURL }),
+      multipart.listParts({ ...at, after: 0 }),
+      multipart.complete({ ...at, parts: [] }),
+      multipart.abort(at),
+      multipart.list(at),
+    ]
+    for (const call of calls) await expect(call).rejects.toThrow('gone')
+    expect(await stored()).toEqual([])
+  })
+})

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import type { PartShelf } from '../../../../src/storage/signed-urls/part-shelf.js'
+import { createSelfServingMultipart } from '../../../../src/storage/signed-urls/self-serving-multipart.js'
+
+function withParts(numbers: readonly number[]) {
+  const list = () => Promise.resolve(numbers.map((partNumber) => ({ partNumber, size: 1, eTag: '"x"' })))
+  const multipart = createSelfServingMultipart({ list } as Partial<PartShelf> as PartShelf, () =>
+    Promise.resolve(''),
+  )
+  return async (after: number) => {
+    const page = await multipart.listParts({ bucket: 'a', key: 'b', uploadId: 'c', after })
+    return [page?.parts.map(({ partNumber }) => partNumber), page?.next]
+  }
+}
+
+const numbers = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+it('lists parts in pages of a thousand', async () => {
+  const page = withParts(numbers(1, 2001))
+  expect(await page(0)).toEqual([numbers(1, 1000), 1000])
+  expect(await page(1000)).toEqual([numbers(1001, 2000), 2000])
+  expect(await page(2000)).toEqual([[2001], null])
+  expect(await page(10_000)).toEqual([[], null])
+})
+
+it('says that no page follows one that is just full', async () => {
+  expect(await withParts(numbers(1, 1000))(0)).toEqual([numbers(1, 1000), null])
+})
+
+it('goes on after a number though it has no part', async () => {
+  expect(await withParts([2, 7, 10_000])(5)).toEqual([[7, 10_000], null])
+})
