@@ -86,6 +86,7 @@ export type {
 export type {
   DeleteOptions,
   DownloadOptions,
+  MultipartOptions,
   S3ServerOptions,
   UploadOptions,
 } from './server/server-options.js'

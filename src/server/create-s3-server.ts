@@ -6,6 +6,7 @@ import { abortEndpoint } from './endpoints/abort.js'
 import { confirmEndpoint } from './endpoints/confirm.js'
 import { deleteObjectEndpoint } from './endpoints/delete-object.js'
 import { downloadEndpoint } from './endpoints/download.js'
+import { multipartEndpoints } from './endpoints/multipart/index.js'
 import { uploadEndpoint } from './endpoints/upload.js'
 import { DEFAULT_URL_SECONDS } from './lifetimes.js'
 import { wrongOption } from './option-checks.js'
@@ -68,9 +69,11 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
 
 /** An operation that is off has no endpoint, so that its path is unknown. */
 function serverEndpoints(parts: ServerParts, policy: ServerPolicy): readonly Endpoint[] {
-  const { upload, download, delete: remove, routes } = policy
+  const { upload, multipart, download, delete: remove, routes } = policy
+  const storage = parts.storage.multipart
   return [
     ...(upload ? [uploadEndpoint(parts, upload, routes), confirmEndpoint(parts), abortEndpoint(parts)] : []),
+    ...(multipart && storage ? multipartEndpoints({ ...parts, multipart: storage }, multipart, routes) : []),
     ...(download ? [downloadEndpoint(parts, download)] : []),
     ...(remove ? [deleteObjectEndpoint(parts, remove)] : []),
   ]

@@ -9,6 +9,14 @@ export interface AttemptReference extends ObjectReference {
   readonly id: string
 }
 
+/** Names one attempt at a multipart upload. */
+export interface MultipartAttemptReference extends AttemptReference {
+  readonly uploadId: string
+}
+
+/** The pending row of a multipart upload. */
+export type PendingMultipart = StorageObject & { readonly uploadId: string }
+
 /** @throws StorageError `VALIDATION_ERROR` */
 export function readAttempt(
   body: Readonly<Record<string, unknown>>,
@@ -21,6 +29,14 @@ export function readAttempt(
   }
 }
 
+/** @throws StorageError `VALIDATION_ERROR` */
+export function readMultipartAttempt(
+  body: Readonly<Record<string, unknown>>,
+  defaultBucket: string,
+): MultipartAttemptReference {
+  return { ...readAttempt(body, defaultBucket), uploadId: checkText('uploadId', body['uploadId']) }
+}
+
 /** The pending row of an upload in one PUT, if it is the caller's; `null` where there is none, or it is another's. */
 export async function pendingUploadOf(
   { objects }: RecordKeeper,
@@ -29,6 +45,26 @@ export async function pendingUploadOf(
 ): Promise<StorageObject | null> {
   const pending = await objects.findPending({ bucket, key, id })
   return pending?.scope === scope && pending.uploadId === null ? pending : null
+}
+
+/** The pending row of a multipart upload, if it is the caller's; `null` where there is none, or it is another's. */
+export async function pendingMultipartOf(
+  { objects }: RecordKeeper,
+  { bucket, key, id, uploadId }: MultipartAttemptReference,
+  scope: string,
+): Promise<PendingMultipart | null> {
+  const pending = await objects.findPending({ bucket, key, id, uploadId })
+  return pending?.scope === scope ? { ...pending, uploadId } : null
+}
+
+/** The object that this very attempt became, if it is the caller's. (Of which kind the upload was, no object tells.) */
+export async function objectOf(
+  { objects }: RecordKeeper,
+  { bucket, key, id }: AttemptReference,
+  scope: string,
+): Promise<StorageObject | null> {
+  const active = await objects.findActive({ bucket, key })
+  return active?.scope === scope && active.attemptId === id ? active : null
 }
 
 /** One answer for what is missing and what is another's, so that nobody can probe for keys. */

@@ -33,3 +33,19 @@ export async function removeOwnBytes(
     report(error, context)
   }
 }
+
+/**
+ * Drops the multipart upload of an attempt that has ended, with the parts it has. Never rejects, for the same reason, and
+ * goes on likewise where the client has gone.
+ */
+export async function abortOwnUpload(
+  { storage, report }: ServerParts,
+  row: StorageObject & { readonly uploadId: string },
+  context: ErrorContext,
+): Promise<void> {
+  try {
+    await storage.multipart?.abort({ ...bytesOf(row), uploadId: row.uploadId })
+  } catch (error) {
+    report(error, context)
+  }
+}

@@ -16,6 +16,13 @@ export interface UploadOptions {
   readonly expiresIn?: number | null | undefined
 }
 
+export interface MultipartOptions {
+  /** Runs where an upload begins, after its input was checked and before anything is reserved. */
+  readonly guard?: Guard | null | undefined
+  /** How long the URL of a part lives, in whole seconds, 1 to 604800 (7 days). Default 900. */
+  readonly expiresIn?: number | null | undefined
+}
+
 export interface DownloadOptions {
   /** Runs after the ownership check. */
   readonly guard?: Guard | null | undefined
@@ -34,6 +41,8 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly routes?: Readonly<Record<string, UploadRoute>> | null | undefined
   /** `false`: these paths don't exist. Default `true`. */
   readonly upload?: boolean | UploadOptions | null | undefined
+  /** `false`: these paths don't exist. Default `true`, where the storage takes uploads in parts. */
+  readonly multipart?: boolean | MultipartOptions | null | undefined
   /** `false`: this path doesn't exist. Default `true`. */
   readonly download?: boolean | DownloadOptions | null | undefined
   /** `false`: this path doesn't exist. Default `true`. */

@@ -1,6 +1,6 @@
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
-import type { ObjectStorage } from './object-storage.js'
+import type { MultipartStorage, ObjectStorage } from './object-storage.js'
 
 /** What the endpoints and the job of one server work with. */
 export interface ServerParts {
@@ -13,6 +13,11 @@ export interface ServerParts {
   readonly downloadSeconds: number
   readonly report: Report
   readonly now: () => Date
+}
+
+/** The same where the storage takes uploads in parts. */
+export interface MultipartServerParts extends ServerParts {
+  readonly multipart: MultipartStorage
 }
 
 /** Under this name a server keeps its parts, the same one in the ESM and the CommonJS copy of this module. */

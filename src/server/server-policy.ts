@@ -23,6 +23,7 @@ export interface ServerPolicy {
   readonly basePath: string
   readonly routes: RouteTable
   readonly upload: OperationPolicy | null
+  readonly multipart: OperationPolicy | null
   readonly download: OperationPolicy | null
   readonly delete: OperationPolicy | null
   readonly plugins: readonly ServerPlugin[]
@@ -40,6 +41,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     basePath: checkBasePath('createS3Server', options.basePath ?? DEFAULT_BASE_PATH),
     routes: routeTable(options.routes ?? { default: {} }, bucket),
     upload: operationOption('upload', options.upload),
+    multipart: operationOption('multipart', options.multipart),
     download: operationOption('download', options.download),
     delete: operationOption('delete', options.delete),
     plugins: pluginsOption(options.plugins),
@@ -49,15 +51,22 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
 }
 
 function storageOption(storage: ObjectStorage): ObjectStorage {
-  const calls = ['signUpload', 'signDownload', 'head', 'remove'] as const
-  if (!isObject(storage) || calls.some((call) => typeof storage[call] !== 'function')) {
+  if (!hasCalls(storage, ['signUpload', 'signDownload', 'head', 'remove'])) {
     throw wrongOption(`storage must be an ObjectStorage, such as memoryStorage(), not ${shown(storage)}.`)
+  }
+  const { multipart } = storage
+  if (multipart && !hasCalls(multipart, ['create', 'signPart', 'listParts', 'complete', 'abort', 'list'])) {
+    throw wrongOption('storage.multipart must have all calls of a MultipartStorage, or be left out.')
   }
   return storage
 }
 
+function hasCalls<T extends object>(part: T, calls: readonly (keyof T)[]): boolean {
+  return isObject(part) && calls.every((call) => typeof part[call] === 'function')
+}
+
 function operationOption(
-  name: 'upload' | 'download' | 'delete',
+  name: 'upload' | 'multipart' | 'download' | 'delete',
   value: boolean | UploadOptions | null | undefined,
 ): OperationPolicy | null {
   if (value === false) return null

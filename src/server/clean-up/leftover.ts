@@ -1,47 +1,71 @@
-import { StorageError } from '../../core/errors.js'
-import type { Leftover } from '../../core/records.js'
+import type { Leftover, StorageObject } from '../../core/records.js'
 import type { StorageObjectStore } from '../../core/store.js'
 import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
 import type { ServerParts } from '../server-parts.js'
+import { abortUploads, begunUploads } from './begun-uploads.js'
 
 /**
- * What became of a leftover: `forgotten` (nothing is there, nothing can come any more), `removed` (its bytes; remembered
- * until a later run finds nothing), `waiting` (a URL may still read or write there), `kept` (a live object lies there).
+ * What became of a leftover: `forgotten` (nothing is there, nothing can come any more), `removed` (its bytes or its parts;
+ * remembered until a later run finds nothing), `waiting` (a URL may still read or write there), `kept` (it is in use).
  */
 export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 
-/** Brings one leftover a step nearer to its end. Rejects, and changes nothing, where the bucket doesn't answer. */
-export async function settleLeftover(
-  { storage, records, downloadSeconds, now }: ServerParts,
-  leftover: Leftover,
-): Promise<SettledLeftover> {
-  const { attemptId, bucket, storageKey, since, writableUntil } = leftover
-  if (leftover.uploadId !== null || storageKey === null) throw cannotAbort(leftover)
+/** Brings one leftover a step nearer to its end. Rejects where the bucket doesn't answer; then it is remembered as it was. */
+export async function settleLeftover(parts: ServerParts, leftover: Leftover): Promise<SettledLeftover> {
+  const { records, now } = parts
   const moment = now()
-  if (moment < secondsAfter(since, downloadSeconds)) return 'waiting'
+  // Uploads before bytes: an upload that was completed in between has become bytes, and is found as such.
+  const uploads = await settleUploads(parts, leftover)
+  const bytes = await settleBytes(parts, leftover, moment)
+  if (uploads === 'removed' || bytes === 'removed') return 'removed'
+  if (uploads === 'kept' || bytes === 'kept') return 'kept'
+  if (bytes === 'waiting' || moment < secondsAfter(leftover.writableUntil, GRACE_SECONDS)) return 'waiting'
+  await records.objects.forgetLeftover({ attemptId: leftover.attemptId })
+  return 'forgotten'
+}
 
-  const stored = await storage.head({ bucket, key: storageKey })
-  if (stored === null) {
-    if (moment < secondsAfter(writableUntil, GRACE_SECONDS)) return 'waiting'
-    await records.objects.forgetLeftover({ attemptId })
-    return 'forgotten'
-  }
-  if (await isInUse(records.objects, leftover)) return 'kept'
+/** Nobody reads an upload that isn't complete, so it can go at once. */
+async function settleUploads(
+  { storage, records }: ServerParts,
+  leftover: Leftover,
+): Promise<'none' | 'removed' | 'kept'> {
+  const uploads = await begunUploads(storage, leftover)
+  if (uploads.length === 0) return 'none'
+  const live = await liveRows(records.objects, leftover)
+  const inUse = live.some((row) =>
+    leftover.storageKey === null ? row.uploadId === leftover.uploadId : liesThere(row, leftover.storageKey),
+  )
+  if (inUse) return 'kept'
+  await abortUploads(storage, uploads)
+  return 'removed'
+}
+
+async function settleBytes(
+  { storage, records, downloadSeconds }: ServerParts,
+  leftover: Leftover,
+  moment: Date,
+): Promise<'none' | 'removed' | 'waiting' | 'kept'> {
+  const { bucket, storageKey, since } = leftover
+  // Under the key itself: the application's own business.
+  if (storageKey === null) return 'none'
+  if (moment < secondsAfter(since, downloadSeconds)) return 'waiting'
+  if ((await storage.head({ bucket, key: storageKey })) === null) return 'none'
+  if ((await liveRows(records.objects, leftover)).some((row) => liesThere(row, storageKey))) return 'kept'
   await storage.remove({ bucket, key: storageKey })
   return 'removed'
 }
 
-/** Whether a live row of the key has its bytes where the leftover's are: under that storage key, or under the key itself. */
-async function isInUse(objects: StorageObjectStore, { bucket, key, storageKey }: Leftover): Promise<boolean> {
+async function liveRows(
+  objects: StorageObjectStore,
+  { bucket, key }: Leftover,
+): Promise<readonly StorageObject[]> {
   // In this order, so that a row which is confirmed in between is seen at least once.
   const pending = await objects.findPending({ bucket, key })
   const active = await objects.findActive({ bucket, key })
-  return [pending, active].some((row) => row !== null && (row.storageKey ?? row.key) === storageKey)
+  return [pending, active].filter((row) => row !== null)
 }
 
-/** Parts that were uploaded are no object yet, so that no look at the key can tell whether they are there. */
-function cannotAbort({ uploadId }: Leftover): StorageError {
-  return new StorageError('STORAGE_UNAVAILABLE', {
-    message: `This storage can't abort multipart uploads, so that of upload id ${JSON.stringify(uploadId)} can't be cleaned up.`,
-  })
+/** Whether a live row has its bytes at this storage key, or under its own key, which is the same. */
+function liesThere(row: StorageObject, storageKey: string): boolean {
+  return (row.storageKey ?? row.key) === storageKey
 }

@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
 import { toClientObject, type StorageObject } from '../../core/records.js'
-import { earlierOf, secondsAfter, uploadReservationSeconds } from '../lifetimes.js'
-import { notFound } from '../object-input.js'
+import { endIfFailed } from '../end-if-failed.js'
+import { uploadReservationSeconds } from '../lifetimes.js'
 import { bytesOf } from '../own-bytes.js'
 import { reserveUpload } from '../reserve-upload.js'
 import type { ServerParts } from '../server-parts.js'
@@ -9,6 +9,7 @@ import type { OperationPolicy } from '../server-policy.js'
 import { storageURL } from '../storage-subtree.js'
 import { readAnnouncement, type UploadAnnouncement } from '../upload-announcement.js'
 import type { RouteTable } from '../upload-routes.js'
+import { urlExpiry } from '../url-expiry.js'
 
 /** The most bytes that a bucket takes in one PUT. */
 const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
@@ -33,7 +34,8 @@ export function uploadEndpoint(parts: ServerParts, policy: OperationPolicy, rout
       const { pendingTtlSeconds } = parts.records
       const seconds = uploadReservationSeconds(announcement.size, policy.urlSeconds, pendingTtlSeconds)
       const row = await reserveUpload(parts, announcement, { seconds, operation: OPERATION }, call)
-      const upload = await urlOrNothing(parts, row, call, () =>
+      const context = { request: call.request, operation: OPERATION }
+      const upload = await endIfFailed(parts, row, context, () =>
         signUpload(parts, row, announcement, policy.urlSeconds, call),
       )
       return { status: 201, body: { object: toClientObject(row), upload } }
@@ -48,10 +50,7 @@ async function signUpload(
   urlSeconds: number,
   call: Call,
 ): Promise<object> {
-  const moment = now()
-  const reservedUntil = row.expiresAt ?? moment
-  if (reservedUntil <= moment) throw notFound()
-  const expiresAt = earlierOf(secondsAfter(moment, urlSeconds), reservedUntil)
+  const expiresAt = urlExpiry(row, urlSeconds, now())
   const { method, url, headers } = await storage.signUpload({
     ...bytesOf(row, call.request.signal),
     size,
@@ -61,21 +60,4 @@ async function signUpload(
     serverURL: storageURL(call),
   })
   return { method, url, headers, expiresAt: expiresAt.toISOString() }
-}
-
-/** An upload that gets no URL can't happen, so it isn't left to hold room until it lapses. */
-async function urlOrNothing<T>(
-  { records, report }: ServerParts,
-  { bucket, key, id, scope }: StorageObject,
-  { request }: Call,
-  sign: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await sign()
-  } catch (error) {
-    await records.objects
-      .release({ bucket, key, id, scope })
-      .catch((failure: unknown) => report(failure, { request, operation: OPERATION }))
-    throw error
-  }
 }

@@ -1,6 +1,7 @@
-import { cleanUp, type DbClientObject } from '@svc/db'
+import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { Crash } from './crash.js'
+import * as multipart from './multipart/in-parts.js'
 import type { Service, ServiceOptions } from './service.js'
 import {
   cleanUpUntilQuiet,
@@ -9,9 +10,12 @@ import {
   expectTidy,
   LATER,
   OWNER,
+  partsOf,
   putReport,
+  putReportInParts,
   uploadReport,
   type Content,
+  type Subject,
   type World,
   type WorldPlace,
 } from './world.js'
@@ -19,9 +23,9 @@ import {
 interface Flow {
   readonly options?: ServiceOptions
   /** What is there before; resolves to what the act is about. */
-  readonly prepare: (service: Service, world: World) => Promise<DbClientObject>
+  readonly prepare: (service: Service, world: World) => Promise<Subject>
   /** What the process is doing when it stops, and what is done again afterwards. Resolves to the status of the answer, if it is one. */
-  readonly act: (service: Service, subject: DbClientObject) => Promise<number | null>
+  readonly act: (service: Service, subject: Subject) => Promise<number | null>
   /** What a repetition may answer. */
   readonly repeated: readonly (number | null)[]
   /** What may be at the key in the end: when the act was repeated, and when it was not. */
@@ -148,6 +152,112 @@ const flows: Record<string, Flow> = {
   },
 }
 
+const flowsInParts: Record<string, Flow> = {
+  'an upload in parts that begins': {
+    prepare: (service) => uploadReport(service, 1),
+    act: (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' })),
+    repeated: [201],
+    inTheEnd: always(1),
+  },
+  'an upload in parts that begins in the place of another': {
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return putReportInParts(service, 2)
+    },
+    act: (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' })),
+    repeated: [201],
+    inTheEnd: always(1),
+  },
+  'a complete': {
+    prepare: (service) => putReportInParts(service, 1),
+    act: (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject))),
+    repeated: [200],
+    // The job completes nothing by itself, and loses nothing that was completed.
+    inTheEnd: { repeated: [1], left: [null, 1] },
+  },
+  'a complete of a replacement': {
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return putReportInParts(service, 2)
+    },
+    act: (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject))),
+    repeated: [200],
+    inTheEnd: { repeated: [2], left: [1, 2] },
+  },
+  'a complete of what was not announced': {
+    async prepare(service, { objects, tampered }) {
+      await uploadReport(service, 1)
+      const subject = await putReportInParts(service, 2)
+      tampered.add((await objects.findPending(subject))!.storageKey!)
+      return subject
+    },
+    act: (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject))),
+    repeated: [409, 404],
+    inTheEnd: always(1),
+  },
+  'an abort of an upload in parts': {
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return putReportInParts(service, 2)
+    },
+    act: (service, subject) => statusOf(multipart.abort(service.as(OWNER), partsOf(subject))),
+    repeated: [204, 404],
+    inTheEnd: always(1),
+  },
+  'a delete of an object and its replacement in parts': {
+    async prepare(service) {
+      await uploadReport(service, 1)
+      return putReportInParts(service, 2)
+    },
+    act: (service, { key }) => statusOf(service.as(OWNER).delete(key)),
+    repeated: [204, 404],
+    inTheEnd: { repeated: [null], left: [null, 1] },
+  },
+  'a cleanUp of parts that lapsed': {
+    async prepare(service, { clock }) {
+      await uploadReport(service, 1)
+      const subject = await putReportInParts(service, 2)
+      clock.advance(LATER)
+      return subject
+    },
+    act: ({ s3 }) => cleanUp(s3).then(() => null),
+    repeated: [null],
+    inTheEnd: always(1),
+  },
+  'a cleanUp of parts that were given up': {
+    async prepare(service, { clock, objects, bucket, bucketName }) {
+      await uploadReport(service, 1)
+      const subject = await putReportInParts(service, 2)
+      const { key } = (await service.as(OWNER).begun({ route: 'docs' })).object
+      const { storageKey } = (await objects.findPending({ bucket: bucketName, key }))!
+      // As a process leaves it that stopped before it could record the id.
+      const at = { bucket: bucketName, key: storageKey!, contentType: 'text/plain', attemptId: subject.id }
+      await bucket.multipart!.create(at)
+      await objects.release({ bucket: bucketName, key })
+      clock.advance(LATER)
+      return subject
+    },
+    act: ({ s3 }) => cleanUp(s3).then(() => null),
+    repeated: [null],
+    inTheEnd: always(1),
+  },
+  'a cleanUp that confirms late what was completed': {
+    async prepare(service, { clock, objects, bucket, bucketName }) {
+      await uploadReport(service, 1)
+      const subject = await putReportInParts(service, 2)
+      const { storageKey } = (await objects.findPending(subject))!
+      const at = { bucket: bucketName, key: storageKey!, uploadId: subject.uploadId! }
+      const { parts } = (await bucket.multipart!.listParts({ ...at, after: 0 }))!
+      await bucket.multipart!.complete({ ...at, parts })
+      clock.advance(LATER)
+      return subject
+    },
+    act: ({ s3 }) => cleanUp(s3).then(() => null),
+    repeated: [null],
+    inTheEnd: always(2),
+  },
+}
+
 /** A world in which a process stopped before its call number `callsBefore + 1`, or came to its end. */
 async function worldAfterCrash(
   { options = {}, prepare, act }: Flow,
@@ -165,48 +275,51 @@ async function worldAfterCrash(
  * Stops a process before each of its calls to the storage and the store, in every flow. `jobCrashes` is the number of
  * calls before which the job that follows stops in its turn.
  */
-export function describeCrashes(place?: WorldPlace, { jobCrashes = 12 } = {}): void {
-  describe.each(Object.entries(flows))('a process that stops during %s', (_, flow) => {
-    it('leaves nothing that the client and the job do not bring to its end', async () => {
-      const { calls } = await worldAfterCrash(flow, Infinity, place)
-      expect(calls).toBeGreaterThan(0)
-      await upTo(calls, async (callsBefore) => {
-        const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore, place)
-        expect(crashed).toBe(callsBefore < calls)
-        // Whatever is active can be downloaded at every moment.
-        await contentOf(world)
-        expect(flow.repeated).toContain(await flow.act(world.start(), subject))
-        await cleanUpUntilQuiet(world)
-        expect(flow.inTheEnd.repeated).toContain(await contentOf(world))
-        await expectTidy(world)
+export function describeCrashes(place?: WorldPlace, { jobCrashes = 16 } = {}): void {
+  describe.each(Object.entries({ ...flows, ...flowsInParts }))(
+    'a process that stops during %s',
+    (_, flow) => {
+      it('leaves nothing that the client and the job do not bring to its end', async () => {
+        const { calls } = await worldAfterCrash(flow, Infinity, place)
+        expect(calls).toBeGreaterThan(0)
+        await upTo(calls, async (callsBefore) => {
+          const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore, place)
+          expect(crashed).toBe(callsBefore < calls)
+          // Whatever is active can be downloaded at every moment.
+          await contentOf(world)
+          expect(flow.repeated).toContain(await flow.act(world.start(), subject))
+          await cleanUpUntilQuiet(world)
+          expect(flow.inTheEnd.repeated).toContain(await contentOf(world))
+          await expectTidy(world)
+        })
       })
-    })
 
-    it('leaves nothing that the job alone does not bring to its end', async () => {
-      const { calls } = await worldAfterCrash(flow, Infinity, place)
-      await upTo(calls, async (callsBefore) => {
-        const { world } = await worldAfterCrash(flow, callsBefore, place)
-        await contentOf(world)
-        await cleanUpUntilQuiet(world)
-        expect(flow.inTheEnd.left).toContain(await contentOf(world))
-        await expectTidy(world)
+      it('leaves nothing that the job alone does not bring to its end', async () => {
+        const { calls } = await worldAfterCrash(flow, Infinity, place)
+        await upTo(calls, async (callsBefore) => {
+          const { world } = await worldAfterCrash(flow, callsBefore, place)
+          await contentOf(world)
+          await cleanUpUntilQuiet(world)
+          expect(flow.inTheEnd.left).toContain(await contentOf(world))
+          await expectTidy(world)
+        })
       })
-    })
 
-    it('leaves nothing that a job which stops as well does not bring to its end', async () => {
-      const { calls } = await worldAfterCrash(flow, Infinity, place)
-      await upTo(calls * jobCrashes - 1, async (at) => {
-        const { world } = await worldAfterCrash(flow, Math.floor(at / jobCrashes), place)
-        world.clock.advance(LATER)
-        const crash = new Crash(at % jobCrashes)
-        await Promise.race([cleanUp(world.start(crash.connection).s3), crash.happened])
-        await contentOf(world)
-        await cleanUpUntilQuiet(world)
-        expect(flow.inTheEnd.left).toContain(await contentOf(world))
-        await expectTidy(world)
+      it('leaves nothing that a job which stops as well does not bring to its end', async () => {
+        const { calls } = await worldAfterCrash(flow, Infinity, place)
+        await upTo(calls * jobCrashes - 1, async (at) => {
+          const { world } = await worldAfterCrash(flow, Math.floor(at / jobCrashes), place)
+          world.clock.advance(LATER)
+          const crash = new Crash(at % jobCrashes)
+          await Promise.race([cleanUp(world.start(crash.connection).s3), crash.happened])
+          await contentOf(world)
+          await cleanUpUntilQuiet(world)
+          expect(flow.inTheEnd.left).toContain(await contentOf(world))
+          await expectTidy(world)
+        })
       })
-    })
-  })
+    },
+  )
 
   it('a confirm that the job was faster than is answered as if it had been first', async () => {
     const { prepare } = flows['a confirm of a replacement']!

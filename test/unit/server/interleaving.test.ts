@@ -1,6 +1,7 @@
-import { cleanUp, type DbClientObject } from '@svc/db'
+import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { everyWay, Interleaving } from './interleaving.js'
+import * as multipart from './multipart/in-parts.js'
 import type { Service } from './service.js'
 import {
   cleanUpUntilQuiet,
@@ -9,15 +10,18 @@ import {
   expectTidy,
   LATER,
   OWNER,
+  partsOf,
   putReport,
+  putReportInParts,
   uploadReport,
   type Content,
+  type Subject,
   type World,
 } from './world.js'
 
 /** The status of the answer, or `null` for the job. */
 type Answer = number | null
-type Act = (service: Service, subject: DbClientObject) => Promise<Answer>
+type Act = (service: Service, subject: Subject) => Promise<Answer>
 
 const statusOf = async (response: Promise<Response>) => (await response).status
 const confirm: Act = (service, object) => statusOf(service.as(OWNER).confirm(object))
@@ -25,6 +29,10 @@ const abort: Act = (service, object) => statusOf(service.as(OWNER).abort(object)
 const remove: Act = (service, { key }) => statusOf(service.as(OWNER).delete(key))
 const begin: Act = (service) => statusOf(service.as(OWNER).begin({ route: 'docs' }))
 const claim: Act = (service) => statusOf(service.as('user:2').begin({ route: 'docs' }))
+const complete: Act = (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject)))
+const abortParts: Act = (service, subject) => statusOf(multipart.abort(service.as(OWNER), partsOf(subject)))
+const signParts: Act = (service, subject) => statusOf(multipart.sign(service.as(OWNER), partsOf(subject)))
+const beginInParts: Act = (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' }))
 const job: Act = ({ s3 }) => cleanUp(s3).then(() => null)
 const discardingJob: Act = ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null)
 
@@ -40,6 +48,11 @@ const situations = {
     const object = await putReport(service, 2)
     tampered.add((await objects.findPending(object))!.storageKey!)
     return object
+  },
+  'an upload in parts': (service: Service) => putReportInParts(service, 2),
+  'a replacement in parts': async (service: Service) => {
+    await uploadReport(service, 1)
+    return putReportInParts(service, 2)
   },
 }
 
@@ -163,27 +176,150 @@ const meetings: Record<string, Meeting> = {
   },
 }
 
+const meetingsInParts: Record<string, Meeting> = {
+  'two completes': { of: 'a replacement in parts', acts: [complete, complete], ends: [[200, 200, 2]] },
+  'a complete and an abort': {
+    of: 'a replacement in parts',
+    acts: [complete, abortParts],
+    ends: [
+      [200, 404, 2],
+      [404, 204, 1],
+      [409, 204, 1],
+    ],
+  },
+  'a complete and a delete': {
+    of: 'a replacement in parts',
+    acts: [complete, remove],
+    ends: [
+      [200, 204, null],
+      [404, 204, null],
+    ],
+  },
+  'a complete and a new attempt in parts': {
+    of: 'a replacement in parts',
+    acts: [complete, beginInParts],
+    ends: [
+      [200, 201, 2],
+      [404, 201, 1],
+    ],
+  },
+  'a complete and the job': {
+    of: 'a replacement in parts',
+    lapsed: true,
+    acts: [complete, job],
+    ends: [
+      [200, null, 2],
+      [404, null, 1],
+      [409, null, 1],
+    ],
+  },
+  'a complete and a job that discards': {
+    of: 'a replacement in parts',
+    lapsed: true,
+    acts: [complete, discardingJob],
+    ends: [
+      [200, null, 2],
+      [404, null, 1],
+      [409, null, 1],
+    ],
+  },
+  'a complete and a claim of another scope': {
+    of: 'an upload in parts',
+    lapsed: true,
+    acts: [complete, claim],
+    ends: [
+      [200, 409, 2],
+      [404, 201, null],
+    ],
+  },
+  'two aborts of parts': {
+    of: 'a replacement in parts',
+    acts: [abortParts, abortParts],
+    ends: [
+      [204, 404, 1],
+      [404, 204, 1],
+    ],
+  },
+  'an abort of parts and the job': {
+    of: 'a replacement in parts',
+    lapsed: true,
+    acts: [abortParts, job],
+    ends: [
+      [204, null, 1],
+      [404, null, 1],
+    ],
+  },
+  'an abort of parts and a new attempt': {
+    of: 'a replacement in parts',
+    acts: [abortParts, begin],
+    ends: [
+      [204, 201, 1],
+      [404, 201, 1],
+    ],
+  },
+  'a request for URLs of parts and an abort': {
+    of: 'a replacement in parts',
+    acts: [signParts, abortParts],
+    ends: [
+      [200, 204, 1],
+      [404, 204, 1],
+    ],
+  },
+  'two beginnings in parts': {
+    of: 'a replacement in parts',
+    acts: [beginInParts, beginInParts],
+    ends: [
+      [201, 201, 1],
+      [201, 404, 1],
+      [404, 201, 1],
+    ],
+  },
+  'a beginning in parts and a delete': {
+    of: 'a replacement',
+    acts: [beginInParts, remove],
+    ends: [
+      [201, 204, null],
+      [404, 204, null],
+    ],
+  },
+  'a beginning in parts and the job': {
+    of: 'a replacement in parts',
+    lapsed: true,
+    acts: [beginInParts, job],
+    ends: [[201, null, 1]],
+  },
+  'two jobs over parts': {
+    of: 'a replacement in parts',
+    lapsed: true,
+    acts: [job, job],
+    ends: [[null, null, 1]],
+  },
+}
+
 describe('calls that come in between one another', () => {
-  it.each(Object.entries(meetings))('%s', async (_, { of, lapsed, acts, ends }) => {
-    const reached = new Set<string>()
-    const ways = await everyWay(async (choose) => {
-      const world = createWorld()
-      const subject = await situations[of](world.start(), world)
-      if (lapsed) world.clock.advance(LATER)
-      const interleaving = new Interleaving()
-      const [first, second] = interleaving.connections.map((way, index) =>
-        acts[index]!(world.start(way), subject),
-      )
-      const answers = await interleaving.run(first!, second!, choose)
-      await contentOf(world)
-      await cleanUpUntilQuiet(world)
-      const end = [...answers, await contentOf(world)]
-      expect(ends).toContainEqual(end)
-      reached.add(JSON.stringify(end))
-      await expectTidy(world)
-    })
-    // Each end can come about, so that none is in the list for nothing.
-    expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
-    expect(ways).toBeGreaterThan(1)
-  })
+  it.each(Object.entries({ ...meetings, ...meetingsInParts }))(
+    '%s',
+    async (_, { of, lapsed, acts, ends }) => {
+      const reached = new Set<string>()
+      const ways = await everyWay(async (choose) => {
+        const world = createWorld()
+        const subject = await situations[of](world.start(), world)
+        if (lapsed) world.clock.advance(LATER)
+        const interleaving = new Interleaving()
+        const [first, second] = interleaving.connections.map((way, index) =>
+          acts[index]!(world.start(way), subject),
+        )
+        const answers = await interleaving.run(first!, second!, choose)
+        await contentOf(world)
+        await cleanUpUntilQuiet(world)
+        const end = [...answers, await contentOf(world)]
+        expect(ends).toContainEqual(end)
+        reached.add(JSON.stringify(end))
+        await expectTidy(world)
+      })
+      // Each end can come about, so that none is in the list for nothing.
+      expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
+      expect(ways).toBeGreaterThan(1)
+    },
+  )
 })

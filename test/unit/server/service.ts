@@ -181,7 +181,7 @@ export async function fetchBytes(caller: Pick<Caller, 'handler'>, url: string): 
 }
 
 /** Signed URLs lead to the server itself, or to a bucket service of its own. */
-function follow(
+export function follow(
   { handler }: Pick<Caller, 'handler'>,
   url: string,
   init: RequestInit = {},

@@ -8,6 +8,7 @@ import {
 import { memoryAdapter } from '@svc/db/memory'
 import { expect } from 'vitest'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
+import { begun, PART, sendParts, type Parts } from './multipart/in-parts.js'
 import {
   BUCKET,
   bytesOfSize,
@@ -34,18 +35,36 @@ export interface Connection {
 
 const DIRECT: Connection = { storage: (storage) => storage, objects: (objects) => objects }
 
+/** What a call is to others that are made at the same moment. */
+export interface CallKind {
+  readonly system: 'storage' | 'store'
+  readonly reads: boolean
+}
+
+const READING = /^(?:find|list|get|count|check|ping|verify|head|sign)/
+
+type Pass = <T>(call: () => Promise<T>, kind: CallKind) => Promise<T>
+
 /** The calls of a process to its storage and its store, each through `pass`. What the bucket serves by itself is none. */
-export function connection(pass: <T>(call: () => Promise<T>) => Promise<T>): Connection {
-  function through<Part extends object>(part: Part, names: readonly (keyof Part)[]): Part {
+export function connection(pass: Pass): Connection {
+  function through<Part extends object>(
+    system: CallKind['system'],
+    part: Part,
+    names = Object.keys(part) as (keyof Part & string)[],
+  ): Part {
     const calls = names.map((name) => {
       const call = part[name] as (...input: unknown[]) => Promise<unknown>
-      return [name, (...input: unknown[]) => pass(() => call(...input))]
+      const kind: CallKind = { system, reads: READING.test(name) }
+      return [name, (...input: unknown[]) => pass(() => call(...input), kind)]
     })
     return { ...part, ...(Object.fromEntries(calls) as Partial<Part>) }
   }
   return {
-    storage: (storage) => through(storage, ['signUpload', 'signDownload', 'head', 'remove']),
-    objects: (objects) => through(objects, Object.keys(objects) as (keyof StorageObjectStore)[]),
+    storage: (storage) => ({
+      ...through('storage', storage, ['signUpload', 'signDownload', 'head', 'remove']),
+      ...(storage.multipart && { multipart: through('storage', storage.multipart) }),
+    }),
+    objects: (objects) => through('store', objects),
   }
 }
 
@@ -69,6 +88,13 @@ export function createWorld(options: ServiceOptions = {}, place: WorldPlace = IN
       places.add(input.key)
       return bucket.signUpload(input)
     },
+    multipart: {
+      ...bucket.multipart!,
+      create(input) {
+        places.add(input.key)
+        return bucket.multipart!.create(input)
+      },
+    },
     async head(at) {
       const stored = await bucket.head(at)
       return stored && tampered.has(at.key) ? { ...stored, size: stored.size + 1 } : stored
@@ -79,13 +105,14 @@ export function createWorld(options: ServiceOptions = {}, place: WorldPlace = IN
     bucket,
     bucketName: place.bucketName,
     objects,
-    /** Every place that a URL was given out for. */
+    /** Every place that a URL was given out for, or an upload in parts begun. */
     places,
     /** Places at which the bucket has something else than what was announced. */
     tampered,
     /** Another process. */
     start: (way: Connection = DIRECT) =>
       startService({
+        pendingTtlSeconds: 3600,
         ...options,
         bucket: place.bucketName,
         routes: ROUTES,
@@ -106,6 +133,22 @@ export async function putReport(service: Service, fill: number): Promise<DbClien
   await expectStatus(await service.as(OWNER).put(begun.upload, bytesOfSize(3, fill)), 200)
   return begun.object
 }
+
+/** What an act is about: an attempt at an upload in one PUT, or, with an upload id, in parts. */
+export type Subject = DbClientObject & { readonly uploadId?: string }
+
+/** Begins an upload in parts and puts its one part. */
+export async function putReportInParts(service: Service, fill: number): Promise<Subject> {
+  const parts = await begun(service.as(OWNER), { route: 'docs' })
+  await sendParts(service.as(OWNER), parts, { fill })
+  return { ...parts.object, uploadId: parts.uploadId }
+}
+
+export const partsOf = (subject: Subject): Parts => ({
+  object: subject,
+  uploadId: subject.uploadId ?? '',
+  partSize: PART,
+})
 
 /** The first byte of what the owner has at the key; `null`: nothing. */
 export type Content = number | null
@@ -141,7 +184,9 @@ export async function expectTidy({ objects, bucket, bucketName, places }: World)
     })
   }
   for (const key of places) {
-    if (!inUse.has(key)) expect(await bucket.head({ bucket: bucketName, key })).toBeNull()
+    const at = { bucket: bucketName, key }
+    expect(await bucket.multipart!.list(at)).toEqual([])
+    if (!inUse.has(key)) expect(await bucket.head(at)).toBeNull()
   }
   expect(await objects.listLeftovers()).toEqual([])
   expect(await objects.checkUsage()).toEqual([])

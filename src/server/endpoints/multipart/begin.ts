@@ -1,0 +1,53 @@
+import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
+import { toClientObject } from '../../../core/records.js'
+import { endIfFailed } from '../../end-if-failed.js'
+import { bytesOf } from '../../own-bytes.js'
+import { MAX_MULTIPART_SIZE, partSizeOf } from '../../part-sizes.js'
+import { reserveUpload } from '../../reserve-upload.js'
+import type { MultipartServerParts } from '../../server-parts.js'
+import type { OperationPolicy } from '../../server-policy.js'
+import { readAnnouncement, type UploadAnnouncement } from '../../upload-announcement.js'
+import type { RouteTable } from '../../upload-routes.js'
+
+const OPERATION = 'multipart'
+
+/** `POST /multipart` begins an upload in parts: reserves it, and has the bucket begin one. */
+export function beginMultipartEndpoint(
+  parts: MultipartServerParts,
+  policy: OperationPolicy,
+  routes: RouteTable,
+): Endpoint {
+  const { multipart, records } = parts
+  return guardedEndpoint<UploadAnnouncement, null>({
+    method: 'POST',
+    path: '/multipart',
+    operation: OPERATION,
+    parse: async (source, { scope }) =>
+      readAnnouncement(await source.json(), { routes, maxSize: MAX_MULTIPART_SIZE, scope }),
+    // Nothing is owned yet: the store decides, in the same step in which it reserves.
+    own: () => null,
+    guard: ({ route, key, size }) => ({
+      guards: [policy.guard, route.guard],
+      context: { bucket: route.bucket, key, route: route.name, size },
+    }),
+    async act(announcement, _, call) {
+      const { request } = call
+      const terms = { seconds: records.pendingTtlSeconds, operation: OPERATION }
+      const reserved = await reserveUpload(parts, announcement, terms, call)
+      // Only now the bucket: whatever it begins, the store knows the place of it already. What has no id in the store,
+      // because a step failed or the process stopped, `cleanUp` finds there.
+      const row = await endIfFailed(parts, reserved, { request, operation: OPERATION }, async () => {
+        const { bucket, key, id } = reserved
+        const { contentType } = announcement
+        const at = bytesOf(reserved, request.signal)
+        const { uploadId } = await multipart.create({ ...at, contentType, attemptId: id })
+        return records.objects.setUploadId({ bucket, key, id, uploadId })
+      })
+      const { uploadId } = row
+      return {
+        status: 201,
+        body: { object: toClientObject(row), uploadId, partSize: partSizeOf(announcement.size) },
+      }
+    },
+  })
+}

@@ -1,0 +1,77 @@
+import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
+import { invalid, shown } from '../../../core/validation/invalid.js'
+import { checkInteger } from '../../../core/validation/scalars.js'
+import {
+  notFound,
+  pendingMultipartOf,
+  readMultipartAttempt,
+  type MultipartAttemptReference,
+  type PendingMultipart,
+} from '../../object-input.js'
+import { bytesOf } from '../../own-bytes.js'
+import { MAX_PARTS, partCountOf, sizeOfPart } from '../../part-sizes.js'
+import type { MultipartServerParts } from '../../server-parts.js'
+import type { OperationPolicy } from '../../server-policy.js'
+import { storageURL } from '../../storage-subtree.js'
+import { urlExpiry } from '../../url-expiry.js'
+
+/** How many URLs one request may ask for. */
+const MAX_URLS = 100
+
+interface PartsInput extends MultipartAttemptReference {
+  readonly partNumbers: readonly number[]
+}
+
+/** `POST /multipart/parts` gives out URLs, each for one part of just its size. */
+export function signPartsEndpoint(parts: MultipartServerParts, policy: OperationPolicy): Endpoint {
+  const { multipart, records, now } = parts
+  return guardedEndpoint<PartsInput, PendingMultipart>({
+    method: 'POST',
+    path: '/multipart/parts',
+    operation: 'multipart.parts',
+    async parse(source) {
+      const body = await source.json()
+      return {
+        ...readMultipartAttempt(body, parts.bucket),
+        partNumbers: checkPartNumbers(body['partNumbers']),
+      }
+    },
+    own: async (attempt, { scope }) =>
+      (await pendingMultipartOf(records, attempt, scope)) ?? Promise.reject(notFound()),
+    async act({ partNumbers }, row, call) {
+      const expiresAt = urlExpiry(row, policy.urlSeconds, now())
+      const size = row.declaredSize ?? 0
+      checkWithin(partCountOf(size), partNumbers)
+      const at = { ...bytesOf(row, call.request.signal), uploadId: row.uploadId }
+      const signed = await Promise.all(
+        partNumbers.map(async (partNumber) => {
+          const { url } = await multipart.signPart({
+            ...at,
+            partNumber,
+            size: sizeOfPart(size, partNumber),
+            expiresAt,
+            serverURL: storageURL(call),
+          })
+          return { partNumber, url, expiresAt: expiresAt.toISOString() }
+        }),
+      )
+      return { status: 200, body: { parts: signed } }
+    },
+  })
+}
+
+/** @throws StorageError `VALIDATION_ERROR` */
+function checkPartNumbers(value: unknown): readonly number[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_URLS) {
+    const given = Array.isArray(value) ? `${value.length} of them` : shown(value)
+    throw invalid('partNumbers', `must be an array of 1 to ${MAX_URLS} part numbers, not ${given}.`)
+  }
+  return value.map((number: unknown) => checkInteger('partNumbers', number, 1, MAX_PARTS))
+}
+
+/** @throws StorageError `VALIDATION_ERROR` */
+function checkWithin(partCount: number, partNumbers: readonly number[]): void {
+  const beyond = partNumbers.find((partNumber) => partNumber > partCount)
+  if (beyond === undefined) return
+  throw invalid('partNumbers', `must not go beyond the last part, ${partCount}; ${beyond} does.`)
+}

@@ -1,0 +1,103 @@
+import type { DbClientObject, MultipartStorage, ObjectStorage } from '@svc/db'
+import { bytesOfSize, expectStatus, follow, type Caller } from '../service.js'
+
+/** The way of a browser through an upload in parts. */
+
+export const MIB = 1024 ** 2
+/** The size of all parts but the last, for files that are not huge. */
+export const PART = 8 * MIB
+
+export interface Parts {
+  readonly object: DbClientObject
+  readonly uploadId: string
+  readonly partSize: number
+}
+
+export interface SignedPartAnswer {
+  readonly partNumber: number
+  readonly url: string
+  readonly expiresAt: string
+}
+
+export interface ListedParts {
+  readonly partSize: number
+  readonly parts: readonly { readonly partNumber: number; readonly size: number }[]
+  readonly next?: number
+}
+
+/** What names the attempt in every verb but the first. */
+export function named({ object, uploadId }: Parts) {
+  return { key: object.key, bucket: object.bucket, id: object.id, uploadId }
+}
+
+export const begin = (caller: Caller, input: Record<string, unknown> = {}): Promise<Response> =>
+  caller.send('POST', '/multipart', { filename: 'a.txt', contentType: 'text/plain', size: 3, ...input })
+
+export async function begun(caller: Caller, input: Record<string, unknown> = {}): Promise<Parts> {
+  return (await expectStatus(await begin(caller, input), 201)) as Parts
+}
+
+export const sign = (caller: Caller, parts: Parts, partNumbers: unknown = [1]): Promise<Response> =>
+  caller.send('POST', '/multipart/parts', { ...named(parts), partNumbers })
+
+export async function signed(caller: Caller, parts: Parts, partNumbers = [1]): Promise<SignedPartAnswer[]> {
+  const answer = await expectStatus(await sign(caller, parts, partNumbers), 200)
+  return (answer as { parts: SignedPartAnswer[] }).parts
+}
+
+export const list = (caller: Caller, parts: Parts, after?: unknown): Promise<Response> =>
+  caller.send('POST', '/multipart/list', { ...named(parts), after })
+
+export async function listed(caller: Caller, parts: Parts, after?: number): Promise<ListedParts> {
+  return (await expectStatus(await list(caller, parts, after), 200)) as ListedParts
+}
+
+export const complete = (caller: Caller, parts: Parts): Promise<Response> =>
+  caller.send('POST', '/multipart/complete', named(parts))
+
+export const abort = (caller: Caller, parts: Parts): Promise<Response> =>
+  caller.send('POST', '/multipart/abort', named(parts))
+
+export const putPart = (caller: Caller, url: string, body: BodyInit | null): Promise<Response> =>
+  follow(caller, url, { method: 'PUT', body })
+
+/** Sends these parts (all of them, if not said otherwise), each filled with its own number or `fill`. */
+export async function sendParts(
+  caller: Caller,
+  parts: Parts,
+  options: { readonly only?: readonly number[]; readonly fill?: number } = {},
+): Promise<void> {
+  const size = parts.object.declaredSize ?? 0
+  const count = Math.max(1, Math.ceil(size / parts.partSize))
+  const numbers = options.only ?? Array.from({ length: count }, (_, index) => index + 1)
+  for (const { partNumber, url } of await signed(caller, parts, [...numbers])) {
+    const length = Math.min(parts.partSize, size - (partNumber - 1) * parts.partSize)
+    const bytes = bytesOfSize(length, options.fill ?? partNumber)
+    await expectStatus(await putPart(caller, url, bytes), 200)
+  }
+}
+
+/** A whole upload in parts; resolves to the object. */
+export async function uploaded(
+  caller: Caller,
+  input: Record<string, unknown> = {},
+  fill?: number,
+): Promise<DbClientObject> {
+  const parts = await begun(caller, input)
+  await sendParts(caller, parts, fill === undefined ? {} : { fill })
+  return ((await expectStatus(await complete(caller, parts), 200)) as { object: DbClientObject }).object
+}
+
+/** A storage whose calls about parts are others. */
+export const withMultipart =
+  (change: (multipart: MultipartStorage) => Partial<MultipartStorage>) =>
+  (memory: ObjectStorage): ObjectStorage => ({
+    ...memory,
+    multipart: { ...memory.multipart!, ...change(memory.multipart!) },
+  })
+
+/** A storage that takes files in one PUT alone. */
+export function withoutMultipart(memory: ObjectStorage): ObjectStorage {
+  const { multipart: _, ...rest } = memory
+  return rest
+}
