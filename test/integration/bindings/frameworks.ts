@@ -12,6 +12,9 @@ import { listen, type Listening } from './listening.js'
 /** A middleware in the terms of Node: it answers, or proceeds to the next one. */
 export type Step = (message: IncomingMessage, response: ServerResponse, proceed: () => void) => void
 
+/** A route of the application's own, which answers by itself. */
+export type OwnRoute = (request: Request, response: ServerResponse, message: IncomingMessage) => void
+
 /** An application of any framework, as far as every binding must work with it. */
 export interface FrameworkApp {
   /** What the application was told of as an error. */
@@ -20,8 +23,8 @@ export interface FrameworkApp {
   useJsonParser(): this
   /** The library, below `path` where there is one. */
   bind(served: Served, path?: string): this
-  /** A route of the application's own, at every path, that gets what `fetchRequest` made. */
-  route(run: (request: Request, response: ServerResponse) => void): this
+  /** At every path; it gets what `fetchRequest` made. */
+  route(run: OwnRoute): this
   /**
    * Until the test is over. The application answers an error with status 500 and `by the application`, where it can and
    * doesn't ignore it.
@@ -59,8 +62,8 @@ class ExpressApp implements FrameworkApp {
     return this
   }
 
-  route(run: (request: Request, response: ServerResponse) => void): this {
-    this.#app.use((req, res) => run(expressFetchRequest(req), res))
+  route(run: OwnRoute): this {
+    this.#app.use((req, res) => run(expressFetchRequest(req), res, req))
     return this
   }
 
@@ -111,10 +114,10 @@ class KoaApp implements FrameworkApp {
     return this
   }
 
-  route(run: (request: Request, response: ServerResponse) => void): this {
+  route(run: OwnRoute): this {
     this.#app.use((ctx) => {
       ctx.respond = false
-      run(koaFetchRequest(ctx), ctx.res)
+      run(koaFetchRequest(ctx), ctx.res, ctx.req)
     })
     return this
   }
