@@ -4,7 +4,6 @@ import type {
   QuotaExcess,
   QuotaLimits,
   QuotaRefusal,
-  ReserveCommand,
   StoreDriver,
   SumRefusal,
 } from '../../core/store-driver.js'
@@ -106,7 +105,8 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
       const { outcome, object, otherScope, ...excess } = await scopeWrites.reserve(command)
       switch (outcome) {
         case 'reserved': {
-          const row = object ? readObject(object)! : newRow(command)
+          // What was just made consists of the command, which nobody else has.
+          const row = object ? readObject(object)! : attemptRow(command)
           return { outcome, row, scopes: otherScope ? [command.scope, otherScope] : [command.scope] }
         }
         case 'key-conflict':
@@ -235,12 +235,6 @@ function firstObject([row]: readonly TextRow[]): StorageObject | null {
 function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scopes: string[] } {
   const row = firstObject(rows)
   return { row, scopes: row ? [row.scope] : [] }
-}
-
-/** The row that was just made of it, and is told to nobody else: what it consists of need not be copied again. */
-function newRow(command: ReserveCommand): StorageObject {
-  const { writableUntil: _writableUntil, ...row } = attemptRow(command)
-  return { ...row, updatedAt: new Date(row.updatedAt) }
 }
 
 function refusal(

@@ -1,4 +1,4 @@
-import type { Database, PostgresPool, PostgresResult, TextRow } from './database.js'
+import type { Database, PostgresPool, PostgresQuery, PostgresResult, TextRow } from './database.js'
 
 /** Everything stays text here and is read by the adapter: no global parser of the application matters. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
@@ -7,8 +7,9 @@ const AS_TEXT = { getTypeParser: () => (value: string) => value }
 export function pgDatabase(pool: PostgresPool, { named }: { readonly named: boolean }): Database {
   return {
     async run({ name, text }, values) {
-      const query = { text, values: [...values], rowMode: 'array' as const, types: AS_TEXT }
-      const { rows } = await pool.query(named ? { ...query, name } : query)
+      const query: PostgresQuery = { text, values: [...values], rowMode: 'array', types: AS_TEXT }
+      if (named) query.name = name
+      const { rows } = await pool.query(query)
       return rows as TextRow[]
     },
 
