@@ -157,7 +157,11 @@ export interface PurgeDeletedCommand {
   readonly limit: number
 }
 
-/** Every write names the scopes whose usage or counts it may have changed, so that a cache can forget just these. */
+/**
+ * Every write names the scopes whose usage or counts it may have changed, so that a cache can forget just these. One that
+ * answers with a row because it finds its work done MUST name the scope of that row all the same: the call that did the
+ * work may have lost its answer, and then nobody else tells the cache.
+ */
 interface Touched {
   readonly scopes: readonly string[]
 }

@@ -22,9 +22,9 @@ const copyOrNull = (row: StorageObject | null) => row && copyObject(row)
 
 /** The store's rules over tables in memory. Every method runs without a pause, which is what makes it atomic. */
 export function createMemoryDriver(tables: Tables): StoreDriver {
-  /** Carries out what was planned, and answers the row with the scopes that it touched. */
+  /** Carries out what was planned, and answers the row with the scopes that it may have touched. */
   function write<Row extends StorageObject | null>(plan: KeyChange | { outcome: 'unchanged'; row: Row }) {
-    const scopes = plan.outcome === 'change' ? tables.apply(plan) : []
+    const scopes = plan.outcome === 'change' ? tables.apply(plan) : plan.row ? [plan.row.scope] : []
     return { row: plan.row && copyObject(plan.row), scopes }
   }
 

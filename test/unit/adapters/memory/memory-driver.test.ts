@@ -78,11 +78,18 @@ describe('the memory driver names the scopes that a write touched:', () => {
     expect(await driver.listExpired({ scope: 'nobody', before: NOON, limit: 100, after: null })).toEqual([])
   })
 
-  it('none, where nothing changed', async () => {
+  it('its own also where the work was done before, by a call that may have lost its answer', async () => {
+    const own = { scopes: ['user:1'] }
     const repeat = reserveCommand({ key: 'pending', id: idNumber(2) })
-    expect(await driver.reserve(repeat)).toMatchObject({ outcome: 'reserved', scopes: [] })
+    expect(await driver.reserve(repeat)).toMatchObject({ outcome: 'reserved', ...own })
+    const upload = { ...at('pending'), id: idNumber(2), uploadId: 'upload' }
+    await driver.setUploadId(upload)
+    expect(await driver.setUploadId(upload)).toMatchObject({ outcome: 'set', ...own })
     const again = confirmCommand({ key: 'active', id: idNumber(1), size: 0 })
-    expect(await driver.confirm(again)).toMatchObject({ outcome: 'confirmed', scopes: [] })
+    expect(await driver.confirm(again)).toMatchObject({ outcome: 'confirmed', ...own })
+  })
+
+  it('none, where nothing is there', async () => {
     const nothing = { row: null, scopes: [] }
     expect(await driver.release({ ...at('active'), id: null, scope: null, uploadId: null })).toEqual(nothing)
     expect(await driver.remove({ ...at('missing'), scope: null, mode: 'hard' })).toEqual(nothing)
