@@ -1,4 +1,4 @@
-import { StorageError, type StorageObjectStore } from '@svc/db'
+import { createAttemptId, StorageError, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -170,21 +170,67 @@ describePostgres('failures of Postgres', (url) => {
   it('a deadlock is repeated', async () => {
     const scope = 'deadlock'
     const holder = await pool.connect()
-    const store = postgresAdapter(pool, { schema })
-    await store.reserve(attempt('first', scope))
-    await holder.query('BEGIN')
-    await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
-    const waiting = store.reserve(attempt('second', scope))
-    await untilBlocked(1)
-    // The store's call has the key and waits for the usage row; this has the usage row and waits for the key.
-    const other = postgresAdapter(holder, { schema })
-      .reserve(attempt('second', scope))
-      .catch(() => null)
-    await other
-    await holder.query('ROLLBACK')
-    holder.release()
-    expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
-    expect(await store.checkUsage()).toEqual([])
+    // Who finds the deadlock is the one that is ended. The holder of the row never looks.
+    const looksLate = { connectionString: proxy.url, options: '-c deadlock_timeout=2s' }
+    await withPool(looksLate, async (store) => {
+      await store.reserve(attempt('first', scope))
+      await holder.query('BEGIN')
+      await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
+      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+      proxy.roundTrips = 0
+      const waiting = store.reserve(attempt('second', scope))
+      await untilBlocked(1)
+      // The store's call has the key and waits for the usage row; this has the usage row and waits for the key.
+      await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
+      await holder.query('ROLLBACK')
+      expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
+      expect(proxy.roundTrips).toBe(2)
+      expect(await store.checkUsage()).toEqual([])
+    }).finally(() => holder.release(true))
+  })
+
+  describe("a caller's own client in a transaction", () => {
+    /** A store over a connection in a transaction, which is rolled back at the end. */
+    async function inTransaction(use: (store: StorageObjectStore, client: pg.PoolClient) => Promise<void>) {
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        await use(postgresAdapter(client, { schema }), client)
+      } finally {
+        await client.query('ROLLBACK')
+        client.release()
+      }
+    }
+
+    it('that has failed: DATABASE_UNAVAILABLE, and the operator reads what to do', async () => {
+      await inTransaction(async (store, client) => {
+        await client.query('SELECT 1 / 0').catch(() => {})
+        for (const call of [() => store.ping(), () => store.reserve(attempt('failed before'))]) {
+          const error = await errorOf(call())
+          expect(error.code).toBe('DATABASE_UNAVAILABLE')
+          expect(error.message).toContain('roll it back')
+          expect(error.cause).toMatchObject({ code: '25P02' })
+        }
+      })
+    })
+
+    it('that is ended for a deadlock: the error is that one, not that of the repetition', async () => {
+      const scope = 'deadlock of its own'
+      await postgresAdapter(pool, { schema }).reserve(attempt('own first', scope))
+      await inTransaction(async (other, otherClient) => {
+        await otherClient.query(`SET LOCAL deadlock_timeout = '1h'`)
+        await otherClient.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [
+          scope,
+        ])
+        await inTransaction(async (store, client) => {
+          await client.query(`SET LOCAL deadlock_timeout = '2s'`)
+          const waiting = errorOf(store.reserve(attempt('own second', scope)))
+          await untilBlocked(1)
+          await other.reserve(attempt('own second', scope))
+          expect((await waiting).cause).toMatchObject({ code: '40P01' })
+        })
+      })
+    })
   })
 
   it('a session that is ended by an administrator is replaced', async () => {
@@ -208,9 +254,41 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('a read-only database: DATABASE_UNAVAILABLE', async () => {
-    await withPool({ options: '-c default_transaction_read_only=on' }, async (store) => {
-      expect((await errorOf(store.reserve(attempt('read-only')))).code).toBe('DATABASE_UNAVAILABLE')
+  describe('a read-only database: DATABASE_UNAVAILABLE, also where there is nothing to write:', () => {
+    const id = createAttemptId()
+    const there = { bucket: BUCKET, key: 'read-only there' }
+    const nowhere = { bucket: BUCKET, key: 'read-only nowhere' }
+    beforeAll(async () => {
+      const store = postgresAdapter(pool, { schema })
+      await store.reserve({ ...attempt(there.key), id, uploadId: 'upload' })
+    })
+
+    it.each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
+      ['reserve', (store) => store.reserve(attempt('read-only'))],
+      ['reserve, refused', (store) => store.reserve({ ...attempt('read-only'), quota: { maxFiles: 0 } })],
+      ['reserve for another', (store) => store.reserve(attempt(there.key, 'other'))],
+      ['reserve, made before', (store) => store.reserve({ ...attempt(there.key), id })],
+      ['confirm of nothing', (store) => store.confirm({ ...nowhere, size: 1 })],
+      ['setUploadId, set before', (store) => store.setUploadId({ ...there, id, uploadId: 'upload' })],
+      ['release of nothing', (store) => store.release(nowhere)],
+      ['remove of nothing', (store) => store.remove(nowhere)],
+      ['purgeExpired of nothing', (store) => store.purgeExpired({ scope: 'empty' })],
+      ['purgeDeleted of nothing', (store) => store.purgeDeleted({ before: new Date('2000-01-01') })],
+      ['forgetLeftover of nothing', (store) => store.forgetLeftover({ attemptId: id })],
+      ['repairUsage of nothing', (store) => store.repairUsage('empty')],
+      [
+        'a batch that is refused',
+        (store) =>
+          Promise.any(
+            ['a', 'b', 'c', 'd'].map((key) => store.reserve({ ...attempt(key), quota: { maxFiles: 0 } })),
+          ).catch((error: AggregateError) => Promise.reject(error.errors.at(-1) as Error)),
+      ],
+    ])('%s', async (_, call) => {
+      await withPool({ options: '-c default_transaction_read_only=on' }, async (store) => {
+        const error = await errorOf(call(store))
+        expect(error.code).toBe('DATABASE_UNAVAILABLE')
+        expect(error.message).toContain('read-only')
+      })
     })
   })
 

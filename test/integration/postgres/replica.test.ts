@@ -136,7 +136,7 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
   it('refuses writes: DATABASE_UNAVAILABLE, and the operator reads why', async () => {
     const onStandby = postgresAdapter(pools.standby, { schema })
     const row = await store.reserve(attempt('writes', 'there'))
-    // Something for each call to do: what finds nothing to do answers so, and writes nothing.
+    // Something for each call to do.
     const [yesterday, anHourAgo] = [24, 1].map((hours) => new Date(Date.now() - hours * 3_600_000))
     const earlier = postgresAdapter(pools.primary, { schema, now: () => yesterday! })
     await earlier.reserve({ ...attempt('writes', 'lapsed'), expiresAt: anHourAgo! })
@@ -161,6 +161,10 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
       purgeDeleted: () => onStandby.purgeDeleted({ before: now() }),
       forgetLeftover: () => onStandby.forgetLeftover({ attemptId: ended.id }),
       repairUsage: () => onStandby.repairUsage('writes'),
+      // What would find nothing to do, in rows that may be old.
+      'reserve, refused': () => onStandby.reserve({ ...attempt('writes', 'new'), quota: { maxFiles: 0 } }),
+      'release of nothing': () => onStandby.release(at('nowhere')),
+      'remove of nothing': () => onStandby.remove(at('nowhere')),
       migrate: () => postgresAdapter(pools.standby, { schema: freshSchema() }).migrate(),
     }
     for (const [name, write] of Object.entries(writes)) {

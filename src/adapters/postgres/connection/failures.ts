@@ -18,7 +18,9 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '0A': 'The database does not support what the adapter needs.',
   '25001':
     'The writes of the adapter need the isolation level READ COMMITTED: check default_transaction_isolation.',
-  '25006': 'The database is read-only: it may be a standby.',
+  '25006':
+    '`pool` leads to a read-only server, such as a standby: every call that may write needs the primary.',
+  '25P02': 'The connection is in a transaction that has failed: roll it back before the next call.',
   '26': 'A prepared statement is gone: behind a pooler that does not keep them, set namedStatements: false.',
   '28': 'The database refused the login.',
   '3D': 'There is no such database.',
@@ -72,6 +74,11 @@ export function lostAnswer(error: unknown): boolean {
 export function wasAnswered(error: unknown): boolean {
   const answer = error instanceof StorageError ? error.cause : error
   return sqlState(answer) !== null && !lostAnswer(answer)
+}
+
+/** The transaction, which the caller began, had failed before: so nothing was tried. */
+export function hadFailedBefore(error: unknown): boolean {
+  return sqlState(error) === '25P02'
 }
 
 /** Whether something that the code calls isn't there. */

@@ -1,5 +1,5 @@
 import type { Database, PostgresValue, Statement, TextRow } from './database.js'
-import { databaseError, lostAnswer, wasRolledBack } from './failures.js'
+import { databaseError, hadFailedBefore, lostAnswer, wasRolledBack } from './failures.js'
 
 const ROLLBACKS = 5
 const LONGEST_PAUSE = 20
@@ -26,6 +26,7 @@ export type Call = (
 export function callsOf(database: Database): Call {
   return async (statement, values, { repeatable }) => {
     let lost = false
+    let rollback: unknown
     for (let rollbacks = 0; ;) {
       const start = performance.now()
       try {
@@ -33,10 +34,12 @@ export function callsOf(database: Database): Call {
       } catch (error) {
         if (wasRolledBack(error) && rollbacks < ROLLBACKS) {
           rollbacks++
+          rollback = error
         } else if (repeatable && !lost && lostAnswer(error) && performance.now() - start < PROMPT) {
           lost = true
         } else {
-          throw databaseError(error)
+          // In a transaction of the caller a rollback can't be repeated, and is what the caller must hear of.
+          throw databaseError(rollback !== undefined && hadFailedBefore(error) ? rollback : error)
         }
         // Others that were rolled back get ahead, and a pool hears which of its other connections broke at the same time.
         await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_PAUSE))
