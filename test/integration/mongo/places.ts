@@ -65,3 +65,9 @@ export function emptyPlaces(db: Db): {
     },
   }
 }
+
+/** Documents of keys at which nothing is live: none of them may stay. */
+export async function emptyKeys(db: Db): Promise<unknown[]> {
+  const nothingLive = { scope: { $exists: true }, active: null, pending: null }
+  return db.collection('svc_db_objects').find(nothingLive).toArray()
+}

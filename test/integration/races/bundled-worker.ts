@@ -10,6 +10,17 @@ export interface BundledWorker {
   readonly remove: () => void
 }
 
+const OPTIONAL_PARTS_OF_MONGODB = [
+  'mongodb-client-encryption',
+  '@mongodb-js/zstd',
+  '@aws-sdk/credential-providers',
+  'gcp-metadata',
+  'kerberos',
+  'snappy',
+  'socks',
+  'aws4',
+]
+
 export async function bundleWorker(entry: string): Promise<BundledWorker> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-worker-'))
   const file = join(folder, 'worker.cjs')
@@ -20,7 +31,7 @@ export async function bundleWorker(entry: string): Promise<BundledWorker> {
     platform: 'node',
     format: 'cjs',
     // Loaded by some drivers where it is installed.
-    external: ['pg-native'],
+    external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB],
     logLevel: 'error',
   })
   return { file, remove: () => rmSync(folder, { recursive: true, force: true }) }

@@ -130,15 +130,11 @@ const mix: Round = async ({ store, attempt, random }) => {
 
 /** Reservations that have lapsed are confirmed and purged at once: each comes to one end. */
 const lapses: Round = async ({ store, name, report, attempt, random }) => {
-  const expiresAt = new Date(Date.now() + LAPSE)
   const reserving = Array.from({ length: 6 }, () => {
-    const input = {
-      scope: 'lapses',
-      ...at(`${name}/${createAttemptId()}`),
-      declaredSize: random(9),
-      expiresAt,
-    }
-    return attempt('reserve', store.reserve(input))
+    const reference = at(`${name}/${createAttemptId()}`)
+    const declaredSize = random(9)
+    const expiresAt = new Date(Date.now() + LAPSE)
+    return attempt('reserve', store.reserve({ scope: 'lapses', ...reference, declaredSize, expiresAt }))
   })
   const rows = (await Promise.all(reserving)).filter((row) => row !== null)
   await new Promise((resolve) => setTimeout(resolve, LAPSE))

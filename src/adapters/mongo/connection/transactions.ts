@@ -31,14 +31,14 @@ export interface TransactOptions {
  */
 export async function transact<T>(
   { place, audience, leavesRace = () => false }: TransactOptions,
-  work: (session: ClientSession) => Promise<T>,
+  work: (session: ClientSession, failures: number) => Promise<T>,
 ): Promise<T> {
   const session = place.client.startSession({ causalConsistency: true })
   try {
     for (let failures = 0; ; failures++) {
       try {
         session.startTransaction(OPTIONS)
-        const result = await work(session)
+        const result = await work(session, failures)
         if (audience.givenUp) throw nobodyWaits(audience.trouble)
         await commit(session, audience)
         rememberCommit(place.clock, session)

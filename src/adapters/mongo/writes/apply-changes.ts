@@ -37,6 +37,12 @@ export async function applyChanges(
   await update(place, session, place.leftovers, leftovers.map(replacement))
 }
 
+/** Changes the document of a scope, so that from here on every other transaction that changes it is undone. */
+export async function takeTurn(place: Place, session: ClientSession, scope: string): Promise<void> {
+  const updates = [{ q: { _id: scope }, u: { $inc: { turns: 1n } } }]
+  await runCommand(place, { update: place.objects.collectionName, updates }, session)
+}
+
 /** The statements that add to the sums of scopes. */
 export function sumUpdates(changes: SumChanges): Update[] {
   return [...changes].map(([scope, sums]) => ({ q: { _id: scope }, u: increment(sums), upsert: true }))

@@ -5,6 +5,8 @@ import type { Place } from '../connection/place.js'
 import { transact, type Audience } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
 import type { KeyWrite } from './key-write.js'
+import { createScopeGuesses } from './scope-guesses.js'
+import { takeTurn } from './apply-changes.js'
 import { writeKeys, type KeyResult } from './write-keys.js'
 
 interface Job {
@@ -21,10 +23,12 @@ export interface ScopeWrites {
 
 /**
  * Writes of one scope change one document, and of two transactions that do so MongoDB undoes one. So those that are made
- * in this process at the same time share a transaction, and only processes meet. A write whose scope is not known goes
- * by itself; when it meets another, it has found out whose lane it belongs to.
+ * in this process at the same time share a transaction, and only processes meet. A write that names no scope goes where
+ * its key was seen last. Where that was nowhere it goes by itself; when it meets another, it has found out its lane.
+ * A lane only says with whom a write goes: what it does follows from what is at the key.
  */
 export function createScopeWrites(place: Place): ScopeWrites {
+  const guesses = createScopeGuesses()
   const lanes = createLanes<Job, KeyResult>({
     run: together,
     turnOf: ({ write }) => keyId(write.command),
@@ -52,7 +56,11 @@ export function createScopeWrites(place: Place): ScopeWrites {
     const writes = jobs.map(({ write }) => write)
     const audience = audienceOf(jobs.map(({ call }) => call))
     const { scope } = jobs[0]!
-    return transact({ place, audience }, (session) => writeKeys(place, session, writes, { scope }))
+    return transact({ place, audience }, async (session, failures) => {
+      // Other processes want the scope as well. Who takes its turn first loses one statement at most, not all of them.
+      if (failures > 0) await takeTurn(place, session, scope)
+      return writeKeys(place, session, writes, { scope })
+    })
   }
 
   /** A write that names no scope. */
@@ -76,8 +84,12 @@ export function createScopeWrites(place: Place): ScopeWrites {
   }
 
   return {
-    run(call, write, scope) {
-      return scope === null ? alone(write, call) : inLane(scope, write, call)
+    async run(call, write, given) {
+      const key = keyId(write.command)
+      const scope = given ?? guesses.of(key)
+      if (scope === null) return alone(write, call)
+      guesses.remember(key, scope)
+      return inLane(scope, write, call)
     },
   }
 }
