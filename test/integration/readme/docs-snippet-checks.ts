@@ -1,9 +1,12 @@
+import { CreateBucketCommand, DeleteBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Express } from 'express'
 import { expect } from 'vitest'
 import { createS3Server, db, type Handler, type StorageObject } from '@svc/db'
 import { createS3Client } from '@svc/db/client'
 import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
+import { expect, inject, vi } from 'vitest'
+import type { Handler, StorageObject } from '@svc/db'
 import { passingTests, run, type SnippetCheck } from './programs.js'
 import { originOf } from './running-servers.js'
 
@@ -74,6 +77,50 @@ const survivesRestart: SnippetCheck = async (program) => {
   const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
   const { handler } = createS3Server({ storage, bucket: 'uploads', plugins })
   expect(await (await handler(new Request(url))).text()).toBe('kept')
+/** With a browser's part of an upload, against the S3 service of the tests. */
+const storesInBucket: SnippetCheck = async (program) => {
+  const server = inject('s3')
+  if (server.url === null) return console.warn(`Not run: docs/s3.md#bucket.ts. There is ${server.reason}`)
+  const { origin, username, password } = new URL(server.url)
+  const bucket = `svc-db-docs-${Date.now()}`
+  const settings = {
+    AWS_ENDPOINT_URL_S3: origin,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: decodeURIComponent(username),
+    AWS_SECRET_ACCESS_KEY: decodeURIComponent(password),
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+    S3_PATH_STYLE: 'true',
+    S3_BUCKET: bucket,
+  }
+  for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value)
+  const client = new S3Client({ forcePathStyle: true })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+
+  const { s3 } = await run<{ s3: { handler: Handler } }>(program)
+  const ask = (method: string, path: string, body?: object) =>
+    s3.handler(
+      new Request(`http://app.test/api/s3${path}`, {
+        method,
+        headers: { ...signedInAs('user:ann'), 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      }),
+    )
+  const file = { filename: 'ü.txt', contentType: 'text/plain', size: 5 }
+  const { object, upload } = (await (await ask('POST', '/upload', file)).json()) as {
+    object: { key: string; id: string }
+    upload: { url: string; headers: Record<string, string> }
+  }
+  expect(upload.url.startsWith(`${origin}/${bucket}/`)).toBe(true)
+  const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: 'hello' })
+  expect(sent.status).toBe(200)
+  const { key, id } = object
+  expect((await ask('POST', '/upload/confirm', { key, id })).status).toBe(200)
+  const download = await ask('GET', `/download?key=${encodeURIComponent(key)}`)
+  const { url } = (await download.json()) as { url: string }
+  expect(await (await fetch(url)).text()).toBe('hello')
+  expect((await ask('DELETE', `/object?key=${encodeURIComponent(key)}`)).status).toBe(204)
+  await client.send(new DeleteBucketCommand({ Bucket: bucket }))
+  client.destroy()
 }
 
 export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
@@ -81,6 +128,7 @@ export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
   'docs/storages.md#local-files.ts': survivesRestart,
+  'docs/s3.md#bucket.ts': storesInBucket,
   'docs/testing-your-app.md#lapse.test.ts': passingTests(1),
   'docs/testing-your-app.md#upload.test.ts': passingTests(1),
   'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(50),

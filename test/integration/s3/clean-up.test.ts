@@ -128,7 +128,10 @@ describeS3('cleanUp over s3Storage', (place) => {
 
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
     const { reservations, leftovers } = await cleanUp(service.s3)
-    expect([outcomesOf(reservations), outcomesOf(leftovers)]).toEqual([['released'], ['forgotten', 'waiting']])
+    expect([outcomesOf(reservations), outcomesOf(leftovers)]).toEqual([
+      ['released'],
+      ['forgotten', 'waiting'],
+    ])
     await removeBucket(client, bucket)
   })
 
