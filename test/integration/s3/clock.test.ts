@@ -1,0 +1,40 @@
+import { s3Storage } from '@svc/db/s3'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { HOUR, MINUTE } from '../../conformance/clock.js'
+import { downloadFrom, get, put, uploadTo } from './browser-requests.js'
+import { clientOf, describeS3, freshBucket } from './places.js'
+
+describeS3('s3Storage on a machine whose clock is wrong', (place) => {
+  const bucket = freshBucket(clientOf(place))
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it.each([
+    ['an hour fast', HOUR],
+    ['an hour slow', -HOUR],
+  ])('signs URLs that work as long as they should, once S3 has told the time: %s', async (_, error) => {
+    vi.setSystemTime(Date.now() + error)
+    const storage = s3Storage({ client: clientOf(place) })
+    // The first call may be refused; its answer tells the time.
+    await storage.head({ bucket, key: 'a' }).catch(() => undefined)
+    const upload = uploadTo(bucket)
+    expect(await storage.head(upload)).toBeNull()
+    expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })
+    const { url } = await storage.signDownload(downloadFrom(bucket, upload.key))
+    expect(await get(url)).toMatchObject({ status: 200, body: 'hello' })
+
+    const expiresAt = new Date(Date.now() - MINUTE)
+    const { url: expired } = await storage.signDownload({ ...downloadFrom(bucket, upload.key), expiresAt })
+    expect(await get(expired)).toMatchObject({ status: 403 })
+  })
+
+  it('signs URLs that have expired before, where it is slow', async () => {
+    vi.setSystemTime(Date.now() - HOUR)
+    const storage = s3Storage({ client: clientOf(place) })
+    expect(await put(await storage.signUpload(uploadTo(bucket)))).toMatchObject({ status: 403 })
+  })
+})
