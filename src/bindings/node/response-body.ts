@@ -3,16 +3,19 @@ import { whenOver } from './response-over.js'
 
 /** The body of a response of which the beginning was read. */
 export interface BegunBody {
-  /** All of it, where it came in one piece. */
-  readonly whole: Uint8Array | undefined
+  /** All of it, where it came in one piece: as bytes, or as text where it was made of one. */
+  readonly whole: string | Uint8Array | undefined
   /** The next piece; `undefined` at the end. */
   read(): Promise<Uint8Array | undefined>
   /** Ends a read that is under way, too. */
   cancel(): void
 }
 
-const EMPTY = new Uint8Array(0)
-const emptyBody: BegunBody = { whole: EMPTY, read: async () => undefined, cancel: () => undefined }
+/** Where the library's JSON answers keep their text: reading it back through a stream would take longer than making it. */
+const RESPONSE_TEXT = Symbol.for('@svc/db/response-text')
+
+const nothing = { read: async () => undefined, cancel: () => undefined }
+const emptyBody: BegunBody = { whole: '', ...nothing }
 
 /**
  * Reads the beginning of a body, which is cancelled when `target` is over.
@@ -20,6 +23,8 @@ const emptyBody: BegunBody = { whole: EMPTY, read: async () => undefined, cancel
  * @throws what the body fails with: nothing has been sent yet, so that the framework can still answer with an error.
  */
 export async function beginBody(source: Response, target: ServerResponse): Promise<BegunBody> {
+  const text = (source as { readonly [RESPONSE_TEXT]?: string })[RESPONSE_TEXT]
+  if (text !== undefined) return { whole: text, ...nothing }
   if (!source.body) return emptyBody
   const reader = source.body.getReader()
   // A body that can't be cancelled has nobody left to tell.

@@ -21,7 +21,7 @@ export async function sendResponse(source: Response, target: ServerResponse): Pr
   const body = await beginBody(source, target)
   if (target.headersSent) return body.cancel()
   setHead(source, target)
-  if (body.whole) return endWith(body.whole, target)
+  if (body.whole !== undefined) return endWith(body.whole, target)
   await sendPieces(body, target)
 }
 
@@ -32,9 +32,9 @@ function setHead(source: Response, target: ServerResponse): ServerResponse {
 }
 
 /** With its length, which Node can't find out by itself behind a middleware that has its own `end`, as compression has. */
-function endWith(bytes: Uint8Array, target: ServerResponse): void {
-  if (!target.hasHeader('content-length')) target.setHeader('content-length', bytes.length)
-  target.end(bytes)
+function endWith(whole: string | Uint8Array, target: ServerResponse): void {
+  if (!target.hasHeader('content-length')) target.setHeader('content-length', Buffer.byteLength(whole))
+  target.end(whole)
 }
 
 async function sendPieces(body: BegunBody, target: ServerResponse): Promise<void> {

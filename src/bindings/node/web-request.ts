@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { withClientSignal } from './client-signal.js'
 import { requestURL, type RequestLocation } from './request-url.js'
-import { wasSent, whenOver } from './response-over.js'
 
 /** Registered, so that the ESM and the CommonJS build agree on the `Request` of a message. */
 const REQUEST = Symbol.for('@svc/db/request')
@@ -32,19 +32,14 @@ export function createRequest(
   response: ServerResponse | undefined,
   location: RequestLocation,
 ): Request {
-  const client = new AbortController()
-  if (response) {
-    whenOver(response, () => {
-      if (!wasSent(response)) client.abort()
-    })
-  }
-  const init = { headers: webHeaders(message.headers), signal: client.signal }
+  const headers = webHeaders(message.headers)
   const url = requestURL(location)
   const method = message.method!
-  if (!FORBIDDEN_METHODS.has(method)) return new Request(url, { ...init, method })
+  const isForbidden = FORBIDDEN_METHODS.has(method)
   // No path of the library takes OPTIONS either, so whoever copies the Request gets the same answer.
-  const request = new Request(url, { ...init, method: 'OPTIONS' })
-  return Object.defineProperty(request, 'method', { value: method })
+  const request = new Request(url, { method: isForbidden ? 'OPTIONS' : method, headers })
+  if (isForbidden) Object.defineProperty(request, 'method', { value: method })
+  return withClientSignal(request, response)
 }
 
 /**

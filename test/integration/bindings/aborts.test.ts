@@ -83,6 +83,20 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await left
   })
 
+  it('aborts a clone of the request, too', async () => {
+    const { called, left, handler } = waitingHandler()
+    const { port } = await newApp()
+      .route((request) => void handler(request.clone().clone()))
+      .listen()
+    const connection = await RawConnection.open(port)
+    connection.send(get('/files'))
+    await called
+
+    connection.socket.destroy()
+
+    await left
+  })
+
   it('has left before the library is asked', async () => {
     const begun = occurrence()
     const gone = occurrence()
