@@ -34,7 +34,20 @@ export {
   type ObjectAccessGuardOptions,
 } from './core/guards/object-access-guard.js'
 export { createQuotaGuard, type QuotaGuardOptions } from './core/guards/quota-guard.js'
+export type {
+  DescribedAnswer,
+  EndpointDescription,
+  JsonSchema,
+  JsonValue,
+  QueryParameter,
+} from './core/http/endpoint-description.js'
 export type { Handler, HandlerOptions } from './core/http/handler.js'
+export {
+  openApiDocument,
+  type OpenApiDocument,
+  type OpenApiOperation,
+  type OpenApiOptions,
+} from './core/openapi/document.js'
 export type { InstalledPlugin, RecordKeeper, ServerEnvironment, ServerPlugin } from './core/plugin.js'
 export type {
   DbClientObject,

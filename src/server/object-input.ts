@@ -1,4 +1,6 @@
 import { StorageError } from '../core/errors.js'
+import type { JsonSchema } from '../core/http/endpoint-description.js'
+import { ATTEMPT_ID, nullable, textSchema, withProperties } from '../core/openapi/schemas.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { ObjectReference, StorageObject } from '../core/records.js'
 import { checkAttemptId } from '../core/validation/scalars.js'
@@ -35,6 +37,25 @@ export function readMultipartAttempt(
   defaultBucket: string,
 ): MultipartAttemptReference {
   return { ...readAttempt(body, defaultBucket), uploadId: checkText('uploadId', body['uploadId']) }
+}
+
+/** What {@link readAttempt} reads, for the API's document; `more` are the further properties of an endpoint. */
+export function attemptBody(
+  defaultBucket: string,
+  more: Readonly<Record<string, JsonSchema>> = {},
+  optional: readonly string[] = [],
+): JsonSchema {
+  const bucket = nullable(textSchema('bucket', `Default: ${defaultBucket}.`))
+  return withProperties({ key: textSchema('key'), id: ATTEMPT_ID, ...more, bucket }, ['bucket', ...optional])
+}
+
+/** What {@link readMultipartAttempt} reads, for the API's document. */
+export function multipartAttemptBody(
+  defaultBucket: string,
+  more: Readonly<Record<string, JsonSchema>> = {},
+  optional: readonly string[] = [],
+): JsonSchema {
+  return attemptBody(defaultBucket, { uploadId: textSchema('uploadId'), ...more }, optional)
 }
 
 /** The pending row of an upload in one PUT, if it is the caller's; `null` where there is none, or it is another's. */

@@ -8,8 +8,10 @@ import {
   db,
   type ActivatedEvent,
   type DbContext,
+  type EndpointDescription,
   type Guard,
   type Handler,
+  type InstalledPlugin,
   type StorageObject,
   type StorageObjectStore,
   type StoreDriver,
@@ -155,5 +157,23 @@ describe('a store', () => {
     createStore({ ...driver, reserve: async () => ({ outcome: 'refused' }) })
     // @ts-expect-error a confirm finds nothing, or confirms
     createStore({ ...driver, confirm: async () => null })
+  })
+})
+
+describe('an endpoint of a plugin', () => {
+  const run = async () => ({ status: 204 }) as const
+  const time = { method: 'GET', path: '/time', operation: 'time', run } as const
+
+  it('says what it takes and answers', () => {
+    const describe = () =>
+      ({ summary: 'Nothing.', answer: { status: 204, description: 'None.' }, errors: [] }) as const
+    const described: InstalledPlugin = { context: {}, endpoints: [{ ...time, describe }] }
+    // @ts-expect-error without a description the API's document would lie
+    const undescribed: InstalledPlugin = { context: {}, endpoints: [time] }
+    // @ts-expect-error an answer with a body says what is in it
+    const answer: EndpointDescription['answer'] = { status: 200, description: 'Something.' }
+    // @ts-expect-error there is no such error
+    const errors: EndpointDescription['errors'] = ['TEAPOT']
+    expectTypeOf([described, undescribed, answer, errors]).toBeArray()
   })
 })

@@ -1,16 +1,19 @@
 import { StorageError } from '../errors.js'
 import { guardedEndpoint, type Endpoint } from '../http/endpoint.js'
-import { readReference } from '../http/reference-input.js'
+import { readReference, referenceQuery } from '../http/reference-input.js'
+import { exactly, OBJECT, STATUS, textSchema } from '../openapi/schemas.js'
 import { OBJECT_STATUSES, toClientObject, type ObjectReference } from '../records.js'
 import type { ListByScopeInput, StorageObjectStore } from '../store.js'
 import { invalid, shown } from '../validation/invalid.js'
 import { checkOneOf, optional } from '../validation/scalars.js'
 
 const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 100
 const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
 function checkLimit(text: string): number {
-  if (!LIMIT.test(text)) throw invalid('limit', `must be an integer from 1 to 100, not ${shown(text)}.`)
+  if (!LIMIT.test(text))
+    throw invalid('limit', `must be an integer from 1 to ${MAX_LIMIT}, not ${shown(text)}.`)
   return Number(text)
 }
 
@@ -20,6 +23,27 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     method: 'GET',
     path: '/db/objects',
     operation: 'db.listObjects',
+    describe: () => ({
+      summary: 'Lists the objects of the caller, the newest first.',
+      query: {
+        status: { description: 'Default: active.', schema: STATUS },
+        limit: {
+          description: `Default: ${DEFAULT_LIMIT}.`,
+          schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+        },
+        cursor: { description: 'The nextCursor of the page before.', schema: { type: 'string' } },
+        route: { description: 'The exact name of an upload route.', schema: textSchema('route') },
+      },
+      answer: {
+        status: 200,
+        description: 'A page. Without nextCursor it is the last.',
+        body: exactly(
+          { objects: { type: 'array', maxItems: MAX_LIMIT, items: OBJECT }, nextCursor: { type: 'string' } },
+          ['nextCursor'],
+        ),
+      },
+      errors: ['VALIDATION_ERROR', 'INVALID_CURSOR'],
+    }),
     parse: ({ query }, { scope }) => ({
       scope,
       status:
@@ -39,6 +63,12 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     method: 'GET',
     path: '/db/object',
     operation: 'db.getObject',
+    describe: () => ({
+      summary: 'Gives the active object of the caller at a key, else the pending one.',
+      query: referenceQuery(bucket),
+      answer: { status: 200, description: 'The object.', body: exactly({ object: OBJECT }) },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
+    }),
     parse: ({ query }) => readReference(query, bucket),
     async own(reference, { scope }) {
       const object = await objects.find(reference)

@@ -1,5 +1,6 @@
 import { runGuards, type Guard, type GuardContext } from '../guards/guard.js'
 import type { Report } from '../reporter.js'
+import type { EndpointDescription } from './endpoint-description.js'
 import type { Query } from './query.js'
 import type { Reply } from './reply.js'
 
@@ -35,6 +36,8 @@ export interface Endpoint {
   readonly path: `/${string}`
   /** What `onError` is told, such as `upload.confirm`. */
   readonly operation: string
+  /** For the API's document; never called while a request is served. */
+  describe(): EndpointDescription
   run(exchange: Exchange): Promise<Reply>
 }
 
@@ -61,6 +64,7 @@ export function guardedEndpoint<Input, Subject>(operation: GuardedOperation<Inpu
     method: operation.method,
     path: operation.path,
     operation: operation.operation,
+    describe: () => operation.describe(),
     async run(exchange) {
       const { request, source, baseURL, report } = exchange
       const scope = await exchange.resolveScope()

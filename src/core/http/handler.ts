@@ -43,6 +43,17 @@ export interface HandlerConfiguration {
   resolveScope(request: Request): Promise<string>
 }
 
+/** What a router works by. */
+export type EndpointTable = Pick<HandlerConfiguration, 'basePath' | 'endpoints'>
+
+/** Under this name a handler keeps its table, the same one in the ESM and the CommonJS copy of this module. */
+const TABLE = Symbol.for('@svc/db/endpoint-table')
+
+/** The table of a handler that `createHandler` made; `undefined` for anything else. */
+export function tableOf(handler: unknown): EndpointTable | undefined {
+  return (handler as { [TABLE]?: EndpointTable } | null | undefined)?.[TABLE]
+}
+
 /** The router: finds the endpoint, runs it, and makes every answer, errors included. */
 export function createHandler(configuration: HandlerConfiguration): Handler {
   const { endpoints, subtrees = [], report } = configuration
@@ -93,13 +104,15 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     }
   }
 
-  return async (request, options = {}) => {
+  const handler: Handler = async (request, options = {}) => {
     const response = await answer(request, options)
     if (request.method !== 'HEAD') return response
     // Nobody will read it, and what feeds it (a file, say) must not stay open.
     void response.body?.cancel().catch(() => undefined)
     return new Response(null, response)
   }
+  const table: EndpointTable = { basePath: configuration.basePath, endpoints }
+  return Object.defineProperty(handler, TABLE, { value: table })
 }
 
 /** The rest of `path` below `base`: `''` or from a slash on; `null` where it isn't below. */

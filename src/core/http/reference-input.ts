@@ -1,5 +1,7 @@
 import type { ObjectReference } from '../records.js'
+import { textSchema } from '../openapi/schemas.js'
 import { checkText } from '../validation/text.js'
+import type { QueryParameter } from './endpoint-description.js'
 import type { Query } from './query.js'
 
 /**
@@ -10,5 +12,17 @@ export function readReference(query: Query, defaultBucket: string | null): Objec
   return {
     bucket: checkText('bucket', query.get('bucket') ?? defaultBucket),
     key: checkText('key', query.get('key')),
+  }
+}
+
+/** The parameters that {@link readReference} reads, for the API's document. */
+export function referenceQuery(defaultBucket: string | null): Readonly<Record<string, QueryParameter>> {
+  const bucket = { description: 'The bucket of the object.', schema: textSchema('bucket') }
+  return {
+    key: { description: 'The key of the object.', required: true, schema: textSchema('key') },
+    bucket:
+      defaultBucket === null
+        ? { ...bucket, required: true }
+        : { ...bucket, description: `Default: ${defaultBucket}.` },
   }
 }

@@ -1,6 +1,12 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import type { StorageObject } from '../../core/records.js'
-import { notFound, pendingUploadOf, readAttempt, type AttemptReference } from '../object-input.js'
+import {
+  attemptBody,
+  notFound,
+  pendingUploadOf,
+  readAttempt,
+  type AttemptReference,
+} from '../object-input.js'
 import type { ServerParts } from '../server-parts.js'
 
 /** `POST /upload/abort` ends an upload. What it has put in the bucket by then is `cleanUp`'s to remove. */
@@ -9,6 +15,12 @@ export function abortEndpoint({ records, bucket: defaultBucket }: ServerParts): 
     method: 'POST',
     path: '/upload/abort',
     operation: 'upload.abort',
+    describe: () => ({
+      summary: 'Ends an upload.',
+      body: attemptBody(defaultBucket),
+      answer: { status: 204, description: 'It has ended.' },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
+    }),
     parse: async (source) => readAttempt(await source.json(), defaultBucket),
     own: async (attempt, { scope }) =>
       (await pendingUploadOf(records, attempt, scope)) ?? Promise.reject(notFound()),

@@ -1,7 +1,15 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
+import { exactly, OBJECT } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/records.js'
 import { confirmStored } from '../confirm-stored.js'
-import { notFound, objectOf, pendingUploadOf, readAttempt, type AttemptReference } from '../object-input.js'
+import {
+  attemptBody,
+  notFound,
+  objectOf,
+  pendingUploadOf,
+  readAttempt,
+  type AttemptReference,
+} from '../object-input.js'
 import type { ServerParts } from '../server-parts.js'
 
 const OPERATION = 'upload.confirm'
@@ -12,6 +20,12 @@ export function confirmEndpoint(parts: ServerParts): Endpoint {
     method: 'POST',
     path: '/upload/confirm',
     operation: OPERATION,
+    describe: () => ({
+      summary: 'Makes an object of an upload whose bytes have arrived. May be repeated.',
+      body: attemptBody(parts.bucket),
+      answer: { status: 200, description: 'The object.', body: exactly({ object: OBJECT }) },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
+    }),
     parse: async (source) => readAttempt(await source.json(), parts.bucket),
     own: async (attempt, { scope }) =>
       (await pendingUploadOf(parts.records, attempt, scope)) ??

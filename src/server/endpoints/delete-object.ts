@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
-import { readReference } from '../../core/http/reference-input.js'
+import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import type { ObjectReference, StorageObject } from '../../core/records.js'
 import { notFound } from '../object-input.js'
 import { removeOwnBytes } from '../own-bytes.js'
@@ -15,6 +15,12 @@ export function deleteObjectEndpoint(parts: ServerParts, policy: OperationPolicy
     method: 'DELETE',
     path: '/object',
     operation: OPERATION,
+    describe: () => ({
+      summary: 'Removes what is live at a key, and its bytes.',
+      query: referenceQuery(parts.bucket),
+      answer: { status: 204, description: 'It is gone.' },
+      errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND'],
+    }),
     parse: ({ query }) => readReference(query, parts.bucket),
     async own(reference, { scope }) {
       const object = await records.objects.find(reference)

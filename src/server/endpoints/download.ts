@@ -1,5 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
-import { readReference } from '../../core/http/reference-input.js'
+import { readReference, referenceQuery } from '../../core/http/reference-input.js'
+import { exactly, MOMENT, SIGNED_URL } from '../../core/openapi/schemas.js'
 import type { ObjectReference, StorageObject } from '../../core/records.js'
 import { secondsAfter } from '../lifetimes.js'
 import { notFound } from '../object-input.js'
@@ -15,6 +16,16 @@ export function downloadEndpoint(parts: ServerParts, policy: OperationPolicy): E
     method: 'GET',
     path: '/download',
     operation: 'download',
+    describe: () => ({
+      summary: 'Gives out a URL of the bytes of an active object.',
+      query: referenceQuery(parts.bucket),
+      answer: {
+        status: 200,
+        description: 'Where the bytes are, until then.',
+        body: exactly({ url: SIGNED_URL, expiresAt: MOMENT }),
+      },
+      errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
+    }),
     parse: ({ query }) => readReference(query, parts.bucket),
     async own(reference, { scope }) {
       const object = await records.objects.findActive(reference)

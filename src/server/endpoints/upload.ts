@@ -1,4 +1,5 @@
 import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
+import { exactly, MOMENT, OBJECT, SIGNED_URL } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/records.js'
 import { endIfFailed } from '../end-if-failed.js'
 import { uploadReservationSeconds } from '../lifetimes.js'
@@ -7,6 +8,7 @@ import { reserveUpload } from '../reserve-upload.js'
 import type { ServerParts } from '../server-parts.js'
 import type { OperationPolicy } from '../server-policy.js'
 import { storageURL } from '../storage-subtree.js'
+import { announcementBody, ANNOUNCEMENT_ERRORS } from '../announcement-description.js'
 import { readAnnouncement, type UploadAnnouncement } from '../upload-announcement.js'
 import type { RouteTable } from '../upload-routes.js'
 import { urlExpiry } from '../url-expiry.js'
@@ -16,12 +18,30 @@ const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
 
 const OPERATION = 'upload'
 
+const SIGNED_UPLOAD = exactly({
+  method: { const: 'PUT' },
+  url: SIGNED_URL,
+  headers: { type: 'object', additionalProperties: { type: 'string' } },
+  expiresAt: MOMENT,
+})
+
 /** `POST /upload` begins an upload: reserves it, and gives out the URL that its bytes go to. */
 export function uploadEndpoint(parts: ServerParts, policy: OperationPolicy, routes: RouteTable): Endpoint {
   return guardedEndpoint<UploadAnnouncement, null>({
     method: 'POST',
     path: '/upload',
     operation: OPERATION,
+    describe: () => ({
+      summary: 'Announces an upload. Its bytes then go to the URL of the answer, and are confirmed.',
+      body: announcementBody(routes),
+      answer: {
+        status: 201,
+        description:
+          'The pending object, and how to send its bytes: with this method and just these headers.',
+        body: exactly({ object: OBJECT, upload: SIGNED_UPLOAD }),
+      },
+      errors: [...ANNOUNCEMENT_ERRORS, 'STORAGE_UNAVAILABLE'],
+    }),
     parse: async (source, { scope }) =>
       readAnnouncement(await source.json(), { routes, maxSize: MAX_UPLOAD_SIZE, scope }),
     // Nothing is owned yet: the store decides, in the same step in which it reserves.

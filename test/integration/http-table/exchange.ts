@@ -1,6 +1,10 @@
 import { expect } from 'vitest'
-import type { ErrorBody, ErrorCode } from '@svc/db'
-import { USER_HEADER } from './fixture.js'
+import { openApiDocument, type ErrorBody, type ErrorCode } from '@svc/db'
+import { describedAnswers } from '../openapi/described-answers.js'
+import { serverWithObjects, USER_HEADER } from './fixture.js'
+
+/** Every server of the table has the same endpoints. */
+const described = describedAnswers(openApiDocument(serverWithObjects()))
 
 export interface Ask {
   /** Method and path below the base path, such as `GET /db/objects`. */
@@ -40,6 +44,7 @@ export async function exchange(baseURL: string, { request, as, json, headers, bo
   }
   if (method === 'HEAD') expect(text).toBe('')
   const answer = { status: response.status, headers: response.headers, text, json: parsed(text) }
+  expect(described.flawOf({ method, path, status: answer.status, json: answer.json })).toBeNull()
   if (answer.status >= 400 && method !== 'HEAD') expectErrorBody(answer)
   return answer
 }

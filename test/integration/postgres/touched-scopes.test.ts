@@ -14,7 +14,7 @@ describePostgres('the driver names the scopes that a write touched:', (url) => {
   const driver: StoreDriver = createPostgresDriver({
     database,
     readDatabase: database,
-    schema: schemaName(schema),
+    schema: schemaName('postgresAdapter', schema),
   })
   beforeAll(() => driver.migrate())
   afterAll(async () => {

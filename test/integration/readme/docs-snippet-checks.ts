@@ -1,12 +1,10 @@
 import { CreateBucketCommand, DeleteBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Express } from 'express'
-import { expect } from 'vitest'
 import { createS3Server, db, type Handler, type StorageObject } from '@svc/db'
 import { createS3Client } from '@svc/db/client'
 import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect, inject, vi } from 'vitest'
-import type { Handler, StorageObject } from '@svc/db'
 import { passingTests, run, type SnippetCheck } from './programs.js'
 import { originOf } from './running-servers.js'
 
@@ -77,6 +75,8 @@ const survivesRestart: SnippetCheck = async (program) => {
   const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
   const { handler } = createS3Server({ storage, bucket: 'uploads', plugins })
   expect(await (await handler(new Request(url))).text()).toBe('kept')
+}
+
 /** With a browser's part of an upload, against the S3 service of the tests. */
 const storesInBucket: SnippetCheck = async (program) => {
   const server = inject('s3')
@@ -123,12 +123,26 @@ const storesInBucket: SnippetCheck = async (program) => {
   client.destroy()
 }
 
+const servesItsDescription: SnippetCheck = async (program) => {
+  const { app } = await run<{ app: Express }>(program)
+  const origin = await originOf(app.listen(0))
+  const answer = await fetch(`${origin}/openapi.json`)
+  expect(await answer.json()).toMatchObject({
+    openapi: '3.1.0',
+    info: { title: 'Files' },
+    servers: [{ url: 'https://app.example/api/s3' }],
+    paths: { '/upload': { post: { operationId: 'upload' } }, '/db/objects': { get: {} } },
+    security: [{ session: [] }],
+  })
+}
+
 export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/custom-routes.md#shared-files.ts': sharesWhatIsPublic,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
   'docs/storages.md#local-files.ts': survivesRestart,
   'docs/s3.md#bucket.ts': storesInBucket,
+  'docs/http-api.md#openapi.ts': servesItsDescription,
   'docs/testing-your-app.md#lapse.test.ts': passingTests(1),
   'docs/testing-your-app.md#upload.test.ts': passingTests(1),
   'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(50),

@@ -21,6 +21,7 @@ const clockPlugin: ServerPlugin<'clock', { readonly time: () => number }> = {
         method: 'GET',
         path: '/time',
         operation: 'time',
+        describe: () => ({ summary: 'The time.', answer: { status: 204, description: 'None.' }, errors: [] }),
         run: async () => ({ status: 200, body: { basePath: '' } }),
       },
     ],

@@ -1,5 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import {
+  multipartAttemptBody,
   notFound,
   pendingMultipartOf,
   readMultipartAttempt,
@@ -18,6 +19,12 @@ export function abortMultipartEndpoint(parts: MultipartServerParts): Endpoint {
     method: 'POST',
     path: '/multipart/abort',
     operation: OPERATION,
+    describe: () => ({
+      summary: 'Ends an upload in parts.',
+      body: multipartAttemptBody(defaultBucket),
+      answer: { status: 204, description: 'It has ended.' },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
+    }),
     parse: async (source) => readMultipartAttempt(await source.json(), defaultBucket),
     own: async (attempt, { scope }) =>
       (await pendingMultipartOf(records, attempt, scope)) ?? Promise.reject(notFound()),

@@ -1,8 +1,11 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
+import { exactly, OBJECT, textSchema } from '../../../core/openapi/schemas.js'
 import { toClientObject } from '../../../core/records.js'
+import { announcementBody, ANNOUNCEMENT_ERRORS } from '../../announcement-description.js'
 import { endIfFailed } from '../../end-if-failed.js'
 import { bytesOf } from '../../own-bytes.js'
 import { MAX_MULTIPART_SIZE, partSizeOf } from '../../part-sizes.js'
+import { PART_SIZE } from '../../parts-description.js'
 import { reserveUpload } from '../../reserve-upload.js'
 import type { MultipartServerParts } from '../../server-parts.js'
 import type { OperationPolicy } from '../../server-policy.js'
@@ -22,6 +25,16 @@ export function beginMultipartEndpoint(
     method: 'POST',
     path: '/multipart',
     operation: OPERATION,
+    describe: () => ({
+      summary: 'Announces an upload in parts.',
+      body: announcementBody(routes),
+      answer: {
+        status: 201,
+        description: 'The pending object, and the size of every part but the last.',
+        body: exactly({ object: OBJECT, uploadId: textSchema('uploadId'), partSize: PART_SIZE }),
+      },
+      errors: [...ANNOUNCEMENT_ERRORS, 'STORAGE_UNAVAILABLE'],
+    }),
     parse: async (source, { scope }) =>
       readAnnouncement(await source.json(), { routes, maxSize: MAX_MULTIPART_SIZE, scope }),
     // Nothing is owned yet: the store decides, in the same step in which it reserves.

@@ -1,7 +1,9 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
+import { exactly, OBJECT } from '../../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../../core/records.js'
 import { confirmStored, mismatch } from '../../confirm-stored.js'
 import {
+  multipartAttemptBody,
   notFound,
   objectOf,
   pendingMultipartOf,
@@ -24,6 +26,12 @@ export function completeMultipartEndpoint(parts: MultipartServerParts): Endpoint
     method: 'POST',
     path: '/multipart/complete',
     operation: OPERATION,
+    describe: () => ({
+      summary: 'Makes an object of an upload whose parts have all arrived. May be repeated.',
+      body: multipartAttemptBody(parts.bucket),
+      answer: { status: 200, description: 'The object.', body: exactly({ object: OBJECT }) },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
+    }),
     parse: async (source) => readMultipartAttempt(await source.json(), parts.bucket),
     own: async (attempt, { scope }) =>
       (await pendingMultipartOf(records, attempt, scope)) ??

@@ -1,6 +1,8 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
+import { BYTES, exactly, nullable } from '../../../core/openapi/schemas.js'
 import { checkInteger, optional } from '../../../core/validation/scalars.js'
 import {
+  multipartAttemptBody,
   notFound,
   pendingMultipartOf,
   readMultipartAttempt,
@@ -9,6 +11,7 @@ import {
 } from '../../object-input.js'
 import { bytesOf } from '../../own-bytes.js'
 import { MAX_PARTS, partSizeOf } from '../../part-sizes.js'
+import { PART_NUMBER, PART_SIZE } from '../../parts-description.js'
 import type { MultipartServerParts } from '../../server-parts.js'
 
 interface ListInput extends MultipartAttemptReference {
@@ -21,6 +24,34 @@ export function listPartsEndpoint({ multipart, records, bucket }: MultipartServe
     method: 'POST',
     path: '/multipart/list',
     operation: 'multipart.list',
+    describe: () => ({
+      summary: 'Lists the parts that have arrived, so that an upload can be resumed.',
+      body: multipartAttemptBody(
+        bucket,
+        {
+          after: nullable({
+            type: 'integer',
+            minimum: 0,
+            maximum: MAX_PARTS,
+            description: 'A part number; `next` of the page before.',
+          }),
+        },
+        ['after'],
+      ),
+      answer: {
+        status: 200,
+        description: 'A page of them, by number; `next` is there only if another page is.',
+        body: exactly(
+          {
+            partSize: PART_SIZE,
+            parts: { type: 'array', items: exactly({ partNumber: PART_NUMBER, size: BYTES }) },
+            next: PART_NUMBER,
+          },
+          ['next'],
+        ),
+      },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
+    }),
     async parse(source) {
       const body = await source.json()
       const after = optional(body['after'], (value) => checkInteger('after', value, 0, MAX_PARTS)) ?? 0

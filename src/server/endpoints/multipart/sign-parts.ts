@@ -1,7 +1,9 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
+import { exactly, MOMENT, SIGNED_URL } from '../../../core/openapi/schemas.js'
 import { invalid, shown } from '../../../core/validation/invalid.js'
 import { checkInteger } from '../../../core/validation/scalars.js'
 import {
+  multipartAttemptBody,
   notFound,
   pendingMultipartOf,
   readMultipartAttempt,
@@ -10,6 +12,7 @@ import {
 } from '../../object-input.js'
 import { bytesOf } from '../../own-bytes.js'
 import { MAX_PARTS, partCountOf, sizeOfPart } from '../../part-sizes.js'
+import { PART_NUMBER } from '../../parts-description.js'
 import type { MultipartServerParts } from '../../server-parts.js'
 import type { OperationPolicy } from '../../server-policy.js'
 import { storageURL } from '../../storage-subtree.js'
@@ -29,6 +32,23 @@ export function signPartsEndpoint(parts: MultipartServerParts, policy: Operation
     method: 'POST',
     path: '/multipart/parts',
     operation: 'multipart.parts',
+    describe: () => ({
+      summary: 'Signs URLs to which parts are sent, by PUT and without further headers.',
+      body: multipartAttemptBody(parts.bucket, {
+        partNumbers: { type: 'array', items: PART_NUMBER, minItems: 1, maxItems: MAX_URLS },
+      }),
+      answer: {
+        status: 200,
+        description: 'A URL for each, which takes a part of just its size.',
+        body: exactly({
+          parts: {
+            type: 'array',
+            items: exactly({ partNumber: PART_NUMBER, url: SIGNED_URL, expiresAt: MOMENT }),
+          },
+        }),
+      },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
+    }),
     async parse(source) {
       const body = await source.json()
       return {

@@ -30,6 +30,7 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
     method: 'GET',
     path: '/thing',
     operation: 'thing.get',
+    describe: () => ({ summary: '', answer: { status: 204, description: '' }, errors: [] }),
     parse: async () => {
       take('input')
       return 'input'

@@ -9,8 +9,10 @@ import {
 } from '../../../../src/core/http/handler.js'
 import { errorResponse, replyResponse } from '../../../../src/core/http/reply.js'
 
+const NO_DESCRIPTION = { summary: '', answer: { status: 204, description: '' }, errors: [] } as const
+
 function endpoint(method: Endpoint['method'], path: Endpoint['path'], run: Endpoint['run']): Endpoint {
-  return { method, path, operation: `${method} ${path}`, run }
+  return { method, path, operation: `${method} ${path}`, describe: () => NO_DESCRIPTION, run }
 }
 
 const answering = (body: object) => async () => ({ status: 200, body }) as const

@@ -1,0 +1,86 @@
+import type { JsonSchema } from '../http/endpoint-description.js'
+import { OBJECT_STATUSES } from '../records.js'
+import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../validation/metadata.js'
+import { TEXT_LIMITS, type TextField } from '../validation/text.js'
+
+/** Of what an object is like to a client; in the document it stands once. */
+export const OBJECT: JsonSchema = { $ref: '#/components/schemas/Object' }
+
+/** A string within the limits of its field. */
+export function textSchema(field: TextField, description?: string): JsonSchema {
+  const { max, unit } = TEXT_LIMITS[field]
+  // JSON Schema counts characters, of which a key has no more than bytes.
+  const limit = unit === 'characters' ? '' : `At most ${max} ${unit}.`
+  const said = [description, limit].filter(Boolean).join(' ')
+  return { type: 'string', minLength: 1, maxLength: max, ...(said && { description: said }) }
+}
+
+/** What may be left out of a body, and then may be `null` as well. */
+export function nullable(schema: JsonSchema): JsonSchema {
+  return { anyOf: [schema, { type: 'null' }] }
+}
+
+/** An object that has these properties and no others, all of which are there unless they are among `optional`. */
+export function exactly(
+  properties: Readonly<Record<string, JsonSchema>>,
+  optional: readonly string[] = [],
+): JsonSchema {
+  return { ...withProperties(properties, optional), additionalProperties: false }
+}
+
+/** An object with these properties; others are ignored. */
+export function withProperties(
+  properties: Readonly<Record<string, JsonSchema>>,
+  optional: readonly string[] = [],
+): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return { type: 'object', properties, ...(required.length > 0 && { required }) }
+}
+
+export const BYTES: JsonSchema = {
+  type: 'integer',
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Bytes.',
+}
+
+export const MOMENT: JsonSchema = { type: 'string', format: 'date-time' }
+
+export const SIGNED_URL: JsonSchema = {
+  type: 'string',
+  format: 'uri',
+  description: 'Signed: whoever has it may use it.',
+}
+
+/** As `createAttemptId` makes them. */
+export const ATTEMPT_ID: JsonSchema = {
+  type: 'string',
+  format: 'uuid',
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
+}
+
+export const METADATA: JsonSchema = {
+  type: 'object',
+  maxProperties: MAX_METADATA_ENTRIES,
+  additionalProperties: { type: 'string' },
+  description: `Names and values together at most ${MAX_METADATA_BYTES} bytes of UTF-8.`,
+}
+
+export const STATUS: JsonSchema = { type: 'string', enum: OBJECT_STATUSES }
+
+/** As `toClientObject` makes it. */
+export const OBJECT_SCHEMA: JsonSchema = exactly(
+  {
+    id: ATTEMPT_ID,
+    bucket: textSchema('bucket'),
+    key: textSchema('key'),
+    status: STATUS,
+    createdAt: MOMENT,
+    filename: textSchema('filename'),
+    contentType: textSchema('contentType'),
+    size: { ...BYTES, description: 'Verified bytes, of what is no longer pending.' },
+    declaredSize: { ...BYTES, description: 'Announced bytes, of what is pending.' },
+    route: textSchema('route', 'The upload route that it came by.'),
+  },
+  ['filename', 'contentType', 'size', 'declaredSize', 'route'],
+)

@@ -1,0 +1,103 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, it } from 'vitest'
+import { createS3Server, db, memoryStorage, openApiDocument, type Handler } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { describedAnswers } from './described-answers.js'
+
+const plugin = () => db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
+const options = () => ({ storage: memoryStorage(), bucket: 'files', plugins: [plugin()] as const })
+
+async function errorsOf(document: object): Promise<unknown> {
+  const { valid, errors } = await new Validator().validate({ ...structuredClone(document) })
+  return valid ? null : errors
+}
+
+describe('the document', () => {
+  it('is valid OpenAPI 3.1, and plain JSON', async () => {
+    for (const s3 of [createS3Server(options()), plugin()]) {
+      const document = openApiDocument(s3)
+      expect(await errorsOf(document)).toBeNull()
+      expect(JSON.parse(JSON.stringify(document))).toEqual(document)
+    }
+  })
+
+  it('describes just the endpoints that there are', () => {
+    const operationsOf = (s3: { handler: Handler }) =>
+      Object.entries(openApiDocument(s3).paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      )
+    const ofDb = ['GET /db/objects', 'GET /db/object']
+    expect(operationsOf(plugin())).toEqual(ofDb)
+    expect(
+      operationsOf(createS3Server({ ...options(), upload: false, delete: false, download: false })),
+    ).toEqual(expect.arrayContaining(ofDb))
+    const all = operationsOf(createS3Server(options()))
+    const ofUploads = ['POST /upload', 'POST /upload/confirm', 'POST /upload/abort']
+    expect(all).toEqual(expect.arrayContaining([...ofDb, ...ofUploads, 'GET /download', 'DELETE /object']))
+    const withoutDelete = operationsOf(createS3Server({ ...options(), delete: false }))
+    expect(all.filter((operation) => !withoutDelete.includes(operation))).toEqual(['DELETE /object'])
+  })
+
+  it('says where the server is', () => {
+    const urlOf = (basePath: string, serverURL?: string) =>
+      openApiDocument(createS3Server({ ...options(), basePath }), { serverURL }).servers[0]?.url
+    expect(urlOf('/files')).toBe('/files')
+    expect(urlOf('/')).toBe('/')
+    expect(urlOf('/files', 'https://app.example/v1/')).toBe('https://app.example/v1/files')
+  })
+
+  it('says its title and its version', () => {
+    const s3 = plugin()
+    expect(openApiDocument(s3).info).toMatchObject({ title: 'Object storage', version: '1' })
+    expect(openApiDocument(s3, { title: 'Files', version: '7' }).info).toMatchObject({
+      title: 'Files',
+      version: '7',
+    })
+  })
+
+  it('names each operation once', () => {
+    const operations = Object.values(openApiDocument(createS3Server(options())).paths).flatMap(Object.values)
+    const ids = (operations as { operationId: string }[]).map(({ operationId }) => operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('knows which route an upload may take, and whether it may be left out', () => {
+    const upload = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
+    const takes = (routes: object, body: object) =>
+      describedAnswers(openApiDocument(createS3Server({ ...options(), routes: { ...routes } }))).takesBody(
+        '/upload',
+        body,
+      )
+    expect(takes({ avatars: {} }, upload)).toBe(true)
+    expect(takes({ avatars: {} }, { ...upload, route: null, metadata: null, more: 1 })).toBe(true)
+    expect(takes({ avatars: {}, films: {} }, upload)).toBe(false)
+    expect(takes({ avatars: {}, films: {} }, { ...upload, route: 'films' })).toBe(true)
+    expect(takes({ avatars: {} }, { ...upload, route: 'films' })).toBe(false)
+    expect(takes({ avatars: {} }, { ...upload, size: -1 })).toBe(false)
+    expect(takes({ avatars: {} }, { ...upload, metadata: { a: 1 } })).toBe(false)
+  })
+
+  it('is in no bundle that doesn’t ask for it', async () => {
+    const bundleOf = async (name: string) => {
+      const index = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
+      const contents = `import { ${name} } from ${JSON.stringify(index)}; console.log(${name})`
+      const { outputFiles } = await build({
+        stdin: { contents, resolveDir: '.' },
+        bundle: true,
+        write: false,
+        format: 'esm',
+      })
+      return outputFiles[0]!.text
+    }
+    expect(await bundleOf('openApiDocument')).toContain('3.1.0')
+    expect(await bundleOf('createS3Server')).not.toContain('3.1.0')
+  })
+
+  it('is of a server that the library made, or of none', () => {
+    for (const wrong of [{ handler: async () => new Response() }, {}, null]) {
+      expect(() => openApiDocument(wrong as never)).toThrow(TypeError)
+    }
+  })
+})
