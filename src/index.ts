@@ -61,6 +61,7 @@ export type {
   StorageObject,
   UsageDifference,
 } from './core/records.js'
+export type { OperationEvent, OperationObserver, OperationResult } from './core/observer.js'
 export type { ErrorContext, ErrorListener } from './core/reporter.js'
 export type { ResolveScope } from './core/scope.js'
 export type * from './core/store-driver.js'

@@ -1,4 +1,5 @@
 import type { Endpoint } from './http/endpoint.js'
+import type { OperationObserver } from './observer.js'
 import type { Quota, StorageObject } from './records.js'
 import type { Report } from './reporter.js'
 import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store.js'
@@ -8,6 +9,8 @@ export interface ServerEnvironment {
   readonly basePath: string
   readonly bucket: string
   readonly report: Report
+  /** What goes around each operation; handlers of a plugin's own pass it on. */
+  readonly onOperation?: OperationObserver | null | undefined
   readonly now: () => Date
 }
 

@@ -43,11 +43,11 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   options: S3ServerOptions<Plugins>,
 ): S3Server<Plugins> {
   const policy = serverPolicy(options)
-  const { basePath, bucket, now } = policy
+  const { basePath, bucket, onOperation, now } = policy
   const report = createReport(policy.onError)
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
-    ...plugin.install({ basePath, bucket, report, now }),
+    ...plugin.install({ basePath, bucket, report, onOperation, now }),
   }))
   const records = recordsOf(installed)
   const storage = withNamedFailures(policy.storage)
@@ -59,6 +59,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     endpoints: [...serverEndpoints(parts, policy), ...installed.flatMap(({ endpoints }) => endpoints)],
     subtrees: storageSubtrees(storage),
     report,
+    onOperation,
     resolveScope: (request) => records.resolveScope(request),
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))

@@ -1,4 +1,5 @@
 import type { Guard } from '../core/guards/guard.js'
+import type { OperationObserver } from '../core/observer.js'
 import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
 import type { ObjectStorage } from './object-storage.js'
@@ -51,6 +52,8 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly plugins: Plugins
   /** Told every 5xx, and every error of a guard or a hook. Default: prints them to the console. */
   readonly onError?: ErrorListener | null | undefined
+  /** Goes around each operation, for traces and metrics. */
+  readonly onOperation?: OperationObserver | null | undefined
   /** The clock. Default: the system's. */
   readonly now?: (() => Date) | null | undefined
 }

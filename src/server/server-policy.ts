@@ -1,5 +1,6 @@
 import { checkBasePath, DEFAULT_BASE_PATH } from '../core/base-path.js'
 import type { Guard } from '../core/guards/guard.js'
+import type { OperationObserver } from '../core/observer.js'
 import type { ServerPlugin } from '../core/plugin.js'
 import type { ErrorListener } from '../core/reporter.js'
 import { shown } from '../core/validation/invalid.js'
@@ -28,6 +29,7 @@ export interface ServerPolicy {
   readonly delete: OperationPolicy | null
   readonly plugins: readonly ServerPlugin[]
   readonly onError: ErrorListener | null
+  readonly onOperation: OperationObserver | null
   readonly now: () => Date
 }
 
@@ -46,6 +48,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     delete: operationOption('delete', options.delete),
     plugins: pluginsOption(options.plugins),
     onError: functionOption('onError', options.onError),
+    onOperation: functionOption('onOperation', options.onOperation),
     now: functionOption('now', options.now) ?? (() => new Date()),
   }
 }

@@ -68,6 +68,7 @@ export function db(options: DbOptions): DbPlugin {
       basePath,
       endpoints,
       report,
+      onOperation: options.onOperation ?? environment.onOperation,
       resolveScope: (request) => records.resolveScope(request),
     })
     const writes = writesFor(records, report, bucket, options.now ?? environment.now)

@@ -1,4 +1,5 @@
 import { checkBasePath } from '../base-path.js'
+import type { OperationObserver } from '../observer.js'
 import type { Quota, StorageObject } from '../records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
@@ -49,6 +50,8 @@ export interface DbOptions {
   readonly basePath?: string | null | undefined
   /** Told every 5xx and every error of a hook. Default: the server's, or `console.error`. */
   readonly onError?: ErrorListener | null | undefined
+  /** Goes around each request that its endpoints answer without a server. Default: the server's, or nothing. */
+  readonly onOperation?: OperationObserver | null | undefined
   /** Default: the system's clock, or the server's. */
   readonly now?: (() => Date) | null | undefined
 }
@@ -62,7 +65,8 @@ function given<T>(value: T | null | undefined): value is T & {} {
 
 /** @throws TypeError that says which option is wrong and what is allowed. */
 export function checkDbOptions(options: DbOptions): void {
-  const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
+  const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks, onOperation } =
+    options
   const wrong = (message: string) => new TypeError(`db(): ${message}`)
   if (typeof client?.reserve !== 'function') {
     throw wrong('client must be a store, such as memoryAdapter().')
@@ -85,6 +89,7 @@ export function checkDbOptions(options: DbOptions): void {
     throw new TypeError(`db(): ${(cause as Error).message}`, { cause })
   }
   if (given(basePath)) checkBasePath('db()', basePath)
+  if (given(onOperation) && typeof onOperation !== 'function') throw wrong('onOperation must be a function.')
   for (const hook of HOOKS) {
     if (given(hooks?.[hook]) && typeof hooks[hook] !== 'function')
       throw wrong(`hooks.${hook} must be a function.`)

@@ -1,4 +1,5 @@
 import { StorageError, toStorageError } from '../errors.js'
+import { createObserve, type ObservedAnswer, type OperationObserver } from '../observer.js'
 import type { Report } from '../reporter.js'
 import type { Endpoint } from './endpoint.js'
 import { parseQuery } from './query.js'
@@ -39,6 +40,7 @@ export interface HandlerConfiguration {
   readonly endpoints: readonly Endpoint[]
   readonly subtrees?: readonly Subtree[]
   readonly report: Report
+  readonly onOperation?: OperationObserver | null | undefined
   /** The caller of a request. @throws StorageError `UNAUTHORIZED` where there is none. */
   resolveScope(request: Request): Promise<string>
 }
@@ -57,6 +59,7 @@ export function tableOf(handler: unknown): EndpointTable | undefined {
 /** The router: finds the endpoint, runs it, and makes every answer, errors included. */
 export function createHandler(configuration: HandlerConfiguration): Handler {
   const { endpoints, subtrees = [], report } = configuration
+  const observe = createObserve(configuration.onOperation, report)
 
   async function answer(request: Request, options: HandlerOptions): Promise<Response> {
     const url = new URL(request.url)
@@ -90,18 +93,16 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     return answering(request, endpoint.operation, async () => replyResponse(await endpoint.run(exchange)))
   }
 
-  async function answering(
-    request: Request,
-    operation: string,
-    work: () => Promise<Response>,
-  ): Promise<Response> {
-    try {
-      return await work()
-    } catch (thrown) {
-      const error = toStorageError(thrown)
-      if (error.status >= 500) report(error, { request, operation })
-      return errorResponse(error)
-    }
+  function answering(request: Request, operation: string, work: () => Promise<Response>): Promise<Response> {
+    return observe({ operation, request }, async (): Promise<ObservedAnswer> => {
+      try {
+        return { response: await work(), error: null }
+      } catch (thrown) {
+        const error = toStorageError(thrown)
+        if (error.status >= 500) report(error, { request, operation })
+        return { response: errorResponse(error), error }
+      }
+    })
   }
 
   const handler: Handler = async (request, options = {}) => {

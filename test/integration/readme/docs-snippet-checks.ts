@@ -6,6 +6,7 @@ import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect, inject, vi } from 'vitest'
 import { passingTests, run, type SnippetCheck } from './programs.js'
+import { isTracedAndMeasured, worksWithoutAnSdk } from './telemetry-check.js'
 import { originOf } from './running-servers.js'
 
 const signedInAs = (scope: string) => ({ 'x-signed-in-as': scope })
@@ -143,6 +144,8 @@ export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/storages.md#local-files.ts': survivesRestart,
   'docs/s3.md#bucket.ts': storesInBucket,
   'docs/http-api.md#openapi.ts': servesItsDescription,
+  'docs/observability.md#telemetry.ts': isTracedAndMeasured,
+  'docs/observability.md#server.ts': worksWithoutAnSdk,
   'docs/testing-your-app.md#lapse.test.ts': passingTests(1),
   'docs/testing-your-app.md#upload.test.ts': passingTests(1),
   'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(50),

@@ -1,0 +1,89 @@
+import { context, metrics, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { expect, vi } from 'vitest'
+import type { CleanUpResult, DbClientObject, Handler } from '@svc/db'
+import { run, runBeside, type SnippetCheck } from './programs.js'
+
+interface Recipe {
+  readonly s3: { readonly handler: Handler }
+  readonly tidyUp: () => Promise<CleanUpResult>
+}
+
+/** Uploads and deletes under a real SDK, which is there before the recipe is loaded, and looks at what it was given to export. */
+export const isTracedAndMeasured: SnippetCheck = async (program) => {
+  const spans = new InMemorySpanExporter()
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter })
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }))
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
+  try {
+    const { s3, tidyUp } = await runBeside<Recipe>(program, 'server.mjs')
+    const ask = (method: string, path: string, body?: object) =>
+      s3.handler(
+        new Request(`http://app.test/api/s3${path}`, {
+          method,
+          headers: { 'x-signed-in-as': 'user:ann', 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        }),
+      )
+    const file = { filename: 'a.txt', contentType: 'text/plain' }
+    const begun = await ask('POST', '/upload', { ...file, size: 5 })
+    const { object, upload } = (await begun.json()) as {
+      object: DbClientObject
+      upload: { url: string; method: string; headers: Record<string, string> }
+    }
+    await s3.handler(new Request(upload.url, { ...upload, body: 'hello' }))
+    expect((await ask('POST', '/upload/confirm', { key: object.key, id: object.id })).status).toBe(200)
+    expect((await ask('POST', '/upload', { ...file, size: 2e6 })).status).toBe(413)
+    expect((await ask('DELETE', `/object?key=${object.key}`)).status).toBe(204)
+    await tidyUp()
+    await reader.forceFlush()
+
+    await vi.waitFor(() => expect(spans.getFinishedSpans()).toHaveLength(6))
+    const traced = spans
+      .getFinishedSpans()
+      .map(({ name, attributes }) => [name, attributes['error.type'] ?? null])
+    expect(traced).toEqual([
+      ['files upload', null],
+      ['files storage', null],
+      ['files upload.confirm', null],
+      ['files upload', 'QUOTA_EXCEEDED'],
+      ['files delete', null],
+      ['files cleanUp', null],
+    ])
+    expect(spans.getFinishedSpans()[2]!.attributes['files.scope']).toBe('user:ann')
+
+    const points = exporter
+      .getMetrics()
+      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+      .map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints.map(({ value }) => value)] as const)
+    const values = Object.fromEntries(points)
+    expect(values).toMatchObject({ 'files.stored': [5], 'files.deleted': [5] })
+    const counts = (values['files.operation.duration'] as { count: number }[]).map(({ count }) => count)
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(5)
+    // What the deletion left is seconds old.
+    expect(values['files.leftovers.age']).toEqual([expect.any(Number)])
+  } finally {
+    await reader.shutdown()
+    context.disable()
+    trace.disable()
+    metrics.disable()
+  }
+}
+
+/** After an SDK has gone, as before one has come, the API does nothing, and the server must not mind. */
+export const worksWithoutAnSdk: SnippetCheck = async (program) => {
+  const { s3 } = await run<Recipe>(program)
+  const request = new Request('http://app.test/api/s3/db/objects', {
+    headers: { 'x-signed-in-as': 'user:ann' },
+  })
+  expect((await s3.handler(request)).status).toBe(200)
+}

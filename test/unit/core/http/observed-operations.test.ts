@@ -1,0 +1,118 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { describe, expect, it, vi } from 'vitest'
+import { db, StorageError, type OperationObserver, type OperationResult } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { BASE, startService } from '../../server/service.js'
+
+/** An observer that notes what it saw. */
+function noting() {
+  const seen: ({ operation: string } & OperationResult)[] = []
+  const onOperation: OperationObserver = async ({ operation }, run) => {
+    seen.push({ operation, ...(await run()) })
+  }
+  return { seen, onOperation }
+}
+
+describe('an observer of operations', () => {
+  it('sees each one with its name, its status and its error', async () => {
+    const { seen, onOperation } = noting()
+    const ann = startService({ onOperation, quota: { maxBytes: 5 } }).as('user:ann')
+    await ann.upload()
+    await ann.begin({ size: 6 })
+    await ann.send('GET', '/db/objects')
+    await ann.send('HEAD', '/db/objects')
+    const told = seen.map(({ operation, status, error }) => [operation, status, error?.code ?? null])
+    expect(told).toEqual([
+      ['upload', 201, null],
+      ['storage', 200, null],
+      ['upload.confirm', 200, null],
+      ['upload', 413, 'QUOTA_EXCEEDED'],
+      ['db.listObjects', 200, null],
+      ['db.listObjects', 200, null],
+    ])
+  })
+
+  it('does not see what is no operation', async () => {
+    const { seen, onOperation } = noting()
+    const ann = startService({ onOperation }).as('user:ann')
+    expect((await ann.send('GET', '/nothing')).status).toBe(404)
+    expect((await ann.send('PUT', '/upload')).status).toBe(405)
+    expect(seen).toEqual([])
+  })
+
+  it('gives the operation its context: guards, hooks and onError run in it', async () => {
+    const context = new AsyncLocalStorage<string>()
+    const within: [string, string | undefined][] = []
+    const note = (what: string) => within.push([what, context.getStore()])
+    const service = startService({
+      onOperation: ({ operation }, run) => context.run(operation, run),
+      upload: { guard: () => note('guard') },
+      hooks: {
+        onReserved: () => {
+          note('hook')
+          throw new Error('broken')
+        },
+      },
+    })
+    await service.as('user:ann').begun()
+    await service.toldBy('onReserved')
+    expect(within).toEqual([
+      ['guard', 'upload'],
+      ['hook', 'upload'],
+    ])
+  })
+
+  it.each<[string, OperationObserver]>([
+    [
+      'throws',
+      () => {
+        throw new Error('broken')
+      },
+    ],
+    ['rejects', async () => Promise.reject(new Error('broken'))],
+    [
+      'rejects afterwards',
+      async (_, run) => {
+        await run()
+        throw new Error('broken')
+      },
+    ],
+  ])('that %s changes nothing for the client, and is told of', async (_, onOperation) => {
+    const service = startService({ onOperation })
+    expect((await service.as('user:ann').send('GET', '/db/objects')).status).toBe(200)
+    await vi.waitFor(async () =>
+      expect(await service.toldBy('onOperation')).toMatchObject([{ message: 'broken' }]),
+    )
+  })
+
+  it('that never runs it, or twice, or waits for ever, changes nothing for the client', async () => {
+    const observers: OperationObserver[] = [
+      () => undefined,
+      () => new Promise(() => undefined),
+      (_, run) => Promise.all([run(), run()]),
+    ]
+    for (const onOperation of observers) {
+      const { as, objects } = startService({ onOperation })
+      expect((await as('user:ann').begin()).status).toBe(201)
+      expect(await objects.countByScope('user:ann')).toBe(1)
+    }
+  })
+
+  it('stands before a db() alone too', async () => {
+    const { seen, onOperation } = noting()
+    const resolveScope = () => {
+      throw new StorageError('FORBIDDEN')
+    }
+    const { handler } = db({ client: memoryAdapter(), resolveScope, onOperation })
+    expect((await handler(new Request(`${BASE}/db/objects`))).status).toBe(403)
+    expect(seen).toMatchObject([{ operation: 'db.listObjects', status: 403, error: { code: 'FORBIDDEN' } }])
+  })
+
+  it('is a function', () => {
+    const wrong = 'trace' as unknown as OperationObserver
+    expect(() => startService({ onOperation: wrong })).toThrow(TypeError)
+    expect(() => db({ client: memoryAdapter(), resolveScope: () => null, onOperation: wrong })).toThrow(
+      /onOperation/,
+    )
+  })
+})
