@@ -131,7 +131,13 @@ describe('with the optional packages', () => {
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
       '@svc/db/conformance': ['storeConformance'],
     }
-    promised['@svc/db']!.push('createStore', 'createObjectAccessGuard', 'createQuotaGuard', 'chainHooks')
+    promised['@svc/db']!.push(
+      'openApiDocument',
+      'createStore',
+      'createObjectAccessGuard',
+      'createQuotaGuard',
+      'chainHooks',
+    )
     for (const [specifier, names] of Object.entries(promised)) {
       expect(loaded[specifier]!.esm.names, specifier).toEqual(expect.arrayContaining(names))
     }

@@ -4,6 +4,9 @@ import { readDatabaseURL } from '../../../src/cli/database-url.js'
 
 const read = (text: string) => readDatabaseURL(text, 'The --url')
 
+/** Those that mean something in URLs or in regular expressions, and a few of each other kind. */
+const character = fc.constantFrom(...' !"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~aZ0\0\né☀𝄞')
+
 describe('what is shown of a URL', () => {
   it.each([
     [
@@ -21,7 +24,7 @@ describe('what is shown of a URL', () => {
 
   it('never has any password that a URL can have', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (password) => {
+      fc.property(fc.string({ unit: character, minLength: 1 }), (password) => {
         const { shown, conceal } = read(`postgres://u:${encodeURIComponent(password)}@h/d`)
         expect(shown).toBe('postgres://u:***@h/d')
         expect(conceal(password)).toBe('***')
