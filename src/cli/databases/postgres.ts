@@ -33,7 +33,8 @@ export function byOptions<T>(make: () => T): T {
   try {
     return make()
   } catch (error) {
-    if (error instanceof TypeError) throw new WrongCall(`--${error.message}`)
+    // It begins with the function that was called, of which a caller of the command knows nothing.
+    if (error instanceof TypeError) throw new WrongCall(`--${error.message.replace(/^\w+(?:\(\))?: /, '')}`)
     throw error
   }
 }
