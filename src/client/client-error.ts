@@ -41,3 +41,11 @@ export function unexpectedResponse(status: number): S3ClientError {
     status,
   })
 }
+
+export function isCode(error: unknown, code: S3ClientErrorCode): boolean {
+  return error instanceof S3ClientError && error.code === code
+}
+
+export function throwIfAborted(signal: AbortSignal | null | undefined): void {
+  if (signal?.aborted) throw unanswered(signal)
+}

@@ -38,8 +38,13 @@ export interface S3Api {
   /**
    * Uploads a file straight to the bucket and resolves to its record once the server has verified it.
    *
-   * A call that is aborted or fails ends the attempt at the server, so that it costs no quota. Aborted while the server is
-   * confirming, it resolves all the same if the object was there before the attempt could be ended.
+   * From 16 MiB on it goes in parts, of which those that fail are sent again, unless the server has that off. If the page is
+   * reloaded in the middle, or the network lost for more than some seconds, the ids of such an upload are kept (in
+   * `localStorage`), and uploading the same file with the same options sends only what is missing. A `Blob` that is no
+   * `File` has nothing to be known by, and isn't kept.
+   *
+   * Any other call that is aborted or fails ends the attempt at the server, so that it costs no quota. Aborted while the
+   * server is confirming, it resolves all the same if the object was there before the attempt could be ended.
    */
   readonly upload: (file: Blob, options?: UploadOptions) => Promise<DbClientObject>
   /** A URL for one active object. */
@@ -67,7 +72,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
       const { upload } = await import('./upload/upload.js').catch((cause: unknown) => {
         throw unanswered(options.signal, cause)
       })
-      return upload({ request, fetch }, file, options)
+      return upload({ base, request, fetch }, file, options)
     },
     download: ({ key, bucket }) =>
       request<DownloadLink>('GET', '/download', { query: { key, bucket }, answer: 'url' }),

@@ -1,11 +1,12 @@
 import type { DbClientObject } from '../../core/records.js'
 import type { ApiRequest } from '../api-request.js'
-import { S3ClientError, unanswered, unexpectedResponse } from '../client-error.js'
+import { S3ClientError, throwIfAborted, unexpectedResponse } from '../client-error.js'
 import type { Announcement } from './announcement.js'
 import { choosePut } from './choose-put.js'
+import { giveUp, LAST_WORDS } from './give-up.js'
+import { withGrace } from './grace.js'
 import type { BytesToPut, SignedPut } from './put-bytes.js'
 import { repeatUntilAnswered } from './repeat.js'
-import { withGrace } from './grace.js'
 import type { UploadContext } from './upload-context.js'
 
 interface StartedUpload {
@@ -17,9 +18,6 @@ interface StartedUpload {
 type Attempt = Pick<DbClientObject, 'bucket' | 'key' | 'id'>
 
 type Signal = AbortSignal | null | undefined
-
-/** How long an upload that is being given up waits for the server, in milliseconds. */
-const LAST_WORDS = 10_000
 
 /** Announces a file, sends it by one signed PUT, and has the server confirm it. */
 export async function uploadInOnePut(
@@ -34,7 +32,11 @@ export async function uploadInOnePut(
   )
   const attempt: Attempt = { bucket: object.bucket, key: object.key, id: object.id }
   const active = await sendAndConfirm().catch(async (error: unknown) => {
-    const confirmed = await end(request, attempt)
+    const confirmed = await giveUp({
+      abort: (lastSignal) =>
+        request('POST', '/upload/abort', { body: attempt, signal: lastSignal, keepalive: true }),
+      confirm: (lastSignal) => confirm(request, attempt, lastSignal),
+    })
     if (!confirmed) throw error
     return confirmed
   })
@@ -78,27 +80,4 @@ async function confirm(request: ApiRequest, attempt: Attempt, signal: Signal): P
     signal,
   })
   return object
-}
-
-/**
- * Ends an attempt, so that it no longer counts against the quota. Resolves to the object where there was none left to
- * end because it had been confirmed: a confirm that was aborted, or whose answers were lost, may have been carried out.
- * A server that can't be reached drops the attempt by itself when it lapses.
- */
-async function end(request: ApiRequest, attempt: Attempt): Promise<DbClientObject | null> {
-  try {
-    await request('POST', '/upload/abort', {
-      body: attempt,
-      signal: AbortSignal.timeout(LAST_WORDS),
-      keepalive: true,
-    })
-    return null
-  } catch (error) {
-    if (!(error instanceof S3ClientError && error.code === 'OBJECT_NOT_FOUND')) return null
-    return confirm(request, attempt, AbortSignal.timeout(LAST_WORDS)).catch(() => null)
-  }
-}
-
-function throwIfAborted(signal: Signal): void {
-  if (signal?.aborted) throw unanswered(signal)
 }

@@ -7,12 +7,13 @@ const PAUSES = [250, 500, 1000, 2000, 4000]
 export async function repeatUntilAnswered<Answer>(
   call: () => Promise<Answer>,
   signal: AbortSignal | null | undefined,
+  isWorthATry: (error: unknown) => boolean = isPassing,
 ): Promise<Answer> {
   for (const pause of PAUSES) {
     try {
       return await call()
     } catch (error) {
-      if (signal?.aborted || !isPassing(error)) throw error
+      if (signal?.aborted || !isWorthATry(error)) throw error
       await wait(pause, signal)
     }
   }
@@ -20,7 +21,7 @@ export async function repeatUntilAnswered<Answer>(
 }
 
 /** A failure of the network or of a server that may be well again in a moment. */
-function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   if (!(error instanceof S3ClientError)) return false
   return error.status === undefined || error.status >= 500 || error.status === 429
 }

@@ -14,7 +14,8 @@ export interface UploadOptions {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   /**
    * Called while bytes are sent, always with more than before, and at last with `loaded` equal to `total`. Without
-   * `XMLHttpRequest` only that last time. What it throws ends the upload.
+   * `XMLHttpRequest` only after each part of 8 MiB or more of a file that is sent in parts, and that last time. An upload
+   * that is resumed begins with what the bucket has. What it throws ends the upload.
    */
   readonly onProgress?: ((progress: UploadProgress) => void) | null | undefined
   readonly signal?: AbortSignal | null | undefined

@@ -69,7 +69,8 @@ export function createMemoryPartShelf(contents: Map<string, StoredObject>): Part
       const bytes = new Uint8Array(
         await new Blob(before.found.map((part) => part?.bytes ?? new Uint8Array())).arrayBuffer(),
       )
-      const eTag = `"${await digestOf(bytes)}"`
+      // As in S3, an ETag made of those of the parts: the bytes have been read once already.
+      const eTag = `"${await digestOf(new TextEncoder().encode(parts.map((part) => part.eTag).join()))}"`
       // From here on nothing is awaited: the upload is still there with just these parts, or nothing is made of it.
       const now = wanted()
       if (!now) return false

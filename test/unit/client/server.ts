@@ -13,22 +13,28 @@ import { memoryAdapter } from '@svc/db/memory'
 export interface ServerFixtureOptions {
   readonly quota?: Quota
   readonly routes?: S3ServerOptions['routes']
+  readonly multipart?: S3ServerOptions['multipart']
   readonly onError?: ErrorListener
+  /** What the storage and the server go by. */
+  readonly now?: () => Date
 }
 
 /** A server in memory. The header `x-user` says who is calling. */
-export function startServer({ quota, routes, onError }: ServerFixtureOptions = {}) {
-  const objects: StorageObjectStore = memoryAdapter()
+export function startServer({ quota, routes, multipart, onError, now }: ServerFixtureOptions = {}) {
+  const objects: StorageObjectStore = memoryAdapter({ ...(now && { now }) })
+  const storage = memoryStorage({ now: now ?? null })
   const server = createS3Server({
-    storage: memoryStorage(),
+    storage,
     bucket: 'files',
     plugins: [
       db({ client: objects, resolveScope: (request) => request.headers.get('x-user'), quota: quota ?? null }),
     ],
     ...(routes && { routes }),
+    ...(now && { now }),
+    multipart: multipart ?? null,
     onError: onError ?? null,
   })
-  return { server, objects }
+  return { server, objects, storage }
 }
 
 export type Fetch = typeof globalThis.fetch
@@ -47,7 +53,7 @@ export function startClient(
     readonly before?: (request: Request, serve: () => Promise<Response>) => Promise<Response>
   } = {},
 ) {
-  const { server, objects } = startServer(options)
+  const { server, objects, storage } = startServer(options)
   const sent: SentRequest[] = []
   const fetch: Fetch = async (input, init) => {
     const request = new Request(input, init)
@@ -64,7 +70,7 @@ export function startClient(
       fetch,
       headers: user === null ? null : { 'x-user': user },
     }).api
-  return { api: as('ada'), as, fetch, objects, server, sent }
+  return { api: as('ada'), as, fetch, objects, server, storage, sent }
 }
 
 /** The bytes behind a download link. */

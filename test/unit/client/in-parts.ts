@@ -1,0 +1,89 @@
+import type { DbClientObject } from '@svc/db/client'
+import { startClient, type ServerFixtureOptions } from './server.js'
+
+export const MIB = 1024 ** 2
+/** The size of all parts but the last. */
+export const PART = 8 * MIB
+
+let files = 0
+
+/** A file of so many bytes which no other test knows, each part of it filled with its number. */
+export function fileOf(size: number, options: FilePropertyBag = {}): File {
+  const bytes = new Uint8Array(size)
+  for (let part = 0; part * PART < size; part++) bytes.fill(part + 1, part * PART, (part + 1) * PART)
+  return new File([bytes], `${++files}.bin`, { type: 'text/plain', lastModified: files, ...options })
+}
+
+/** Three parts, the last of which has 3 bytes. */
+export const threeParts = (options?: FilePropertyBag): File => fileOf(2 * PART + 3, options)
+
+/** What happens to a request: an answer, or an exception in the place of one. */
+export type Trouble = (serve: () => Promise<Response>) => Promise<Response>
+
+export const lostBefore: Trouble = async () => {
+  throw new TypeError('fetch failed')
+}
+
+export const lostAfter: Trouble = async (serve) => {
+  await serve()
+  throw new TypeError('fetch failed')
+}
+
+export const answering =
+  (status: number): Trouble =>
+  async () =>
+    new Response('<h1>No</h1>', { status, headers: { 'content-type': 'text/html' } })
+
+/** A client of a server in this process, with a network that makes trouble on demand. */
+export function startUploads(options: ServerFixtureOptions = {}) {
+  const log: string[] = []
+  const troubles: {
+    readonly where: RegExp
+    readonly trouble: Trouble
+    readonly times: number
+    met: number
+  }[] = []
+  let atOnce = 0
+  let mostAtOnce = 0
+  const client = startClient({
+    onError: () => undefined,
+    ...options,
+    async before(request, serve) {
+      const line = lineOf(request)
+      log.push(line)
+      const found = troubles.find(({ where, times, met }) => where.test(line) && met < times)
+      if (found) found.met += 1
+      mostAtOnce = Math.max(mostAtOnce, (atOnce += line.startsWith('PUT') ? 1 : 0))
+      try {
+        return await (found ? found.trouble(serve) : serve())
+      } finally {
+        atOnce -= line.startsWith('PUT') ? 1 : 0
+      }
+    },
+  })
+  return {
+    ...client,
+    /** Every request in turn, such as `PUT 3` for the third part, or `POST /multipart/complete`. */
+    log,
+    mostAtOnce: () => mostAtOnce,
+    /** Requests to that line meet this trouble, so many times. */
+    trouble: (where: RegExp, trouble: Trouble, times = Infinity) => {
+      troubles.push({ where, trouble, times, met: 0 })
+    },
+    calm: () => void troubles.splice(0),
+    count: (where: RegExp) => log.filter((line) => where.test(line)).length,
+    /** The bytes of an object. */
+    async bytesOf({ key }: DbClientObject) {
+      const { url } = await client.api.download({ key })
+      return new Uint8Array(await (await client.fetch(url)).arrayBuffer())
+    },
+  }
+}
+
+function lineOf({ method, url }: Request): string {
+  const path = new URL(url).pathname.replace(/^\/api\/s3/, '')
+  const segment = /^\/_storage\/([^.]*)/.exec(path)?.[1]
+  if (segment === undefined) return `${method} ${path}`
+  const { partNumber } = JSON.parse(Buffer.from(segment, 'base64url').toString()) as { partNumber?: number }
+  return `${method} ${partNumber ?? '_storage'}`
+}
