@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ExampleProcess } from '../servers/example-process.js'
 import { findChromium } from './chromium.js'
 import { openDemoFolders, type DemoFolders } from './demo-folders.js'
 import { openDemo, textFile, type DemoPage } from './demo-page.js'
-import { startDemo, type DemoServer } from './demo-server.js'
+import { startDemo } from './demo-server.js'
 import { picture } from './pictures.js'
 
 const executablePath = await findChromium()
@@ -13,7 +14,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
   let browser: Browser
   let folders: DemoFolders
   let dataFolder: string
-  let server: DemoServer
+  let server: ExampleProcess
   let demo: DemoPage
 
   beforeAll(async () => {

@@ -1,0 +1,67 @@
+// An Express server with sessions, into which the library was put: `npm run build`, then `node examples/express/server.mjs`.
+// PORT chooses the port. Everything lives in memory.
+import express from 'express'
+import session from 'express-session'
+import helmet from 'helmet'
+import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
+import { answerOf, createTeamNotes } from '../team-notes.mjs'
+
+const people = ['ann', 'bob', 'eve']
+
+// The owner in the application's own terms, from the session that Express has anyway.
+const { s3, hasRoom, write, read, copy } = createTeamNotes((request) => {
+  const { user } = expressRequest(request).session
+  return user ? `user:${user}` : null
+})
+
+const app = express()
+app.use(helmet())
+app.use(session({ secret: 'of the example only', resave: false, saveUninitialized: false }))
+app.get('/health', (_req, res) => res.send('ok'))
+
+app.post('/login', express.json(), (req, res) => {
+  if (!people.includes(req.body?.user)) return res.sendStatus(401)
+  req.session.user = req.body.user
+  return res.sendStatus(204)
+})
+app.post('/logout', (req, res, next) => {
+  req.session.destroy((error) => (error ? next(error) : res.sendStatus(204)))
+})
+
+// Everything below /api/s3.
+app.use(expressBinding(s3))
+
+// Routes of the application's own, as strict as the library's.
+app.get('/notes/:key', async (req, res) => {
+  res.type('text').send(await read(fetchRequest(req), req.params.key))
+})
+app.post('/notes/:key/copy', express.json(), async (req, res) => {
+  const { key, size } = await copy(fetchRequest(req), req.params.key, req.body?.as)
+  res.status(201).json({ key, size })
+})
+// Refuses before it reads the body.
+const checkRoom = async (req, _res, next) => {
+  await hasRoom(fetchRequest(req), req.params.key, Number(req.get('content-length') ?? 0))
+  next()
+}
+app.post('/notes/:key', checkRoom, express.text(), async (req, res) => {
+  const note = { key: req.params.key, text: req.body, readers: req.query.readers }
+  const { key, size } = await write(fetchRequest(req), note)
+  res.status(201).json({ key, size })
+})
+
+app.use((error, _req, res, next) => {
+  const answer = answerOf(error)
+  if (!answer || res.headersSent) return next(error)
+  return res.status(answer.status).json(answer.body)
+})
+
+const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
+  console.log(`Express listens at http://127.0.0.1:${server.address().port}`)
+})
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    server.close()
+    server.closeAllConnections()
+  })
+}

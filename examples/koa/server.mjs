@@ -1,0 +1,79 @@
+// A Koa server with sessions, into which the library was put: `npm run build`, then `node examples/koa/server.mjs`.
+// PORT chooses the port. Everything lives in memory.
+import { bodyParser } from '@koa/bodyparser'
+import Router from '@koa/router'
+import Koa from 'koa'
+import session from 'koa-session'
+import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
+import { answerOf, createTeamNotes } from '../team-notes.mjs'
+
+const people = ['ann', 'bob', 'eve']
+
+// The owner in the application's own terms, from the session that Koa has anyway.
+const { s3, hasRoom, write, read, copy } = createTeamNotes((request) => {
+  const { user } = koaContext(request).session
+  return user ? `user:${user}` : null
+})
+
+const app = new Koa({ keys: ['of the example only'] })
+app.use(async (ctx, next) => {
+  try {
+    await next()
+  } catch (error) {
+    const answer = answerOf(error)
+    if (!answer) throw error
+    ctx.status = answer.status
+    ctx.body = answer.body
+  }
+})
+app.use(session(app))
+
+// Everything below /api/s3. In front of the body parser, or uploads of JSON files into `memoryStorage` would fail.
+app.use(koaBinding(s3))
+
+const router = new Router()
+router.get('/health', (ctx) => {
+  ctx.body = 'ok'
+})
+router.post('/login', bodyParser(), (ctx) => {
+  const { user } = ctx.request.body
+  if (!people.includes(user)) return ctx.throw(401)
+  ctx.session.user = user
+  ctx.status = 204
+})
+router.post('/logout', (ctx) => {
+  ctx.session = null
+  ctx.status = 204
+})
+
+// Routes of the application's own, as strict as the library's.
+router.get('/notes/:key', async (ctx) => {
+  ctx.body = await read(fetchRequest(ctx), ctx.params.key)
+})
+router.post('/notes/:key/copy', bodyParser(), async (ctx) => {
+  const { key, size } = await copy(fetchRequest(ctx), ctx.params.key, ctx.request.body.as)
+  ctx.status = 201
+  ctx.body = { key, size }
+})
+// Refuses before it reads the body.
+const checkRoom = async (ctx, next) => {
+  await hasRoom(fetchRequest(ctx), ctx.params.key, ctx.request.length ?? 0)
+  await next()
+}
+router.post('/notes/:key', checkRoom, bodyParser({ enableTypes: ['text'] }), async (ctx) => {
+  const note = { key: ctx.params.key, text: ctx.request.body, readers: ctx.query.readers }
+  const { key, size } = await write(fetchRequest(ctx), note)
+  ctx.status = 201
+  ctx.body = { key, size }
+})
+app.use(router.routes()).use(router.allowedMethods())
+
+const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
+  console.log(`Koa listens at http://127.0.0.1:${server.address().port}`)
+})
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    server.close()
+    server.closeAllConnections()
+  })
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startExample, type ExampleProcess } from '../servers/example-process.js'
+
+interface Listed {
+  readonly bucket: string
+  readonly key: string
+  readonly filename?: string
+}
+
+/** A person at a browser, who keeps the cookies that the server sets. */
+class Visitor {
+  readonly #origin: string
+  readonly #cookies = new Map<string, string>()
+
+  constructor(origin: string) {
+    this.#origin = origin
+  }
+
+  async ask(request: string, body?: unknown): Promise<Response> {
+    const [method = '', path = ''] = request.split(' ')
+    const type = typeof body === 'string' ? 'text/plain' : 'application/json'
+    const response = await fetch(this.#origin + path, {
+      method,
+      headers: {
+        cookie: [...this.#cookies].map((pair) => pair.join('=')).join('; '),
+        ...(body !== undefined && { 'content-type': type }),
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = line.split(';')[0]!.split('=')
+      if (value === '') this.#cookies.delete(name)
+      else this.#cookies.set(name, value)
+    }
+    return response
+  }
+
+  async status(request: string, body?: unknown): Promise<number> {
+    const response = await this.ask(request, body)
+    await response.arrayBuffer()
+    return response.status
+  }
+
+  async list(): Promise<Listed[]> {
+    const response = await this.ask('GET /api/s3/db/objects')
+    expect(response.status).toBe(200)
+    return ((await response.json()) as { objects: Listed[] }).objects
+  }
+
+  async upload(filename: string, text: string): Promise<string> {
+    const announcement = { filename, contentType: 'text/plain', size: text.length }
+    const begun = await this.ask('POST /api/s3/upload', announcement)
+    expect(begun.status).toBe(201)
+    const { object, upload } = (await begun.json()) as {
+      object: { key: string; id: string }
+      upload: { url: string; headers: Record<string, string> }
+    }
+    const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: text })
+    expect(sent.status).toBe(200)
+    expect(await this.status('POST /api/s3/upload/confirm', { key: object.key, id: object.id })).toBe(200)
+    return object.key
+  }
+}
+
+describe.each(['express', 'koa'])('examples/%s', (framework) => {
+  let example: ExampleProcess
+  beforeAll(async () => {
+    example = await startExample(`examples/${framework}/server.mjs`)
+  })
+  afterAll(async () => {
+    expect(await example.stop()).toEqual({ code: 0, complaints: '' })
+  })
+
+  async function signedIn(user: string): Promise<Visitor> {
+    const visitor = new Visitor(example.url)
+    expect(await visitor.status('POST /login', { user })).toBe(204)
+    return visitor
+  }
+
+  it('goes on serving what it has served before', async () => {
+    const visitor = new Visitor(example.url)
+    expect(await (await visitor.ask('GET /health')).text()).toBe('ok')
+    expect(await visitor.status('GET /missing')).toBe(404)
+    expect(await visitor.status('POST /login', { user: 'mallory' })).toBe(401)
+    expect(await visitor.status('GET /api/s3/db/objects')).toBe(401)
+  })
+
+  it('gives each user a view of their own, until they log out', async () => {
+    const ann = await signedIn('ann')
+    const bob = await signedIn('bob')
+    const key = await ann.upload('plan.txt', 'to the sea')
+    const download = `GET /api/s3/download?key=${encodeURIComponent(key)}`
+
+    expect(await ann.list()).toMatchObject([{ key, filename: 'plan.txt', bucket: 'files' }])
+    const { url } = (await (await ann.ask(download)).json()) as { url: string }
+    expect(await (await fetch(url)).text()).toBe('to the sea')
+
+    expect(await bob.list()).toEqual([])
+    expect(await bob.status(download)).toBe(404)
+    expect(await bob.status(`DELETE /api/s3/object?key=${encodeURIComponent(key)}`)).toBe(404)
+
+    expect(await ann.status('POST /logout')).toBe(204)
+    expect(await ann.status('GET /api/s3/db/objects')).toBe(401)
+    expect(await ann.status(download)).toBe(401)
+    expect(await (await signedIn('ann')).list()).toMatchObject([{ key }])
+  })
+
+  it('shares notes with those whom their owner has named', async () => {
+    const ann = await signedIn('ann')
+    const bob = await signedIn('bob')
+    const eve = await signedIn('eve')
+    const nobody = new Visitor(example.url)
+    expect(await ann.status('POST /notes/diary', 'private')).toBe(201)
+    expect(await ann.status('POST /notes/poster?readers=everybody', 'public')).toBe(201)
+    expect(await ann.status('POST /notes/plan?readers=user:bob', 'shared')).toBe(201)
+
+    const readable: Record<string, readonly (Visitor | null)[]> = {
+      diary: [ann],
+      poster: [ann, bob, eve, nobody],
+      plan: [ann, bob],
+      none: [],
+    }
+    for (const [key, readers] of Object.entries(readable)) {
+      for (const visitor of [ann, bob, eve, nobody]) {
+        expect(await visitor.status(`GET /notes/${key}`)).toBe(readers.includes(visitor) ? 200 : 404)
+      }
+    }
+    expect(await (await bob.ask('GET /notes/plan')).text()).toBe('shared')
+    expect(await bob.status('POST /notes/plan', 'mine now')).toBe(409)
+  })
+
+  it('refuses what is over the quota, also in its own routes', async () => {
+    const ann = await signedIn('ann')
+    const eve = await signedIn('eve')
+    expect(await eve.status('POST /notes/long', 'x'.repeat(1001))).toBe(413)
+    expect(await eve.status('POST /notes/full', 'x'.repeat(995))).toBe(201)
+    expect(await eve.status('POST /api/s3/upload', { filename: 'a', contentType: 'a/b', size: 6 })).toBe(413)
+    expect(await ann.status('POST /notes/short?readers=user:eve', '12345')).toBe(201)
+    expect(await ann.status('POST /notes/other?readers=user:eve', '123456')).toBe(201)
+
+    expect(await eve.status('POST /notes/none/copy', { as: 'copy' })).toBe(404)
+    expect(await eve.status('POST /notes/other/copy', { as: 'copy' })).toBe(413)
+    expect(await eve.status('POST /notes/short/copy', { as: 'copy' })).toBe(201)
+    expect((await eve.list()).map(({ key }) => key)).toEqual(['copy', 'full'])
+    expect(await new Visitor(example.url).status('POST /notes/any', 'text')).toBe(401)
+  })
+})
