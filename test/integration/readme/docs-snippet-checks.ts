@@ -1,4 +1,5 @@
 import { CreateBucketCommand, DeleteBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import type { Server } from 'node:http'
 import type { Express } from 'express'
 import { createS3Server, db, type Handler, type StorageObject } from '@svc/db'
 import { createS3Client } from '@svc/db/client'
@@ -137,8 +138,65 @@ const servesItsDescription: SnippetCheck = async (program) => {
   })
 }
 
+const servesTenants: SnippetCheck = async (program) => {
+  const { app } = await run<{ app: Express }>(program)
+  const origin = await originOf(app.listen(0))
+  expect(await (await fetch(`${origin}/acme/health`)).text()).toBe('ok')
+  const list = (tenant: string, headers = {}) =>
+    fetch(`${origin}/${tenant}/api/s3/db/objects?status=pending`, { headers })
+  expect((await list('acme')).status).toBe(401)
+
+  const ann = signedInAs('ann')
+  const announced = await fetch(`${origin}/acme/api/s3/upload`, {
+    method: 'POST',
+    headers: { ...ann, 'content-type': 'application/json' },
+    body: JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 1 }),
+  })
+  const { upload } = (await announced.json()) as { upload: { url: string } }
+  expect(upload.url.startsWith(`${origin}/acme/api/s3/_storage/`)).toBe(true)
+  expect(((await (await list('acme', ann)).json()) as { objects: [] }).objects.length).toBe(1)
+  expect(await (await list('other', ann)).json()).toEqual({ objects: [] })
+}
+
+const servesByKoa: SnippetCheck = async (program) => {
+  const { server } = await run<{ server: Server }>(program)
+  const origin = await originOf(server)
+  expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
+  const signedIn = await fetch(`${origin}/sign-in`, { method: 'POST' })
+  expect(signedIn.status).toBe(204)
+  const cookies = signedIn.headers.getSetCookie().map((line) => line.split(';')[0])
+  const list = await fetch(`${origin}/api/s3/db/objects`, { headers: { cookie: cookies.join('; ') } })
+  expect(await list.json()).toEqual({ objects: [] })
+  expect((await fetch(`${origin}/elsewhere`)).status).toBe(404)
+}
+
+const guardsNotes: SnippetCheck = async (program) => {
+  const { readNote, writeNote, checkCopy } = await run<{
+    readNote: (request: Request, key: string) => Promise<StorageObject>
+    writeNote: (request: Request, key: string, text: string, readers?: string) => Promise<StorageObject>
+    checkCopy: (request: Request, key: string, size: number) => Promise<void>
+  }>(program)
+  const by = (scope?: string) =>
+    new Request('http://app.test/notes', scope === undefined ? {} : { headers: signedInAs(scope) })
+
+  await writeNote(by('ann'), 'diary', 'private')
+  await writeNote(by('ann'), 'plan', 'to the sea', 'bob carl')
+  await writeNote(by('ann'), 'poster', 'come all', 'everybody')
+  expect(await readNote(by('bob'), 'plan')).toMatchObject({ scope: 'ann', size: 10 })
+  expect(await readNote(by(), 'poster')).toMatchObject({ key: 'poster' })
+  for (const [reader, key] of [['bob', 'diary'] as const, ['eve', 'plan'] as const]) {
+    await expect(readNote(by(reader), key)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+  }
+  await checkCopy(by('bob'), 'plan', 10)
+  await expect(checkCopy(by('bob'), 'plan', 1_000_001)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
+  await expect(checkCopy(by('bob'), 'diary', 1_000_001)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+}
+
 export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/custom-routes.md#shared-files.ts': sharesWhatIsPublic,
+  'docs/custom-routes.md#team-guards.ts': guardsNotes,
+  'docs/express.md#nested-routers.ts': servesTenants,
+  'docs/koa.md#koa-server.ts': servesByKoa,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
   'docs/storages.md#local-files.ts': survivesRestart,

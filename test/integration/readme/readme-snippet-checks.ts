@@ -102,6 +102,15 @@ const fitsBesideOtherRoutes: SnippetCheck = async (program) => {
   expect((await fetch(`${origin}/api/elsewhere`)).status).toBe(404)
 }
 
+const fitsIntoKoa: SnippetCheck = async (program) => {
+  const { server } = await run<Pick<ServerProgram, 'server'>>(program)
+  const origin = await originOf(server)
+  expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
+  const list = await fetch(`${origin}/api/s3/db/objects`, { headers: { 'x-signed-in-as': 'ann' } })
+  expect(await list.json()).toEqual({ objects: [] })
+  expect(await (await fetch(`${origin}/elsewhere`)).text()).toBe('what was there before')
+}
+
 /** Stands for the browser: resolves what is relative against the page, and keeps its cookie for its own origin. */
 const worksOnPage: SnippetCheck = async (program) => {
   const { server } = await runBeside<Pick<ServerProgram, 'server'>>(program, 'existing-server.mjs')
@@ -181,6 +190,7 @@ export const checkReadmeSnippets: SnippetChecks = {
   'README.md#server.ts': { onPostgres: listensAndCounts },
   'README.md#app.test.ts': passingTests(2),
   'README.md#existing-server.ts': fitsBesideOtherRoutes,
+  'README.md#existing-koa-server.ts': fitsIntoKoa,
   'README.md#files.ts': worksOnPage,
   'README.md#clean-up-job.ts': { onPostgres: settlesByItself },
   'README.md#thumbnail-route.ts': { onPostgres: guardsItsRoute },
