@@ -4,7 +4,7 @@ import type { RowOutcome, StoreDriver } from '../../core/store-driver.js'
 import { sameUsage } from '../../core/usage.js'
 import { databaseError } from './connection/failures.js'
 import { patienceOf, type Call } from './connection/patience.js'
-import type { Place } from './connection/place.js'
+import { runCommand, type Place } from './connection/place.js'
 import { readAgain } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { rowsOfStatus, usageIn } from './documents/scope-document.js'
@@ -209,7 +209,7 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     },
 
     async ping() {
-      await patience(() => place.db.command({ ping: 1 })).catch((error: unknown) => {
+      await patience(() => runCommand(place, { ping: 1 })).catch((error: unknown) => {
         throw databaseError(error)
       })
     },

@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Db, Document, MongoClient, Timestamp } from 'mongodb'
 
 /** How values are written and read, whatever the application's client is set to. Sizes are 64-bit integers in both directions. */
-export const BSON = {
+const BSON = {
   promoteLongs: true,
   promoteValues: true,
   promoteBuffers: false,
@@ -83,13 +83,20 @@ class StatementError extends Error {
   }
 }
 
-/** One command on the database; resolves to the server's answer. A write that it refused is an error here too. */
+/**
+ * One command on the database; resolves to the server's answer. A write that it refused is an error here too. A bare
+ * command takes nothing over from how the `Db` was opened, but much from the client.
+ */
 export async function runCommand(
   { db }: Place,
   command: Document,
-  session: ClientSession,
+  session?: ClientSession,
 ): Promise<Document> {
-  const answer = await db.command(command, { ...BSON, session })
+  const answer = await db.command(command, {
+    ...BSON,
+    readPreference: 'primary',
+    ...(session && { session }),
+  })
   const [refused] = (answer['writeErrors'] ?? []) as { code: number; errmsg: string }[]
   if (refused) throw new StatementError(refused)
   return answer

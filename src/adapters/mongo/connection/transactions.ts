@@ -4,7 +4,8 @@ import { nobodyWaits } from './patience.js'
 import { pauseAfter } from './pause.js'
 import { rememberCommit, type Place } from './place.js'
 
-const OPTIONS = {
+/** Whatever the client is set to. */
+export const TRANSACTION = {
   readConcern: { level: 'local' },
   writeConcern: { w: 'majority' },
   readPreference: 'primary',
@@ -37,7 +38,7 @@ export async function transact<T>(
   try {
     for (let failures = 0; ; failures++) {
       try {
-        session.startTransaction(OPTIONS)
+        session.startTransaction(TRANSACTION)
         const result = await work(session, failures)
         if (audience.givenUp) throw nobodyWaits(audience.trouble)
         await commit(session, audience)

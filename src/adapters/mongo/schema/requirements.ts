@@ -1,13 +1,14 @@
 import { StorageError } from '../../../core/errors.js'
-import type { Place } from '../connection/place.js'
+import { runCommand, type Place } from '../connection/place.js'
+import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
 
 /** That of MongoDB 5.0, which is the first to read several collections at one moment without a transaction. */
 const WIRE_VERSION = 13
 
 /** Whatever the server is, in a sentence; `null` where it can have the adapter's collections. */
-export async function serverFlaw({ db }: Place): Promise<string | null> {
-  const hello = await db.command({ hello: 1 })
+export async function serverFlaw(place: Place): Promise<string | null> {
+  const hello = await runCommand(place, { hello: 1 })
   if (hello['setName'] === undefined && hello['msg'] !== 'isdbgrid') {
     return (
       'MongoDB must be a replica set (one member is enough): a standalone server has no transactions. ' +
@@ -41,7 +42,7 @@ export async function rollbackFlaw({ client, schema }: Place): Promise<string | 
   const probe = { _id: `probe of transactions ${crypto.randomUUID()}` }
   const session = client.startSession()
   try {
-    session.startTransaction({ writeConcern: { w: 'majority' }, readPreference: 'primary' })
+    session.startTransaction(TRANSACTION)
     await schema.insertOne(probe, { session })
     await session.abortTransaction()
   } finally {

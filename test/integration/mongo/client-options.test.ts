@@ -1,0 +1,164 @@
+import type { StorageObjectStore } from '@svc/db'
+import type { MongoClientOptions } from 'mongodb'
+import { afterAll, expect, it } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { clientOf, describeMongo, DRIVERS, freshDatabase, type DriverVersion } from './places.js'
+
+const EARLY = new Date('0001-01-01T00:00:00.001Z')
+const LATE = new Date('9999-12-31T23:59:59.999Z')
+const BIG = 2 ** 52 + 1
+const METADATA = JSON.parse(
+  '{"z":"1","$set":"$secret","a.b":"$$ROOT","__proto__":"2","":"","$":"3","constructor":"4","1":"one","\\ufeff":"\\u0001"}',
+) as Record<string, string>
+
+/** What an application may have set, one against us after the other, and all at once. */
+const OPTIONS: Readonly<Record<string, MongoClientOptions>> = {
+  none: {},
+  useBigInt64: { useBigInt64: true },
+  promoteLongs: { promoteLongs: false },
+  promoteValues: { promoteValues: false },
+  promoteBuffers: { promoteBuffers: true },
+  ignoreUndefined: { ignoreUndefined: true },
+  serializeFunctions: { serializeFunctions: true },
+  bsonRegExp: { bsonRegExp: true },
+  enableUtf8Validation: { enableUtf8Validation: false },
+  retryWrites: { retryWrites: false, retryReads: false },
+  writeConcern: { writeConcern: { w: 0 } },
+  journal: { writeConcern: { w: 1, journal: false } },
+  linearizable: { readConcern: { level: 'linearizable' } },
+  available: { readConcern: { level: 'available' } },
+  secondaryPreferred: { readPreference: 'secondaryPreferred' },
+  onePooledConnection: { maxPoolSize: 1 },
+  timeoutMS: { timeoutMS: 5000 },
+  serverApi: { serverApi: { version: '1', strict: true, deprecationErrors: true } },
+  all: {
+    useBigInt64: false,
+    promoteLongs: false,
+    promoteValues: false,
+    promoteBuffers: true,
+    ignoreUndefined: true,
+    serializeFunctions: true,
+    bsonRegExp: true,
+    enableUtf8Validation: false,
+    retryWrites: false,
+    retryReads: false,
+    writeConcern: { w: 0 },
+    readConcern: { level: 'linearizable' },
+    readPreference: 'secondaryPreferred',
+    maxPoolSize: 1,
+  },
+}
+
+const inputs = ['one', '$secret', '$active.id', '\ufeff', 'e\u0301'].map((key, i) => ({
+  scope: '$scope',
+  bucket: `$bucket.${i}`,
+  key,
+  declaredSize: i === 0 ? BIG : 2 ** 31 + i,
+  expiresAt: LATE,
+  route: `$route.${i}`,
+  filename: '$pending.filename',
+  contentType: '$contentType',
+  metadata: METADATA,
+  storageKey: `$storage.${i}`,
+  uploadId: i % 2 ? '$upload' : null,
+}))
+
+/** A life of some objects, with everything that a client's options could spoil; what is answered is what is there. */
+async function live(store: StorageObjectStore): Promise<void> {
+  await store.migrate()
+  expect(await store.verify()).toEqual([])
+  const rows = await Promise.all(inputs.map((input) => store.reserve(input)))
+  for (const [i, row] of rows.entries()) {
+    expect(row).toMatchObject({ ...inputs[i], createdAt: EARLY, updatedAt: EARLY })
+    expect(Object.entries(row.metadata!)).toEqual(Object.entries(METADATA))
+    expect(await store.find(row)).toEqual(row)
+  }
+  expect(await store.getScopeUsage('$scope')).toEqual({
+    bytes: 0,
+    files: 0,
+    reservedBytes: rows.reduce((sum, row) => sum + row.declaredSize!, 0),
+    reservedFiles: rows.length,
+  })
+  const objects = await Promise.all(
+    rows.map(({ bucket, key, id, declaredSize }) =>
+      store.confirm({ bucket, key, id, scope: '$scope', size: declaredSize!, eTag: '$eTag' }),
+    ),
+  )
+  for (const object of objects) {
+    const found = await store.findActive(object)
+    expect(found).toEqual(object)
+    expect(Object.entries(found!.metadata!)).toEqual(Object.entries(METADATA))
+  }
+  const listed = (await store.listByScope({ scope: '$scope' })).objects
+  expect(listed).toEqual(objects.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
+  const [first, second, third] = objects
+  const removed = await store.remove({ ...first!, scope: '$scope' })
+  expect(await store.find(first!)).toEqual(removed)
+  expect((await store.listByScope({ scope: '$scope', status: 'deleted' })).objects).toEqual([removed])
+  await store.remove({ bucket: second!.bucket, key: second!.key, mode: 'hard' })
+  const again = await store.reserve({ ...inputs[2]!, storageKey: 'other', declaredSize: 2 ** 40 })
+  expect(await store.listExpired()).toEqual([])
+  expect(await store.release({ ...third!, id: again.id })).toEqual(again)
+  const leftovers = await store.listLeftovers()
+  expect(leftovers).toHaveLength(3)
+  for (const leftover of leftovers) {
+    expect(leftover).toMatchObject({ since: EARLY, writableUntil: LATE })
+    expect(await store.forgetLeftover(leftover)).toBe(true)
+    expect(await store.forgetLeftover(leftover)).toBe(false)
+  }
+  expect(await store.countByScope('$scope', 'deleted')).toBe(1)
+  expect(await store.purgeDeleted({ before: LATE })).toBe(1)
+  expect(await store.countByScope('$scope', 'deleted')).toBe(0)
+  expect(await store.checkUsage()).toEqual([])
+}
+
+describeMongo('the options of the client change nothing', (url) => {
+  for (const driver of Object.keys(DRIVERS).map(Number) as DriverVersion[]) {
+    const plain = clientOf(url, {}, driver)
+    afterAll(() => plain.close())
+
+    it.each(Object.keys(OPTIONS))(`%s, with driver ${driver}`, async (name) => {
+      const client = clientOf(url, OPTIONS[name], driver)
+      const database = freshDatabase(plain)
+      try {
+        await live(mongoAdapter(client.db(database.databaseName), { now: () => EARLY }))
+        await live(
+          mongoAdapter(client.db(database.databaseName, OPTIONS[name] as object), {
+            collectionPrefix: 'again_',
+            now: () => EARLY,
+          }),
+        )
+        await expectLongs(driver, database.databaseName)
+      } finally {
+        await client.close()
+        await database.dropDatabase()
+      }
+    })
+  }
+
+  /** Whatever its value, a size is a 64-bit integer in the database. */
+  async function expectLongs(driver: DriverVersion, name: string): Promise<void> {
+    const client = clientOf(url, { promoteLongs: false }, driver)
+    const objects = client.db(name).collection<{ _id: string }>('svc_db_objects')
+    const fields = ['bytes', 'files', 'reservedBytes', 'reservedFiles', 'pendingRows', 'deletedRows']
+    const types = { $project: Object.fromEntries(fields.map((field) => [field, { $type: `$${field}` }])) }
+    const [sums] = await objects.aggregate([{ $match: { _id: '$scope' } }, types]).toArray()
+    for (const field of fields) expect(sums![field]).toBe('long')
+    const sizes = { $project: { _id: 0, type: { $type: '$active.size' } } }
+    const rows = await objects.aggregate([{ $match: { active: { $exists: true } } }, sizes]).toArray()
+    expect(new Set(rows.map(({ type }) => type as string))).toEqual(new Set(['long']))
+    await client.close()
+  }
+
+  it('a number that JavaScript would round is an error', async () => {
+    const client = clientOf(url)
+    const db = freshDatabase(client)
+    const store = mongoAdapter(db)
+    await store.migrate()
+    const rounded = { _id: 'too much', bytes: 9007199254740993n }
+    await db.collection<{ _id: string; bytes: bigint }>('svc_db_objects').insertOne(rounded)
+    await expect(store.getScopeUsage('too much')).rejects.toThrow(RangeError)
+    await db.dropDatabase()
+    await client.close()
+  })
+})

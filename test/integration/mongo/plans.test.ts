@@ -1,0 +1,190 @@
+import { inspect } from 'node:util'
+import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
+import type { Db, Document } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { everyCall } from '../postgres/every-call.js'
+import { describeMongo, freshDatabase } from './places.js'
+import { watchedClient, type WireCommand } from './wire.js'
+
+const ROWS = 1500
+const PAGE = 50
+const EXPLAINED = new Set(['find', 'aggregate', 'update', 'delete', 'findAndModify'])
+/** Of the session and the answer; explain takes none of them. */
+const NOT_EXPLAINED = new Set([
+  'lsid',
+  'txnNumber',
+  'startTransaction',
+  'autocommit',
+  '$clusterTime',
+  '$db',
+  'writeConcern',
+  'readConcern',
+  'cursor',
+])
+
+describeMongo('plans of every filter', (url) => {
+  const { client, take } = watchedClient(url)
+  const db = freshDatabase(client)
+  const store = mongoAdapter(db)
+  beforeAll(() => fill(store), 120_000)
+  afterAll(async () => {
+    await db.dropDatabase()
+    await client.close()
+  })
+
+  describe('no collection scan and no sort in memory', () => {
+    for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
+      it(name, async () => {
+        await prepare?.(store)
+        take()
+        await call(store)
+        for (const command of take()) await expectIndexes(db, command)
+      })
+    }
+
+    it.each([null, 'full'])('checkUsage, repairUsage of scope %s', async (scope) => {
+      await db
+        .collection<{ _id: string }>('svc_db_objects')
+        .updateOne({ _id: 'full' }, { $inc: { bytes: 1 } })
+      expect(await store.checkUsage('full')).toHaveLength(1)
+      take()
+      expect(await store.repairUsage(scope)).toHaveLength(1)
+      const commands = take()
+      // To count all there is takes reading all there is.
+      for (const command of scope === null ? commands.slice(1) : commands) await expectIndexes(db, command)
+      expect(await store.checkUsage()).toEqual([])
+    })
+  })
+
+  describe('a page examines as many keys as it has rows, at any depth', () => {
+    const pages = [
+      ['active', { status: 'active' }],
+      ['pending', { status: 'pending' }],
+      ['deleted', { status: 'deleted' }],
+      ['active of a route', { status: 'active', route: 'rare' }],
+      ['pending of a route', { status: 'pending', route: 'rare' }],
+      ['deleted of a route', { status: 'deleted', route: 'rare' }],
+      ['live', {}],
+      ['live of a route', { route: 'rare' }],
+    ] as const
+    it.each(pages)('%s', async (_, filter) => {
+      let cursor: string | undefined
+      let rows = 0
+      do {
+        take()
+        const page = await store.listByScope({ scope: 'full', ...filter, limit: PAGE, cursor })
+        const [command] = take()
+        // One more row tells whether there is a next page. Of live rows there are two ranges, each of which a page may fill.
+        const most = (PAGE + 1) * ('status' in filter ? 1 : 2)
+        expect(await keysExamined(db, command!)).toBeLessThanOrEqual(most)
+        rows += page.objects.length
+        cursor = page.nextCursor
+      } while (cursor !== undefined)
+      expect(rows).toBeGreaterThan('route' in filter ? 10 : ROWS / 4)
+    })
+
+    it.each(['full', undefined])('lapsed, of scope %s', async (scope) => {
+      const later = mongoAdapter(db, { now: () => new Date(Date.now() + 10 * 3_600_000) })
+      await later.ping()
+      await later.getScopeUsage('full')
+      let after: StorageObject | undefined
+      let rows = 0
+      for (;;) {
+        take()
+        const page = await later.listExpired({ scope, limit: PAGE, after })
+        const [command] = take()
+        // Where two ranges are merged, each has one key more than is taken.
+        expect(await keysExamined(db, command!)).toBeLessThanOrEqual(PAGE + 2)
+        rows += page.length
+        after = page.at(-1)
+        if (page.length < PAGE) break
+      }
+      expect(rows).toBeGreaterThan(ROWS / 4)
+    })
+
+    it('leftovers', async () => {
+      const first = await store.listLeftovers({ limit: PAGE })
+      take()
+      expect(await store.listLeftovers({ limit: PAGE, after: first.at(-1) })).toHaveLength(PAGE)
+      expect(await keysExamined(db, take()[0]!)).toBeLessThanOrEqual(PAGE + 2)
+    })
+  })
+})
+
+/** Half of the keys active, a third replaced once more, many of them removed; many rows of one moment. */
+async function fill(store: StorageObjectStore): Promise<void> {
+  await store.migrate()
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const reserve = (key: string, i: number) =>
+    store.reserve({
+      scope: 'full',
+      bucket: 'bucket',
+      key,
+      declaredSize: i,
+      expiresAt: new Date(expiresAt.getTime() + (i % 3)),
+      route: i % 37 === 0 ? 'rare' : 'common',
+      storageKey: createAttemptId(),
+    })
+  await Promise.all(
+    Array.from({ length: ROWS }, async (_, i) => {
+      const key = `key ${i}`
+      await reserve(key, i)
+      await store.confirm({ bucket: 'bucket', key, size: i, scope: 'full' })
+      if (i % 2 === 0) await store.remove({ bucket: 'bucket', key, scope: 'full' })
+      if (i % 4 < 2) await reserve(key, i)
+    }),
+  )
+}
+
+async function explain(db: Db, { name, command }: WireCommand): Promise<Document> {
+  const explained = Object.fromEntries(Object.entries(command).filter(([field]) => !NOT_EXPLAINED.has(field)))
+  const statement = name === 'aggregate' ? { ...explained, cursor: {} } : explained
+  return db.command({ explain: statement, verbosity: 'executionStats' })
+}
+
+async function expectIndexes(db: Db, command: WireCommand): Promise<void> {
+  if (!EXPLAINED.has(command.name)) return
+  for (const single of singleStatements(command)) {
+    const stages = stagesOf(await explain(db, single))
+    expect(stages, inspect(single.command)).not.toContain('COLLSCAN')
+    expect(stages, inspect(single.command)).not.toContain('SORT')
+    expect(stages, inspect(single.command)).not.toContain('$sort')
+    expect(stages.filter((stage) => /^(IXSCAN|IDHACK|\$lookup)$/.test(stage))).not.toEqual([])
+  }
+}
+
+/** Explain takes one statement of an update or delete at a time. */
+function singleStatements({ name, command }: WireCommand): WireCommand[] {
+  const field = { update: 'updates', delete: 'deletes' }[name]
+  if (field === undefined) return [{ name, command }]
+  return (command[field] as unknown[]).map((statement) => ({
+    name,
+    command: { ...command, [field]: [statement] },
+  }))
+}
+
+/** The names of all stages, however deep. */
+function stagesOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(stagesOf)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([field, inner]) => {
+    // What was asked is repeated in the answer, and is no plan.
+    if (field === 'command' || field === 'rejectedPlans') return []
+    if (field === 'stage' && typeof inner === 'string') return [inner]
+    return [...(field.startsWith('$') ? [field] : []), ...stagesOf(inner)]
+  })
+}
+
+async function keysExamined(db: Db, command: WireCommand): Promise<number> {
+  return sumOf(await explain(db, command), 'totalKeysExamined')
+}
+
+function sumOf(value: unknown, name: string): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + sumOf(inner, name), 0)
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.entries(value).reduce(
+    (sum, [field, inner]) => sum + (field === name ? Number(inner) : sumOf(inner, name)),
+    0,
+  )
+}

@@ -1,0 +1,167 @@
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { describeMongo, freshDatabase } from './places.js'
+import { watchedClient } from './wire.js'
+
+const BUCKET = 'bucket'
+const inAnHour = () => new Date(Date.now() + 3_600_000)
+
+interface Counted {
+  readonly does: string
+  readonly prepare?: (store: StorageObjectStore, at: { bucket: string; key: string }) => Promise<unknown>
+  readonly call: (store: StorageObjectStore, at: { bucket: string; key: string }) => Promise<unknown>
+  readonly commands: readonly string[]
+}
+
+const reserve = (store: StorageObjectStore, at: { bucket: string; key: string }, more: object = {}) =>
+  store.reserve({ scope: 'scope', ...at, declaredSize: 5, expiresAt: inAnHour(), route: 'r', ...more })
+const activate = async (
+  store: StorageObjectStore,
+  at: { bucket: string; key: string },
+  more: object = {},
+) => {
+  const { id } = await reserve(store, at, more)
+  return store.confirm({ ...at, id, size: 5 })
+}
+const quota = { maxBytes: 1e9, maxFiles: 1e6 }
+
+const CALLS: readonly Counted[] = [
+  {
+    does: 'reserve of a new key',
+    call: (store, at) => reserve(store, at, { quota, storageKey: at.key }),
+    commands: ['find', 'update', 'commitTransaction'],
+  },
+  {
+    does: 'reserve of a new key, in a scope that was never seen',
+    call: (store, at) => reserve(store, at, { scope: `scope of ${at.key}`, quota }),
+    commands: ['find', 'update', 'commitTransaction'],
+  },
+  {
+    does: 'reserve that displaces an attempt with a storage key',
+    prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
+    call: reserve,
+    commands: ['find', 'update', 'update', 'commitTransaction'],
+  },
+  {
+    does: 'reserve that is refused for its key',
+    prepare: (store, at) => reserve(store, at, { scope: 'other' }),
+    call: (store, at) => expect(reserve(store, at)).rejects.toMatchObject({ code: 'KEY_CONFLICT' }),
+    commands: ['find', 'commitTransaction'],
+  },
+  {
+    does: 'reserve that is refused for the quota',
+    call: (store, at) =>
+      expect(reserve(store, at, { quota: { maxBytes: 1 } })).rejects.toMatchObject({
+        code: 'QUOTA_EXCEEDED',
+      }),
+    commands: ['find', 'commitTransaction'],
+  },
+  {
+    does: 'confirm of a new key',
+    prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
+    call: (store, at) => store.confirm({ ...at, size: 7, scope: 'scope', quota }),
+    commands: ['find', 'update', 'commitTransaction'],
+  },
+  {
+    does: 'confirm again',
+    prepare: async (store, at) => {
+      await reserve(store, at)
+      await store.confirm({ ...at, size: 7, eTag: 'e' })
+    },
+    call: (store, at) => store.confirm({ ...at, size: 7, eTag: 'e' }),
+    commands: ['find', 'commitTransaction'],
+  },
+  {
+    does: 'hard remove of what has no storage key',
+    prepare: activate,
+    call: (store, at) => store.remove({ ...at, scope: 'scope', mode: 'hard' }),
+    commands: ['findAndModify', 'update', 'commitTransaction'],
+  },
+  {
+    does: 'hard remove of what leaves something in the bucket',
+    prepare: (store, at) => activate(store, at, { storageKey: at.key }),
+    call: (store, at) => store.remove({ ...at, mode: 'hard' }),
+    commands: ['findAndModify', 'update', 'update', 'commitTransaction'],
+  },
+  {
+    does: 'remove of nothing',
+    call: (store, at) => store.remove({ ...at, scope: 'scope' }),
+    commands: ['findAndModify', 'commitTransaction'],
+  },
+  { does: 'getScopeUsage', call: (store) => store.getScopeUsage('scope'), commands: ['find'] },
+  { does: 'countByScope', call: (store) => store.countByScope('scope'), commands: ['find'] },
+  { does: 'findActive', prepare: activate, call: (store, at) => store.findActive(at), commands: ['find'] },
+  { does: 'findPending', prepare: reserve, call: (store, at) => store.findPending(at), commands: ['find'] },
+  { does: 'find', prepare: activate, call: (store, at) => store.find(at), commands: ['aggregate'] },
+  { does: 'find of nothing', call: (store, at) => store.find(at), commands: ['aggregate'] },
+  ...(['active', 'pending', 'deleted'] as const).map((status) => ({
+    does: `a page of 1000 that are ${status}`,
+    call: (store: StorageObjectStore) => store.listByScope({ scope: 'full', status, limit: 1000 }),
+    commands: ['find'],
+  })),
+  {
+    does: 'a page of 1000 of any status that is live',
+    call: (store) => store.listByScope({ scope: 'full', limit: 1000 }),
+    commands: ['aggregate'],
+  },
+  { does: 'listExpired', call: (store) => store.listExpired(), commands: ['find'] },
+  { does: 'listLeftovers', call: (store) => store.listLeftovers({ limit: 1000 }), commands: ['find'] },
+]
+
+describeMongo('commands on the wire', (url) => {
+  for (const driver of [7, 6] as const) {
+    const { client, take } = watchedClient(url, {}, driver)
+    const db = freshDatabase(client)
+    const store = mongoAdapter(db)
+    beforeAll(async () => {
+      await store.migrate()
+      const keys = Array.from({ length: 300 }, (_, i) => ({ bucket: BUCKET, key: `full ${i}` }))
+      const inFull = { scope: 'full' }
+      await Promise.all(
+        keys.map(async (at, i) => {
+          await activate(store, at, inFull)
+          if (i % 2) await store.remove({ ...at, scope: 'full' })
+          await reserve(store, at, inFull)
+        }),
+      )
+    }, 60_000)
+    afterAll(async () => {
+      await db.dropDatabase()
+      await client.close()
+    })
+
+    for (const { does, prepare, call, commands } of CALLS) {
+      it(`${does} with driver ${driver}: ${commands.join(', ')}`, async () => {
+        const at = { bucket: BUCKET, key: createAttemptId() }
+        await store.ping()
+        await reserve(store, { ...at, key: `${at.key} of the scope` })
+        await prepare?.(store, at)
+        take()
+        await call(store, at)
+        expect(take().map(({ name }) => name)).toEqual(commands)
+      })
+    }
+
+    it(`a confirm of another process's attempt that names no scope, with driver ${driver}: 3 commands`, async () => {
+      const at = { bucket: BUCKET, key: createAttemptId() }
+      await reserve(store, at)
+      const other = mongoAdapter(db)
+      await other.getScopeUsage('scope')
+      take()
+      await other.confirm({ ...at, size: 7, quota })
+      expect(take().map(({ name }) => name)).toEqual(['aggregate', 'update', 'commitTransaction'])
+    })
+
+    it(`64 writes of one scope at once with driver ${driver}: those that wait for the first share 3 commands`, async () => {
+      const keys = Array.from({ length: 65 }, () => ({ bucket: BUCKET, key: createAttemptId() }))
+      await store.getScopeUsage('scope')
+      take()
+      await Promise.all(keys.map((at) => reserve(store, at, { quota })))
+      expect(take().map(({ name }) => name)).toEqual([
+        ...['find', 'update', 'commitTransaction'],
+        ...['find', 'update', 'commitTransaction'],
+      ])
+    })
+  }
+})

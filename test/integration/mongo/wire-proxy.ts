@@ -1,0 +1,101 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { BSON } from 'mongodb'
+
+/** A command or an answer, as MongoDB writes it on the wire (OP_MSG). */
+export type WireDocument = Record<string, unknown>
+
+/** What the proxy does with a command: `cut` before or after the server has it, its answer replaced by another, or lost. */
+export type Fate =
+  | 'pass'
+  /** The connection breaks, and the server never hears of it. */
+  | 'cut-before'
+  /** The connection breaks when the server has answered. */
+  | 'cut-after'
+  /** Neither passed on nor answered. */
+  | 'swallow'
+  /** Passed on as something else. */
+  | { readonly instead: WireDocument }
+
+export interface WireProxy {
+  /** The server's URL, by way of the proxy, to one member alone. */
+  readonly url: string
+  /** Decides what becomes of each command that a client sends. */
+  onCommand: (command: WireDocument) => Fate
+  close(): Promise<void>
+}
+
+const OP_MSG = 2013
+const HEADER = 16
+const MORE_TO_COME = 2
+
+/** A way to the server that sees every command and can keep it, or its answer, from arriving. */
+export async function wireProxy(target: string): Promise<WireProxy> {
+  const { hostname, port } = new URL(target.replace(/,[^/]*/, ''))
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    const cut = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        cut()
+      })
+    }
+    let isLosing = false
+    onMessages(client, (message) => {
+      const command = documentOf(message)
+      const fate = command === null ? 'pass' : proxy.onCommand(command)
+      if (fate === 'cut-before') return cut()
+      if (fate === 'swallow') return
+      if (fate === 'cut-after') isLosing = true
+      upstream.write(typeof fate === 'object' ? withDocument(message, fate.instead) : message)
+    })
+    onMessages(upstream, (message) => {
+      if (isLosing) return cut()
+      client.write(message)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port: ownPort } = server.address() as AddressInfo
+  const proxy: WireProxy = {
+    url: `mongodb://127.0.0.1:${ownPort}/?directConnection=true`,
+    onCommand: () => 'pass',
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return proxy
+}
+
+function onMessages(socket: Socket, use: (message: Buffer) => void): void {
+  let rest: Buffer = Buffer.alloc(0)
+  socket.on('data', (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk])
+    while (rest.length >= HEADER && rest.length >= rest.readInt32LE(0)) {
+      const length = rest.readInt32LE(0)
+      use(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  })
+}
+
+/** The command of a message; `null` for messages of other kinds, such as the first of a connection. */
+function documentOf(message: Buffer): WireDocument | null {
+  if (message.readInt32LE(12) !== OP_MSG || message[HEADER + 4] !== 0) return null
+  // A client that is told of changes as they come asks for more; those answers belong to nobody's call.
+  if (message.readInt32LE(HEADER) & ~MORE_TO_COME & 0xffff) return null
+  return BSON.deserialize(message.subarray(HEADER + 5), { promoteValues: true, useBigInt64: true })
+}
+
+function withDocument(message: Buffer, document: WireDocument): Buffer {
+  const body = BSON.serialize(document)
+  const head = Buffer.from(message.subarray(0, HEADER + 5))
+  head.writeInt32LE(head.length + body.length, 0)
+  return Buffer.concat([head, body])
+}
