@@ -1,6 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import { runCommand, type Place } from '../connection/place.js'
-import { increment, mapSums } from '../documents/scope-document.js'
+import { long } from '../documents/numbers.js'
+import { mapSums, SUM_NAMES } from '../documents/scope-document.js'
 import type { Recount } from '../reads/recount.js'
 
 /**
@@ -12,11 +13,16 @@ export async function repairSums(
   session: ClientSession,
   { scope, recorded, actual, repairs }: Recount,
 ): Promise<boolean> {
-  const difference = increment(mapSums((name) => actual[name] - recorded[name]))
-  const u = { $inc: { ...difference.$inc, repairs: 1 } }
-  // A document that was never repaired doesn't say so; there may be none yet.
-  const q = { _id: scope, repairs: repairs === 0 ? null : repairs }
-  const updates = [{ q, u, upsert: repairs === 0 }]
+  const missing = mapSums((name) => actual[name] - recorded[name])
+  const orZero = (name: string) => ({ $ifNull: [`$${name}`, long(0)] })
+  const repaired = {
+    ...Object.fromEntries(SUM_NAMES.map((name) => [name, { $add: [orZero(name), long(missing[name])] }])),
+    repairs: { $add: [orZero('repairs'), 1] },
+  }
+  // Looked at in here and not by the filter: there may be no document yet, and a repeated repair must not make a second.
+  const isFirst = { $eq: [orZero('repairs'), repairs] }
+  const result = { $cond: [isFirst, { $mergeObjects: ['$$ROOT', repaired] }, '$$ROOT'] }
+  const updates = [{ q: { _id: scope }, u: [{ $replaceWith: result }], upsert: true }]
   const answer = await runCommand(place, { update: place.objects.collectionName, updates }, session)
-  return Number(answer['n']) > 0
+  return Number(answer['nModified']) > 0 || answer['upserted'] !== undefined
 }
