@@ -1,3 +1,5 @@
+import { median, misses } from './ratios.mjs'
+
 /** Long enough for the clock's resolution, short enough that most rounds pass without a garbage collection. */
 const ROUND_MICROSECONDS = 1000
 const WARM_UP_MILLISECONDS = 300
@@ -8,8 +10,9 @@ const MOST_CALLS = 20_000
  * disturbs it, so their ratio is steady where their times are not.
  *
  * A side is `{ run, reset? }`: `run(calls)` makes that many calls and is timed, `reset()` undoes what they did and is not.
+ * A bar is `{ most }` for the ratio, or nothing, which only shows it.
  */
-export async function compare({ name, base, subject, bar = null, rounds = 201 }) {
+export async function compare({ name, base, subject, bar = {}, rounds = 201 }) {
   await warmUp(base, subject)
   const calls = await callsPerRound(base)
   const times = { base: [], subject: [] }
@@ -23,14 +26,14 @@ export async function compare({ name, base, subject, bar = null, rounds = 201 })
   const ratios = times.base.map((time, round) => times.subject[round] / time)
   const baseMicroseconds = median(times.base)
   const subjectMicroseconds = median(times.subject)
+  const ratio = subjectMicroseconds / baseMicroseconds
   return {
     name,
     bar,
-    rounds,
-    calls,
     baseMicroseconds,
     subjectMicroseconds,
-    ratio: subjectMicroseconds / baseMicroseconds,
+    ratio,
+    missed: misses(ratio, bar),
     lowest: Math.min(...ratios),
     highest: Math.max(...ratios),
   }
@@ -56,9 +59,4 @@ async function timed({ run, reset }, calls) {
   const { user, system } = process.cpuUsage(start)
   await reset?.()
   return user + system
-}
-
-function median(numbers) {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[sorted.length >> 1]
 }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-const repository = new URL('../../', import.meta.url)
+const repository = new URL('../', import.meta.url)
 const cache = new URL('node_modules/.cache/svc-db-bench/', repository)
 
 /** A TypeScript file of the repository as a module. */

@@ -1,4 +1,4 @@
-/** Prints the results of `compareWaiting` as a table of plain text. */
+/** Prints the results of `compare` and `compareWaiting` as a table of plain text. */
 export function printRatios({ title, sides, results }) {
   printTable(title, [
     ['', ...sides, 'ratio', 'lowest', 'highest', 'bar', ''],
@@ -11,6 +11,27 @@ export function printRatios({ title, sides, results }) {
       result.highest.toFixed(2),
       barText(result.bar),
       result.missed ? 'missed' : '',
+    ]),
+  ])
+}
+
+/** The one table at the end: rows `{ name, ratio, bar, ok }` of all benchmarks that were run. */
+export function printSummary(rows) {
+  printTable('All ratios of this run; how each was taken stands above its own table', [
+    ['', 'ratio', 'bar', ''],
+    ...rows.map(({ name, ratio, bar, ok }) => [name, ratio.toFixed(2), barText(bar), ok ? '' : 'missed']),
+  ])
+}
+
+/** What a loaded database takes. */
+export function printSizes(loadingSeconds, sizes) {
+  printTable(`Sizes, after ${loadingSeconds.toFixed(0)} s of loading`, [
+    ['', 'entries', 'MB', 'bytes each'],
+    ...sizes.map((size) => [
+      size.name,
+      Math.round(size.entries).toLocaleString('en'),
+      size.megabytes.toFixed(1),
+      size.bytesPerEntry.toFixed(1),
     ]),
   ])
 }

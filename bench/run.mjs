@@ -1,11 +1,14 @@
 // Prints ratios, not times: what a machine can do differs, how the cost grows does not.
 // --check: exits with 1 where a bar is missed. --rows=N: another size of the large scopes (in Postgres at least 50000).
+// What is measured, and what it doesn't tell: BENCHMARKS.md.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { compareEndpoint } from './endpoint.mjs'
 import { compareRowCounts } from './memory.mjs'
-import { runPostgresBenchmark } from './run-postgres.mjs'
-import { printTable } from './table.mjs'
+import { printSummary } from './ratio-table.mjs'
+import { openReport } from './report.mjs'
+import { runApart } from './run-apart.mjs'
+import { serverBenchmarks } from './server-benchmarks.mjs'
 
 const { values } = parseArgs({
   options: { check: { type: 'boolean', default: false }, rows: { type: 'string' } },
@@ -26,29 +29,36 @@ time a call. The ratio is the right median by the left one. Lowest and highest a
 they lie apart shows the noise. Bars are for the ratio only.
 `)
 
+const here = [openReport('memory'), openReport('endpoint')]
+const [memoryReport, endpointReport] = here
 const memory = await compareRowCounts(rows)
-printTable({
-  title: `memoryAdapter: a scope with ${inWords(memory.subject)} rows beside one with ${inWords(memory.base)}`,
-  sides: [`${inWords(memory.base)} rows`, `${inWords(memory.subject)} rows`],
-  results: memory.results,
-})
+memoryReport.add(
+  `a scope of ${inWords(memory.subject)} rows beside one of ${inWords(memory.base)}`,
+  [`${inWords(memory.base)} rows`, `${inWords(memory.subject)} rows`],
+  memory.results,
+)
 console.log(
   `Seeding ${inWords(rows)} rows took ${memory.seedingSeconds.toFixed(1)} s of processor time; ` +
     `the heap then held ${Math.round(memory.heapMegabytes)} MiB.\n`,
 )
+endpointReport.add(
+  'GET /db/objects, a page of 50, read to its end',
+  ['without', 'endpoint'],
+  await compareEndpoint(),
+)
+for (const report of here) report.close({ check: values.check, isRight: true })
 
-const endpoint = await compareEndpoint()
-printTable({
-  title: 'GET /db/objects, a page of 50, with an answer that is read to its end',
-  sides: ['without', 'endpoint'],
-  results: endpoint,
-})
-
-const missed = [...memory.results, ...endpoint].filter(({ bar, ratio }) => bar !== null && ratio > bar)
-for (const { name, ratio, bar } of missed)
-  console.error(`Above its bar: ${name}, ${ratio.toFixed(2)} (bar ${bar}).`)
-
-const options = values.check ? ['--check'] : []
-if (values.rows !== undefined) options.push(`--rows=${Math.max(rows, 50_000)}`)
-const postgresIsContent = await runPostgresBenchmark(options)
-if (!postgresIsContent || (values.check && missed.length > 0)) process.exitCode = 1
+const all = here.flatMap((report) => report.rows)
+for (const { name, program, leastRows, whyNot, isRequired } of await serverBenchmarks()) {
+  if (whyNot !== null) {
+    console.error(`Skipped: the benchmark of ${name}. ${whyNot}`)
+    if (isRequired) process.exitCode = 1
+    continue
+  }
+  const options = values.check ? ['--check'] : []
+  if (values.rows !== undefined) options.push(`--rows=${Math.max(rows, leastRows)}`)
+  const { isContent, rows: more } = await runApart(program, options)
+  if (!isContent) process.exitCode = 1
+  all.push(...more)
+}
+printSummary(all)

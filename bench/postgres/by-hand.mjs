@@ -1,5 +1,5 @@
 import { createAttemptId } from '@svc/db'
-import { bucket } from './loaded-scopes.mjs'
+import { bucket } from '../servers/scopes.mjs'
 
 export const SCHEMA = 'bench_by_hand'
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { importSource } from './own-source.mjs'
+import { importSource } from '../own-source.mjs'
 
 const { answers, embeddedBinaries, installedBinaries, readableBy, userOfServer } =
   await importSource('test/servers/postgres.ts')

@@ -1,12 +1,12 @@
-export const bucket = 'bench'
-export const large = 'user:large'
-export const small = { scope: 'user:small', rows: 1000 }
-/** Rows of this route are as many in every scope, so that they are rare in a large one. */
-export const rareRoute = { name: 'rare', rows: 200 }
-
-const OTHER_SCOPES = 1000
-/** One row in so many is pending and one deleted, the others are active. */
-const RARE_STATUS = 100
+import {
+  bucket,
+  expectRightSums,
+  large,
+  OTHER_SCOPES,
+  RARE_STATUS,
+  rareRoute,
+  small,
+} from '../servers/scopes.mjs'
 
 /**
  * Fills the tables of the adapter with a large scope, a small one and a thousand others, in the order of time and mixed
@@ -45,10 +45,7 @@ export async function loadScopes(pool, store, largeRows) {
     DROP TABLE made`)
   await pool.query('VACUUM (ANALYZE) svc_db.objects, svc_db.scope_usage')
   await pool.query('CHECKPOINT')
-  for (const scope of [large, small.scope]) {
-    const differences = await store.checkUsage(scope)
-    if (differences.length > 0) throw new Error(`The counters of ${scope} are not those of its rows.`)
-  }
+  await expectRightSums(store)
 }
 
 /** A UUIDv7 of the g-th second of 2025. */
@@ -56,14 +53,4 @@ function uuidAt(g) {
   const time = `lpad(to_hex(1735689600000 + ${g}::bigint * 1000), 12, '0')`
   const random = `substr(replace(gen_random_uuid()::text, '-', ''), 1, 15)`
   return `${time} || '7' || substr(${random}, 1, 3) || '8' || ${random}`
-}
-
-/** The cursor behind the first `depth` rows of a list; `null` for its start. */
-export async function cursorBehind(store, filter, depth) {
-  let cursor = null
-  for (let left = depth; left > 0; left -= 1000) {
-    const page = await store.listByScope({ ...filter, cursor, limit: Math.min(left, 1000) })
-    cursor = page.nextCursor
-  }
-  return cursor
 }

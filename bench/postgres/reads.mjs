@@ -1,9 +1,7 @@
-import { compareWaiting } from './compare-waiting.mjs'
-import { cursorBehind, large, rareRoute, small } from './loaded-scopes.mjs'
+import { compareWaiting } from '../servers/compare-waiting.mjs'
+import { large, rareRoute } from '../servers/scopes.mjs'
+import { compareCounterReads, expectFull, PAGE, PAGE_ROUNDS } from '../servers/store-reads.mjs'
 
-const PAGE = 100
-const COUNTER_ROUNDS = 601
-const PAGE_ROUNDS = 401
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 const COLUMNS = `id, attempt_id, scope, bucket, key, status, route, filename, content_type, size, declared_size, e_tag,
@@ -19,76 +17,7 @@ export async function compareCounters(pool, store) {
     text: `SELECT bytes, files, reserved_bytes, reserved_files, pending_rows, deleted_rows
            FROM svc_db.scope_usage WHERE scope = $1`,
   }
-  const results = []
-  const calls = {
-    getScopeUsage: (scope) => store.getScopeUsage(scope),
-    countByScope: (scope) => store.countByScope(scope),
-  }
-  for (const [name, call] of Object.entries(calls)) {
-    for (const [size, scope] of [
-      ['small', small.scope],
-      ['large', large],
-    ]) {
-      results.push(
-        await compareWaiting({
-          name: `${name}, ${size} scope`,
-          base: () => pool.query({ ...read, values: [scope] }),
-          subject: () => call(scope),
-          bar: { most: 1.3 },
-          rounds: COUNTER_ROUNDS,
-        }),
-      )
-    }
-  }
-  return results
-}
-
-/** The same calls for a scope of many rows and for one of few. */
-export async function compareScopeSizes(store) {
-  const results = []
-  for (const [name, call] of Object.entries({
-    getScopeUsage: (scope) => store.getScopeUsage(scope),
-    countByScope: (scope) => store.countByScope(scope),
-    'page of 100, active': (scope) => store.listByScope({ scope, status: 'active', limit: PAGE }),
-  })) {
-    results.push(
-      await compareWaiting({
-        name,
-        base: () => call(small.scope),
-        subject: () => call(large),
-        bar: { most: 1.2 },
-        rounds: name.startsWith('page') ? PAGE_ROUNDS : COUNTER_ROUNDS,
-      }),
-    )
-  }
-  return results
-}
-
-/** A page deep in a list beside its first page. */
-export async function compareDepths(store, deepPage) {
-  const results = []
-  for (const [name, filter] of Object.entries({
-    active: { status: 'active' },
-    'pending and active': {},
-    'active of a common route': { status: 'active', route: 'common' },
-  })) {
-    const query = { ...filter, scope: large }
-    const cursor = await cursorBehind(store, query, (deepPage - 1) * PAGE)
-    const first = { ...query, limit: PAGE }
-    const deep = { ...first, cursor }
-    await expectFull(store, first)
-    await expectFull(store, deep)
-    results.push(
-      await compareWaiting({
-        name,
-        base: () => store.listByScope(first),
-        subject: () => store.listByScope(deep),
-        bar: { most: 1.2 },
-        rounds: PAGE_ROUNDS,
-      }),
-    )
-  }
-  return results
+  return compareCounterReads(store, (scope) => pool.query({ ...read, values: [scope] }))
 }
 
 /** Pages of the adapter beside the same rows, one more than the page as the adapter asks for, with the parsers of pg. */
@@ -134,10 +63,4 @@ export async function comparePages(pool, store) {
     )
   }
   return results
-}
-
-async function expectFull(store, query) {
-  const page = await store.listByScope(query)
-  if (page.objects.length !== PAGE || !page.nextCursor) throw new Error('A page to be measured is not full.')
-  return page
 }

@@ -5,11 +5,16 @@ import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { postgresAdapter } from './adapter.mjs'
 import { SETTINGS, startCluster } from './cluster.mjs'
-import { startDelayProxy } from './delay-proxy.mjs'
-import { loadScopes, small } from './loaded-scopes.mjs'
-import { compareWithHand } from './network.mjs'
-import { barText, printRatios, printTable } from './ratio-table.mjs'
-import { compareCounters, compareDepths, comparePages, compareScopeSizes } from './reads.mjs'
+import { printSizes } from '../ratio-table.mjs'
+import { compareWithHand, overshootText } from '../servers/beside-hand.mjs'
+import { METHOD } from '../servers/compare-waiting.mjs'
+import { startDelayProxy } from '../servers/delay-proxy.mjs'
+import { small } from '../servers/scopes.mjs'
+import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
+import { openReport } from '../report.mjs'
+import { createTableByHand, bytesByHand, reserveByHand } from './by-hand.mjs'
+import { loadScopes } from './loaded-scopes.mjs'
+import { compareCounters, comparePages } from './reads.mjs'
 import { measureSizes } from './sizes.mjs'
 import { measureSurroundings } from './surroundings.mjs'
 import { compareHotScope, compareRefusals, compareUploads } from './writes.mjs'
@@ -46,47 +51,30 @@ const { server_version: version } = (await single.query('SHOW server_version')).
 console.log(`PostgreSQL ${version} (${cluster.from}) with ${SETTINGS.join(', ')}; TCP on this machine;
 Node ${process.versions.node}, ${cpus().length} CPUs.
 
-Method: both sides of a line use the same server, pool and connections, in turn, in 61 to 601 short rounds of as many
-calls as take 3 ms or more; who begins changes with every round. Statements are prepared on both sides. A time is the
-median of the rounds, in microseconds from the first call's start to the last one's end, divided by the calls. The ratio
-is the median of the ratios of single rounds: how many times as long the right side takes (bars with <=), or how many
-times as many calls it makes in the same time (bars with >=). Lowest and highest of these ratios show the noise.
+${METHOD} Statements are prepared on both sides.
 `)
 
-const missed = []
-function report(title, sides, results) {
-  printRatios({ title, sides, results })
-  missed.push(...results.filter((result) => result.missed).map((result) => ({ ...result, title })))
-}
-
+const report = openReport('postgres')
 await store.migrate()
 const loading = performance.now()
 await loadScopes(single, store, rows)
 const loadingSeconds = (performance.now() - loading) / 1000
 const sizes = await measureSizes(single)
-printTable(`Sizes, after ${loadingSeconds.toFixed(0)} s of loading`, [
-  ['', 'entries', 'MB', 'bytes each'],
-  ...sizes.map((size) => [
-    size.name,
-    inWords(size.entries),
-    size.megabytes.toFixed(1),
-    size.bytesPerEntry.toFixed(1),
-  ]),
-])
+printSizes(loadingSeconds, sizes)
 
 const scopes = { small: `${inWords(small.rows)} rows`, large: `${inWords(rows)} rows` }
-report(
+report.add(
   `Counters, of a small scope (${scopes.small}) and a large one (${scopes.large})`,
   ['bare read', 'adapter'],
   await compareCounters(single, store),
 )
-report('The same call for either scope', [scopes.small, scopes.large], await compareScopeSizes(store))
-report(
+report.add('The same call for either scope', [scopes.small, scopes.large], await compareScopeSizes(store))
+report.add(
   `Page ${inWords(deepPage)} of the large scope`,
   ['page 1', 'deep page'],
   await compareDepths(store, deepPage),
 )
-report('A page of 100 of the large scope', ['same SQL', 'adapter'], await comparePages(single, store))
+report.add('A page of 100 of the large scope', ['same SQL', 'adapter'], await comparePages(single, store))
 
 const { host, port } = cluster.connection
 const proxy = await startDelayProxy({ host, port }, DELAY)
@@ -99,7 +87,7 @@ commit ${surroundings.commit.toFixed(2)} ms. Where a commit is slow, everything 
 const eight = poolOf(8)
 const many = poolOf(CALLERS)
 await postgresAdapter(single, { schema: BARE_SCHEMA }).migrate()
-report(
+report.add(
   'reserve + confirm, each caller in a scope of its own',
   ['INSERT + UPDATE', 'adapter'],
   await compareUploads(
@@ -111,19 +99,25 @@ report(
     BARE_SCHEMA,
   ),
 )
-report('reserve', ['stored', 'refused'], await compareRefusals(single))
-report('One hot scope', ['no lane', 'adapter'], await compareHotScope(many, CALLERS))
+report.add('reserve', ['stored', 'refused'], await compareRefusals(single))
+report.add('One hot scope', ['no lane', 'adapter'], await compareHotScope(many, CALLERS))
 
-const hand = await compareWithHand(far, CALLERS)
-report(
+await createTableByHand(far)
+const hand = await compareWithHand({
+  store: postgresAdapter(far),
+  byHand: {
+    reserve: (wanted) => reserveByHand(far, wanted),
+    bytes: (scope) => bytesByHand(far, scope),
+  },
+  callers: CALLERS,
+  leastAlone: 3,
+})
+report.add(
   `reserve ${DELAY} ms away, beside BEGIN, find, sum, upsert, COMMIT by hand`,
   ['by hand', 'adapter'],
   hand.results,
 )
-const { races, callers, maxBytes, worst, exceeded } = hand.overshoot
-console.log(`${races} races of ${callers} callers for the last ${inWords(maxBytes)} bytes: by hand the quota was exceeded in ${exceeded.byHand},
-by ${inWords(worst.byHand)} bytes at worst; by the adapter in ${exceeded.store}, by ${inWords(worst.store)} bytes.
-`)
+console.log(overshootText(hand.overshoot))
 
 const differences = await store.checkUsage()
 if (differences.length > 0) console.error(`Counters differ from the rows in ${differences.length} scopes.`)
@@ -131,8 +125,5 @@ for (const pool of pools) await pool.end()
 await proxy.stop()
 await cluster.stop()
 
-for (const { title, name, ratio, bar } of missed) {
-  console.error(`Missed its bar: ${title}, ${name}: ${ratio.toFixed(2)} (bar ${barText(bar)}).`)
-}
-const wrong = missed.length > 0 || differences.length > 0 || worst.store > 0
-if (values.check && wrong) process.exitCode = 1
+const isRight = differences.length === 0 && hand.overshoot.worst.store <= 0
+report.close({ check: values.check, isRight })

@@ -1,4 +1,4 @@
-const CALLS = 200
+import { medianTime } from '../servers/median-time.mjs'
 
 /** Milliseconds of what every ratio of writes depends on: the way to the server and back, and a commit of one row. */
 export async function measureSurroundings(near, far) {
@@ -10,14 +10,4 @@ export async function measureSurroundings(near, far) {
     farRoundTrip: await medianTime(select(far)),
     commit: await medianTime(insert),
   }
-}
-
-async function medianTime(call) {
-  const times = []
-  for (let done = 0; done < CALLS; done++) {
-    const start = performance.now()
-    await call()
-    times.push(performance.now() - start)
-  }
-  return times.sort((a, b) => a - b)[CALLS >> 1]
 }

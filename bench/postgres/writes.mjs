@@ -1,30 +1,12 @@
 import { createAttemptId } from '@svc/db'
 import { postgresAdapter } from './adapter.mjs'
-import { compareWaiting } from './compare-waiting.mjs'
-import { bucket } from './loaded-scopes.mjs'
+import { compareWaiting } from '../servers/compare-waiting.mjs'
+import { bucket } from '../servers/scopes.mjs'
+import { ample, reserve, SIZE, upload } from '../servers/store-calls.mjs'
 
 /** Of one caller; those of many take longer each. */
 const ROUNDS = 301
 const ROUNDS_OF_MANY = 81
-const SIZE = 1000
-/** Never reached, but compared with. */
-const quota = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
-
-/** One upload: an attempt at a new key, and its confirm. */
-export async function upload(store, scope) {
-  const { key, id } = await reserve(store, scope, quota)
-  await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: 'e', quota })
-}
-
-export function reserve(store, scope, limits) {
-  const id = createAttemptId()
-  const key = `uploads/${id}`
-  const expiresAt = new Date(Date.now() + 3_600_000)
-  return store.reserve({
-    ...{ id, scope, bucket, key, declaredSize: SIZE, expiresAt, storageKey: key, quota: limits },
-    ...{ route: 'common', filename: 'holiday picture.jpg', contentType: 'image/jpeg' },
-  })
-}
 
 /**
  * reserve + confirm beside the least that stores the same row: one INSERT and one UPDATE, which know no quota, no owner
@@ -79,7 +61,7 @@ export async function compareRefusals(pool) {
   return [
     await compareWaiting({
       name: 'refused by the quota',
-      base: () => reserve(store, 'user:with room', quota),
+      base: () => reserve(store, 'user:with room', ample),
       subject: async () => {
         const error = await reserve(store, full, nothingLeft).catch((reason) => reason)
         if (error.code !== 'QUOTA_EXCEEDED') throw error

@@ -1,9 +1,17 @@
+import { median, misses } from '../ratios.mjs'
+
 const WARM_UP_MILLISECONDS = 300
 /** Much shorter than what disturbs a shared machine, so that each disturbance meets both sides. */
 const ROUND_MILLISECONDS = 3
 const MOST_CALLS = 4096
 /** Of one caller among many, so that most of a round has all of them at work. */
 const CALLS_EACH = 3
+
+export const METHOD = `Method: both sides of a line use the same server and connections, in turn, in short rounds of as many calls as take 3 ms or
+more; who begins changes with every round. A time is the median of the rounds, in microseconds from the first call's
+start to the last one's end, divided by the calls. The ratio is the median of the ratios of single rounds: how many times
+as long the right side takes (bars with <=), or how many times as many calls it makes in the same time (bars with >=).
+Lowest and highest of these ratios show the noise.`
 
 /**
  * Runs two sides in turn, many short rounds of each, and compares how long their callers wait. Both use the same server
@@ -38,7 +46,7 @@ export async function compareWaiting({ name, base, subject, bar, callers = 1, ro
     ratio,
     lowest: Math.min(...ratios),
     highest: Math.max(...ratios),
-    missed: ratio > (bar.most ?? Infinity) || ratio < (bar.least ?? -Infinity),
+    missed: misses(ratio, bar),
   }
 }
 
@@ -66,9 +74,4 @@ async function callsPerRound(run, callers) {
   let calls = callers === 1 ? 1 : callers * CALLS_EACH
   while (calls < MOST_CALLS && (await run(calls)) < ROUND_MILLISECONDS * 1000) calls *= 2
   return calls
-}
-
-function median(numbers) {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted[sorted.length >> 1]
 }

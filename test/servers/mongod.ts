@@ -1,4 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MongoClient, type Document } from 'mongodb'
 import type { RunningServer, ServerKind } from './found-server.js'
@@ -45,6 +46,10 @@ export interface ReplicaSetOptions {
   readonly durable?: boolean
   /** Milliseconds without a primary after which another one is elected. Default that of MongoDB, 10 s. */
   readonly electionTimeout?: number
+  /** Of each member. Default 0.25: by the server's own default it would be half of the machine's memory. */
+  readonly cacheGigabytes?: number
+  /** Whether clients must sign in. A client on this machine may make the first user. Default `false`. */
+  readonly signIn?: boolean
 }
 
 const NAME = 'tests'
@@ -58,12 +63,20 @@ async function asServer(program: string, from: string): Promise<RunningServer> {
 
 export async function startReplicaSet(
   program: string,
-  { members: count, durable = true, electionTimeout }: ReplicaSetOptions,
+  {
+    members: count,
+    durable = true,
+    electionTimeout,
+    cacheGigabytes = 0.25,
+    signIn = false,
+  }: ReplicaSetOptions,
 ): Promise<ReplicaSet> {
   const folder = await privateFolder('mongod', null)
   try {
+    const settings = ['--replSet', NAME, '--wiredTigerCacheSizeGB', String(cacheGigabytes)]
+    if (signIn) settings.push('--auth', '--keyFile', await writeKeyFile(folder))
     const members: Member[] = []
-    for (let i = 0; i < count; i++) members.push(await startMember(folder, program, `data-${i}`))
+    for (let i = 0; i < count; i++) members.push(await startMember(folder, program, `data-${i}`, settings))
     const hosts = members.map(({ url }) => new URL(url).host)
     const config = {
       _id: NAME,
@@ -85,7 +98,7 @@ export async function startReplicaSet(
 export async function startStandalone(program: string): Promise<RunningServer> {
   const folder = await privateFolder('mongod', null)
   try {
-    const { url } = await startMember(folder, program, 'data', [])
+    const { url } = await startMember(folder, program, 'data', ['--wiredTigerCacheSizeGB', '0.25'])
     return { url, from: program, stop: () => folder.remove('SIGINT') }
   } catch (error) {
     await folder.remove('SIGKILL')
@@ -93,19 +106,25 @@ export async function startStandalone(program: string): Promise<RunningServer> {
   }
 }
 
+/** By which members that want a sign-in know each other. */
+async function writeKeyFile(folder: PrivateFolder): Promise<string> {
+  const file = join(folder.path, 'key')
+  await writeFile(file, randomBytes(48).toString('base64'), { mode: 0o600 })
+  return file
+}
+
 async function startMember(
   folder: PrivateFolder,
   program: string,
   name: string,
-  more: readonly string[] = ['--replSet', NAME],
+  more: readonly string[],
 ): Promise<Member> {
   const port = await freePort()
   const data = join(folder.path, name)
   await mkdir(data)
   const url = `mongodb://127.0.0.1:${port}/?directConnection=true`
   const pidFile = join(folder.path, `${name}.pid`)
-  // By default the cache would be half of the machine's memory.
-  const settings = ['--bind_ip', '127.0.0.1', '--nounixsocket', '--wiredTigerCacheSizeGB', '0.25']
+  const settings = ['--bind_ip', '127.0.0.1', '--nounixsocket']
   const place = ['--dbpath', data, '--port', String(port), '--pidfilepath', pidFile]
   const start = () => folder.serve(program, [...place, ...settings, ...more], () => answers(url))
   const pid = async () => Number(await readFile(pidFile, 'utf8'))

@@ -1,19 +1,17 @@
-import { postgresAdapter } from './adapter.mjs'
-import { bytesByHand, createTableByHand, reserveByHand } from './by-hand.mjs'
 import { compareWaiting } from './compare-waiting.mjs'
-import { reserve } from './writes.mjs'
+import { reserve, SIZE } from './store-calls.mjs'
 
-const SIZE = 1000
 /** Files that fit into each scope. Few, so that summing them up costs nothing beside the way to the server. */
 const ROOM = 20
 const maxBytes = ROOM * SIZE
 const RACES = 20
 const ROUNDS = 61
 
-/** `reserve` beside the sequence by hand, both on the far side of a slow network. */
-export async function compareWithHand(pool, callers) {
-  await createTableByHand(pool)
-  const store = postgresAdapter(pool)
+/**
+ * `reserve` of a store beside the sequence by hand, which has `reserve({ scope, size, maxBytes })`, resolving to `false`
+ * where there is no room, and `bytes(scope)`.
+ */
+export async function compareWithHand({ store, byHand, callers, leastAlone }) {
   const results = []
   for (const atOnce of [1, callers]) {
     // Scopes are left before they are full: a refusal is shorter, for both.
@@ -21,16 +19,16 @@ export async function compareWithHand(pool, callers) {
     results.push(
       await compareWaiting({
         name: atOnce === 1 ? '1 caller' : `${atOnce} callers of one scope`,
-        base: () => reserveByHand(pool, { scope: names.base(), size: SIZE, maxBytes: maxBytes * callers }),
+        base: () => byHand.reserve({ scope: names.base(), size: SIZE, maxBytes: maxBytes * callers }),
         subject: () => reserve(store, names.subject(), { maxBytes: maxBytes * callers }),
         // Many at once are no fair race: by hand nothing keeps callers of a scope apart, hence the overshoot.
-        bar: { least: atOnce === 1 ? 3 : null },
+        bar: { least: atOnce === 1 ? leastAlone : null },
         callers: atOnce,
         rounds: ROUNDS,
       }),
     )
   }
-  return { results, overshoot: await raceForRoom(pool, store, callers) }
+  return { results, overshoot: await raceForRoom(store, byHand, callers) }
 }
 
 function scopesWithRoom(prefix, atOnce) {
@@ -40,17 +38,17 @@ function scopesWithRoom(prefix, atOnce) {
 }
 
 /** Many callers, each with one file, and room for some of them: how many bytes are taken beyond the quota. */
-async function raceForRoom(pool, store, callers) {
+async function raceForRoom(store, byHand, callers) {
   const worst = { byHand: 0, store: 0 }
-  let exceeded = { byHand: 0, store: 0 }
+  const exceeded = { byHand: 0, store: 0 }
   for (let race = 0; race < RACES; race++) {
     const scope = `user:race-${race}`
     const each = (call) => Promise.all(Array.from({ length: callers }, call))
-    await each(() => reserveByHand(pool, { scope, size: SIZE, maxBytes }))
+    await each(() => byHand.reserve({ scope, size: SIZE, maxBytes }))
     await each(() => reserve(store, scope, { maxBytes }).catch(unlessRefused))
     const { bytes, reservedBytes } = await store.getScopeUsage(scope)
     const over = {
-      byHand: (await bytesByHand(pool, scope)) - maxBytes,
+      byHand: (await byHand.bytes(scope)) - maxBytes,
       store: bytes + reservedBytes - maxBytes,
     }
     for (const side of ['byHand', 'store']) {
@@ -59,6 +57,13 @@ async function raceForRoom(pool, store, callers) {
     }
   }
   return { races: RACES, callers, maxBytes, worst, exceeded }
+}
+
+export function overshootText({ races, callers, maxBytes, worst, exceeded }) {
+  const inWords = (number) => number.toLocaleString('en')
+  return `${races} races of ${callers} callers for the last ${inWords(maxBytes)} bytes: by hand the quota was exceeded in ${exceeded.byHand},
+by ${inWords(worst.byHand)} bytes at worst; by the adapter in ${exceeded.store}, by ${inWords(worst.store)} bytes.
+`
 }
 
 function unlessRefused(error) {

@@ -1,0 +1,1 @@
+export { mongoAdapter } from '@svc/db/mongo'

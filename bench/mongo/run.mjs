@@ -1,0 +1,118 @@
+// Prints ratios, not times: what a machine can do differs, how the adapter compares with the bare driver does not.
+// --check: exits with 1 where a bar is missed. --rows=N: another size of the large scope.
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { MongoClient } from 'mongodb'
+import { importSource } from '../own-source.mjs'
+import { printSizes } from '../ratio-table.mjs'
+import { openReport } from '../report.mjs'
+import { compareWithHand, overshootText } from '../servers/beside-hand.mjs'
+import { METHOD } from '../servers/compare-waiting.mjs'
+import { startDelayProxy } from '../servers/delay-proxy.mjs'
+import { medianTime } from '../servers/median-time.mjs'
+import { small } from '../servers/scopes.mjs'
+import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
+import { mongoAdapter } from './adapter.mjs'
+import { openByHand } from './by-hand.mjs'
+import { loadScopes } from './loaded-scopes.mjs'
+import { compareCounters, comparePages } from './reads.mjs'
+import { measureSizes } from './sizes.mjs'
+import { compareHotScope, compareUploads } from './writes.mjs'
+
+const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
+
+const { values } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, rows: { type: 'string', default: '1000000' } },
+})
+const rows = Number(values.rows)
+if (!Number.isSafeInteger(rows) || rows < 1000) {
+  console.error('--rows must be a number of 1000 or more.')
+  process.exit(2)
+}
+
+const CALLERS = 32
+const DELAY = 2.5
+const DATABASE = 'bench'
+/** The deepest is page 10 000; of a smaller scope one that is full all the same, with active rows only. */
+const deepPage = Math.min(10_000, Math.floor((rows * 0.97) / 100))
+const inWords = (number) => Math.round(number).toLocaleString('en')
+
+// As a server that holds data of value, unlike the one of the tests: what was acknowledged is on the disk.
+const set = await startReplicaSet(installedMongod(), { members: 1, durable: true, cacheGigabytes: 1 })
+const client = new MongoClient(set.url)
+const db = client.db(DATABASE)
+const store = mongoAdapter(db)
+const { version } = await db.admin().buildInfo()
+console.log(`MongoDB ${version}, a replica set of one member with journal, w: majority, a cache of 1 GB; TCP on this machine;
+Node ${process.versions.node}, ${cpus().length} CPUs.
+
+${METHOD}
+`)
+
+const report = openReport('mongo')
+await store.migrate()
+const loading = performance.now()
+await loadScopes(db, store, rows)
+const loadingSeconds = (performance.now() - loading) / 1000
+printSizes(loadingSeconds, await measureSizes(db))
+
+const scopes = { small: `${inWords(small.rows)} rows`, large: `${inWords(rows)} rows` }
+report.add(
+  `Counters, of a small scope (${scopes.small}) and a large one (${scopes.large})`,
+  ['findOne by _id', 'adapter'],
+  await compareCounters(db, store),
+)
+report.add('The same call for either scope', [scopes.small, scopes.large], await compareScopeSizes(store))
+report.add(
+  `Page ${inWords(deepPage)} of the large scope`,
+  ['page 1', 'deep page'],
+  await compareDepths(store, deepPage),
+)
+report.add('A page of 100 of the large scope', ['same find', 'adapter'], await comparePages(db, store))
+
+const bare = mongoAdapter(db, { collectionPrefix: 'bench_bare_' })
+await bare.migrate()
+const bareDocuments = db.collection('bench_bare_objects', { writeConcern: { w: 'majority' } })
+const probe = { writeConcern: { w: 'majority' } }
+const roundTrip = await medianTime(() => db.command({ ping: 1 }))
+const commit = await medianTime(() => db.collection('commits').insertOne({ at: new Date() }, probe))
+console.log(`Writes: a round trip takes ${roundTrip.toFixed(2)} ms, an insertOne with its journal ${commit.toFixed(2)} ms. Where that is slow,
+everything that is acknowledged once takes alike.
+`)
+report.add(
+  'reserve + confirm, each caller in a scope of its own',
+  ['insertOne + updateOne', 'adapter'],
+  await compareUploads(db, bareDocuments, [
+    { callers: 1, least: 0.4 },
+    { callers: 8, least: 0.35 },
+    { callers: CALLERS, least: 0.3 },
+  ]),
+)
+const hot = await compareHotScope(db, bareDocuments, CALLERS)
+report.add('reserve + confirm beside bare writes', ['insertOne + updateOne', 'adapter'], [hot.besideBare])
+report.add('reserve + confirm beside no lane', ['no lane', 'adapter'], [hot.besideNoLane])
+
+const { host, port } = memberOf(set.url)
+const proxy = await startDelayProxy({ host, port }, DELAY)
+const farClient = new MongoClient(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`)
+const far = farClient.db(DATABASE)
+const hand = await compareWithHand({
+  store: mongoAdapter(far),
+  byHand: await openByHand(far),
+  callers: CALLERS,
+  leastAlone: null,
+})
+report.add(`reserve ${DELAY} ms away, beside find, sum, insert by hand`, ['by hand', 'adapter'], hand.results)
+console.log(overshootText(hand.overshoot))
+
+const differences = await store.checkUsage()
+if (differences.length > 0) console.error(`Sums differ from the rows in ${differences.length} scopes.`)
+await Promise.all([client.close(), farClient.close()])
+await proxy.stop()
+await set.remove()
+report.close({ check: values.check, isRight: differences.length === 0 && hand.overshoot.worst.store <= 0 })
+
+function memberOf(url) {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port) }
+}

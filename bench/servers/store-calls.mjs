@@ -1,0 +1,22 @@
+import { createAttemptId } from '@svc/db'
+import { bucket } from './scopes.mjs'
+
+export const SIZE = 1000
+/** Never reached, but compared with. */
+export const ample = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
+
+/** One upload: an attempt at a new key, and its confirm. */
+export async function upload(store, scope) {
+  const { key, id } = await reserve(store, scope, ample)
+  await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: 'e', quota: ample })
+}
+
+export function reserve(store, scope, limits) {
+  const id = createAttemptId()
+  const key = `uploads/${id}`
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  return store.reserve({
+    ...{ id, scope, bucket, key, declaredSize: SIZE, expiresAt, storageKey: key, quota: limits },
+    ...{ route: 'common', filename: 'holiday picture.jpg', contentType: 'image/jpeg' },
+  })
+}
