@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { MongoClient } from 'mongodb'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findServer } from '../servers/found-server.js'
 import { createDatabase } from '../servers/fresh-database.js'
+import { MONGODB } from '../servers/mongod.js'
 import { POSTGRES } from '../servers/postgres.js'
 import { freePort } from '../servers/private-server.js'
 import { findChromium } from './chromium.js'
@@ -12,8 +14,9 @@ import { openDemo, type DemoPage } from './demo-page.js'
 import { startDemo, type DemoOptions } from './demo-server.js'
 
 const executablePath = await findChromium()
-const postgres = await findServer(POSTGRES)
+const [postgres, mongodb] = await Promise.all([findServer(POSTGRES), findServer(MONGODB)])
 if ('reason' in postgres) console.warn(`Skipped: the demo on PostgreSQL. There is ${postgres.reason}`)
+if ('reason' in mongodb) console.warn(`Skipped: the demo on MongoDB. There is ${mongodb.reason}`)
 
 const FILES = ['first.bin', 'second.bin'].map((name) => ({
   name,
@@ -27,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await folders.remove()
-  if (!('reason' in postgres)) await postgres.stop()
+  for (const server of [postgres, mongodb]) if (!('reason' in server)) await server.stop()
 })
 
 describe.skipIf(executablePath === null)('after a restart of the demo', () => {
@@ -50,13 +53,33 @@ describe.skipIf(executablePath === null)('after a restart of the demo', () => {
       if ('reason' in postgres) return
       const database = await createDatabase(postgres.url)
       try {
-        await expectToFindAllAgain({ dataFolder: folders.fresh(), databaseUrl: database.url }, signal)
+        const settings = { DATABASE_URL: database.url }
+        await expectToFindAllAgain({ dataFolder: folders.fresh(), settings }, signal)
         const { rows } = await database.query(
           'SELECT scope, count(*)::int FROM svc_db.objects GROUP BY scope',
         )
         expect(rows).toEqual([{ scope: 'user:ada', count: 3 }])
       } finally {
         await database.drop()
+      }
+    },
+  )
+
+  it.skipIf('reason' in mongodb).each(['SIGTERM', 'SIGKILL'] as const)(
+    'list, bytes and links are there again (%s, on MongoDB)',
+    async (signal) => {
+      if ('reason' in mongodb) return
+      const url = new URL(mongodb.url)
+      url.pathname = `/demo_${randomBytes(6).toString('hex')}`
+      const client = new MongoClient(url.href)
+      try {
+        const settings = { MONGODB_URL: url.href }
+        await expectToFindAllAgain({ dataFolder: folders.fresh(), settings }, signal)
+        const keys = client.db().collection('svc_db_objects').find({ scope: 'user:ada' })
+        expect(await keys.toArray()).toHaveLength(3)
+      } finally {
+        await client.db().dropDatabase()
+        await client.close()
       }
     },
   )
@@ -102,14 +125,47 @@ describe('a demo', () => {
     expect(await next.stop()).toEqual({ code: 0, complaints: '' })
   })
 
-  it('says which database it cannot reach, and keeps the password to itself', async () => {
-    const server = `127.0.0.1:${await freePort()}`
-    const databaseUrl = `postgres://ada:secret@${server}/files`
-    const failure = await startDemo({ dataFolder: folders.fresh(), databaseUrl }).catch(String)
-    expect(failure).toContain(`The demo can't run: Can't use the PostgreSQL server at ${server}/files:`)
+  it.each([
+    {
+      place: 'the PostgreSQL server at HOST/files:',
+      settings: (host: string) => ({ DATABASE_URL: `postgres://ada:secret@${host}/files` }),
+    },
+    {
+      place: 'the MongoDB replica set at HOST, database files:',
+      settings: (host: string) => ({ MONGODB_URL: `mongodb://ada:secret@${host}/files` }),
+    },
+    {
+      place: 'the bucket files at http://HOST:',
+      settings: (host: string) => ({
+        S3_ENDPOINT: `http://${host}`,
+        S3_BUCKET: 'files',
+        AWS_ACCESS_KEY_ID: 'ada',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+      }),
+    },
+  ])('says that it cannot reach $place and keeps the password to itself', async ({ place, settings }) => {
+    const host = `127.0.0.1:${await freePort()}`
+    const failure = await failureOf(settings(host))
+    expect(failure).toContain(`The demo can't run: Can't use ${place.replace('HOST', host)}`)
     expect(failure).toContain('ECONNREFUSED')
     expect(failure).not.toContain('secret')
   })
+
+  it('says which settings make no sense', async () => {
+    const urls = { DATABASE_URL: 'postgres://h/files', MONGODB_URL: 'mongodb://ada:secret@h/files' }
+    expect(await failureOf(urls)).toContain('DATABASE_URL and MONGODB_URL are both set')
+    expect(await failureOf({ S3_BUCKET: 'files' })).toContain('S3_ENDPOINT and S3_BUCKET must be set both')
+    const misspelt = await failureOf({ MONGODB_URL: 'mongo://ada:secret@h/files' })
+    expect(misspelt).toContain('MONGODB_URL must be like mongodb://')
+    const withCredentials = await failureOf({ S3_BUCKET: 'files', S3_ENDPOINT: 'http://ada:secret@h' })
+    expect(withCredentials).toContain('S3_ENDPOINT must hold no credentials')
+    for (const failure of [misspelt, withCredentials]) expect(failure).not.toContain('secret')
+  })
+
+  function failureOf(settings: DemoOptions['settings']): Promise<string> {
+    const started = startDemo({ dataFolder: folders.fresh(), settings: settings ?? {} })
+    return started.then(() => 'It runs.', String)
+  }
 })
 
 /** A link to each file by its name, as the page asks for it. */

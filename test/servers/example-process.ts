@@ -36,8 +36,8 @@ export async function startExample(
     let output = ''
     example.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString()
-      const address = /http:\/\/\S+/.exec(output)
-      if (address) resolve(address[0])
+      const address = /(?:runs|listens) at (\S+)/.exec(output)
+      if (address?.[1]) resolve(address[1])
     })
     void ended.then((code) => reject(new Error(`${file} ended with ${code}: ${complaints}`)))
   })

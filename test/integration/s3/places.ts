@@ -1,15 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import {
-  AbortMultipartUploadCommand,
-  CreateBucketCommand,
-  DeleteBucketCommand,
-  DeleteObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  S3Client,
-  type S3ClientConfig,
-} from '@aws-sdk/client-s3'
+import { CreateBucketCommand, ListObjectsV2Command, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, inject, it, onTestFinished } from 'vitest'
+import { decodedKey, removeBucket } from '../../servers/s3-buckets.js'
 
 // The SDK tells every process on Node 20 that it will want a newer one some day.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
@@ -86,22 +78,6 @@ export function freshName(): string {
   return `svc-db-test-${randomBytes(8).toString('hex')}`
 }
 
-export async function removeBucket(client: S3Client, bucket: string): Promise<void> {
-  const at = { Bucket: bucket, EncodingType: 'url' } as const
-  for (;;) {
-    const { Contents = [] } = await client.send(new ListObjectsV2Command(at))
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(at))
-    if (Contents.length + Uploads.length === 0) break
-    for (const { Key = '' } of Contents) {
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: decoded(Key) }))
-    }
-    for (const { Key = '', UploadId } of Uploads) {
-      await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: decoded(Key), UploadId }))
-    }
-  }
-  await client.send(new DeleteBucketCommand({ Bucket: bucket }))
-}
-
 /** All keys under which something lies. */
 export async function keysIn(client: S3Client, bucket: string): Promise<string[]> {
   const keys: string[] = []
@@ -110,12 +86,8 @@ export async function keysIn(client: S3Client, bucket: string): Promise<string[]
     const page = await client.send(
       new ListObjectsV2Command({ Bucket: bucket, EncodingType: 'url', ContinuationToken: token }),
     )
-    keys.push(...(page.Contents ?? []).map(({ Key = '' }) => decoded(Key)))
+    keys.push(...(page.Contents ?? []).map(({ Key = '' }) => decodedKey(Key)))
     token = page.NextContinuationToken
   } while (token !== undefined)
   return keys
-}
-
-function decoded(key: string): string {
-  return decodeURIComponent(key.replaceAll('+', ' '))
 }

@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { removeBucket } from '../servers/s3-buckets.js'
+
+// The SDK tells every process on Node 20 that it will want a newer one some day.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
+
+/** A bucket for the bytes of a demo, and the settings by which the demo finds it. */
+export interface DemoBucket {
+  readonly name: string
+  readonly client: S3Client
+  readonly settings: Readonly<
+    Record<'S3_ENDPOINT' | 'S3_BUCKET' | 'AWS_ACCESS_KEY_ID' | 'AWS_SECRET_ACCESS_KEY', string>
+  >
+  /** Of all objects in it, in bytes. */
+  sizes(): Promise<number[]>
+  remove(): Promise<void>
+}
+
+/** `serverUrl` carries the credentials, as that of a test server does. */
+export async function openBucket(serverUrl: string): Promise<DemoBucket> {
+  const { origin, username, password } = new URL(serverUrl)
+  const name = `svc-db-demo-${randomBytes(8).toString('hex')}`
+  const client = new S3Client({
+    endpoint: origin,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: decodeURIComponent(username), secretAccessKey: decodeURIComponent(password) },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: name }))
+  return {
+    name,
+    client,
+    settings: {
+      S3_ENDPOINT: origin,
+      S3_BUCKET: name,
+      AWS_ACCESS_KEY_ID: decodeURIComponent(username),
+      AWS_SECRET_ACCESS_KEY: decodeURIComponent(password),
+    },
+    async sizes() {
+      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
+      return Contents.map(({ Size = 0 }) => Size)
+    },
+    async remove() {
+      await removeBucket(client, name)
+      client.destroy()
+    },
+  }
+}
