@@ -1,10 +1,8 @@
-import { createStore } from '../../core/create-store.js'
 import { createReport, type ErrorListener } from '../../core/reporter.js'
 import { partsOf } from '../../core/store-parts.js'
 import type { StorageObjectStore } from '../../core/store.js'
-import { cachedDriver } from './cached-driver.js'
+import { cachedStore } from './cached-store.js'
 import type { RedisClient } from './redis-client.js'
-import { createUsageCache } from './usage-cache.js'
 
 export type { RedisClient } from './redis-client.js'
 
@@ -12,6 +10,9 @@ const DEFAULT_TTL = 60
 const LONGEST_TTL = 86_400
 const DEFAULT_PREFIX = 'svc-db'
 const LONGEST_PREFIX = 255
+
+/** Milliseconds: many times what a Redis nearby takes, and little for a caller once. */
+const TIME_LIMIT = 200
 
 export interface RedisUsageCacheOptions {
   /**
@@ -61,11 +62,11 @@ export function redisUsageCache(
     throw new TypeError(`prefix must be a string of 1 to ${LONGEST_PREFIX} characters without braces.`)
   }
 
-  const cache = createUsageCache({
+  return cachedStore(parts, {
     redis,
     prefix,
     ttlMilliseconds: ttlSeconds * 1000,
+    timeLimit: TIME_LIMIT,
     report: createReport(options.onError),
   })
-  return createStore(cachedDriver(parts.driver, cache), { now: parts.now })
 }

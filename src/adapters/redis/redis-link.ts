@@ -1,9 +1,6 @@
 import type { Report } from '../../core/reporter.js'
 import { runScript, type RedisClient, type RedisScript, type ScriptAnswer } from './redis-client.js'
 
-/** Milliseconds that a call waits for Redis at most: many times what a Redis nearby takes, and little for a caller once. */
-const TIME_LIMIT = 200
-
 /** Milliseconds between two attempts to reach a Redis that refuses, and between two reports to the operator at least. */
 const PAUSE = 1000
 
@@ -29,6 +26,8 @@ export interface RedisLink {
 
 export interface RedisLinkOptions {
   readonly redis: RedisClient
+  /** Milliseconds that a question waits for its answer at most. */
+  readonly timeLimit: number
   readonly report: Report
   /**
    * What must be done before Redis is relied on again, and shows that it answers. Called until it resolves and `isDone`;
@@ -38,18 +37,24 @@ export interface RedisLinkOptions {
   readonly isDone: () => boolean
 }
 
-export function createRedisLink({ redis, report, recover, isDone }: RedisLinkOptions): RedisLink {
+export function createRedisLink({ redis, timeLimit, report, recover, isDone }: RedisLinkOptions): RedisLink {
   let isUp = true
   let isRecovering = false
   let isStopped = false
   let timer: ReturnType<typeof setTimeout> | undefined
   let lastReport = -Infinity
+  let heldReport: ReturnType<typeof setTimeout> | undefined
 
-  /** Tells the operator, who isn't served by the same sentence for each of a thousand calls. */
+  /** Tells the operator, of a thousand calls that fail alike once, and of what fails within a second the last. */
   function tell(operation: string, error: Error): void {
-    const time = performance.now()
-    if (time - lastReport < PAUSE) return
-    lastReport = time
+    clearTimeout(heldReport)
+    const wait = lastReport + PAUSE - performance.now()
+    if (wait > 0) {
+      heldReport = setTimeout(() => tell(operation, error), wait)
+      heldReport.unref()
+      return
+    }
+    lastReport = performance.now()
     report(error, { operation })
   }
 
@@ -79,7 +84,7 @@ export function createRedisLink({ redis, report, recover, isDone }: RedisLinkOpt
       if (!isUp) return null
       let answer: ScriptAnswer
       try {
-        answer = await withinLimit(runScript(redis, script, keys, values))
+        answer = await within(timeLimit, runScript(redis, script, keys, values))
       } catch (cause) {
         isUp = false
         const message = 'Redis failed; until it answers again, usage is read from the database.'
@@ -99,16 +104,17 @@ export function createRedisLink({ redis, report, recover, isDone }: RedisLinkOpt
     stop() {
       isStopped = true
       clearTimeout(timer)
+      clearTimeout(heldReport)
     },
   }
 }
 
-function withinLimit<T>(answer: Promise<T>): Promise<T> {
+function within<T>(limit: number, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // Where this process itself was busy for so long, the answer may lie there already: it is read before this runs.
-      setImmediate(() => reject(new Error(`Redis did not answer within ${TIME_LIMIT} ms.`)))
-    }, TIME_LIMIT)
+      setImmediate(() => reject(new Error(`Redis did not answer within ${limit} ms.`)))
+    }, limit)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

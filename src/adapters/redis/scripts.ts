@@ -76,16 +76,14 @@ return {'begun'}
 `)
 
 /**
- * After a write: forgets usages, which may have been put there if the mark of the write was lost, and takes the mark away.
- * Keys: writers, epoch, then usage and writers of each scope. Values: token, or nothing where the marks stay; "all" where
- * every usage is to be forgotten.
+ * After a write: forgets usages, which may have been put there if the mark of the write was lost, and takes marks away.
+ * Keys: epoch, usages, and the writers of each mark. Values: "all" where every usage is to be forgotten, the number of
+ * usages, and the token of each mark.
  */
 export const FORGET = redisScript(`
-if ARGV[2] == 'all' then redis.call('DEL', KEYS[2]) end
-for i = 3, #KEYS, 2 do redis.call('DEL', KEYS[i]) end
-if ARGV[1] ~= '' then
-  redis.call('ZREM', KEYS[1], ARGV[1])
-  for i = 4, #KEYS, 2 do redis.call('ZREM', KEYS[i], ARGV[1]) end
-end
+if ARGV[1] == 'all' then redis.call('DEL', KEYS[1]) end
+local usages = tonumber(ARGV[2])
+for i = 1, usages do redis.call('DEL', KEYS[1 + i]) end
+for i = 3, #ARGV do redis.call('ZREM', KEYS[usages + i - 1], ARGV[i]) end
 return {'forgotten'}
 `)

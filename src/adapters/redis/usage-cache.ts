@@ -1,6 +1,6 @@
 import type { ScopeUsage } from '../../core/records.js'
 import type { Report } from '../../core/reporter.js'
-import { Debts, EVERYTHING, forgettable, type Forgettable } from './debts.js'
+import { Debts, forgettable, type Forgettable, type Mark } from './debts.js'
 import { runScript, type RedisClient } from './redis-client.js'
 import { createRedisLink } from './redis-link.js'
 import { BEGIN, FORGET, READ, STORE } from './scripts.js'
@@ -23,9 +23,10 @@ export interface Lease {
 
 /** A write under way. */
 export interface PendingWrite {
-  readonly token: string
   /** `null` where only the database knows whose object it concerns. */
   readonly scope: string | null
+  /** What Redis was told of it, whether it answered or not. */
+  readonly marks: readonly Mark[]
 }
 
 /** The usages of scopes in Redis. No call rejects, and none waits for a Redis that doesn't answer. */
@@ -46,10 +47,13 @@ export interface UsageCacheOptions {
   readonly redis: RedisClient
   readonly prefix: string
   readonly ttlMilliseconds: number
+  /** Milliseconds that a call waits for Redis at most. */
+  readonly timeLimit: number
   readonly report: Report
 }
 
-export function createUsageCache({ redis, prefix, ttlMilliseconds, report }: UsageCacheOptions): UsageCache {
+export function createUsageCache(options: UsageCacheOptions): UsageCache {
+  const { redis, prefix, ttlMilliseconds, timeLimit, report } = options
   const keys = {
     epoch: `{${prefix}}:epoch`,
     writers: `{${prefix}}:writers`,
@@ -63,26 +67,27 @@ export function createUsageCache({ redis, prefix, ttlMilliseconds, report }: Usa
   const debts = new Debts()
   const link = createRedisLink({
     redis,
+    timeLimit,
     report,
-    recover: () => debts.pay((owed) => runScript(redis, FORGET, ...forgetting('', owed))),
+    recover: () => debts.pay((owed) => runScript(redis, FORGET, ...forgetting(owed))),
     isDone: () => debts.isEmpty,
   })
 
+  const writersOf = (scope: string | null) => (scope === null ? keys.writers : keys.writersOf(scope))
+
   /** Keys and values of the script. */
-  function forgetting(token: string, { scopes, all }: Forgettable): [string[], string[]] {
-    const ofScopes = scopes.flatMap((scope) => [keys.usage(scope), keys.writersOf(scope)])
+  function forgetting({ scopes, all, marks }: Forgettable): [string[], string[]] {
     return [
-      [keys.writers, keys.epoch, ...ofScopes],
-      [token, all ? 'all' : ''],
+      [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => writersOf(scope))],
+      [all ? 'all' : '', `${scopes.length}`, ...marks.map(({ token }) => token)],
     ]
   }
 
   /** Redis forgets it now, or as soon as it answers again. */
-  async function forget(token: string, what: Forgettable): Promise<void> {
-    const [names, values] = forgetting(token, what)
-    const operation = 'usageCache.forget'
-    const answer = await link.ask({ operation, script: FORGET, keys: names, values })
-    if (answer === null) debts.add(what)
+  async function forget(what: Forgettable): Promise<void> {
+    const [names, values] = forgetting(what)
+    const question = { operation: 'usageCache.forget', script: FORGET, keys: names, values }
+    if ((await link.ask(question)) === null) debts.add(what)
   }
 
   return {
@@ -117,6 +122,7 @@ export function createUsageCache({ redis, prefix, ttlMilliseconds, report }: Usa
     },
 
     async begin(scope) {
+      if (!link.isUp) return { scope, marks: [] }
       const token = newToken()
       await link.ask({
         operation: 'usageCache.begin',
@@ -124,16 +130,17 @@ export function createUsageCache({ redis, prefix, ttlMilliseconds, report }: Usa
         keys: scope === null ? [keys.writers] : [keys.writersOf(scope), keys.usage(scope)],
         values: [token, `${LONGEST_WRITE}`],
       })
-      return { token, scope }
+      return { scope, marks: [{ scope, token }] }
     },
 
-    async end({ token, scope }, touched) {
-      await forget(token, forgettable(scope === null ? touched : [scope, ...touched]))
+    async end({ scope, marks }, touched) {
+      await forget(forgettable(scope === null ? touched : [scope, ...touched], marks))
     },
 
     async abandon({ scope }, hidden) {
       // The mark stays until it counts no more: the database may finish the write that it didn't answer.
-      await forget('', hidden || scope === null ? EVERYTHING : forgettable([scope]))
+      const all = hidden || scope === null
+      await forget({ scopes: scope === null ? [] : [scope], all, marks: [] })
     },
 
     stop() {

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { memoryAdapter } from '@svc/db/memory'
+import { redisUsageCache, type RedisClient, type RedisUsageCacheOptions } from '@svc/db/redis'
+
+const redis: RedisClient = { evalsha: async () => ['busy'], eval: async () => ['busy'] }
+
+describe('redisUsageCache refuses', () => {
+  it.each([
+    ['a copy of a store', { ...memoryAdapter() }],
+    ['no store', undefined],
+  ])('%s, and says what it needs', (_what, store) => {
+    expect(() => redisUsageCache(store as never, redis)).toThrow(TypeError)
+    expect(() => redisUsageCache(store as never, redis)).toThrow('createStore()')
+  })
+
+  it.each([undefined, null, {}, 'redis://127.0.0.1', { eval: async () => null }])(
+    '%o as a client',
+    (client) => {
+      expect(() => redisUsageCache(memoryAdapter(), client as never)).toThrow(
+        new TypeError('redis must be a client of ioredis.'),
+      )
+    },
+  )
+
+  it.each<RedisUsageCacheOptions>([
+    { ttlSeconds: 0 },
+    { ttlSeconds: 0.5 },
+    { ttlSeconds: 86_401 },
+    { ttlSeconds: NaN },
+    { ttlSeconds: '60' as never },
+    { prefix: '' },
+    { prefix: 'a{b' },
+    { prefix: '}' },
+    { prefix: 'a'.repeat(256) },
+    { prefix: 5 as never },
+  ])('%o', (options) => {
+    const [name = ''] = Object.keys(options)
+    expect(() => redisUsageCache(memoryAdapter(), redis, options)).toThrow(TypeError)
+    expect(() => redisUsageCache(memoryAdapter(), redis, options)).toThrow(name)
+  })
+})
+
+it('takes null for what is left out, and is a store of its own clock and driver', async () => {
+  const now = () => new Date(Date.UTC(2026, 0, 1))
+  const store = redisUsageCache(memoryAdapter({ now }), redis, {
+    ttlSeconds: null,
+    prefix: null,
+    onError: null,
+  })
+  const input = {
+    scope: 's',
+    bucket: 'b',
+    key: 'k',
+    declaredSize: 1,
+    expiresAt: new Date(Date.UTC(2027, 0, 1)),
+  }
+  expect(await store.reserve(input)).toMatchObject({ createdAt: now() })
+  // A store around a store around a store.
+  expect(await redisUsageCache(store, redis).getScopeUsage('s')).toMatchObject({ reservedFiles: 1 })
+})
