@@ -3,11 +3,13 @@ import { findServer, type FoundServer, type ServerKind } from './found-server.js
 import { MONGODB } from './mongod.js'
 import { POSTGRES } from './postgres.js'
 import { RADOSGW } from './radosgw.js'
+import { REDIS } from './redis.js'
 
 /** The servers that the integration tests share, under the names by which a test injects them. */
 const shared = {
   postgres: { title: 'PostgreSQL', kind: POSTGRES },
   mongodb: { title: 'MongoDB', kind: MONGODB },
+  redis: { title: 'Redis', kind: REDIS },
   s3: { title: 'S3', kind: RADOSGW },
 } satisfies Record<string, { title: string; kind: ServerKind }>
 
@@ -17,6 +19,7 @@ declare module 'vitest' {
   export interface ProvidedContext {
     postgres: FoundServer
     mongodb: FoundServer
+    redis: FoundServer
     s3: FoundServer
   }
 }

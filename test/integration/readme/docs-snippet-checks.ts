@@ -1,7 +1,8 @@
 import { CreateBucketCommand, DeleteBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Server } from 'node:http'
 import type { Express } from 'express'
-import { createS3Server, db, type Handler, type StorageObject } from '@svc/db'
+import type { Redis } from 'ioredis'
+import { createS3Server, db, type Handler, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { createS3Client } from '@svc/db/client'
 import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
@@ -192,6 +193,19 @@ const guardsNotes: SnippetCheck = async (program) => {
   await expect(checkCopy(by('bob'), 'diary', 1_000_001)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
 }
 
+/** Where there is no Redis the store works all the same, as its document says. */
+const cachesUsage: SnippetCheck = async (program) => {
+  vi.stubEnv('REDIS_URL', inject('redis').url ?? 'redis://127.0.0.1:1')
+  const { redis, store } = await run<{ redis: Redis; store: StorageObjectStore }>(program)
+  const input = { scope: 'user:ann', bucket: 'files', key: 'a', declaredSize: 5 }
+  await store.reserve({ ...input, expiresAt: new Date(Date.now() + 60_000) })
+  for (let read = 0; read < 2; read++) {
+    expect(await store.getScopeUsage('user:ann')).toMatchObject({ reservedBytes: 5, reservedFiles: 1 })
+  }
+  await store.close()
+  redis.disconnect()
+}
+
 export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/custom-routes.md#shared-files.ts': sharesWhatIsPublic,
   'docs/custom-routes.md#team-guards.ts': guardsNotes,
@@ -204,6 +218,7 @@ export const checkDocsSnippets: Readonly<Record<string, SnippetCheck>> = {
   'docs/http-api.md#openapi.ts': servesItsDescription,
   'docs/observability.md#telemetry.ts': isTracedAndMeasured,
   'docs/observability.md#server.ts': worksWithoutAnSdk,
+  'docs/redis.md#cached-store.ts': cachesUsage,
   'docs/testing-your-app.md#lapse.test.ts': passingTests(1),
   'docs/testing-your-app.md#upload.test.ts': passingTests(1),
   'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(50),

@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs'
+import { Cluster } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { StorageObjectStore } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import type { RedisClient } from '@svc/db/redis'
+import { startRedis, type PrivateRedis } from '../../servers/redis.js'
+import { everyCall } from '../postgres/every-call.js'
+import { patientCache } from './patient-cache.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
+import { usage } from './two-processes.js'
+
+/** Each write tells Redis before and after, and no other call but one for a usage asks it. */
+const COMMANDS: Readonly<Record<string, number>> = {
+  reserve: 2,
+  confirm: 2,
+  release: 2,
+  remove: 2,
+  purgeExpired: 2,
+  repairUsage: 2,
+  getScopeUsage: 2,
+}
+
+describePrivateRedis('what Redis is asked', (program) => {
+  let server: PrivateRedis
+  let client: ReturnType<typeof clientOf>
+  /** Commands as they came to the server. */
+  const seen: string[] = []
+  let monitor: ReturnType<typeof clientOf>
+  beforeAll(async () => {
+    server = await startRedis(program)
+    client = clientOf(server.url)
+    monitor = await client.monitor()
+    monitor.on('monitor', (_time: string, [command = '']: string[], source: string) => {
+      if (source !== 'lua') seen.push(command.toLowerCase())
+    })
+  })
+  afterAll(async () => {
+    monitor.disconnect()
+    client.disconnect()
+    await server.stop()
+  })
+
+  const cached = (store: StorageObjectStore) =>
+    patientCache(store, client, {
+      prefix: freshPrefix(),
+      onError: (error) => {
+        throw error
+      },
+    })
+
+  /** The commands that were sent since the last time. */
+  async function commands(): Promise<string[]> {
+    await client.echo('end')
+    while (!seen.includes('echo')) await new Promise((resolve) => setImmediate(resolve))
+    return seen.splice(0).filter((command) => command !== 'echo')
+  }
+
+  const now = () => new Date()
+  let store: StorageObjectStore
+  beforeAll(async () => {
+    store = cached(memoryAdapter({ now }))
+    // So that Redis knows the scripts.
+    await store.getScopeUsage('another')
+    await store.remove({ bucket: 'another', key: 'another', scope: 'another' })
+  })
+  for (const { name, prepare, call } of everyCall('scope', now)) {
+    const [method = ''] = name.split(/[ ,]/)
+    const expected = COMMANDS[method] ?? 0
+    it(`${expected} commands for ${name}`, async () => {
+      await prepare?.(store)
+      await commands()
+      await call(store)
+      expect(await commands()).toEqual(Array.from({ length: expected }, () => 'evalsha'))
+    })
+  }
+
+  it('1 for a usage that it has, 2 for one that it lacks, 2 more where it does not know the scripts', async () => {
+    await client.script('FLUSH')
+    const store = cached(memoryAdapter())
+    await commands()
+    await store.getScopeUsage('scope')
+    await client.ping()
+    expect((await commands()).filter((command) => command.startsWith('eval')).sort()).toEqual([
+      ...['eval', 'eval', 'evalsha', 'evalsha'],
+    ])
+    await store.getScopeUsage('other')
+    expect(await commands()).toEqual(['evalsha', 'evalsha'])
+    await store.getScopeUsage('other')
+    expect(await commands()).toEqual(['evalsha'])
+  })
+
+  describe('by other ways', () => {
+    async function works(redis: RedisClient): Promise<void> {
+      const errors: unknown[] = []
+      const options = { prefix: freshPrefix(), onError: (error: unknown) => errors.push(error) }
+      const database = memoryAdapter()
+      const store = patientCache(database, redis, options)
+      const scopes = ['a', '{b}', '}{', ' ', '\u{1F600}'.repeat(255), 'c\r\n*1\r\n']
+      const expiresAt = new Date(Date.now() + 3_600_000)
+      for (const scope of scopes) {
+        await store.getScopeUsage(scope)
+        await store.reserve({ scope, bucket: 'bucket', key: scope, declaredSize: 1, expiresAt })
+        expect(await store.getScopeUsage(scope)).toEqual(usage(0, 1))
+        await database.release({ bucket: 'bucket', key: scope })
+        // From Redis, which knows nothing of that.
+        expect(await store.getScopeUsage(scope)).toEqual(usage(0, 1))
+      }
+      await store.repairUsage()
+      await store.confirm({ bucket: 'bucket', key: 'nothing', size: 1 }).catch(() => {})
+      expect(errors).toEqual([])
+    }
+
+    it('through a client that puts something before each key', async () => {
+      const prefixed = clientOf(server.url, { keyPrefix: 'app:' })
+      await works(prefixed)
+      expect((await client.keys('app:{test*')).length).toBeGreaterThan(5)
+      prefixed.disconnect()
+    })
+
+    it('as a user who may do no more than the document says', async () => {
+      const document = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
+      const commands = /`(\+eval [^`]+)`/.exec(document)![1]!
+      await client.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~{test*', ...commands.split(/\s+/))
+      const url = new URL(server.url)
+      url.username = 'app'
+      url.password = 'secret'
+      const app = clientOf(url.href)
+      await works(app)
+      app.disconnect()
+    })
+
+    it('in a cluster', async () => {
+      const node = await startRedis(program, [
+        '--cluster-enabled',
+        'yes',
+        '--cluster-announce-ip',
+        '127.0.0.1',
+      ])
+      const admin = clientOf(node.url)
+      await admin.cluster('ADDSLOTSRANGE', 0, 16383)
+      while (!(await admin.cluster('INFO')).includes('cluster_state:ok')) {
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      const { hostname, port } = new URL(node.url)
+      const cluster = new Cluster([{ host: hostname, port: Number(port) }])
+      try {
+        await works(cluster)
+      } finally {
+        cluster.disconnect()
+        admin.disconnect()
+        await node.stop()
+      }
+    })
+  })
+})

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/places.js'
+import { startLoad, type LoadProcesses } from './load-processes.js'
+import { describeRedis, freshPrefix } from './servers.js'
+import { LOADED_SCOPES } from './usage-load.js'
+
+const PROCESSES = 4
+const CALLERS = 4
+
+describeRedis('4 processes that share Redis', (redis) => {
+  describePostgres('and Postgres', (postgres) => {
+    const pool = poolOf(postgres)
+    const schema = freshSchema()
+    const database = postgresAdapter(pool, { schema })
+    let load: LoadProcesses | undefined
+    beforeAll(() => database.migrate())
+    afterAll(async () => {
+      load?.stop()
+      await dropSchema(pool, schema)
+      await pool.end()
+    })
+
+    it(
+      'never answer what is older than a write of any of them, and never exceed a quota',
+      { timeout: 120_000 },
+      async () => {
+        load = await startLoad(PROCESSES, {
+          ...{ callers: CALLERS, postgres, schema, redis, prefix: freshPrefix() },
+          ...{ ttlSeconds: 60, isReliable: true },
+        })
+        await load.untilMore('writes', 30)
+        await load.untilMore('hits', 150)
+        const reports = await load.finish()
+
+        expect(reports.flatMap(({ faults }) => faults)).toEqual([])
+        expect(reports.map(({ old }) => old)).toEqual([0, 0, 0, 0])
+        expect(reports.some(({ refused }) => refused > 0)).toBe(true)
+        expect(await database.getScopeUsage('load: a full one')).toMatchObject({
+          files: LOADED_SCOPES['load: a full one'],
+        })
+        expect(await database.checkUsage()).toEqual([])
+      },
+    )
+  })
+})
