@@ -24,7 +24,9 @@ const NOT_EXPLAINED = new Set([
 ])
 
 describeMongo('plans of every filter', (url) => {
-  const { client, take } = watchedClient(url)
+  const watched = watchedClient(url)
+  const { client } = watched
+  const take = () => watched.take()
   const db = freshDatabase(client)
   const store = mongoAdapter(db)
   beforeAll(() => fill(store), 120_000)

@@ -111,7 +111,9 @@ const CALLS: readonly Counted[] = [
 
 describeMongo('commands on the wire', (url) => {
   for (const driver of [7, 6] as const) {
-    const { client, take } = watchedClient(url, {}, driver)
+    const watched = watchedClient(url, {}, driver)
+    const { client } = watched
+    const take = () => watched.take()
     const db = freshDatabase(client)
     const store = mongoAdapter(db)
     beforeAll(async () => {

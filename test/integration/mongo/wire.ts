@@ -21,7 +21,7 @@ export function watchedClient(url: string, options: object = {}, driver: DriverV
   const client = clientOf(url, { ...options, monitorCommands: true }, driver)
   let commands: WireCommand[] = []
   client.on('commandStarted', ({ commandName: name, command }: CommandStartedEvent) => {
-    if (!OWN.has(name)) commands.push({ name, command: command as Readonly<Record<string, unknown>> })
+    if (!OWN.has(name)) commands.push({ name, command })
   })
   return {
     client,

@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import { isClosed, leavesCommitUnknown, lostRace, mayBeginAgain } from './failures.js'
 import { nobodyWaits } from './patience.js'
 import { pauseAfter } from './pause.js'
-import { rememberCommit, type Place } from './place.js'
+import { rememberCommit, runCommand, type Place } from './place.js'
 
 /** Whatever the client is set to. */
 export const TRANSACTION = {
@@ -14,6 +14,8 @@ export const TRANSACTION = {
 /** For whom a transaction runs: it ends without commit when nobody waits for it any more. */
 export interface Audience {
   readonly givenUp: boolean
+  /** Resolves when the last of them has gone. */
+  readonly givingUp: Promise<void>
   trouble: unknown
 }
 
@@ -35,6 +37,10 @@ export async function transact<T>(
   work: (session: ClientSession, failures: number) => Promise<T>,
 ): Promise<T> {
   const session = place.client.startSession({ causalConsistency: true })
+  let isOver = false
+  void audience.givingUp.then(() => {
+    if (!isOver) endOnServer(place, session)
+  })
   try {
     for (let failures = 0; ; failures++) {
       try {
@@ -53,6 +59,7 @@ export async function transact<T>(
       }
     }
   } finally {
+    isOver = true
     // Ends what is still open, so that it is in nobody's way.
     await session.endSession().catch(() => {})
   }
@@ -77,6 +84,14 @@ async function commit(session: ClientSession, audience: Audience): Promise<void>
       await pauseAfter(failures)
     }
   }
+}
+
+/**
+ * Where one connection hangs, others may not: a repeat of the call must not wait until the server finds out by itself
+ * that nobody goes on with this transaction, which takes it a minute.
+ */
+function endOnServer(place: Place, session: ClientSession): void {
+  runCommand(place, { killSessions: [session.id] }).catch(() => {})
 }
 
 async function abort(session: ClientSession): Promise<void> {

@@ -41,7 +41,8 @@ export function createScopeWrites(place: Place): ScopeWrites {
     const open = jobs.filter(({ call }) => !call.givenUp)
     const results = new Map<Job, KeyResult>()
     if (open.length > 0) {
-      const answers = await Promise.race([begin(open), allGone(open)])
+      const audience = audienceOf(open.map(({ call }) => call))
+      const answers = await Promise.race([begin(open, audience), allGone(audience)])
       open.forEach((job, index) => results.set(job, answers[index]!))
     }
     return jobs.map((job) => {
@@ -52,9 +53,8 @@ export function createScopeWrites(place: Place): ScopeWrites {
     })
   }
 
-  async function begin(jobs: readonly Job[]): Promise<KeyResult[]> {
+  async function begin(jobs: readonly Job[], audience: Audience): Promise<KeyResult[]> {
     const writes = jobs.map(({ write }) => write)
-    const audience = audienceOf(jobs.map(({ call }) => call))
     const { scope } = jobs[0]!
     return transact({ place, audience }, async (session, failures) => {
       // Other processes want the scope as well. Who takes its turn first loses one statement at most, not all of them.
@@ -100,6 +100,7 @@ function audienceOf(calls: readonly Call[]): Audience {
     get givenUp() {
       return calls.every(({ givenUp }) => givenUp)
     },
+    givingUp: Promise.all(calls.map(({ givingUp }) => givingUp)).then(() => {}),
     get trouble() {
       return calls[0]?.trouble
     },
@@ -109,7 +110,7 @@ function audienceOf(calls: readonly Call[]): Audience {
   }
 }
 
-async function allGone(jobs: readonly Job[]): Promise<never> {
-  await Promise.all(jobs.map(({ call }) => call.givingUp))
-  throw nobodyWaits(jobs[0]?.call.trouble)
+async function allGone(audience: Audience): Promise<never> {
+  await audience.givingUp
+  throw nobodyWaits(audience.trouble)
 }
