@@ -17,7 +17,17 @@ export interface ClientPage {
   readonly url: string
   /** Headers of all requests to the bucket, but for preflights. */
   readonly toBucket: readonly IncomingHttpHeaders[]
+  /** Parts that the bucket has taken, in turn. */
+  readonly partsTaken: readonly number[]
+  /** Parts that the bucket has been sent by now, in turn, whether it took them or not. */
+  readonly partsSent: readonly number[]
+  /** What the API was asked for, such as `POST /multipart/list`. */
+  readonly toAPI: readonly string[]
   usage(): Promise<object>
+  /** The bytes of an active object. */
+  bytesOf(key: string): Promise<Buffer>
+  /** The bucket doesn't answer these parts, until the next call. */
+  hold(parts: readonly number[]): void
   fail(fault: BucketFault): void
   stop(): Promise<void>
 }
@@ -27,6 +37,8 @@ export async function startClientPage(): Promise<ClientPage> {
   const script = await bundledClient()
   const objects = memoryAdapter()
   const toBucket: IncomingHttpHeaders[] = []
+  const [partsTaken, partsSent, toAPI]: [number[], number[], string[]] = [[], [], []]
+  let held: readonly number[] = []
   let fault: BucketFault = 'none'
 
   const bucket = express()
@@ -49,6 +61,14 @@ export async function startClientPage(): Promise<ClientPage> {
     })
     if (req.method === 'OPTIONS') return res.sendStatus(204)
     toBucket.push(req.headers)
+    const part = partOf(req.path)
+    if (part !== null) {
+      partsSent.push(part)
+      if (held.includes(part)) return
+      res.on('finish', () => {
+        if (res.statusCode === 200) partsTaken.push(part)
+      })
+    }
     if (fault === 'cut before') return req.socket.destroy()
     if (fault === 'cut after') res.end = () => res.destroy()
     return next()
@@ -59,17 +79,43 @@ export async function startClientPage(): Promise<ClientPage> {
   app.get('/', (_req, res) => {
     res.cookie('session', 'secret').type('html').send(`<script type="module">${script}</script>`)
   })
+  app.use((req, _res, next) => {
+    toAPI.push(`${req.method} ${req.path.replace('/api/s3', '')}`)
+    next()
+  })
   app.use(expressBinding(s3))
   const appServer = await listen(createServer((req, res) => void app(req, res)))
 
   return {
     url: originOf(appServer),
     toBucket,
+    partsTaken,
+    partsSent,
+    toAPI,
+    async bytesOf(key) {
+      const query = new URLSearchParams({ key }).toString()
+      const headers = { 'x-user': 'ada' }
+      const response = await fetch(`${originOf(appServer)}/api/s3/download?${query}`, { headers })
+      const { url } = (await response.json()) as { url: string }
+      return Buffer.from(await (await fetch(url)).arrayBuffer())
+    },
+    hold: (parts) => (held = parts),
     usage: () => objects.getScopeUsage('ada'),
     fail: (next) => (fault = next),
     stop: async () => {
       await Promise.all([appServer, bucketServer].map(stop))
     },
+  }
+}
+
+/** The part that a URL of the storage in memory is for; `null`: none. */
+function partOf(path: string): number | null {
+  const claims = /_storage\/([^.]*)/.exec(path)?.[1] ?? ''
+  try {
+    const grant = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { partNumber?: number }
+    return grant.partNumber ?? null
+  } catch {
+    return null
   }
 }
 

@@ -1,0 +1,48 @@
+import {
+  createS3Server,
+  db,
+  memoryStorage,
+  type Guard,
+  type MultipartOptions,
+  type MultipartStorage,
+  type ObjectStorage,
+  type PartsPage,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { describe, expectTypeOf, it } from 'vitest'
+
+describe('the option multipart', () => {
+  const good = {
+    storage: memoryStorage(),
+    bucket: 'files',
+    plugins: [db({ client: memoryAdapter(), resolveScope: () => null })],
+  } as const
+
+  it('is true, false, or a guard and the life of URLs', () => {
+    const guard: Guard = () => undefined
+    createS3Server({ ...good, multipart: true })
+    createS3Server({ ...good, multipart: false })
+    createS3Server({ ...good, multipart: null })
+    createS3Server({ ...good, multipart: { guard, expiresIn: 60 } })
+    createS3Server({ ...good, multipart: { guard: null, expiresIn: undefined } })
+    expectTypeOf<keyof MultipartOptions>().toEqualTypeOf<'guard' | 'expiresIn'>()
+    // @ts-expect-error -- the client doesn't choose the size of parts, nor does the application
+    createS3Server({ ...good, multipart: { partSize: 1 } })
+    // @ts-expect-error -- seconds are a number
+    createS3Server({ ...good, multipart: { expiresIn: '60' } })
+    // @ts-expect-error -- a word says nothing here
+    createS3Server({ ...good, multipart: 'off' })
+  })
+})
+
+describe('a storage', () => {
+  it('may be without uploads in parts', () => {
+    expectTypeOf<ObjectStorage['multipart']>().toEqualTypeOf<MultipartStorage | undefined>()
+    expectTypeOf<Omit<ObjectStorage, 'multipart'>>().toExtend<ObjectStorage>()
+  })
+
+  it('must tell of no such upload by null', () => {
+    expectTypeOf<MultipartStorage['listParts']>().returns.resolves.toEqualTypeOf<PartsPage | null>()
+    expectTypeOf<MultipartStorage['complete']>().returns.resolves.toEqualTypeOf<boolean>()
+  })
+})
