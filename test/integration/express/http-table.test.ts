@@ -5,6 +5,7 @@ import { expressBinding, type ExpressHandler } from '@svc/db/express'
 import { describeDbEndpoints } from '../http-table/db-endpoints.js'
 import type { Serve } from '../http-table/fixture.js'
 import { describeJsonBodies } from '../http-table/json-bodies.js'
+import { describeMultipartLife } from '../http-table/multipart-life.js'
 import { describeObjectLife } from '../http-table/object-life.js'
 import { versions, type App, type ExpressVersion } from './versions.js'
 
@@ -41,7 +42,7 @@ const afterParsers: readonly Way[] = [
   },
   {
     how: 'a parser that keeps the bytes',
-    mount: (app, b, { express }) => app.use(express.raw({ type: () => true, limit: '1mb' }), b),
+    mount: (app, b, { express }) => app.use(express.raw({ type: () => true, limit: '9mb' }), b),
     prefix: '',
   },
 ]
@@ -63,9 +64,11 @@ describe.each(versions)('$name', (version) => {
     describeDbEndpoints(serve)
     describeJsonBodies(serve)
     describeObjectLife(serve)
+    describeMultipartLife(serve)
   })
 
   describe.each(afterParsers)('after $how', (way) => {
     describeObjectLife(servingBy(way, version))
+    describeMultipartLife(servingBy(way, version))
   })
 })
