@@ -18,7 +18,10 @@ export interface UploadOptions {
 }
 
 export interface MultipartOptions {
-  /** Runs where an upload begins, after its input was checked and before anything is reserved. */
+  /**
+   * Runs where an upload in parts begins, after its input was checked and before anything is reserved; the guard of `upload`
+   * doesn't. A rule for all uploads belongs to both, or to each route.
+   */
   readonly guard?: Guard | null | undefined
   /** How long the URL of a part lives, in whole seconds, 1 to 604800 (7 days). Default 900. */
   readonly expiresIn?: number | null | undefined

@@ -12,7 +12,7 @@ export interface KeyContext {
 
 /** How files come in: what is accepted, and where it goes. */
 export interface UploadRoute {
-  /** Bytes. Default: what the bucket takes, 5 GiB in one PUT. */
+  /** Bytes. Default: what the bucket takes, 5 GiB in one PUT, 5 TiB in parts. */
   readonly maxFileSize?: number | null | undefined
   /** Media types such as `image/png`, or `image/*`; compared without case and parameters. Default: any. */
   readonly contentTypes?: readonly string[] | null | undefined
