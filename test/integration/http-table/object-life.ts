@@ -20,7 +20,7 @@ export interface BucketManners {
   readonly taken: number
 }
 
-const SERVED_BY_THE_SERVER: BucketManners = {
+export const SERVED_BY_THE_SERVER: BucketManners = {
   urlStart: null,
   servesHead: true,
   otherSize: { status: 400, body: errorOf('VALIDATION_ERROR', 'body') },

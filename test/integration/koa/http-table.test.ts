@@ -10,6 +10,7 @@ import { koaBinding, type KoaMiddleware } from '@svc/db/koa'
 import { describeDbEndpoints } from '../http-table/db-endpoints.js'
 import type { Serve } from '../http-table/fixture.js'
 import { describeJsonBodies } from '../http-table/json-bodies.js'
+import { describeMultipartLife } from '../http-table/multipart-life.js'
 import { describeObjectLife } from '../http-table/object-life.js'
 import { listenerOf, versions, type App, type KoaVersion } from './versions.js'
 
@@ -67,6 +68,7 @@ describe.each(versions)('$name', (version) => {
     describeDbEndpoints(serve)
     describeJsonBodies(serve)
     describeObjectLife(serve)
+    describeMultipartLife(serve)
   })
 
   describe.each(afterParsers)('after $how', (way) => {
