@@ -308,6 +308,22 @@ describe('an upload in parts that lost the network', () => {
     expect(uploads.count(LIST)).toBe(0)
   })
 
+  it('reads all pages of what the bucket has', async () => {
+    const uploads = startUploads()
+    const file = threeParts()
+    await cutOff(uploads, file, /^PUT 3$/)
+    uploads.trouble(
+      LIST,
+      async (serve) => {
+        const { partSize, parts } = (await (await serve()).json()) as { partSize: number; parts: unknown[] }
+        return Response.json({ partSize, parts: parts.slice(0, 1), next: 1 })
+      },
+      1,
+    )
+    expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
+    expect([uploads.count(LIST), uploads.count(PUT)]).toEqual([2, 1])
+  })
+
   it('completes alone where only that was missing', async () => {
     const uploads = startUploads()
     const file = threeParts()
