@@ -54,8 +54,11 @@ export function createS3Multipart({ client, now, run, runComplete }: S3Multipart
           ContentType: input.contentType,
           Metadata: { [ATTEMPT_METADATA]: input.attemptId },
         })
-        const { UploadId: uploadId } = await client.send(command, { abortSignal })
+        const { UploadId: uploadId, $metadata } = await client.send(command, { abortSignal })
         if (!uploadId) throw incomplete()
+        // Of two uploads nobody would know the first; of a call that failed, whatever lies under the key is looked for.
+        const repeated = ($metadata.attempts ?? 1) > 1
+        if (repeated && (await uploadsUnderKey(client, input, abortSignal)).length > 1) throw twice()
         return { uploadId }
       })
     },
@@ -108,6 +111,10 @@ function named({ bucket, key, uploadId }: MultipartReference) {
 function nullForNoSuchUpload(error: unknown): null {
   if (isNoSuchUpload(error)) return null
   throw error
+}
+
+function twice(): Error {
+  return new Error('a try whose answer was lost has begun an upload as well')
 }
 
 function incomplete(): Error {

@@ -56,9 +56,9 @@ describeS3('s3Storage', (place) => {
       storage(options).head({ bucket, key, ...(signal && { signal }) }),
     remove: ({ upload: { bucket, key } }, options, signal) =>
       storage(options).remove({ bucket, key, ...(signal && { signal }) }),
-    'multipart.create': ({ inParts: { bucket, key } }, options, signal) =>
+    'multipart.create': (_, options, signal) =>
       storage(options).multipart!.create({
-        ...{ bucket, key, contentType: 'a/b', attemptId: 'a' },
+        ...{ bucket, key: createAttemptId(), contentType: 'a/b', attemptId: 'a' },
         ...(signal && { signal }),
       }),
     'multipart.listParts': ({ inParts }, options, signal) =>
@@ -205,6 +205,15 @@ describeS3('s3Storage', (place) => {
       expect(begun).toHaveLength(proxy.requests.length)
       for (const uploadId of begun) await straight.multipart!.abort({ bucket, key, uploadId })
       expect(await straight.multipart!.list({ bucket, key })).toEqual([])
+    })
+
+    it('begins no upload beside one that it never heard of', async () => {
+      const at = { bucket, key: createAttemptId() }
+      proxy.faults(fault, 'none')
+      await expect(
+        storage().multipart!.create({ ...at, contentType: 'a/b', attemptId: 'a' }),
+      ).rejects.toThrow('a try whose answer was lost has begun an upload as well')
+      expect(await straight.multipart!.list(at)).toHaveLength(2)
     })
 
     it('has aborted what it was told to', async () => {

@@ -1,0 +1,118 @@
+import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
+import { cleanUp } from '@svc/db'
+import { expect, it } from 'vitest'
+import { expectStatus, outcomesOf, type Begun, type Caller } from '../../unit/server/service.js'
+import { put } from './browser-requests.js'
+import { faultProxyTo } from './fault-proxy.js'
+import { bucketOfTest, clientOf, describeS3 } from './places.js'
+import { expectAccounted, FILE, LATER, serviceOn } from './service-on-s3.js'
+
+const MIB = 1024 ** 2
+const ANN = 'user:ann'
+
+interface BegunInParts {
+  readonly object: Begun['object']
+  readonly uploadId: string
+  readonly partSize: number
+}
+
+describeS3('uploads in parts through a server over s3Storage', (place) => {
+  const client = clientOf(place)
+
+  const proxy = faultProxyTo(place.endpoint)
+
+  async function uploadsIn(bucket: string): Promise<number> {
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))
+    return Uploads.length
+  }
+
+  async function started(quota?: { maxBytes: number }) {
+    const bucket = await bucketOfTest(client)
+    const service = serviceOn(client, bucket, quota ? { quota } : {})
+    const ann = service.as(ANN)
+    const begin = async (size: number) => {
+      const file = { ...FILE, filename: 'film.mp4', contentType: 'video/mp4', size }
+      return (await expectStatus(await ann.send('POST', '/multipart', file), 201)) as BegunInParts
+    }
+    return { bucket, service, ann, begin }
+  }
+
+  const verb = (ann: Caller, name: string, { object, uploadId }: BegunInParts, more: object = {}) =>
+    ann.send('POST', `/multipart/${name}`, { key: object.key, id: object.id, uploadId, ...more })
+
+  async function urlOf(ann: Caller, begun: BegunInParts, partNumber: number): Promise<string> {
+    const answer = await verb(ann, 'parts', begun, { partNumbers: [partNumber] })
+    const { parts } = (await expectStatus(answer, 200)) as { parts: { url: string }[] }
+    return parts[0]!.url
+  }
+
+  it('become one object, whose size is that of its parts, and which may be completed again', async () => {
+    const size = 8 * MIB + 5
+    const { bucket, service, ann, begin } = await started({ maxBytes: size })
+    const begun = await begin(size)
+    const sizes = [begun.partSize, size - begun.partSize]
+    for (const [at, bytes] of sizes.entries()) {
+      const url = await urlOf(ann, begun, at + 1)
+      expect((await put({ url }, new Uint8Array(bytes - 1))).status).toBe(403)
+      expect((await verb(ann, 'complete', begun)).status).toBe(409)
+      expect((await put({ url }, new Uint8Array(bytes).fill(at + 1))).status).toBe(200)
+    }
+    const listed = await expectStatus(await verb(ann, 'list', begun), 200)
+    expect(listed).toMatchObject({ parts: sizes.map((bytes, at) => ({ partNumber: at + 1, size: bytes })) })
+    const completed = await expectStatus(await verb(ann, 'complete', begun), 200)
+    expect(completed).toMatchObject({ object: { id: begun.object.id, status: 'active', size } })
+    expect(await expectStatus(await verb(ann, 'complete', begun), 200)).toEqual(completed)
+    const stored = await ann.bytes(begun.object.key)
+    expect([stored.length, stored[0], stored.at(-1)]).toEqual([size, 1, 2])
+    await expectAccounted(service, { client, bucket, scopes: [ANN] })
+    expect(service.told).toEqual([])
+  })
+
+  it('become one object where two ask for it at once', async () => {
+    const { bucket, service, ann, begin } = await started()
+    const begun = await begin(5)
+    await put({ url: await urlOf(ann, begun, 1) })
+    const answers = await Promise.all([1, 2, 3].map(() => verb(ann, 'complete', begun)))
+    for (const answer of answers) expect([200, 502]).toContain(answer.status)
+    expect((await verb(ann, 'complete', begun)).status).toBe(200)
+    await expectAccounted(service, { client, bucket, scopes: [ANN] })
+  })
+
+  it('leave nothing where they are aborted or given up', async () => {
+    const { bucket, service, ann, begin } = await started()
+    const aborted = await begin(5)
+    const late = await urlOf(ann, aborted, 1)
+    await put({ url: late })
+    expect((await verb(ann, 'abort', aborted)).status).toBe(204)
+    expect((await put({ url: late })).status).toBe(404)
+    const abandoned = await begin(5)
+    await put({ url: await urlOf(ann, abandoned, 1) })
+
+    service.clock.advance(24 * LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
+    for (let run = 0; run < 3; run++) {
+      service.clock.advance(LATER)
+      await cleanUp(service.s3)
+    }
+    expect(await uploadsIn(bucket)).toBe(0)
+    expect(await service.objects.listLeftovers()).toEqual([])
+    await expectAccounted(service, { client, bucket, scopes: [ANN] })
+    expect(service.told).toEqual([])
+  })
+
+  it('leave nothing where the answer of the bucket was lost as they were begun', async () => {
+    const bucket = await bucketOfTest(client)
+    const service = serviceOn(clientOf(place, { endpoint: proxy.endpoint }), bucket)
+    const file = { ...FILE, filename: 'film.mp4', contentType: 'video/mp4', size: 5 }
+    proxy.faults('cut after', 'none')
+    expect((await service.as(ANN).send('POST', '/multipart', file)).status).toBe(502)
+    expect(await uploadsIn(bucket)).toBe(2)
+    for (let run = 0; run < 3; run++) {
+      service.clock.advance(24 * LATER)
+      await cleanUp(service.s3)
+    }
+    expect(await uploadsIn(bucket)).toBe(0)
+    expect(await service.objects.listLeftovers()).toEqual([])
+    await expectAccounted(service, { client, bucket, scopes: [ANN] })
+  })
+})
