@@ -162,6 +162,14 @@ describe('with the optional packages', () => {
   })
 })
 
+describe('with Koa', () => {
+  it.each(resolutions)('has types under %s', async (moduleResolution) => {
+    // The types of Koa 3 name some of content-disposition that its version 2 doesn't export.
+    const options = { moduleResolution, types: ['node'], skipLibCheck: true }
+    expect(await compile(withPeers, 'types-koa.ts', options)).toEqual({ exitCode: 0, output: '' })
+  })
+})
+
 describe('without the optional packages', () => {
   it('loads every entry that needs none, and names the package that another one needs', async () => {
     const loaded = await load(withoutPeers, specifiers)

@@ -109,6 +109,7 @@ export async function compile(
   options: {
     readonly moduleResolution: 'nodenext' | 'bundler'
     readonly types: readonly string[]
+    /** For packages whose own types don't compile. */
     readonly skipLibCheck?: boolean
   },
 ): Promise<Run> {
