@@ -1,0 +1,37 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** A process that is asked and answers, one message at a time. It ends with this one. */
+export function startChild(file, args = [], execArgv = []) {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv })
+  const ended = once(child, 'exit')
+  async function answer() {
+    const died = ended.then(([code]) => Promise.reject(new Error(`${file} ended with ${code}.`)))
+    const [message] = await Promise.race([once(child, 'message'), died])
+    return message
+  }
+  return {
+    answer,
+    ask(message) {
+      child.send(message)
+      return answer()
+    },
+    async stop() {
+      child.disconnect()
+      await ended
+    },
+  }
+}
+
+export async function startServer(framework, connection, execArgv = ['--expose-gc']) {
+  const child = startChild('server-process.mjs', [framework, JSON.stringify(connection)], execArgv)
+  const { port } = await child.answer()
+  const origin = `http://127.0.0.1:${port}`
+  const signedIn = await fetch(`${origin}/sign-in`)
+  const cookie = signedIn.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  return { ...child, origin, cookie }
+}

@@ -1,0 +1,44 @@
+export const scope = 'user:ann'
+export const bucket = 'bench'
+/** As many as a page of the library has where a request names no limit. */
+export const PAGE = 50
+
+/** Files of one owner, all of which fit on a page, among those of others. */
+export async function loadObjects(store) {
+  for (const owner of ['user:bob', scope, 'user:eve']) {
+    for (let number = 0; number < PAGE; number++) {
+      const key = `${owner}/holiday-${number}.jpg`
+      const file = { filename: `holiday ${number}.jpg`, contentType: 'image/jpeg', route: 'photos' }
+      const expiresAt = new Date(Date.now() + 60_000)
+      const upload = { scope: owner, bucket, key, ...file, declaredSize: 1000 + number, expiresAt }
+      const { id } = await store.reserve(upload)
+      await store.confirm({ bucket, key, id, size: 1000 + number })
+    }
+  }
+}
+
+const COLUMNS = `id, attempt_id, scope, bucket, key, status, route, filename, content_type, size, declared_size, e_tag,
+  metadata, storage_key, upload_id, expires_at, created_at, updated_at, confirmed_at, deleted_at`
+const STATEMENT = {
+  name: 'bench_http_list',
+  text: `SELECT ${COLUMNS} FROM svc_db.objects WHERE scope = $1 AND id < $2 AND status = $4 ORDER BY id DESC LIMIT $3`,
+}
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The body of the library's answer, made by hand from the same statement. */
+export async function listByHand(pool, owner) {
+  const { rows } = await pool.query({ ...STATEMENT, values: [owner, LAST_ID, PAGE + 1, 'active'] })
+  return {
+    objects: rows.map((row) => ({
+      id: row.attempt_id,
+      bucket: row.bucket,
+      key: row.key,
+      status: row.status,
+      createdAt: row.created_at.toISOString(),
+      filename: row.filename,
+      contentType: row.content_type,
+      size: Number(row.size),
+      route: row.route,
+    })),
+  }
+}

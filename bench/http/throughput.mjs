@@ -1,0 +1,67 @@
+import { startServer } from './child.mjs'
+import { BARE_PATH, LIBRARY_PATH } from './servers.mjs'
+
+const WARM_UP_REQUESTS = 4000
+const ROUND_REQUESTS = 1500
+/** Of what the bare route does in the same processor time. */
+const BAR = 0.9
+
+/**
+ * Both routes of one server, in turn; who begins changes with every round. The server has one thread, so what it can
+ * serve is what its processor time suffices for; other work on the machine, which delays both, doesn't count there.
+ */
+export async function compareRoutes(framework, connection, load, rounds) {
+  const server = await startServer(framework, connection)
+  const paths = { bare: BARE_PATH, library: LIBRARY_PATH }
+  await expectSameAnswers(server, paths)
+  async function measure(side, requests) {
+    const url = server.origin + paths[side]
+    const before = await server.ask('cpu')
+    const answer = await load.ask({ url, cookie: server.cookie, requests })
+    const after = await server.ask('cpu')
+    if (answer.failed > 0) throw new Error(`${framework}, ${side}: ${answer.failed} requests have failed.`)
+    return {
+      microseconds: (after.microseconds - before.microseconds) / answer.requests,
+      perSecond: (answer.requests / answer.milliseconds) * 1000,
+    }
+  }
+
+  const measured = { bare: [], library: [] }
+  for (const side of Object.keys(measured)) await measure(side, WARM_UP_REQUESTS)
+  for (let round = 0; round < rounds; round++) {
+    for (const side of round % 2 === 0 ? ['bare', 'library'] : ['library', 'bare']) {
+      measured[side].push(await measure(side, ROUND_REQUESTS))
+    }
+  }
+  await server.stop()
+
+  const medianOf = (side, what) => median(measured[side].map((round) => round[what]))
+  const ratios = measured.bare.map(
+    ({ microseconds }, round) => microseconds / measured.library[round].microseconds,
+  )
+  const ratio = medianOf('bare', 'microseconds') / medianOf('library', 'microseconds')
+  return {
+    framework,
+    bare: medianOf('bare', 'microseconds'),
+    library: medianOf('library', 'microseconds'),
+    ratio,
+    lowest: Math.min(...ratios),
+    highest: Math.max(...ratios),
+    rates: medianOf('library', 'perSecond') / medianOf('bare', 'perSecond'),
+    bar: BAR,
+    missed: ratio < BAR,
+  }
+}
+
+async function expectSameAnswers({ origin, cookie }, { bare, library }) {
+  const [one, other] = await Promise.all(
+    [bare, library].map(async (path) => (await fetch(origin + path, { headers: { cookie } })).text()),
+  )
+  if (one !== other || !one.startsWith('{"objects":[{')) {
+    throw new Error(`The two routes don't answer the same:\n${one.slice(0, 300)}\n${other.slice(0, 300)}`)
+  }
+}
+
+export function median(numbers) {
+  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1]
+}
