@@ -4,7 +4,7 @@ import { afterAll, describe, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { clientOf, describeMongo, emptyPlaces, freshDatabase } from './places.js'
 
-const RUNS = { 7: 40, 6: 10 } as const
+const RUNS = { 7: 25, 6: 5 } as const
 
 describeMongo('MongoDB', (url) => {
   for (const driver of [7, 6] as const) {
