@@ -1,0 +1,141 @@
+import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { describeMongo, freshDatabase } from './places.js'
+import { watchedClient } from './wire.js'
+
+const BUCKET = 'bucket'
+const inAnHour = () => new Date(Date.now() + 3_600_000)
+
+describeMongo('writes of one scope at once', (url) => {
+  const watched = watchedClient(url)
+  const { client } = watched
+  const db = freshDatabase(client)
+  const store: StorageObjectStore = mongoAdapter(db)
+  let scope: string
+  let counter = 0
+  beforeAll(() => store.migrate())
+  beforeEach(async () => {
+    scope = `scope ${++counter}`
+    await store.getScopeUsage(scope)
+    watched.take()
+  })
+  afterAll(async () => {
+    await db.dropDatabase()
+    await client.close()
+  })
+
+  const attempt = (key: string, more: object = {}) => ({
+    ...{ scope, bucket: BUCKET, key: `${scope}/${key}` },
+    ...{ declaredSize: 10, expiresAt: inAnHour(), ...more },
+  })
+  const commits = () => watched.take().filter(({ name }) => name === 'commitTransaction').length
+
+  /** What came of calls that arrive while another of the scope is in flight, so that they share a transaction: rows or codes. */
+  async function together(calls: readonly (() => Promise<StorageObject | null>)[]) {
+    const first = store.reserve(attempt('first', { declaredSize: 0 }))
+    const settled = Promise.allSettled(calls.map((call) => call()))
+    await first
+    return (await settled).map((result) =>
+      result.status === 'fulfilled' ? result.value : (result.reason as { code: string | number }).code,
+    )
+  }
+
+  it('each caller gets its own answer, refused calls disturb no neighbour, and the quota is exact', async () => {
+    const taken = await store.reserve(attempt('taken', { scope: `${scope} other` }))
+    const there = await store.reserve(attempt('there', { declaredSize: 1 }))
+    watched.take()
+    const quota = { maxBytes: 101 }
+    const outcomes = await together([
+      () => store.reserve(attempt('60', { declaredSize: 60, quota })),
+      () => store.reserve(attempt('50', { declaredSize: 50, quota })),
+      () => store.reserve(attempt('taken')),
+      () => store.reserve(attempt('40', { declaredSize: 40, quota })),
+      () => store.reserve(attempt('sum', { declaredSize: Number.MAX_SAFE_INTEGER })),
+      () => store.confirm({ ...there, id: createAttemptId(), size: 1 }),
+      () => store.reserve(attempt('1', { declaredSize: 1, quota })),
+      () => store.remove({ bucket: BUCKET, key: 'nothing', scope }),
+      () => store.release({ ...there, uploadId: null }),
+    ])
+    // The first alone, the others, and the second of two that are about one key.
+    expect(commits()).toBe(3)
+    expect(outcomes.slice(0, 7)).toMatchObject([
+      { declaredSize: 60 },
+      'QUOTA_EXCEEDED',
+      'KEY_CONFLICT',
+      { declaredSize: 40 },
+      'VALIDATION_ERROR',
+      'OBJECT_NOT_FOUND',
+      'QUOTA_EXCEEDED',
+    ])
+    expect(outcomes.slice(7)).toEqual([null, there])
+    expect(await store.find(taken)).toEqual(taken)
+    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 100, reservedFiles: 3 })
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('a call that the database refuses fails alone', async () => {
+    // The store refuses such a text; it stands for whatever a database may refuse.
+    const validator = { 'pending.filename': { $ne: 'poison' } }
+    await db.command({ collMod: 'svc_db_objects', validator })
+    const outcomes = await together([
+      () => store.reserve(attempt('left')),
+      () => store.reserve(attempt('poisoned', { filename: 'poison' })),
+      () => store.reserve(attempt('right')),
+    ]).finally(() => db.command({ collMod: 'svc_db_objects', validator: {} }))
+    expect(outcomes).toMatchObject([{ key: `${scope}/left` }, 121, { key: `${scope}/right` }])
+    expect(await store.countByScope(scope)).toBe(3)
+    expect(await store.checkUsage(scope)).toEqual([])
+  })
+
+  it('calls on one key keep their order', async () => {
+    const ids = Array.from({ length: 5 }, () => createAttemptId())
+    const rows = await together(ids.map((id) => () => store.reserve(attempt('same', { id, storageKey: id }))))
+    expect(rows).toMatchObject(ids.map((id) => ({ id })))
+    expect(await store.find({ bucket: BUCKET, key: `${scope}/same` })).toMatchObject({ id: ids[4] })
+    const leftovers = (await store.listLeftovers({ limit: 1000 })).map(({ attemptId }) => attemptId)
+    expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
+  })
+
+  it('a key that another scope takes over costs both scopes what it should', async () => {
+    const start = Date.now()
+    const clock = { now: start }
+    const timed = mongoAdapter(db, { now: () => new Date(clock.now) })
+    const lapsing = { ...attempt('lapsed', { scope: `${scope} before` }), expiresAt: new Date(start + 1000) }
+    const { id } = await timed.reserve({ ...lapsing, storageKey: 'old' })
+    clock.now = start + 2000
+    const expiresAt = new Date(start + 60_000)
+    const rows = await Promise.all(
+      ['a', 'lapsed', 'b'].map((key) => timed.reserve({ ...attempt(key), expiresAt })),
+    )
+    expect(rows).toMatchObject(['a', 'lapsed', 'b'].map((key) => ({ scope, key: `${scope}/${key}` })))
+    expect(await store.getScopeUsage(`${scope} before`)).toMatchObject({ reservedBytes: 0, reservedFiles: 0 })
+    expect(await store.countByScope(`${scope} before`)).toBe(0)
+    const leftovers = await store.listLeftovers({ limit: 1000 })
+    expect(leftovers.filter(({ attemptId }) => attemptId === id)).toHaveLength(1)
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('a write that names no scope joins the lane of the key, and one with a wrong guess is right as well', async () => {
+    const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
+    watched.take()
+    const confirmed = await Promise.all(
+      rows.map(({ bucket, key, id }) => store.confirm({ bucket, key, id, size: 1 })),
+    )
+    expect(confirmed).toMatchObject(rows.map(({ id }) => ({ attemptId: id })))
+    expect(commits()).toBe(2)
+
+    // Another process has given the keys to another scope meanwhile.
+    const other = mongoAdapter(db)
+    const taker = { scope: `${scope} taker`, quota: { maxBytes: 40 } }
+    for (const { bucket, key } of rows) await other.remove({ bucket, key, mode: 'hard' })
+    for (const { key } of rows) await other.reserve({ ...attempt('', taker), key })
+    const quota = { maxBytes: 41 }
+    const outcomes = await Promise.allSettled(
+      rows.map(({ bucket, key }) => store.confirm({ bucket, key, size: 11, quota })),
+    )
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(await store.getScopeUsage(taker.scope)).toMatchObject({ bytes: 11, reservedBytes: 30 })
+    expect(await store.checkUsage()).toEqual([])
+  })
+})
