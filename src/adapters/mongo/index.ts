@@ -22,7 +22,8 @@ export interface MongoAdapterOptions {
  * read and write concern, read preference and the types of values doesn't matter here.
  *
  * A call ends with `DATABASE_UNAVAILABLE` when the server has not answered for 30 s, all that was tried again in that
- * time included. Whether a write took effect is unknown then.
+ * time included. Whether a write took effect is unknown then. `checkUsage` and `repairUsage`, which read all rows, wait
+ * for 300 s, as long as the server reads at one moment by its default settings.
  *
  * @throws TypeError for a `Db` that is none, or a prefix that no collection can have.
  */

@@ -21,21 +21,25 @@ import { repairSums } from './writes/repair-sums.js'
 import { createScopeWrites } from './writes/scope-writes.js'
 import type { KeyResult } from './writes/write-keys.js'
 
+/** How many times as long as for any other call is waited for a recount, which reads all rows there are. */
+const RECOUNT_TAKES_LONGER = 10
+
 export interface MongoDriverOptions {
   readonly place: Place
-  /** Milliseconds that a call waits for the server, over all that is tried for it. */
+  /** Milliseconds that a call waits for the server, over all that is tried for it; a recount ten times as many. */
   readonly limit: number
 }
 
 /** The store's rules over MongoDB. */
 export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDriver {
   const patience = patienceOf(limit)
+  const recountPatience = patienceOf(limit * RECOUNT_TAKES_LONGER)
   const checkState = createStateCheck(place)
   const writes = createScopeWrites(place)
 
   /** A call over collections that fit this code, with the errors of the contract. */
-  function asked<T>(work: (call: Call) => Promise<T>): Promise<T> {
-    return patience(async (call) => {
+  function asked<T>(work: (call: Call) => Promise<T>, wait = patience): Promise<T> {
+    return wait(async (call) => {
       try {
         await checkState(call)
         return await work(call)
@@ -45,7 +49,8 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     })
   }
 
-  const read = <T>(query: Read<T>) => asked((call) => readAgain(place, call, query))
+  const read = <T>(query: Read<T>, wait = patience) => asked((call) => readAgain(place, call, query), wait)
+  const recounted = (scope: string | null) => read(recount(place, scope), recountPatience)
   const write = (keyWrite: KeyWrite, scope = scopeGiven(keyWrite)) =>
     asked((call) => writes.run(call, keyWrite, scope))
 
@@ -194,12 +199,12 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     },
 
     async checkUsage(scope) {
-      return differences(await read(recount(place, scope)))
+      return differences(await recounted(scope))
     },
 
     async repairUsage(scope) {
       const repaired: Recount[] = []
-      for (const wrong of await read(recount(place, scope))) {
+      for (const wrong of await recounted(scope)) {
         const isRepaired = await asked((call) =>
           transact({ place, audience: call }, (session) => repairSums(place, session, wrong)),
         )
