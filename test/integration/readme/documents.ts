@@ -23,7 +23,13 @@ export interface Document {
 /** Every document that a user reads. */
 export function readDocuments(): Document[] {
   const docs = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
-  const paths = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...docs.map((name) => `docs/${name}`)]
+  const paths = [
+    'README.md',
+    'BENCHMARKS.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    ...docs.map((name) => `docs/${name}`),
+  ]
   return paths
     .filter((path) => path.endsWith('.md'))
     .map((path) => {

@@ -4,8 +4,7 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
 import { describePostgres, poolOf } from '../postgres/places.js'
 import { readDocuments } from './documents.js'
-
-const AT = { bucket: 'uploads', key: 'a.txt' }
+import { expectToServe } from './store-programs.js'
 
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   // Roles belong to the whole server, which other tests use too.
@@ -47,30 +46,7 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
       const store = postgresAdapter(pool)
       const { from, to } = await store.migrate()
       expect(from).toBe(to)
-      expect(await store.verify()).toEqual([])
-      const expiresAt = new Date(Date.now() + 60_000)
-      const reserve = (key: string) =>
-        store.reserve({
-          ...AT,
-          key,
-          scope: 'user:ann',
-          declaredSize: 5,
-          expiresAt,
-          storageKey: `${key}-bytes`,
-        })
-      const { id } = await reserve('a.txt')
-      await store.setUploadId({ ...AT, id, uploadId: 'u' })
-      await store.confirm({ ...AT, id, scope: 'user:ann', size: 5 })
-      await reserve('b.txt')
-      await store.release({ ...AT, key: 'b.txt' })
-      expect((await store.listByScope({ scope: 'user:ann' })).objects).toHaveLength(1)
-      await store.remove(AT)
-      expect(await store.purgeExpired()).toEqual([])
-      expect(await store.purgeDeleted({ before: new Date() })).toBe(1)
-      for (const { attemptId } of await store.listLeftovers()) await store.forgetLeftover({ attemptId })
-      expect(await store.listLeftovers()).toEqual([])
-      expect(await store.checkUsage()).toEqual([])
-      expect(await store.repairUsage()).toEqual([])
+      await expectToServe(store)
       await expect(pool.query('DROP TABLE svc_db.objects')).rejects.toMatchObject({ code: '42501' })
       await expect(pool.query('UPDATE svc_db.schema_version SET version = 0')).rejects.toMatchObject({
         code: '42501',

@@ -4,18 +4,11 @@ import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { createDatabase } from '../../servers/fresh-database.js'
 import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
+import { migratesAndEnds, uploadTo } from './store-programs.js'
 
 interface DatabaseProgram {
   readonly pool: pg.Pool
   readonly store: StorageObjectStore
-}
-
-async function uploadTo(store: StorageObjectStore, scope: string): Promise<void> {
-  const at = { bucket: 'uploads', key: `${scope}/a.txt` }
-  const expiresAt = new Date(Date.now() + 60_000)
-  const { id } = await store.reserve({ ...at, scope, declaredSize: 5, expiresAt })
-  await store.confirm({ ...at, id, size: 5 })
-  expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 5, files: 1, reservedFiles: 0 })
 }
 
 /** The store of a program, over the schema that the database of these checks has by now. */
@@ -27,18 +20,6 @@ const keepsRecords =
     await store.migrate()
     await uploadTo(store, scope)
   }
-
-const migratesAndEnds: SnippetCheck = async (program) => {
-  const log = vi.spyOn(console, 'log').mockReturnValue()
-  try {
-    await run(program)
-    expect(log.mock.calls).toEqual([
-      [expect.stringMatching(/^The schema was at version \d and is now at \d+\.$/)],
-    ])
-  } finally {
-    log.mockRestore()
-  }
-}
 
 const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
   const { store, pool } = await runBeside<DatabaseProgram>(program, 'database.mjs')
@@ -107,7 +88,7 @@ const keepsFolder: SnippetCheck = async (program) => {
 
 export const checkPostgresSnippets: SnippetChecks = {
   'docs/postgres.md#database.ts': { onPostgres: keepsRecords('plain') },
-  'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds },
+  'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds('schema was') },
   'docs/postgres.md#start.ts': { onPostgres: stopsWhereNobodyMigrated },
   'docs/postgres.md#usage-report.ts': { onPostgres: findsWrongCounters },
   'docs/postgres.md#print-schema.ts': { onPostgres: printsWhatMigrateDoes },

@@ -7,12 +7,16 @@ import { expect } from 'vitest'
 /** Runs a program and tells whether it does what its document says. */
 export type SnippetCheck = (program: string) => Promise<void>
 
-/** A check that needs the server of `DATABASE_URL`; without one it is skipped, and says so. */
-export interface PostgresCheck {
-  readonly onPostgres: SnippetCheck
-}
+/**
+ * A check that needs the server of `DATABASE_URL`, that of `MONGODB_URL`, or a mongod to start; without it the check is
+ * skipped, and says so.
+ */
+export type ServerCheck =
+  | { readonly onPostgres: SnippetCheck }
+  | { readonly onMongo: SnippetCheck }
+  | { readonly onOwnMongod: SnippetCheck }
 
-export type SnippetChecks = Readonly<Record<string, SnippetCheck | PostgresCheck>>
+export type SnippetChecks = Readonly<Record<string, SnippetCheck | ServerCheck>>
 
 /** Runs a program in this process, once; resolves to what it exports. */
 export async function run<Exports>(program: string): Promise<Exports> {

@@ -1,27 +1,39 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
+import { installedMongod } from '../../servers/mongod.js'
 import { checkDocsSnippets } from './docs-snippet-checks.js'
+import { checkMongoSnippets, openMongoDatabase } from './mongo-snippet-checks.js'
 import { checkPostgresSnippets } from './postgres-snippet-checks.js'
-import type { SnippetChecks } from './programs.js'
+import type { ServerCheck, SnippetCheck, SnippetChecks } from './programs.js'
 import { checkReadmeSnippets } from './readme-snippet-checks.js'
 import { closeServers } from './running-servers.js'
 import { buildPrograms, closeWorkshop, openWorkshop, typeErrors, writeSnippets } from './snippets.js'
 
 const workshop = openWorkshop()
 const snippets = writeSnippets(workshop)
-const checks: SnippetChecks = { ...checkReadmeSnippets, ...checkDocsSnippets, ...checkPostgresSnippets }
-const server = inject('postgres')
+const checks: SnippetChecks = {
+  ...checkReadmeSnippets,
+  ...checkDocsSnippets,
+  ...checkPostgresSnippets,
+  ...checkMongoSnippets,
+}
+const postgres = inject('postgres')
+const mongodb = inject('mongodb')
 let database: FreshDatabase | undefined
+const mongoDatabase = mongodb.url === null ? null : openMongoDatabase(mongodb.url)
 
 beforeAll(async () => {
   // Every server of a snippet takes a free port.
   vi.stubEnv('PORT', '0')
   vi.stubEnv('DATA_FOLDER', join(workshop, 'database'))
   vi.stubEnv('FILES_FOLDER', join(workshop, 'files'))
-  if (server.url !== null) {
-    database = await createDatabase(server.url)
+  if (postgres.url !== null) {
+    database = await createDatabase(postgres.url)
     for (const name of ['DATABASE_URL', 'DATABASE_OWNER_URL', 'REPLICA_URL']) vi.stubEnv(name, database.url)
+  }
+  if (mongoDatabase) {
+    for (const name of ['MONGODB_URL', 'MONGODB_OWNER_URL']) vi.stubEnv(name, mongoDatabase.url)
   }
   await buildPrograms(workshop, snippets)
 })
@@ -30,6 +42,7 @@ afterAll(async () => {
   await closeServers()
   // What still has a connection loses it, and has a listener for that.
   await database?.drop()
+  await mongoDatabase?.drop()
   vi.unstubAllEnvs()
   closeWorkshop(workshop)
 })
@@ -57,7 +70,17 @@ describe('runs', () => {
     const check = id === null ? undefined : checks[id]
     if (!check) throw new Error('A snippet that nothing checks may be wrong: add a check for it.')
     if (typeof check === 'function') return check(program)
-    skip(server.url === null, server.url === null ? server.reason : undefined)
-    await check.onPostgres(program)
+    const { onServer, whyNot } = needsOf(check)
+    skip(whyNot !== null, whyNot ?? undefined)
+    await onServer(program)
   })
 })
+
+/** The check, and why its server is not to be had, if it isn't. */
+function needsOf(check: ServerCheck): { onServer: SnippetCheck; whyNot: string | null } {
+  const reasonOf = (server: typeof postgres) => (server.url === null ? server.reason : null)
+  if ('onPostgres' in check) return { onServer: check.onPostgres, whyNot: reasonOf(postgres) }
+  if ('onMongo' in check) return { onServer: check.onMongo, whyNot: reasonOf(mongodb) }
+  const whyNot = installedMongod() === null ? 'It starts a mongod of its own, and none is on PATH.' : null
+  return { onServer: check.onOwnMongod, whyNot }
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { MongoClient, type MongoServerError } from 'mongodb'
+import { expect, vi } from 'vitest'
+import type { StorageObjectStore } from '@svc/db'
+import { mongoAdapter } from '@svc/db/mongo'
+import { installedMongod, startReplicaSet } from '../../servers/mongod.js'
+import { run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
+import { expectToServe, migratesAndEnds, uploadTo } from './store-programs.js'
+
+interface MongoProgram {
+  readonly client: MongoClient
+  readonly store: StorageObjectStore
+}
+
+/** A database for the programs, which goes with the tests. */
+export function openMongoDatabase(serverUrl: string) {
+  const url = urlOf(serverUrl, `test_${randomBytes(6).toString('hex')}`)
+  return {
+    url,
+    async drop() {
+      const client = new MongoClient(url)
+      await client.db().dropDatabase()
+      await client.close()
+    },
+  }
+}
+
+function urlOf(serverUrl: string, database: string, user?: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${database}`
+  if (user !== undefined) [url.username, url.password] = [user, `password of ${user}`]
+  return url.href
+}
+
+const keepsRecords: SnippetCheck = async (program) => {
+  const { client, store } = await run<MongoProgram>(program)
+  expect(client.db().databaseName).toBe(new URL(process.env['MONGODB_URL']!).pathname.slice(1))
+  await store.migrate()
+  await uploadTo(store, 'plain')
+}
+
+const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
+  const { client, store } = await runBeside<MongoProgram>(program, 'database.mjs')
+  await store.migrate()
+  await client.db().collection('svc_db_objects').dropIndex('pending_by_id')
+  await expect(run(program)).rejects.toThrow('Missing: index pending_by_id of svc_db_objects.')
+  await store.migrate()
+  await client.close()
+}
+
+/** On a server that wants a sign-in, which the one that other tests share doesn't. */
+const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
+  const set = await startReplicaSet(installedMongod()!, { members: 1, durable: false, signIn: true })
+  const clients: MongoClient[] = []
+  const open = (database: string, user?: string) => {
+    const client = new MongoClient(urlOf(set.url, database, user))
+    clients.push(client)
+    return client
+  }
+  try {
+    await open('admin')
+      .db()
+      .command({ createUser: 'admin', pwd: 'password of admin', roles: ['root'] })
+    vi.stubEnv('MONGODB_ADMIN_URL', urlOf(set.url, 'admin', 'admin'))
+    vi.stubEnv('APP_PASSWORD', 'password of app')
+    vi.stubEnv('OWNER_PASSWORD', 'password of owner')
+    await run(program)
+
+    await expect(mongoAdapter(open('files').db()).migrate()).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    })
+    await mongoAdapter(open('files', 'owner').db()).migrate()
+    const db = open('files', 'app').db()
+    await expectToServe(mongoAdapter(db))
+    await expect(mongoAdapter(db).migrate()).rejects.toMatchObject({
+      message: 'MongoDB refuses this user what the adapter needs.',
+    })
+    const objects = db.collection('svc_db_objects')
+    for (const refused of [
+      objects.drop(),
+      objects.createIndex({ a: 1 }),
+      db.collection('others').findOne(),
+    ]) {
+      await expect(refused).rejects.toMatchObject({ code: 13 } satisfies Partial<MongoServerError>)
+    }
+  } finally {
+    await Promise.all(clients.map((client) => client.close()))
+    await set.remove()
+  }
+}
+
+export const checkMongoSnippets: SnippetChecks = {
+  'docs/mongo.md#database.ts': { onMongo: keepsRecords },
+  'docs/mongo.md#migrate.ts': { onMongo: migratesAndEnds('collections were') },
+  'docs/mongo.md#start.ts': { onMongo: stopsWhereNobodyMigrated },
+  'docs/mongo.md#users.ts': { onOwnMongod: givesUsersWhatTheyNeed },
+}
