@@ -9,9 +9,11 @@ export async function serverBenchmarks() {
   const { isRequired } = await importSource('test/servers/found-server.ts')
   const { POSTGRES, embeddedBinaries, installedBinaries } = await importSource('test/servers/postgres.ts')
   const { MONGODB, installedMongod } = await importSource('test/servers/mongod.ts')
+  const { REDIS, redisProgram } = await importSource('test/servers/redis.ts')
   const benchmark = (name, program, kind, isThere, leastRows) => ({
     name,
     program,
+    // `null`: it knows no options.
     leastRows,
     whyNot: isThere ? null : `There is no server to start: ${kind.howToGet}.`,
     isRequired: isRequired(kind.name),
@@ -20,5 +22,6 @@ export async function serverBenchmarks() {
   return [
     benchmark('the Postgres adapter', 'postgres/run.mjs', POSTGRES, hasPostgres, 50_000),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
+    benchmark('the usage cache', 'redis/run.mjs', REDIS, redisProgram() !== null && hasPostgres, null),
   ]
 }

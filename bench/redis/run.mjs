@@ -3,10 +3,10 @@ import { cpus } from 'node:os'
 import { Redis } from 'ioredis'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache } from '@svc/db/redis'
-import { compareWaiting } from '../postgres/compare-waiting.mjs'
-import { startDelayProxy } from '../postgres/delay-proxy.mjs'
-import { importSource } from '../postgres/own-source.mjs'
-import { printRatios } from '../postgres/ratio-table.mjs'
+import { importSource } from '../own-source.mjs'
+import { openReport } from '../report.mjs'
+import { compareWaiting } from '../servers/compare-waiting.mjs'
+import { startDelayProxy } from '../servers/delay-proxy.mjs'
 import { startPostgresBase } from './postgres-base.mjs'
 
 const { redisProgram, startRedis } = await importSource('test/servers/redis.ts')
@@ -33,16 +33,15 @@ const bases = [
   await startPostgresBase('postgresAdapter'),
   await startPostgresBase(`postgresAdapter ${DELAY} ms away`, (target) => startDelayProxy(target, DELAY)),
 ]
+const report = openReport('redis')
 for (const [index, { name, store, stop }] of bases.entries()) {
-  printRatios({
-    title: name,
-    sides: ['without', 'cached'],
-    results: await compareCache(store, `bench ${index}`),
-  })
+  report.add(name, ['without', 'cached'], await compareCache(store, `bench ${index}`))
   await stop()
 }
 redis.disconnect()
 await server.stop()
+// There are no bars: what the cache saves depends on how far away the database is.
+report.close({ check: false, isRight: true })
 
 async function compareCache(store, prefix) {
   const cached = redisUsageCache(store, redis, { prefix, ttlSeconds: 3600 })
