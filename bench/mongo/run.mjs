@@ -1,7 +1,6 @@
 // Prints ratios, not times: what a machine can do differs, how the adapter compares with the bare driver does not.
 // --check: exits with 1 where a bar is missed. --rows=N: another size of the large scope.
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { importSource } from '../own-source.mjs'
 import { printSizes } from '../ratio-table.mjs'
@@ -10,6 +9,7 @@ import { compareWithHand, overshootText } from '../servers/beside-hand.mjs'
 import { METHOD } from '../servers/compare-waiting.mjs'
 import { startDelayProxy } from '../servers/delay-proxy.mjs'
 import { medianTime } from '../servers/median-time.mjs'
+import { inWords, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
 import { mongoAdapter } from './adapter.mjs'
@@ -21,21 +21,10 @@ import { compareHotScope, compareUploads } from './writes.mjs'
 
 const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
 
-const { values } = parseArgs({
-  options: { check: { type: 'boolean', default: false }, rows: { type: 'string', default: '1000000' } },
-})
-const rows = Number(values.rows)
-if (!Number.isSafeInteger(rows) || rows < 1000) {
-  console.error('--rows must be a number of 1000 or more.')
-  process.exit(2)
-}
-
+const { check, rows, deepPage } = readOptions({ rows: 1_000_000, leastRows: 1000 })
 const CALLERS = 32
 const DELAY = 2.5
 const DATABASE = 'bench'
-/** The deepest is page 10 000; of a smaller scope one that is full all the same, with active rows only. */
-const deepPage = Math.min(10_000, Math.floor((rows * 0.97) / 100))
-const inWords = (number) => Math.round(number).toLocaleString('en')
 
 // As a server that holds data of value, unlike the one of the tests: what was acknowledged is on the disk.
 const set = await startReplicaSet(installedMongod(), { members: 1, durable: true, cacheGigabytes: 1 })
@@ -110,7 +99,7 @@ if (differences.length > 0) console.error(`Sums differ from the rows in ${differ
 await Promise.all([client.close(), farClient.close()])
 await proxy.stop()
 await set.remove()
-report.close({ check: values.check, isRight: differences.length === 0 && hand.overshoot.worst.store <= 0 })
+report.close({ check, isRight: differences.length === 0 && hand.overshoot.worst.store <= 0 })
 
 function memberOf(url) {
   const { hostname, port } = new URL(url)

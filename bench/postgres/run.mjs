@@ -1,7 +1,6 @@
 // Prints ratios, not times: what a machine can do differs, how the adapter compares with the bare driver does not.
 // --check: exits with 1 where a bar is missed. --rows=N: another size of the large scope.
 import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { postgresAdapter } from './adapter.mjs'
 import { SETTINGS, startCluster } from './cluster.mjs'
@@ -9,6 +8,7 @@ import { printSizes } from '../ratio-table.mjs'
 import { compareWithHand, overshootText } from '../servers/beside-hand.mjs'
 import { METHOD } from '../servers/compare-waiting.mjs'
 import { startDelayProxy } from '../servers/delay-proxy.mjs'
+import { inWords, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
 import { openReport } from '../report.mjs'
@@ -19,21 +19,10 @@ import { measureSizes } from './sizes.mjs'
 import { measureSurroundings } from './surroundings.mjs'
 import { compareHotScope, compareRefusals, compareUploads } from './writes.mjs'
 
-const { values } = parseArgs({
-  options: { check: { type: 'boolean', default: false }, rows: { type: 'string', default: '1040000' } },
-})
-const rows = Number(values.rows)
-if (!Number.isSafeInteger(rows) || rows < 50_000) {
-  console.error('--rows must be a number of 50000 or more.')
-  process.exit(2)
-}
-
+const { check, rows, deepPage } = readOptions({ rows: 1_040_000, leastRows: 50_000 })
 const CALLERS = 32
 const DELAY = 2.5
 const BARE_SCHEMA = 'bench_bare'
-/** The deepest is page 10 000; of a smaller scope one that is full all the same, with active rows only. */
-const deepPage = Math.min(10_000, Math.floor((rows * 0.97) / 100))
-const inWords = (number) => Math.round(number).toLocaleString('en')
 
 const cluster = await startCluster()
 const pools = new Set()
@@ -126,4 +115,4 @@ await proxy.stop()
 await cluster.stop()
 
 const isRight = differences.length === 0 && hand.overshoot.worst.store <= 0
-report.close({ check: values.check, isRight })
+report.close({ check, isRight })

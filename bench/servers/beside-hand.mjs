@@ -1,4 +1,5 @@
 import { compareWaiting } from './compare-waiting.mjs'
+import { inWords } from './options.mjs'
 import { reserve, SIZE } from './store-calls.mjs'
 
 /** Files that fit into each scope. Few, so that summing them up costs nothing beside the way to the server. */
@@ -60,7 +61,6 @@ async function raceForRoom(store, byHand, callers) {
 }
 
 export function overshootText({ races, callers, maxBytes, worst, exceeded }) {
-  const inWords = (number) => number.toLocaleString('en')
   return `${races} races of ${callers} callers for the last ${inWords(maxBytes)} bytes: by hand the quota was exceeded in ${exceeded.byHand},
 by ${inWords(worst.byHand)} bytes at worst; by the adapter in ${exceeded.store}, by ${inWords(worst.store)} bytes.
 `
