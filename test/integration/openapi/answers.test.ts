@@ -1,49 +1,24 @@
 import { describe, expect, it } from 'vitest'
-import {
-  openApiDocument,
-  StorageError,
-  type ErrorBody,
-  type JsonSchema,
-  type OpenApiOperation,
-} from '@svc/db'
+import { StorageError } from '@svc/db'
 import { ManualClock } from '../../conformance/clock.js'
-import { Caller, startService, type ServiceOptions } from '../../unit/server/service.js'
-import { describedAnswers } from './described-answers.js'
-
-const document = openApiDocument(startService().s3)
-const described = describedAnswers(document)
-const seen = new Set<string>()
-
-/** A service whose every answer below its base path is held against the document, and remembered. */
-function observed(options: ServiceOptions = {}) {
-  const service = startService(options)
-  const handler = async (request: Request) => {
-    const response = await service.s3.handler(request)
-    const { pathname, search } = new URL(request.url)
-    const path = pathname.slice(service.s3.basePath.length)
-    if (path.startsWith('/_storage')) return response
-    const text = await response.clone().text()
-    const json: unknown = text === '' ? undefined : JSON.parse(text)
-    const { method } = request
-    const { status } = response
-    expect(
-      described.flawOf({ method, path: path + search, status, json }),
-      `${method} ${path} ${text}`,
-    ).toBeNull()
-    const operation = document.paths[path]?.[method.toLowerCase()]
-    if (operation) seen.add(`${operation.operationId} ${status >= 400 ? (json as ErrorBody).code : status}`)
-    return response
-  }
-  return { ...service, as: (scope: string | null) => new Caller(handler, scope) }
-}
+import * as parts from '../../unit/server/multipart/in-parts.js'
+import type { Caller } from '../../unit/server/service.js'
+import { observed, promised, seen } from './observed-service.js'
 
 const ID = '019b7d00-0000-7000-8000-000000000000'
+const FILE = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
+const IN_PARTS = { key: 'a', id: ID, uploadId: 'x' }
 const REQUESTS = [
   ['GET', '/db/objects'],
   ['GET', '/db/object?key=a'],
-  ['POST', '/upload', { filename: 'a.txt', contentType: 'text/plain', size: 3 }],
+  ['POST', '/upload', FILE],
   ['POST', '/upload/confirm', { key: 'a', id: ID }],
   ['POST', '/upload/abort', { key: 'a', id: ID }],
+  ['POST', '/multipart', FILE],
+  ['POST', '/multipart/parts', { ...IN_PARTS, partNumbers: [1] }],
+  ['POST', '/multipart/list', IN_PARTS],
+  ['POST', '/multipart/complete', IN_PARTS],
+  ['POST', '/multipart/abort', IN_PARTS],
   ['GET', '/download?key=a'],
   ['DELETE', '/object?key=a'],
 ] as const
@@ -64,9 +39,21 @@ describe('answers are as the document says', () => {
     expect((await ann.abort((await ann.begun()).object)).status).toBe(204)
   })
 
+  it('where all goes well in parts', async () => {
+    const ann = observed().as('user:ann')
+    const begun = await parts.begun(ann, { size: 2 * parts.PART })
+    await parts.sendParts(ann, begun)
+    expect((await parts.listed(ann, begun)).parts).toHaveLength(2)
+    expect((await parts.complete(ann, begun)).status).toBe(200)
+    expect((await parts.complete(ann, begun)).status).toBe(200)
+    expect((await parts.abort(ann, await parts.begun(ann))).status).toBe(204)
+  })
+
   it('where nobody is signed in, and where nothing is there', async () => {
     expect(new Set(await askAll(observed().as(null)))).toEqual(new Set([401]))
-    expect(await askAll(observed().as('user:ann'))).toEqual([200, 404, 201, 404, 404, 404, 404])
+    expect(await askAll(observed().as('user:ann'))).toEqual([
+      200, 404, 201, 404, 404, 201, 404, 404, 404, 404, 404, 404,
+    ])
   })
 
   it('where the input is bad', async () => {
@@ -102,16 +89,29 @@ describe('answers are as the document says', () => {
         head: async (reference) => (isDown ? fail() : memory.head(reference)),
         signUpload: async (input) => (isDown ? fail() : memory.signUpload(input)),
         signDownload: async (input) => (isDown ? fail() : memory.signDownload(input)),
+        multipart: {
+          ...memory.multipart!,
+          create: async (input) => (isDown ? fail() : memory.multipart!.create(input)),
+          signPart: async (input) => (isDown ? fail() : memory.multipart!.signPart(input)),
+          listParts: async (input) => (isDown ? fail() : memory.multipart!.listParts(input)),
+        },
       }),
     })
     const ann = service.as('user:ann')
     const { key } = await ann.upload()
     const { object } = await ann.begun()
+    const inParts = await parts.begun(ann)
     isDown = true
-    const statuses = [await ann.begin(), await ann.confirm(object), await ann.download(key)].map(
-      (r) => r.status,
-    )
-    expect(statuses).toEqual([502, 502, 502])
+    const answers = [
+      await ann.begin(),
+      await ann.confirm(object),
+      await ann.download(key),
+      await parts.begin(ann),
+      await parts.sign(ann, inParts),
+      await parts.list(ann, inParts),
+      await parts.complete(ann, inParts),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 502))
   })
 
   it('where a guard refuses', async () => {
@@ -121,21 +121,33 @@ describe('answers are as the document says', () => {
     const open = observed()
     const { key } = await open.as('user:ann').upload()
     const { objects } = open
-    const ann = observed({ objects, upload: { guard }, download: { guard }, delete: { guard } }).as(
-      'user:ann',
-    )
-    const statuses = [await ann.begin(), await ann.download(key), await ann.delete(key)].map((r) => r.status)
-    expect(statuses).toEqual([403, 403, 403])
+    const ann = observed({
+      objects,
+      upload: { guard },
+      multipart: { guard },
+      download: { guard },
+      delete: { guard },
+    }).as('user:ann')
+    const answers = [
+      await ann.begin(),
+      await parts.begin(ann),
+      await ann.download(key),
+      await ann.delete(key),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403])
   })
 
-  it('where an upload can’t be', async () => {
+  it.each([
+    ['in one PUT', (ann: Caller, input: object) => ann.begin({ ...input })],
+    ['in parts', (ann: Caller, input: object) => parts.begin(ann, { ...input })],
+  ])('where an upload %s can’t be', async (_, begin) => {
     const routes = { only: { maxFileSize: 10, contentTypes: ['text/*'], key: () => 'one key' } }
     const ann = observed({ routes, quota: { maxBytes: 5 } }).as('user:ann')
-    expect((await ann.begin({ size: 11 })).status).toBe(413)
-    expect((await ann.begin({ size: 6 })).status).toBe(413)
-    expect((await ann.begin({ contentType: 'image/png' })).status).toBe(415)
+    expect((await begin(ann, { size: 11 })).status).toBe(413)
+    expect((await begin(ann, { size: 6 })).status).toBe(413)
+    expect((await begin(ann, { contentType: 'image/png' })).status).toBe(415)
     await ann.upload()
-    expect((await ann.begin({ size: 1 })).status).toBe(409)
+    expect((await begin(ann, { size: 1 })).status).toBe(409)
   })
 
   it('where it lapses before it gets a URL', async () => {
@@ -145,10 +157,23 @@ describe('answers are as the document says', () => {
     expect((await ann.begin()).status).toBe(404)
   })
 
+  it('where an upload in parts ends while the bucket begins it', async () => {
+    const service = observed({
+      storage: parts.withMultipart((multipart) => ({
+        async create(input) {
+          await service.objects.release({ bucket: input.bucket, key: input.key })
+          return multipart.create(input)
+        },
+      })),
+    })
+    expect((await parts.begin(service.as('user:ann'))).status).toBe(404)
+  })
+
   it('where nothing was uploaded', async () => {
     const ann = observed().as('user:ann')
     const { object } = await ann.begun()
     expect((await ann.confirm(object)).status).toBe(409)
+    expect((await parts.complete(ann, await parts.begun(ann))).status).toBe(409)
   })
 
   it('where the listing has a next page', async () => {
@@ -165,24 +190,3 @@ describe('the document', () => {
     expect([...seen].sort()).toEqual(promised().sort())
   })
 })
-
-/** Each success and each error of the document, as `seen` has them. */
-function promised(): string[] {
-  const operations: OpenApiOperation[] = Object.values(document.paths).flatMap((methods) =>
-    Object.values(methods),
-  )
-  return operations.flatMap(({ operationId, responses }) =>
-    Object.entries(responses).flatMap(([status, response]) =>
-      Number(status) < 400
-        ? [`${operationId} ${status}`]
-        : codesOf(response).map((code) => `${operationId} ${code}`),
-    ),
-  )
-}
-
-function codesOf(response: JsonSchema): string[] {
-  const { content } = response as unknown as {
-    content: { 'application/json': { schema: { properties: { code: { enum: string[] } } } } }
-  }
-  return content['application/json'].schema.properties.code.enum
-}

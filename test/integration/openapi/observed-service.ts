@@ -1,0 +1,53 @@
+import { expect } from 'vitest'
+import { openApiDocument, type ErrorBody, type JsonSchema, type OpenApiOperation } from '@svc/db'
+import { Caller, startService, type ServiceOptions } from '../../unit/server/service.js'
+import { describedAnswers } from './described-answers.js'
+
+const document = openApiDocument(startService().s3)
+const described = describedAnswers(document)
+/** Each success and each error that an answer has shown, such as `upload 201` and `upload KEY_CONFLICT`. */
+export const seen = new Set<string>()
+
+/** A service whose every answer below its base path is held against the document, and remembered. */
+export function observed(options: ServiceOptions = {}) {
+  const service = startService(options)
+  const handler = async (request: Request) => {
+    const response = await service.s3.handler(request)
+    const { pathname, search } = new URL(request.url)
+    const path = pathname.slice(service.s3.basePath.length)
+    if (path.startsWith('/_storage')) return response
+    const text = await response.clone().text()
+    const json: unknown = text === '' ? undefined : JSON.parse(text)
+    const { method } = request
+    const { status } = response
+    expect(
+      described.flawOf({ method, path: path + search, status, json }),
+      `${method} ${path} ${text}`,
+    ).toBeNull()
+    const operation = document.paths[path]?.[method.toLowerCase()]
+    if (operation) seen.add(`${operation.operationId} ${status >= 400 ? (json as ErrorBody).code : status}`)
+    return response
+  }
+  return { ...service, as: (scope: string | null) => new Caller(handler, scope) }
+}
+
+/** Each success and each error of the document, as {@link seen} has them. */
+export function promised(): string[] {
+  const operations: OpenApiOperation[] = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods),
+  )
+  return operations.flatMap(({ operationId, responses }) =>
+    Object.entries(responses).flatMap(([status, response]) =>
+      Number(status) < 400
+        ? [`${operationId} ${status}`]
+        : codesOf(response).map((code) => `${operationId} ${code}`),
+    ),
+  )
+}
+
+function codesOf(response: JsonSchema): string[] {
+  const { content } = response as unknown as {
+    content: { 'application/json': { schema: { properties: { code: { enum: string[] } } } } }
+  }
+  return content['application/json'].schema.properties.code.enum
+}
