@@ -101,6 +101,12 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
   8000: 'MongoDB refused the login.',
 }
 
+/** Whether the entries in DNS that a `mongodb+srv:` URL stands for could not be had; the driver passes that on as it is. */
+function isLookUp(error: unknown): boolean {
+  const { syscall } = (error ?? {}) as { syscall?: unknown }
+  return error instanceof Error && typeof syscall === 'string' && /^query(?:Srv|Txt|Cname)$/.test(syscall)
+}
+
 /** The error that a caller of the store gets. By codes and names alone: texts differ between servers and versions. */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
@@ -109,6 +115,6 @@ export function databaseError(error: unknown): unknown {
     const message = UNAVAILABLE[code]
     if (message !== undefined) return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
   }
-  const isAway = mayBeginAgain(error) || UNREACHABLE.has(nameOf(error))
+  const isAway = mayBeginAgain(error) || UNREACHABLE.has(nameOf(error)) || isLookUp(error)
   return isAway ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
 }
