@@ -39,9 +39,9 @@ export async function runCli(
   const program = new Command('svc-db')
     .description('Looks after the database of @svc/db: its schema, its usage counters and its history.')
     .version(VERSION)
-    .option('--url <url>', 'the database: postgres://… (default: DATABASE_URL, MONGODB_URL)')
+    .option('--url <url>', 'the database: postgres://…, mongodb://… (default: DATABASE_URL, MONGODB_URL)')
     .option('--schema <name>', 'the schema of the tables in PostgreSQL (default: svc_db)')
-    .option('--prefix <prefix>', 'the prefix of the collections in MongoDB')
+    .option('--prefix <prefix>', 'the prefix of the collections in MongoDB (default: svc_db_)')
     .addOption(
       new Option('--connect-timeout <seconds>', 'how long to wait for the server')
         .default(10)

@@ -32,12 +32,12 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** A failure in words for whoever runs the command: never with a password, whatever a driver says. */
 export function reportOf(error: unknown, database: FoundDatabase | null): FailureReport {
-  if (error instanceof WrongCall) {
-    return { exitCode: EXIT.wrongCall, message: error.message, hints: error.hints }
-  }
   const conceal = (text: string) =>
     concealed(database ? database.url.conceal(text) : text, [process.env['PGPASSWORD'] ?? ''])
 
+  if (error instanceof WrongCall) {
+    return { exitCode: EXIT.wrongCall, message: conceal(error.message), hints: error.hints }
+  }
   if (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') {
     const causes = causesOf(error.cause)
     const hints = [

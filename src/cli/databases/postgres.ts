@@ -1,5 +1,6 @@
 import { postgresAdapter } from '../../adapters/postgres/index.js'
 import { WrongCall } from '../wrong-call.js'
+import { byOptions } from './by-options.js'
 import type { DatabaseKind } from './database-kind.js'
 import { loadDriver } from './load-driver.js'
 
@@ -22,19 +23,10 @@ export const POSTGRES: DatabaseKind = {
     pool.on('error', () => {})
     return {
       // What a pooler in between can't keep must not matter to a command that runs each statement a few times.
-      store: byOptions(() => postgresAdapter(pool, { schema: place ?? undefined, namedStatements: false })),
+      store: byOptions('schema', () =>
+        postgresAdapter(pool, { schema: place ?? undefined, namedStatements: false }),
+      ),
       close: () => pool.end(),
     }
   },
-}
-
-/** What an adapter refuses of its options, the caller gave. */
-export function byOptions<T>(make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    // It begins with the function that was called, of which a caller of the command knows nothing.
-    if (error instanceof TypeError) throw new WrongCall(`--${error.message.replace(/^\w+(?:\(\))?: /, '')}`)
-    throw error
-  }
 }

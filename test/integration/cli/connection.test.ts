@@ -60,7 +60,31 @@ describe('a call that is wrong', () => {
       ['verify', '--url', 'postgres://u:secret@h:99999/d'],
       /host or port that is none/,
     ],
-    ['is for MongoDB', ['verify', '--url', 'mongodb://u:secret@a:1,b:2/d'], /MongoDB is not supported yet/],
+    [
+      'has Postgres’ option for MongoDB',
+      ['verify', '--url', 'mongodb://h/d', '--schema', 'x'],
+      /use --prefix/,
+    ],
+    [
+      'names a prefix that can’t be one',
+      ['verify', '--url', 'mongodb://h/d', '--prefix', 'a$b'],
+      /--prefix must be at most 100 bytes/,
+    ],
+    [
+      'names no database in a server of MongoDB',
+      ['verify', '--url', 'mongodb://u:secret@a:1,b:2/?replicaSet=r'],
+      /names no database[\s\S]*authSource/,
+    ],
+    [
+      'has a URL that the driver of MongoDB refuses',
+      ['verify', '--url', 'mongodb://u:secret@h/d?tls=perhaps&x=secret'],
+      /driver refuses the URL/,
+    ],
+    [
+      'has an option of MongoDB that needs another',
+      ['verify', '--url', 'mongodb://u:secret@a,b/d?directConnection=true'],
+      /driver refuses the URL/,
+    ],
   ] as const)('ends with 2 and says so where it %s', async (_, args, message) => {
     const ran = await command.run(args)
     expect({ exitCode: ran.exitCode, stdout: ran.stdout }).toEqual({ exitCode: 2, stdout: '' })
@@ -168,20 +192,47 @@ describe('a server that isn’t there', () => {
     expectNoPassword(ran)
   })
 
-  it('ends with 3 for one that takes the connection and says nothing, in bounded time', async () => {
-    const silent = createServer(() => undefined).listen(0, '127.0.0.1')
-    await new Promise((resolve) => silent.once('listening', resolve))
-    try {
-      const { port } = silent.address() as AddressInfo
-      const url = `postgres://app:${ENCODED}@127.0.0.1:${port}/files`
-      const ran = await command.run(['list', 'user:1', '--connect-timeout', '0.3', '--url', url])
+  it.each([['usage', 'user:1'], ['migrate'], ['verify'], ['check-usage']])(
+    'ends with 3 where it is MongoDB’s, for %s %s',
+    async (...args) => {
+      const port = await freePort()
+      const url = `mongodb://app:${ENCODED}@127.0.0.1:${port}/files`
+      const ran = await command.run([...args, '--connect-timeout', '0.3', '--url', url])
       expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
-      expect(ran.stderr).toMatch(/timeout/)
+      expect(ran.stderr).toContain(`mongodb://app:***@127.0.0.1:${port}/files`)
+      expect(ran.stderr).toContain('ECONNREFUSED')
       expectNoPassword(ran)
-    } finally {
-      silent.close()
-    }
+    },
+  )
+
+  it('ends with 3 where the name of MongoDB’s cluster has no entry', async () => {
+    const ran = await command.run([
+      'verify',
+      '--url',
+      `mongodb+srv://app:${ENCODED}@db.nowhere.invalid/files`,
+    ])
+    expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(ran.stderr).toContain('nowhere.invalid')
+    expectNoPassword(ran)
   })
+
+  it.each(['postgres', 'mongodb'])(
+    'ends with 3 for one of %s that takes the connection and says nothing, in bounded time',
+    async (protocol) => {
+      const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+      await new Promise((resolve) => silent.once('listening', resolve))
+      try {
+        const { port } = silent.address() as AddressInfo
+        const url = `${protocol}://app:${ENCODED}@127.0.0.1:${port}/files`
+        const ran = await command.run(['list', 'user:1', '--connect-timeout', '0.3', '--url', url])
+        expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(ran.stderr).toMatch(/time(?:d )?out/)
+        expectNoPassword(ran)
+      } finally {
+        silent.close()
+      }
+    },
+  )
 
   it('tells a program in JSON', async () => {
     const port = await freePort()

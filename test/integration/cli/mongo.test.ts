@@ -1,0 +1,120 @@
+import { MongoClient } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAttemptId } from '@svc/db'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { installedMongod, startStandalone } from '../../servers/mongod.js'
+import { describeMongo, freshDatabase } from '../mongo/places.js'
+import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
+
+let command: BuiltCommand
+beforeAll(async () => {
+  command = await buildCommand()
+})
+afterAll(() => command.remove())
+
+describeMongo('svc-db on MongoDB', (serverURL) => {
+  const client = new MongoClient(serverURL)
+  const database = freshDatabase(client)
+  const target = new URL(serverURL)
+  target.pathname = `/${database.databaseName}`
+  const run = (...args: string[]) => command.run(args, { MONGODB_URL: target.href })
+
+  afterAll(async () => {
+    await database.dropDatabase()
+    await client.close()
+  })
+
+  it('says that nobody has migrated, then migrates, and finds that all is well', async () => {
+    const verified = await run('verify')
+    expect(verified.exitCode).toBe(1)
+    expect(verified.stdout).toContain('migrate()')
+    const used = await run('usage', 'user:ann')
+    expect(used).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(used.stderr).toContain('run migrate()')
+
+    const [first] = jsonLines((await run('migrate', '--json')).stdout) as [{ from: number; to: number }]
+    expect(first.from).toBe(0)
+    expect(first.to).toBeGreaterThan(0)
+    expect(jsonLines((await run('migrate', '--json')).stdout)).toEqual([{ from: first.to, to: first.to }])
+    expect(await run('verify')).toEqual({ exitCode: 0, stdout: '', stderr: 'All is well.\n' })
+  })
+
+  it('shows what a scope holds, corrects its counters, and purges', async () => {
+    const yesterday = mongoAdapter(database, { now: () => new Date(Date.now() - 86_400_000) })
+    await yesterday.migrate()
+    const at = { scope: 'user:ann', bucket: 'files' }
+    const lapsesAt = new Date(Date.now() - 3_600_000)
+    for (const key of ['kept', 'gone']) {
+      const id = createAttemptId()
+      await yesterday.reserve({ ...at, key, id, declaredSize: 10, expiresAt: lapsesAt, storageKey: key })
+      await yesterday.confirm({ ...at, key, id, size: 10 })
+    }
+    await yesterday.remove({ ...at, key: 'gone' })
+    await yesterday.reserve({ ...at, key: 'lapsed', declaredSize: 7, expiresAt: lapsesAt })
+
+    const usage = { bytes: 10, files: 1, reservedBytes: 7, reservedFiles: 1 }
+    const usageOf = async () => jsonLines((await run('usage', 'user:ann', '--json')).stdout)
+    expect(await usageOf()).toEqual([{ scope: 'user:ann', ...usage }])
+    const listed = jsonLines((await run('list', 'user:ann', '--json')).stdout) as { key: string }[]
+    expect(listed.map(({ key }) => key)).toEqual(['lapsed', 'kept'])
+    expect((await run('leftovers')).stdout).toContain('files/gone')
+
+    await database
+      .collection<{ _id: string }>('svc_db_objects')
+      .updateOne({ _id: (await scopeDocumentId())! }, { $inc: { bytes: 5 } })
+    expect(await run('check-usage')).toMatchObject({ exitCode: 1 })
+    expect(await run('repair-usage')).toMatchObject({ exitCode: 0 })
+    expect(await run('check-usage')).toMatchObject({ exitCode: 0, stdout: '' })
+
+    expect((await run('purge-expired', '--yes')).stdout).toContain('files/lapsed')
+    const before = new Date().toISOString()
+    expect((await run('purge-deleted', '--before', before)).exitCode).toBe(0)
+    expect(await usageOf()).toEqual([{ scope: 'user:ann', ...usage, reservedBytes: 0, reservedFiles: 0 }])
+  })
+
+  it('keeps to the collections of its prefix', async () => {
+    expect(await run('migrate', '--prefix', 'other_')).toMatchObject({ exitCode: 0 })
+    expect(jsonLines((await run('usage', 'user:ann', '--prefix', 'other_', '--json')).stdout)).toEqual([
+      { scope: 'user:ann', bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 },
+    ])
+    const names = (await database.listCollections().toArray()).map(({ name }) => name)
+    expect(names).toContain('other_objects')
+  })
+
+  it('refuses collections that newer code has left behind', async () => {
+    await run('migrate', '--prefix', 'newer_')
+    await database
+      .collection<{ _id: string }>('newer_schema')
+      .updateOne({ _id: 'version' }, { $set: { version: 99, minCompatible: 99 } })
+    const ran = await run('migrate', '--prefix', 'newer_')
+    expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(ran.stderr).toContain('Use a newer release')
+  })
+
+  async function scopeDocumentId(): Promise<string | undefined> {
+    const documents = await database.collection<{ _id: string }>('svc_db_objects').find().toArray()
+    return documents.find((document) => 'bytes' in document)?._id
+  }
+})
+
+const program = installedMongod()
+const describeStandalone = program === null ? describe.skip : describe
+describeStandalone(
+  `svc-db on a server without a replica set${program === null ? ' (no mongod is on PATH)' : ''}`,
+  () => {
+    it('ends with 3, and says what the server has to be', async () => {
+      const standalone = await startStandalone(program!)
+      const target = new URL(standalone.url)
+      target.pathname = '/files'
+      try {
+        const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
+        expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(ran.stderr).toContain('MongoDB must be a replica set')
+        const verified = await command.run(['verify'], { MONGODB_URL: target.href })
+        expect(verified.stdout).toContain('MongoDB must be a replica set')
+      } finally {
+        await standalone.stop()
+      }
+    })
+  },
+)
