@@ -6,19 +6,22 @@ import { barText, printRatios } from './ratio-table.mjs'
  */
 export function openReport(benchmark) {
   const rows = []
+
+  /** Ratios that were printed in another way: `{ name, ratio, bar, missed }` each. */
+  function record(title, results) {
+    for (const { name, ratio, bar, missed } of results) {
+      rows.push({ name: `${benchmark}: ${title}: ${name}`, ratio, bar, ok: !missed })
+    }
+  }
+
   return {
     rows,
+    record,
 
     /** Results of `compare` or `compareWaiting`. */
     add(title, sides, results) {
       printRatios({ title, sides, results })
-      const line = ({ name, ratio, bar, missed }) => ({
-        name: `${benchmark}: ${title}: ${name}`,
-        ratio,
-        bar,
-        ok: !missed,
-      })
-      rows.push(...results.map(line))
+      record(title, results)
     },
 
     /** The end of a process of its own: with `check` it fails where a bar was missed, or where `isRight` is `false`. */

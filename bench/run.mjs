@@ -56,8 +56,8 @@ for (const { name, program, leastRows, whyNot, isRequired } of await serverBench
     continue
   }
   const options = values.check ? ['--check'] : []
-  if (values.rows !== undefined) options.push(`--rows=${Math.max(rows, leastRows)}`)
-  const { isContent, rows: more } = await runApart(program, leastRows === null ? [] : options)
+  if (values.rows !== undefined && leastRows !== null) options.push(`--rows=${Math.max(rows, leastRows)}`)
+  const { isContent, rows: more } = await runApart(program, options)
   if (!isContent) process.exitCode = 1
   all.push(...more)
 }

@@ -13,7 +13,7 @@ export async function serverBenchmarks() {
   const benchmark = (name, program, kind, isThere, leastRows) => ({
     name,
     program,
-    // `null`: it knows no options.
+    // `null`: its size is fixed.
     leastRows,
     whyNot: isThere ? null : `There is no server to start: ${kind.howToGet}.`,
     isRequired: isRequired(kind.name),
@@ -22,6 +22,7 @@ export async function serverBenchmarks() {
   return [
     benchmark('the Postgres adapter', 'postgres/run.mjs', POSTGRES, hasPostgres, 50_000),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
+    benchmark('the bindings', 'http/run.mjs', POSTGRES, hasPostgres, null),
     benchmark('the usage cache', 'redis/run.mjs', REDIS, redisProgram() !== null && hasPostgres, null),
   ]
 }

@@ -1,6 +1,6 @@
+import { median } from '../ratios.mjs'
 import { startServer } from './child.mjs'
 import { LIBRARY_PATH } from './servers.mjs'
-import { median } from './throughput.mjs'
 
 const SAMPLES = 42
 /** How much the last third may hold more than the middle one: for what the engine still compiles and caches. */

@@ -7,7 +7,8 @@ import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { postgresAdapter } from '../postgres/adapter.mjs'
 import { startCluster } from '../postgres/cluster.mjs'
-import { printTable } from '../postgres/ratio-table.mjs'
+import { printTable } from '../ratio-table.mjs'
+import { openReport } from '../report.mjs'
 import { startChild } from './child.mjs'
 import { sampleHeap } from './heap.mjs'
 import { loadObjects, PAGE } from './one-scope.mjs'
@@ -88,4 +89,23 @@ if (heaps.length > 0) {
 
 await load.stop()
 await cluster.stop()
-if (values.check && [...compared, ...heaps].some(({ missed }) => missed)) process.exitCode = 1
+const report = openReport('http')
+report.record(
+  'GET /db/objects beside a bare route',
+  compared.map(({ framework, ratio, bar, missed }) => ({
+    name: framework,
+    ratio,
+    bar: { least: bar },
+    missed,
+  })),
+)
+report.record(
+  'heap, the last third of a run beside the middle one',
+  heaps.map(({ framework, thirds, missed }) => ({
+    name: framework,
+    ratio: thirds[2] / thirds[1],
+    bar: {},
+    missed,
+  })),
+)
+report.close({ check: values.check, isRight: true })

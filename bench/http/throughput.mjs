@@ -1,3 +1,4 @@
+import { median } from '../ratios.mjs'
 import { startServer } from './child.mjs'
 import { BARE_PATH, LIBRARY_PATH } from './servers.mjs'
 
@@ -60,8 +61,4 @@ async function expectSameAnswers({ origin, cookie }, { bare, library }) {
   if (one !== other || !one.startsWith('{"objects":[{')) {
     throw new Error(`The two routes don't answer the same:\n${one.slice(0, 300)}\n${other.slice(0, 300)}`)
   }
-}
-
-export function median(numbers) {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1]
 }
