@@ -123,7 +123,7 @@ describeMongo('writes of one scope at once', (url) => {
       rows.map(({ bucket, key, id }) => store.confirm({ bucket, key, id, size: 1 })),
     )
     expect(confirmed).toMatchObject(rows.map(({ id }) => ({ attemptId: id })))
-    expect(commits()).toBe(2)
+    expect(commits()).toBeLessThanOrEqual(2)
 
     // Another process has given the keys to another scope meanwhile.
     const other = mongoAdapter(db)

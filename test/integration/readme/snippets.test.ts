@@ -2,22 +2,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
 import { installedMongod } from '../../servers/mongod.js'
-import { checkDocsSnippets } from './docs-snippet-checks.js'
-import { checkMongoSnippets, openMongoDatabase } from './mongo-snippet-checks.js'
-import { checkPostgresSnippets } from './postgres-snippet-checks.js'
-import type { ServerCheck, SnippetCheck, SnippetChecks } from './programs.js'
-import { checkReadmeSnippets } from './readme-snippet-checks.js'
+import { checks } from './checks/index.js'
+import { openMongoDatabase } from './checks/mongo.js'
+import type { ServerCheck, SnippetCheck } from './programs.js'
 import { closeServers } from './running-servers.js'
 import { buildPrograms, closeWorkshop, openWorkshop, typeErrors, writeSnippets } from './snippets.js'
 
 const workshop = openWorkshop()
 const snippets = writeSnippets(workshop)
-const checks: SnippetChecks = {
-  ...checkReadmeSnippets,
-  ...checkDocsSnippets,
-  ...checkPostgresSnippets,
-  ...checkMongoSnippets,
-}
 const postgres = inject('postgres')
 const mongodb = inject('mongodb')
 let database: FreshDatabase | undefined

@@ -9,8 +9,8 @@ import {
   type StorageObjectStore,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
-import { originOf } from './running-servers.js'
+import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { originOf } from '../running-servers.js'
 
 interface AppProgram {
   readonly createApp: (parts: { client: StorageObjectStore; storage: ObjectStorage }) => { app: Express }
@@ -185,7 +185,7 @@ const guardsItsRoute: SnippetCheck = async (program) => {
   expect((await fetch(thumbnail)).status).toBe(401)
 }
 
-export const checkReadmeSnippets: SnippetChecks = {
+export const readmeChecks: SnippetChecks = {
   'README.md#app.ts': isSmallApplication,
   'README.md#server.ts': { onPostgres: listensAndCounts },
   'README.md#app.test.ts': passingTests(2),

@@ -2,9 +2,9 @@ import type { PGlite } from '@electric-sql/pglite'
 import type pg from 'pg'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
-import { createDatabase } from '../../servers/fresh-database.js'
-import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
-import { migratesAndEnds, uploadTo } from './store-programs.js'
+import { createDatabase } from '../../../servers/fresh-database.js'
+import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { migratesAndEnds, uploadTo } from '../store-programs.js'
 
 interface DatabaseProgram {
   readonly pool: pg.Pool
@@ -86,7 +86,7 @@ const keepsFolder: SnippetCheck = async (program) => {
   await database.close()
 }
 
-export const checkPostgresSnippets: SnippetChecks = {
+export const postgresChecks: SnippetChecks = {
   'docs/postgres.md#database.ts': { onPostgres: keepsRecords('plain') },
   'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds('schema was') },
   'docs/postgres.md#start.ts': { onPostgres: stopsWhereNobodyMigrated },

@@ -3,9 +3,9 @@ import { MongoClient, type MongoServerError } from 'mongodb'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '@svc/db/mongo'
-import { installedMongod, startReplicaSet } from '../../servers/mongod.js'
-import { run, runBeside, type SnippetCheck, type SnippetChecks } from './programs.js'
-import { expectToServe, migratesAndEnds, uploadTo } from './store-programs.js'
+import { installedMongod, startReplicaSet } from '../../../servers/mongod.js'
+import { run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { expectToServe, migratesAndEnds, uploadTo } from '../store-programs.js'
 
 interface MongoProgram {
   readonly client: MongoClient
@@ -89,7 +89,7 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
   }
 }
 
-export const checkMongoSnippets: SnippetChecks = {
+export const mongoChecks: SnippetChecks = {
   'docs/mongo.md#database.ts': { onMongo: keepsRecords },
   'docs/mongo.md#migrate.ts': { onMongo: migratesAndEnds('collections were') },
   'docs/mongo.md#start.ts': { onMongo: stopsWhereNobodyMigrated },

@@ -9,7 +9,7 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { expect, vi } from 'vitest'
 import type { CleanUpResult, DbClientObject, Handler } from '@svc/db'
-import { run, runBeside, type SnippetCheck } from './programs.js'
+import { run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
 interface Recipe {
   readonly s3: { readonly handler: Handler }
@@ -17,7 +17,7 @@ interface Recipe {
 }
 
 /** Uploads and deletes under a real SDK, which is there before the recipe is loaded, and looks at what it was given to export. */
-export const isTracedAndMeasured: SnippetCheck = async (program) => {
+const isTracedAndMeasured: SnippetCheck = async (program) => {
   const spans = new InMemorySpanExporter()
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
   const reader = new PeriodicExportingMetricReader({ exporter })
@@ -80,10 +80,15 @@ export const isTracedAndMeasured: SnippetCheck = async (program) => {
 }
 
 /** After an SDK has gone, as before one has come, the API does nothing, and the server must not mind. */
-export const worksWithoutAnSdk: SnippetCheck = async (program) => {
+const worksWithoutAnSdk: SnippetCheck = async (program) => {
   const { s3 } = await run<Recipe>(program)
   const request = new Request('http://app.test/api/s3/db/objects', {
     headers: { 'x-signed-in-as': 'user:ann' },
   })
   expect((await s3.handler(request)).status).toBe(200)
+}
+
+export const observabilityChecks: SnippetChecks = {
+  'docs/observability.md#telemetry.ts': isTracedAndMeasured,
+  'docs/observability.md#server.ts': worksWithoutAnSdk,
 }

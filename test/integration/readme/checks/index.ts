@@ -1,0 +1,31 @@
+import type { SnippetChecks } from '../programs.js'
+import { customRoutesChecks } from './custom-routes.js'
+import { expressChecks } from './express.js'
+import { httpApiChecks } from './http-api.js'
+import { koaChecks } from './koa.js'
+import { mongoChecks } from './mongo.js'
+import { observabilityChecks } from './observability.js'
+import { postgresChecks } from './postgres.js'
+import { readmeChecks } from './readme.js'
+import { redisChecks } from './redis.js'
+import { s3Checks } from './s3.js'
+import { storagesChecks } from './storages.js'
+import { testingYourAppChecks } from './testing-your-app.js'
+import { writingAnAdapterChecks } from './writing-an-adapter.js'
+
+/** Of every document that has snippets. */
+export const checks: SnippetChecks = {
+  ...customRoutesChecks,
+  ...expressChecks,
+  ...httpApiChecks,
+  ...koaChecks,
+  ...mongoChecks,
+  ...observabilityChecks,
+  ...postgresChecks,
+  ...readmeChecks,
+  ...redisChecks,
+  ...s3Checks,
+  ...storagesChecks,
+  ...testingYourAppChecks,
+  ...writingAnAdapterChecks,
+}

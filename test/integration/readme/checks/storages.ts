@@ -1,0 +1,27 @@
+import { createS3Server, db, type Handler } from '@svc/db'
+import { createS3Client } from '@svc/db/client'
+import { diskStorage } from '@svc/db/disk'
+import { memoryAdapter } from '@svc/db/memory'
+import { expect } from 'vitest'
+import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+
+const survivesRestart: SnippetCheck = async (program) => {
+  const { s3 } = await run<{ s3: { handler: Handler } }>(program)
+  const { api } = createS3Client({
+    baseURL: 'http://app.test',
+    plugins: [],
+    fetch: (input, init) => s3.handler(new Request(input, init)),
+  })
+  const { key } = await api.upload(new File(['kept'], 'kept.txt', { type: 'text/plain' }))
+  const { url } = await api.download({ key })
+
+  // As the server of another process, which has none of the records; the link says all that is needed.
+  const storage = diskStorage({ directory: process.env['FILES_FOLDER']! })
+  const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
+  const { handler } = createS3Server({ storage, bucket: 'uploads', plugins })
+  expect(await (await handler(new Request(url))).text()).toBe('kept')
+}
+
+export const storagesChecks: SnippetChecks = {
+  'docs/storages.md#local-files.ts': survivesRestart,
+}
