@@ -1,11 +1,14 @@
 import type { SnippetChecks } from '../programs.js'
 import { customRoutesChecks } from './custom-routes.js'
+import { deployingChecks } from './deploying.js'
 import { expressChecks } from './express.js'
+import { fetchChecks } from './fetch.js'
 import { httpApiChecks } from './http-api.js'
 import { koaChecks } from './koa.js'
 import { mongoChecks } from './mongo.js'
 import { observabilityChecks } from './observability.js'
 import { postgresChecks } from './postgres.js'
+import { quotasChecks } from './quotas.js'
 import { readmeChecks } from './readme.js'
 import { redisChecks } from './redis.js'
 import { s3Checks } from './s3.js'
@@ -16,12 +19,15 @@ import { writingAnAdapterChecks } from './writing-an-adapter.js'
 /** Of every document that has snippets. */
 export const checks: SnippetChecks = {
   ...customRoutesChecks,
+  ...deployingChecks,
   ...expressChecks,
+  ...fetchChecks,
   ...httpApiChecks,
   ...koaChecks,
   ...mongoChecks,
   ...observabilityChecks,
   ...postgresChecks,
+  ...quotasChecks,
   ...readmeChecks,
   ...redisChecks,
   ...s3Checks,

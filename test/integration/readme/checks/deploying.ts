@@ -1,0 +1,38 @@
+import type { Server } from 'node:http'
+import type { StorageObjectStore } from '@svc/db'
+import { expect } from 'vitest'
+import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { originOf } from '../running-servers.js'
+
+interface ServiceProgram {
+  readonly server: Server
+  readonly client: StorageObjectStore
+  readonly tidyUp: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+const DAY = 24 * 60 * 60 * 1000
+
+const servesAndStops: SnippetCheck = async (program) => {
+  const { server, client, tidyUp, stop } = await run<ServiceProgram>(program)
+  const origin = await originOf(server)
+  await client.migrate()
+  expect((await fetch(`${origin}/ready`)).status).toBe(200)
+  expect(await (await fetch(`${origin}/deployed`)).json()).toEqual([])
+
+  const at = { scope: 'ann', bucket: 'uploads', key: 'deployed.txt' }
+  await client.reserve({ ...at, declaredSize: 5, expiresAt: new Date(Date.now() + DAY) })
+  await client.confirm({ ...at, size: 5 })
+  await client.remove(at)
+  await tidyUp()
+  // What was deleted just now is kept for a month.
+  expect(await client.countByScope('ann', 'deleted')).toBe(1)
+
+  await stop()
+  await expect(fetch(`${origin}/ready`)).rejects.toThrow()
+  await expect(client.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+}
+
+export const deployingChecks: SnippetChecks = {
+  'docs/deploying.md#service.ts': { onPostgres: servesAndStops },
+}
