@@ -61,11 +61,13 @@ describe('the tarball', () => {
         'package.json',
         'README.md',
         'CHANGELOG.md',
+        'UPGRADING.md',
+        'SECURITY.md',
         'LICENSE',
       ]),
     )
     const expected =
-      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/[\w-]+\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/
+      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/[\w-]+\.md|package\.json|README\.md|CHANGELOG\.md|UPGRADING\.md|SECURITY\.md|LICENSE)$/
     expect(tarball.contents.filter((path) => !expected.test(path))).toEqual([])
   })
 

@@ -41,8 +41,15 @@ it('begins the changelog with the version of the package', () => {
   expect(heading?.[1]).toBe(manifest.version)
 })
 
+it('has a link to every page in the README', () => {
+  const readme = document('README.md')
+  const linked = readme.links.map((link) => linkTarget(readme, link)?.path)
+  const pages = documents.map(({ path }) => path).filter((path) => path !== 'README.md')
+  expect(pages.filter((path) => !linked.includes(path))).toEqual([])
+})
+
 it('documents every error code with its status, and no other', () => {
-  const rows = document('docs/http-api.md').text.matchAll(/^\| `([A-Z_]+)`\s*\| (\d{3})/gm)
+  const rows = document('docs/errors.md').text.matchAll(/^\| `([A-Z_]+)`\s*\| (\d{3})/gm)
   const documented = Object.fromEntries([...rows].map(([, code, status]) => [code!, Number(status)]))
   const actual = Object.fromEntries(ERROR_CODES.map((code) => [code, Number(new StorageError(code).status)]))
   expect(documented).toEqual(actual)

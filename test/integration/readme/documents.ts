@@ -28,6 +28,8 @@ export function readDocuments(): Document[] {
     'BENCHMARKS.md',
     'CHANGELOG.md',
     'CONTRIBUTING.md',
+    'UPGRADING.md',
+    'SECURITY.md',
     ...docs.map((name) => `docs/${name}`),
   ]
   return paths
