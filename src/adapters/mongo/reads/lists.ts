@@ -64,12 +64,17 @@ function listLive(place: Place, query: ListQuery): Read<StorageObject[]> {
     const documents = await place.objects
       .aggregate<KeyDocument>(pipeline, { session, ...snapshot(), ...whole(2 * query.limit), hint: index })
       .toArray()
+    // Two runs in order, which a sort merges; what is cut off was never made a record.
     return documents
-      .map((document) => rowOf(document, document.active ? 'active' : 'pending')!)
-      .sort((a, b) => (a.id < b.id ? 1 : -1))
+      .sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1))
       .slice(0, query.limit)
+      .map((document) => rowOf(document, statusOf(document))!)
   }
 }
+
+/** Of a document that was read with the row of one status alone. */
+const statusOf = (document: KeyDocument): LiveStatus => (document.active ? 'active' : 'pending')
+const idOf = (document: KeyDocument) => document[statusOf(document)]!.id
 
 function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range {
   return {
