@@ -1,5 +1,14 @@
-import { passingTests, type SnippetChecks } from '../programs.js'
+import type { StoreDriver } from '@svc/db'
+import { expect } from 'vitest'
+import { passingTests, run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+
+/** That it passes the suite, `my-adapter.test.ts` shows, which imports it. */
+const isDriver: SnippetCheck = async (program) => {
+  const { createToyDriver } = await run<{ createToyDriver: () => StoreDriver }>(program)
+  expect(await createToyDriver().count({ scope: 'ann', statuses: ['active'] })).toBe(0)
+}
 
 export const writingAnAdapterChecks: SnippetChecks = {
-  'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(50),
+  'docs/writing-an-adapter.md#toy-driver.ts': isDriver,
+  'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(200),
 }
