@@ -46,8 +46,6 @@ export function corsFor(pageOrigin) {
         AllowedOrigins: [pageOrigin],
         AllowedMethods: ['GET', 'PUT'],
         AllowedHeaders: ['*'],
-        // The client sends it back with each part of a large file.
-        ExposeHeaders: ['ETag'],
       },
     ],
   }

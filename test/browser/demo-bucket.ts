@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import {
+  CreateBucketCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
 import { removeBucket } from '../servers/s3-buckets.js'
 
 // The SDK tells every process on Node 20 that it will want a newer one some day.
@@ -14,6 +20,8 @@ export interface DemoBucket {
   >
   /** Of all objects in it, in bytes. */
   sizes(): Promise<number[]>
+  /** Of each upload in parts that is under way, the numbers of the parts that have arrived. */
+  partsUnderWay(): Promise<number[][]>
   remove(): Promise<void>
 }
 
@@ -40,6 +48,13 @@ export async function openBucket(serverUrl: string): Promise<DemoBucket> {
     async sizes() {
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
       return Contents.map(({ Size = 0 }) => Size)
+    },
+    async partsUnderWay() {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
+      const pages = Uploads.map(({ Key, UploadId }) =>
+        client.send(new ListPartsCommand({ Bucket: name, Key, UploadId })),
+      )
+      return (await Promise.all(pages)).map(({ Parts = [] }) => Parts.map(({ PartNumber = 0 }) => PartNumber))
     },
     async remove() {
       await removeBucket(client, name)

@@ -17,6 +17,8 @@ export interface DemoPage {
   /** What the browser itself complained of, but for refusals of the API, which it always mentions. */
   readonly complaints: string[]
   choose(...files: readonly ChosenFile[]): Promise<void>
+  /** A file of the disk, of which the page gets only the name, as from a person. */
+  chooseFromDisk(path: string): Promise<void>
   /** A file of that many bytes, made in the page: what comes from outside takes its time. */
   chooseLarge(name: string, size: number): Promise<void>
   /** Waits until no upload is under way. */
@@ -55,6 +57,7 @@ export async function openDemo(
     page,
     complaints,
     choose: (...files) => page.setInputFiles('#chosen', [...files]),
+    chooseFromDisk: (path) => page.setInputFiles('#chosen', path),
     chooseLarge: (name, size) =>
       page.locator('#chosen').evaluate(
         (input: HTMLInputElement, large) => {
