@@ -205,6 +205,11 @@ export interface RowOutcome extends Touched {
 
 export interface RowsOutcome extends Touched {
   readonly rows: StorageObject[]
+  /**
+   * Set where a part failed that may have happened all the same, or may yet: `scopes` lacks what it touches. That is no
+   * error of the whole call, because nobody else would tell the rows that were removed.
+   */
+  readonly isUncertain?: boolean
 }
 
 export interface PurgeDeletedOutcome extends Touched {
