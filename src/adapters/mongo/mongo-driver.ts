@@ -155,6 +155,7 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
       return {
         rows: purged.flatMap(({ row }) => (row ? [row] : [])),
         scopes: [...new Set(purged.flatMap(({ scopes }) => scopes))],
+        isUncertain: purged.length < purging.length,
       }
     },
 

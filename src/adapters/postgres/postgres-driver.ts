@@ -9,6 +9,7 @@ import type {
 } from '../../core/store-driver.js'
 import { NO_USAGE } from '../../core/usage.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
+import { wasAnswered } from './connection/failures.js'
 import { callsOf } from './connection/retries.js'
 import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
@@ -158,6 +159,7 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
 
     async purgeExpired({ scope, before, limit, now }) {
       const rows: StorageObject[] = []
+      let isUncertain = false
       while (rows.length < limit) {
         const together = Math.min(PURGE_TOGETHER, limit - rows.length)
         const values = [scope, before.toISOString(), together, now.toISOString()]
@@ -168,10 +170,11 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
         } catch (error) {
           // What is gone must be told to somebody; the next call will meet the same trouble, and tell that.
           if (rows.length === 0) throw error
+          isUncertain = !wasAnswered(error)
           break
         }
       }
-      return { rows, scopes: [...new Set(rows.map((row) => row.scope))] }
+      return { rows, scopes: [...new Set(rows.map((row) => row.scope))], isUncertain }
     },
 
     async listLeftovers({ limit, after }) {
