@@ -8,12 +8,17 @@ interface Bracketed<Answer> {
   readonly others: boolean
   readonly write: () => Promise<Answer>
   /** The scopes that the write named. */
-  readonly touched: (answer: Answer) => readonly string[]
+  readonly touched: (answer: Answer) => readonly string[] | 'all'
 }
 
 /** A driver that answers `usage` from the cache where that is as good, and else does what the other driver does. */
 export function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
-  async function bracketed<Answer>({ scope, others, write, touched }: Bracketed<Answer>): Promise<Answer> {
+  async function bracketed<Answer extends object>({
+    scope,
+    others,
+    write,
+    touched,
+  }: Bracketed<Answer>): Promise<Answer> {
     const pending = await cache.begin(scope)
     let answer: Answer
     try {
@@ -22,7 +27,8 @@ export function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDrive
       await cache.abandon(pending, others)
       throw error
     }
-    await cache.end(pending, touched(answer))
+    if (isUncertain(answer)) await cache.abandon(pending, others)
+    else await cache.end(pending, touched(answer))
     return answer
   }
 
@@ -68,7 +74,8 @@ export function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDrive
         scope,
         others: false,
         write: () => driver.repairUsage(scope),
-        touched: (differences) => differences.map((difference) => difference.scope),
+        // What was repaired by a try whose answer was lost, the next one doesn't name.
+        touched: () => 'all',
       })
     },
 
@@ -95,6 +102,10 @@ export function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDrive
       return driver.close()
     },
   }
+}
+
+function isUncertain(answer: object): boolean {
+  return (answer as { readonly isUncertain?: boolean }).isUncertain ?? false
 }
 
 function scopesOf(answer: object): readonly string[] {

@@ -37,7 +37,7 @@ export interface UsageCache {
   /** To be awaited before a write: from then on nobody relies on what was read before it. */
   begin(scope: string | null): Promise<PendingWrite>
   /** To be awaited before a write is acknowledged. `touched`: the scopes that the write named. */
-  end(write: PendingWrite, touched: readonly string[]): Promise<void>
+  end(write: PendingWrite, touched: readonly string[] | 'all'): Promise<void>
   /** Instead of `end`, where a write failed: it may have happened, or may yet. `hidden`: in scopes that nobody knows. */
   abandon(write: PendingWrite, hidden: boolean): Promise<void>
   stop(): void
@@ -134,7 +134,8 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
     },
 
     async end({ scope, marks }, touched) {
-      await forget(forgettable(scope === null ? touched : [scope, ...touched], marks))
+      if (touched === 'all') await forget({ scopes: [], all: true, marks })
+      else await forget(forgettable(scope === null ? touched : [scope, ...touched], marks))
     },
 
     async abandon({ scope }, hidden) {
