@@ -192,15 +192,16 @@ describe('a server that isn’t there', () => {
     expectNoPassword(ran)
   })
 
-  it.each([['usage', 'user:1'], ['migrate'], ['verify'], ['check-usage']])(
-    'ends with 3 where it is MongoDB’s, for %s %s',
-    async (...args) => {
+  it.each(['usage user:1', 'migrate', 'verify', 'check-usage'])(
+    'ends with 3 where it is MongoDB’s, for %s',
+    async (line) => {
       const port = await freePort()
       const url = `mongodb://app:${ENCODED}@127.0.0.1:${port}/files`
-      const ran = await command.run([...args, '--connect-timeout', '0.3', '--url', url])
+      const ran = await command.run([...line.split(' '), '--connect-timeout', '0.3', '--url', url])
       expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
       expect(ran.stderr).toContain(`mongodb://app:***@127.0.0.1:${port}/files`)
-      expect(ran.stderr).toContain('ECONNREFUSED')
+      // The driver asks again until its time is over, and says what it met by then, on a busy machine nothing yet.
+      expect(ran.stderr).toMatch(/ECONNREFUSED|timed out/)
       expectNoPassword(ran)
     },
   )
