@@ -111,7 +111,10 @@ export interface CompleteMultipartInput extends MultipartReference {
  * completed or aborted, or never was, is "no such upload": an answer, never a rejection.
  */
 export interface MultipartStorage {
-  /** Begins an upload; `uploadId` has 1..1024 characters. */
+  /**
+   * Begins an upload; `uploadId` has 1..1024 characters. Where it had to try twice and can't tell whether that began two, it
+   * rejects, and both are aborted soon; one that it says nothing of lies there until `cleanUp` forgets the ended attempt.
+   */
   create(input: CreateMultipartInput): Promise<{ readonly uploadId: string }>
   /** A URL that writes this one part, of just this size; it may be written again until the upload ends. */
   signPart(input: SignPartInput): Promise<SignedPart>

@@ -14,12 +14,13 @@ export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 export async function settleLeftover(parts: ServerParts, leftover: Leftover): Promise<SettledLeftover> {
   const { records, now } = parts
   const moment = now()
+  const nothingCanCome = moment >= secondsAfter(leftover.writableUntil, GRACE_SECONDS)
   // Uploads before bytes: an upload that was completed in between has become bytes, and is found as such.
-  const uploads = await settleUploads(parts, leftover)
+  const uploads = await settleUploads(parts, leftover, nothingCanCome)
   const bytes = await settleBytes(parts, leftover, moment)
   if (uploads === 'removed' || bytes === 'removed') return 'removed'
   if (uploads === 'kept' || bytes === 'kept') return 'kept'
-  if (bytes === 'waiting' || moment < secondsAfter(leftover.writableUntil, GRACE_SECONDS)) return 'waiting'
+  if (bytes === 'waiting' || !nothingCanCome) return 'waiting'
   await records.objects.forgetLeftover({ attemptId: leftover.attemptId })
   return 'forgotten'
 }
@@ -28,8 +29,9 @@ export async function settleLeftover(parts: ServerParts, leftover: Leftover): Pr
 async function settleUploads(
   { storage, records }: ServerParts,
   leftover: Leftover,
+  lastLook: boolean,
 ): Promise<'none' | 'removed' | 'kept'> {
-  const uploads = await begunUploads(storage, leftover)
+  const uploads = await begunUploads(storage, leftover, lastLook)
   if (uploads.length === 0) return 'none'
   const live = await liveRows(records.objects, leftover)
   const inUse = live.some((row) =>

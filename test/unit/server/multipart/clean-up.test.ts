@@ -151,6 +151,30 @@ describe('cleanUp of what uploads in parts left', () => {
     ])
   })
 
+  it('aborts before it forgets what a storage that repeats its calls has begun beside the recorded upload', async () => {
+    const lists: string[] = []
+    const storage = withMultipart((memory) => ({
+      create: async (input) => {
+        await memory.create(input)
+        return memory.create(input)
+      },
+      list: (at) => (lists.push(at.key), memory.list(at)),
+    }))
+    const service = startService({ storage })
+    const parts = await begun(service.as(OWNER))
+    expect(await uploadsOf(service, parts)).toHaveLength(2)
+    await abort(service.as(OWNER), parts)
+    lists.length = 0
+    expect(await run(service)).toEqual([[], ['waiting']])
+    service.clock.advance(DAY + HOUR - 1)
+    expect(await run(service)).toEqual([[], ['waiting']])
+    expect(lists).toEqual([])
+    service.clock.advance(1)
+    expect(await run(service)).toEqual([[], ['removed']])
+    expect(await uploadsOf(service, parts)).toEqual([])
+    expect(await run(service)).toEqual([[], ['forgotten']])
+  })
+
   it('touches no upload that goes on at a place in use', async () => {
     const service = startService()
     const { objects, storage, clock } = service
