@@ -1,6 +1,8 @@
 import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { clientOf, emptyPlaces as emptyMongoPlaces, freshDatabase } from '../mongo/places.js'
 import { emptyPlaces, poolOf } from '../postgres/places.js'
 
 /** An adapter under the cache. */
@@ -40,6 +42,28 @@ export function postgresBase(url: string): Base {
     async end() {
       await places.drop()
       await pool.end()
+    },
+  }
+}
+
+export function mongoBase(url: string): Base {
+  const client = clientOf(url)
+  const db = freshDatabase(client)
+  const places = emptyMongoPlaces(db)
+  const prefixes = new WeakMap<StorageObjectStore, string>()
+  return {
+    name: 'mongoAdapter',
+    numRuns: 5,
+    async createStore({ now }) {
+      const collectionPrefix = await places.take()
+      const store = mongoAdapter(db, { collectionPrefix, now })
+      prefixes.set(store, collectionPrefix)
+      return store
+    },
+    close: (store) => places.giveBack(prefixes.get(store)!),
+    async end() {
+      await db.dropDatabase()
+      await client.close()
     },
   }
 }

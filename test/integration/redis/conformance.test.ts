@@ -1,14 +1,16 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
+import { describeMongo } from '../mongo/places.js'
 import { describePostgres } from '../postgres/places.js'
-import { memoryBase, postgresBase, type Base } from './bases.js'
+import { memoryBase, mongoBase, postgresBase, type Base } from './bases.js'
 import { clientOf, describeRedis, freshPrefix } from './servers.js'
 import { sharedByTwo } from './shared-store.js'
 
 describeRedis('two caches on one Redis', (url) => {
   conformance(memoryBase())
   describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl)))
+  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl)))
 
   function conformance(base: Base): void {
     const clients = [clientOf(url), clientOf(url)]

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { bundleWorker } from '../races/bundled-worker.js'
+import type { LoadedDatabase } from './loaded-database.js'
 import type { LoadReport } from './usage-load.js'
 
 export interface LoadTask {
   readonly worker: number
   readonly callers: number
-  readonly postgres: string
-  readonly schema: string
+  readonly database: LoadedDatabase
   readonly redis: string
   readonly prefix: string
   readonly ttlSeconds: number

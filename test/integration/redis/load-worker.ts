@@ -1,7 +1,6 @@
-import pg from 'pg'
 import { Redis } from 'ioredis'
 import { redisUsageCache } from '@svc/db/redis'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { openDatabase } from './loaded-database.js'
 import { patientCache } from './patient-cache.js'
 import { aroundRedis } from './shared-store.js'
 import type { FromLoadWorker, LoadTask, ToLoadWorker } from './load-processes.js'
@@ -18,20 +17,11 @@ process.on('message', (message: ToLoadWorker) => {
 // Nobody is there any more to tell it to finish.
 process.on('disconnect', () => process.exit())
 
-async function work({
-  postgres,
-  schema,
-  redis: url,
-  prefix,
-  ttlSeconds,
-  callers,
-  worker,
-  isReliable,
-}: LoadTask) {
+async function work({ database, redis: url, prefix, ttlSeconds, callers, worker, isReliable }: LoadTask) {
   const report = emptyLoadReport()
   const progress = setInterval(() => send({ kind: 'progress', report: { ...report, faults: [] } }), PROGRESS)
   try {
-    const pool = new pg.Pool({ connectionString: postgres, max: callers })
+    const { store, close } = openDatabase(database, callers)
     const redis = new Redis(url, { retryStrategy: () => 20 })
     redis.on('error', () => {})
     const noted = aroundRedis(redis, async (_method, call) => {
@@ -39,11 +29,10 @@ async function work({
       if (Array.isArray(answer) && answer[0] === 'value') report.hits++
       return answer
     })
-    const database = postgresAdapter(pool, { schema })
     const onError = () => void report.told++
     const withCache = isReliable ? patientCache : redisUsageCache
-    const cached = withCache(database, noted, { prefix, ttlSeconds, onError })
-    await runLoad({ cached, database }, report, {
+    const cached = withCache(store, noted, { prefix, ttlSeconds, onError })
+    await runLoad({ cached, database: store }, report, {
       callers,
       prefix: `worker ${worker}`,
       ttl: ttlSeconds * 1000,
@@ -52,7 +41,7 @@ async function work({
     })
     await cached.close()
     redis.disconnect()
-    await pool.end()
+    await close()
   } catch (error) {
     report.faults.push(`a process failed: ${String(error)}`)
   }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/places.js'
+import { describeEachDatabase } from './databases.js'
 import { startLoad, type LoadProcesses } from './load-processes.js'
+import { openDatabase } from './loaded-database.js'
 import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
 import { LOADED_SCOPES } from './usage-load.js'
 
@@ -12,10 +12,8 @@ const TTL_SECONDS = 1
 const TIMEOUT = 120_000
 
 describePrivateRedis('4 processes whose Redis', (program) => {
-  describePostgres('fails them, over Postgres,', (postgres) => {
-    const pool = poolOf(postgres)
-    const schema = freshSchema()
-    const database = postgresAdapter(pool, { schema })
+  describeEachDatabase('fails them, over', (place, drop) => {
+    const { store: database, close } = openDatabase(place, CALLERS)
     let redis: PrivateRedis
     let client: ReturnType<typeof clientOf>
     let load: LoadProcesses | undefined
@@ -24,7 +22,7 @@ describePrivateRedis('4 processes whose Redis', (program) => {
       redis = await startRedis(program)
       client = clientOf(redis.url)
       load = await startLoad(PROCESSES, {
-        ...{ callers: CALLERS, postgres, schema, redis: redis.url, prefix: freshPrefix() },
+        ...{ callers: CALLERS, database: place, redis: redis.url, prefix: freshPrefix() },
         ...{ ttlSeconds: TTL_SECONDS, isReliable: false },
       })
     })
@@ -32,8 +30,8 @@ describePrivateRedis('4 processes whose Redis', (program) => {
       load?.stop()
       client.disconnect()
       await redis.stop()
-      await dropSchema(pool, schema)
-      await pool.end()
+      await close()
+      await drop()
     })
 
     /** Everybody reads and writes, whatever Redis does. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/places.js'
+import { describeEachDatabase } from './databases.js'
 import { startLoad, type LoadProcesses } from './load-processes.js'
+import { openDatabase } from './loaded-database.js'
 import { describeRedis, freshPrefix } from './servers.js'
 import { LOADED_SCOPES } from './usage-load.js'
 
@@ -9,16 +9,14 @@ const PROCESSES = 4
 const CALLERS = 4
 
 describeRedis('4 processes that share Redis', (redis) => {
-  describePostgres('and Postgres', (postgres) => {
-    const pool = poolOf(postgres)
-    const schema = freshSchema()
-    const database = postgresAdapter(pool, { schema })
+  describeEachDatabase('and', (place, drop) => {
+    const { store: database, close } = openDatabase(place, CALLERS)
     let load: LoadProcesses | undefined
     beforeAll(() => database.migrate())
     afterAll(async () => {
       load?.stop()
-      await dropSchema(pool, schema)
-      await pool.end()
+      await close()
+      await drop()
     })
 
     it(
@@ -26,7 +24,7 @@ describeRedis('4 processes that share Redis', (redis) => {
       { timeout: 120_000 },
       async () => {
         load = await startLoad(PROCESSES, {
-          ...{ callers: CALLERS, postgres, schema, redis, prefix: freshPrefix() },
+          ...{ callers: CALLERS, database: place, redis, prefix: freshPrefix() },
           ...{ ttlSeconds: 60, isReliable: true },
         })
         await load.untilMore('writes', 30)
