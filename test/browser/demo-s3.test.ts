@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PutBucketCorsCommand, type CORSConfiguration } from '@aws-sdk/client-s3'
 import { chromium, type Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { findServer } from '../servers/found-server.js'
 import { freePort } from '../servers/private-server.js'
 import { RADOSGW } from '../servers/radosgw.js'
@@ -63,6 +63,7 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on a bucket
 
   it('takes the bytes straight from the browser, shows pictures, gives back the very bytes, and deletes', async () => {
     const server = await startDemo({ dataFolder: folders.fresh(), port, settings: bucket.settings })
+    onTestFinished(async () => void (await server.stop()))
     const demo = await openDemo(browser, server.url)
     const sentToBucket: string[] = []
     demo.page.on('request', (request) => {
@@ -110,6 +111,7 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on a bucket
       const dataFolder = folders.fresh()
       const settings = { ...bucket.settings, QUOTA_BYTES: ROOM_FOR_ONE }
       const server = await startDemo({ dataFolder, port, settings })
+      onTestFinished(async () => void (await server.stop()))
       const demo = await openDemo(browser, server.url)
       const { page } = demo
       page.setDefaultTimeout(LARGE_TIME_LIMIT)
