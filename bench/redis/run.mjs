@@ -7,6 +7,7 @@ import { importSource } from '../own-source.mjs'
 import { openReport } from '../report.mjs'
 import { compareWaiting } from '../servers/compare-waiting.mjs'
 import { startDelayProxy } from '../servers/delay-proxy.mjs'
+import { startMongoBase } from './mongo-base.mjs'
 import { startPostgresBase } from './postgres-base.mjs'
 
 const { redisProgram, startRedis } = await importSource('test/servers/redis.ts')
@@ -27,16 +28,21 @@ is how many times as long the right side takes: below 1 the cache saves time. A 
 that it lacks: of a scope that is asked for once.
 `)
 
-/** The adapters, each as `{ name, store, stop }`. A further one is a line here. */
+const away = (target) => startDelayProxy(target, DELAY)
+/** The adapters, each started as `{ name, store, stop }`, one at a time. A further one is a line here. */
 const bases = [
-  { name: 'memoryAdapter', store: memoryAdapter(), stop: async () => {} },
-  await startPostgresBase('postgresAdapter'),
-  await startPostgresBase(`postgresAdapter ${DELAY} ms away`, (target) => startDelayProxy(target, DELAY)),
+  async () => ({ name: 'memoryAdapter', store: memoryAdapter(), stop: async () => {} }),
+  () => startPostgresBase('postgresAdapter'),
+  () => startPostgresBase(`postgresAdapter ${DELAY} ms away`, away),
+  () => startMongoBase('mongoAdapter'),
+  () => startMongoBase(`mongoAdapter ${DELAY} ms away`, away),
 ]
 const report = openReport('redis')
-for (const [index, { name, store, stop }] of bases.entries()) {
-  report.add(name, ['without', 'cached'], await compareCache(store, `bench ${index}`))
-  await stop()
+for (const [index, start] of bases.entries()) {
+  const base = await start()
+  if (base === null) continue
+  report.add(base.name, ['without', 'cached'], await compareCache(base.store, `bench ${index}`))
+  await base.stop()
 }
 redis.disconnect()
 await server.stop()
