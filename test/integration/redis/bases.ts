@@ -53,7 +53,7 @@ export function mongoBase(url: string): Base {
   const prefixes = new WeakMap<StorageObjectStore, string>()
   return {
     name: 'mongoAdapter',
-    numRuns: 5,
+    numRuns: 2,
     async createStore({ now }) {
       const collectionPrefix = await places.take()
       const store = mongoAdapter(db, { collectionPrefix, now })
