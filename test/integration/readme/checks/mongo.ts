@@ -77,11 +77,11 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
     })
     const objects = db.collection('svc_db_objects')
     for (const refused of [
-      objects.drop(),
-      objects.createIndex({ a: 1 }),
-      db.collection('others').findOne(),
+      () => objects.drop(),
+      () => objects.createIndex({ a: 1 }),
+      () => db.collection('others').findOne(),
     ]) {
-      await expect(refused).rejects.toMatchObject({ code: 13 } satisfies Partial<MongoServerError>)
+      await expect(refused()).rejects.toMatchObject({ code: 13 } satisfies Partial<MongoServerError>)
     }
   } finally {
     await Promise.all(clients.map((client) => client.close()))
