@@ -17,6 +17,8 @@ const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram(
 
 export default defineConfig({
   test: {
+    // Most files wait for servers; by default one processor would be left idle.
+    maxWorkers: '100%',
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
