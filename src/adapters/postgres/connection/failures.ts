@@ -22,6 +22,9 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
     '`pool` leads to a read-only server, such as a standby: every call that may write needs the primary.',
   '25P02': 'The connection is in a transaction that has failed: roll it back before the next call.',
   '26': 'A prepared statement is gone: behind a pooler that does not keep them, set namedStatements: false.',
+  // Raised by the text of migrate().
+  SD001: 'CockroachDB is not supported: its advisory locks lock nothing.',
+  SD002: 'The database must have the encoding UTF8.',
   '28': 'The database refused the login.',
   '3D': 'There is no such database.',
   '3F': NOT_MIGRATED,

@@ -25,10 +25,10 @@ DECLARE
   found_again int;
 BEGIN
   IF version() LIKE '%CockroachDB%' THEN
-    RAISE EXCEPTION 'CockroachDB is not supported: its advisory locks lock nothing' USING ERRCODE = '0A000';
+    RAISE EXCEPTION 'CockroachDB is not supported: its advisory locks lock nothing' USING ERRCODE = 'SD001';
   END IF;
   IF current_setting('server_encoding') <> 'UTF8' THEN
-    RAISE EXCEPTION 'the database must have the encoding UTF8' USING ERRCODE = '0A000';
+    RAISE EXCEPTION 'the database must have the encoding UTF8' USING ERRCODE = 'SD002';
   END IF;
   IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
     RAISE EXCEPTION 'a migration needs the isolation level READ COMMITTED' USING ERRCODE = '25001';
