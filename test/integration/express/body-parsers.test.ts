@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
 import { listen } from '../bindings/listening.js'
-import { parsed, reading, readToEnd, streamed, type BodySeen } from '../bindings/reading-handler.js'
+import { parsed, reading, streamed, type BodySeen } from '../bindings/reading-handler.js'
 import { versions, type Express } from './versions.js'
 
 /** Takes the whole body and leaves nothing, as multer does with the fields it doesn't know. */
@@ -13,7 +14,7 @@ const consumer: RequestHandler = (req, _res, next) => {
 }
 
 const asyncConsumer: RequestHandler = (req, _res, next) => {
-  void readToEnd(req as unknown as ReadableStream<Uint8Array>).then(() => next())
+  void buffer(req).then(() => next())
 }
 
 const parsers: Readonly<Record<string, (express: Express) => RequestHandler[]>> = {

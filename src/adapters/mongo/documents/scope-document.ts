@@ -16,8 +16,7 @@ export const SUM_NAMES = Object.keys(NO_SUMS) as readonly (keyof ScopeSums)[]
 /** The sums in a document; zeros where there is none, or where the field isn't there. */
 export function readSums(document: Readonly<Record<string, unknown>> | null | undefined): ScopeSums {
   if (!document) return NO_SUMS
-  const read = (name: keyof ScopeSums) => readNumber(document[name] ?? 0)
-  return mapSums(read)
+  return mapSums((name) => readNumber(document[name] ?? 0))
 }
 
 export function usageIn({ bytes, files, reservedBytes, reservedFiles }: ScopeSums): ScopeUsage {
@@ -65,5 +64,12 @@ export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigi
 }
 
 export function mapSums(value: (name: keyof ScopeSums) => number): ScopeSums {
-  return Object.fromEntries(SUM_NAMES.map((name) => [name, value(name)])) as unknown as ScopeSums
+  return {
+    bytes: value('bytes'),
+    files: value('files'),
+    reservedBytes: value('reservedBytes'),
+    reservedFiles: value('reservedFiles'),
+    pendingRows: value('pendingRows'),
+    deletedRows: value('deletedRows'),
+  }
 }

@@ -25,11 +25,10 @@ const BELIEVED = 60_000
 
 export async function readState(place: Place, call: Call): Promise<SchemaState> {
   const document = await readAgain(place, call, (session) =>
-    place.schema.findOne({ _id: STATE_ID }, { session, ...majority() }),
+    place.schema.findOne<SchemaState>({ _id: STATE_ID }, { session, ...majority() }),
   )
   if (!document) return NOTHING
-  const { version, minCompatible } = document as unknown as SchemaState
-  return { version: readNumber(version), minCompatible: readNumber(minCompatible) }
+  return { version: readNumber(document.version), minCompatible: readNumber(document.minCompatible) }
 }
 
 /** What is wrong with collections that newer code has left behind; `null` where this code still may use them. */
