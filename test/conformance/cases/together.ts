@@ -200,26 +200,31 @@ export const togetherCases: CaseGroup = {
       const { store, scope } = given
       const keys = numbers(6).map((n) => `key ${n}`)
       for (const key of keys) await given.activate({ key })
-      let writing = true
-      const writers = keys.map(async (key) => {
-        for (const size of [1, 2, 3, 4, 5]) await given.activate({ key, declaredSize: size })
-      })
-      const reader = async () => {
+      const list = async () => {
+        const shown: string[] = []
+        let cursor: string | undefined
         do {
-          // A store that never leaves the process would otherwise never let the writers go on.
-          await new Promise((resolve) => setTimeout(resolve, 0))
-          const shown: string[] = []
-          let cursor: string | undefined
-          do {
-            const page = await store.listByScope({ scope, status: 'active', limit: 2, cursor })
-            shown.push(...page.objects.map(({ key }) => key))
-            cursor = page.nextCursor
-          } while (cursor !== undefined && shown.length < 20)
-          same(shown.sort(), keys, 'keys of all pages')
-          same(await store.countByScope(scope, 'active'), 6, 'active rows')
-        } while (writing)
+          const page = await store.listByScope({ scope, status: 'active', limit: 2, cursor })
+          shown.push(...page.objects.map(({ key }) => key))
+          cursor = page.nextCursor
+        } while (cursor !== undefined && shown.length < 20)
+        same(shown.sort(), keys, 'keys of all pages')
+        same(await store.countByScope(scope, 'active'), 6, 'active rows')
       }
-      await allOf<unknown>([reader(), allOf(writers).finally(() => (writing = false))])
+      for (const declaredSize of [1, 2, 3, 4, 5]) {
+        let writing = true
+        const replace = allOf(keys.map((key) => given.activate({ key, declaredSize })))
+        const read = async () => {
+          // The first listing sets out together with the writers, so it meets them in every store, however fast.
+          await list()
+          while (writing) {
+            // A store that never leaves the process would otherwise never let the writers go on.
+            await new Promise((resolve) => setTimeout(resolve, 0))
+            await list()
+          }
+        }
+        await allOf<unknown>([read(), replace.finally(() => (writing = false))])
+      }
     },
 
     'a scope never shows more than it holds while objects are replaced': async (given) => {
