@@ -17,5 +17,5 @@ export function historyDocument(row: StorageObject): Stored {
 }
 
 export function readHistory({ at, scope, deletedAt, row }: HistoryDocument): StorageObject {
-  return readRow(row, { ...referenceOf(at), scope, status: 'deleted', deletedAt })
+  return readRow(row, { scope, status: 'deleted', deletedAt, ...referenceOf(at) })
 }
