@@ -35,7 +35,7 @@ describeMongo('plans of every filter', (url) => {
     await client.close()
   })
 
-  describe('no collection scan, and no sort of more than two pages', () => {
+  describe('no collection scan and no sort in memory', () => {
     for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
       it(name, async () => {
         await prepare?.(store)
@@ -76,7 +76,8 @@ describeMongo('plans of every filter', (url) => {
       do {
         take()
         const page = await store.listByScope({ scope: 'full', ...filter, limit: PAGE, cursor })
-        const [command] = take()
+        const [command, ...more] = take()
+        expect(more).toEqual([])
         // One more row tells whether there is a next page. Of live rows there are two ranges, each of which a page may fill.
         const most = (PAGE + 1) * ('status' in filter ? 1 : 2)
         expect(await keysExamined(db, command!)).toBeLessThanOrEqual(most)
@@ -148,37 +149,12 @@ async function explain(db: Db, { name, command }: WireCommand): Promise<Document
 async function expectIndexes(db: Db, command: WireCommand): Promise<void> {
   if (!EXPLAINED.has(command.name)) return
   for (const single of singleStatements(command)) {
-    const plan = await explain(db, single)
-    const stages = stagesOf(plan)
+    const stages = stagesOf(await explain(db, single))
     expect(stages, inspect(single.command)).not.toContain('COLLSCAN')
     expect(stages, inspect(single.command)).not.toContain('SORT')
-    if (stages.includes('$sort')) expectSortOfTwoPages(plan, single)
+    expect(stages, inspect(single.command)).not.toContain('$sort')
     expect(stages.filter((stage) => /^(IXSCAN|IDHACK|\$lookup)$/.test(stage))).not.toEqual([])
   }
-}
-
-/** What explain tells of the stages of an aggregate. */
-interface Stage {
-  readonly $unionWith?: { readonly pipeline: readonly Stage[] }
-  readonly $limit?: number
-  readonly $sort?: { readonly limit?: number }
-  readonly nReturned?: number
-  readonly usedDisk?: boolean
-}
-
-/** The one sort there is: of what two limits have cut to a page each, and it keeps a page of them. */
-function expectSortOfTwoPages(plan: Document, { command }: WireCommand): void {
-  const pipeline = command['pipeline'] as readonly Stage[]
-  const limitIn = (stages: readonly Stage[] = []) => stages.find((stage) => '$limit' in stage)?.$limit
-  const ofOne = limitIn(pipeline)!
-  const ofOther = limitIn(pipeline.find((stage) => '$unionWith' in stage)?.$unionWith?.pipeline)!
-
-  const stages = plan['stages'] as readonly Stage[]
-  const sort = stages.findIndex((stage) => '$sort' in stage)
-  expect(stagesOf(plan).filter((stage) => stage === '$sort')).toHaveLength(1)
-  expect(Number(stages[sort - 1]!.nReturned)).toBeLessThanOrEqual(ofOne + ofOther)
-  expect(stages[sort]!.$sort!.limit).toBe(Math.max(ofOne, ofOther))
-  expect(stages[sort]!.usedDisk).toBe(false)
 }
 
 /** Explain takes one statement of an update or delete at a time. */

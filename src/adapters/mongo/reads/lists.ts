@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb'
+import type { AggregationCursor, Document } from 'mongodb'
 import type { Leftover, StorageObject } from '../../../core/records.js'
 import type { ListExpiredQuery, ListLeftoversQuery, ListQuery } from '../../../core/store-driver.js'
 import type { Place } from '../connection/place.js'
@@ -45,8 +45,7 @@ function listStatus(place: Place, query: ListQuery, status: LiveStatus): Read<St
 
 /**
  * A page of both statuses is the newest of two pages. One command reads them at one moment, so that an object which is
- * confirmed meanwhile is in one of them, and in no more. The server sorts these two pages and never more, because to send
- * and decode what isn't wanted takes longer.
+ * confirmed meanwhile is in one of them, and in no more.
  */
 function listLive(place: Place, query: ListQuery): Read<StorageObject[]> {
   const page = (status: LiveStatus) => {
@@ -59,20 +58,35 @@ function listLive(place: Place, query: ListQuery): Read<StorageObject[]> {
     ]
   }
   const coll = place.objects.collectionName
-  const pipeline = [
-    ...page('active'),
-    { $unionWith: { coll, pipeline: page('pending') } },
-    { $set: { id: { $ifNull: ['$active.id', '$pending.id'] } } },
-    { $sort: { id: -1 } },
-    { $limit: query.limit },
-  ]
+  const pipeline = [...page('active'), { $unionWith: { coll, pipeline: page('pending') } }]
   const { index } = rangeOf('active', query)
   return async (session) => {
-    const documents = await place.objects
-      .aggregate<KeyDocument>(pipeline, { session, ...snapshot(), ...whole(query.limit), hint: index })
-      .toArray()
-    return documents.map((document) => (rowOf(document, 'active') ?? rowOf(document, 'pending'))!)
+    const cursor = place.objects.aggregate<KeyDocument>(pipeline, {
+      ...{ session, ...snapshot(), ...whole(2 * query.limit), hint: index },
+    })
+    return newestOf(cursor, query.limit)
   }
+}
+
+/**
+ * The newest of active rows and of the pending ones that come behind them. To decode a document takes longer than to fetch
+ * it, and the driver does so when it hands it out: so it is asked for no more than can be on the page.
+ */
+async function newestOf(cursor: AggregationCursor<KeyDocument>, limit: number): Promise<StorageObject[]> {
+  const active: StorageObject[] = []
+  const pending: StorageObject[] = []
+  for await (const document of cursor) {
+    if (document.active) {
+      active.push(rowOf(document, 'active')!)
+      continue
+    }
+    const row = rowOf(document, 'pending')!
+    if (active.length === limit && row.id < active.at(-1)!.id) break
+    pending.push(row)
+  }
+  if (pending.length === 0) return active
+  // Two runs in order, which a sort merges.
+  return [...active, ...pending].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
 }
 
 function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range {
