@@ -151,11 +151,11 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
         const command = { bucket, key, id, before, now }
         return rowOutcome(await write({ kind: 'purge', command }, scope))
       })
-      const purged = await doneOf(purging)
+      const { done, isAll } = await doneOf(purging, ({ row }) => row !== null)
       return {
-        rows: purged.flatMap(({ row }) => (row ? [row] : [])),
-        scopes: [...new Set(purged.flatMap(({ scopes }) => scopes))],
-        isUncertain: purged.length < purging.length,
+        rows: done.map(({ row }) => row!),
+        scopes: [...new Set(done.flatMap(({ scopes }) => scopes))],
+        isUncertain: !isAll,
       }
     },
 
@@ -180,10 +180,10 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
         )
         return { scope, dropped }
       })
-      const purged = (await doneOf(purging)).filter(({ dropped }) => dropped > 0)
+      const { done } = await doneOf(purging, ({ dropped }) => dropped > 0)
       return {
-        dropped: purged.reduce((sum, { dropped }) => sum + dropped, 0),
-        scopes: purged.map(({ scope }) => scope),
+        dropped: done.reduce((sum, { dropped }) => sum + dropped, 0),
+        scopes: done.map(({ scope }) => scope),
       }
     },
 
@@ -237,15 +237,20 @@ function rowOutcome({ plan, scopes }: KeyResult): RowOutcome {
 }
 
 /**
- * What those that succeeded came to: what is gone must be told to somebody, and the next call meets the same trouble.
- * Where none did, the first error.
+ * Those of several writes that did something: what is gone must be told to somebody, and the next call meets the same
+ * trouble. Where none did, the first error: the caller would take it that nothing is left to do.
  */
-async function doneOf<T>(calls: readonly Promise<T>[]): Promise<T[]> {
-  const settled = await Promise.allSettled(calls)
-  const done = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+async function doneOf<T>(
+  writes: readonly Promise<T>[],
+  didSomething: (result: T) => boolean,
+): Promise<{ done: T[]; isAll: boolean }> {
+  const settled = await Promise.allSettled(writes)
+  const done = settled.flatMap((result) =>
+    result.status === 'fulfilled' && didSomething(result.value) ? [result.value] : [],
+  )
   const failed = settled.find((result) => result.status === 'rejected')
   if (failed && done.length === 0) throw failed.reason
-  return done
+  return { done, isAll: failed === undefined }
 }
 
 /** The scopes whose usage differs. Those where only a count behind `countByScope` does are none of a caller's business. */
