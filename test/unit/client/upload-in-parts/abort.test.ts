@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { rejectionOf } from '../rejection.js'
+import { NOTHING_USED } from '../server.js'
+import { PART, threeParts } from './files.js'
+import { useHurriedClock } from './hurried-clock.js'
+import { ABORT, BEGIN, COMPLETE, LIST, SIGN } from './request-lines.js'
+import { startUploads } from './uploads-in-trouble.js'
+
+useHurriedClock()
+
+describe('an upload in parts that is aborted', () => {
+  it.each([
+    ['beforehand', null],
+    ['while it begins', BEGIN],
+    ['while it asks for URLs', SIGN],
+    ['while parts are sent', /^PUT 2$/],
+  ])('%s: the attempt ends, and nothing is kept', async (_, where) => {
+    const uploads = startUploads()
+    const controller = new AbortController()
+    const reason = new Error('The user has changed their mind.')
+    if (where === null) controller.abort(reason)
+    else {
+      uploads.trouble(where, (serve) => {
+        controller.abort(reason)
+        return serve()
+      })
+    }
+    const file = threeParts()
+    const upload = uploads.api.upload(file, { signal: controller.signal })
+    expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED', cause: reason })
+    expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+    expect(uploads.count(ABORT)).toBe(where === null ? 0 : 1)
+    uploads.calm()
+    await uploads.api.upload(file)
+    expect(uploads.count(LIST)).toBe(0)
+  })
+
+  it('before the server completes it: the attempt ends', async () => {
+    const uploads = startUploads()
+    const controller = new AbortController()
+    uploads.trouble(COMPLETE, async () => {
+      controller.abort()
+      return new Promise(() => undefined)
+    })
+    expect(await rejectionOf(uploads.api.upload(threeParts(), { signal: controller.signal }))).toMatchObject({
+      code: 'ABORTED',
+    })
+    expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+  })
+
+  it('after the server has completed it: resolves to the object that is there', async () => {
+    const uploads = startUploads()
+    const controller = new AbortController()
+    uploads.trouble(
+      COMPLETE,
+      async (serve) => {
+        const answer = await serve()
+        controller.abort()
+        return answer
+      },
+      1,
+    )
+    const steps: number[] = []
+    const onProgress = ({ loaded }: { loaded: number }) => steps.push(loaded)
+    const object = await uploads.api.upload(threeParts(), { signal: controller.signal, onProgress })
+    expect(object).toMatchObject({ status: 'active' })
+    expect(steps.at(-1)).toBe(2 * PART + 3)
+  })
+})

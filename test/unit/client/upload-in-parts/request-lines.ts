@@ -1,0 +1,9 @@
+/** The requests of an upload, as `startUploads` writes them down. */
+
+export const BEGIN = /^POST \/multipart$/
+export const SIGN = /\/parts$/
+export const LIST = /\/list$/
+export const COMPLETE = /\/complete$/
+export const ABORT = /\/multipart\/abort$/
+export const PUT = /^PUT/
+export const ONE_PUT = /^POST \/upload$/

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { NOTHING_USED } from '../server.js'
+import { fileOf, PART, threeParts } from './files.js'
+import { hurried, useHurriedClock } from './hurried-clock.js'
+import { BEGIN, ONE_PUT, SIGN } from './request-lines.js'
+import { answering, startUploads } from './uploads-in-trouble.js'
+
+useHurriedClock()
+
+describe('an upload of 16 MiB or more', () => {
+  it('goes in parts', async () => {
+    const uploads = startUploads()
+    const file = threeParts()
+    const object = await uploads.api.upload(file, { metadata: { a: 'b' } })
+    expect(object).toMatchObject({
+      status: 'active',
+      size: file.size,
+      filename: file.name,
+      contentType: 'text/plain',
+    })
+    expect(Buffer.from(await uploads.bytesOf(object)).equals(Buffer.from(await file.arrayBuffer()))).toBe(
+      true,
+    )
+    expect(uploads.log.slice(0, 2)).toEqual(['POST /multipart', 'POST /multipart/parts'])
+    expect(uploads.log.slice(2, 5).sort()).toEqual(['PUT 1', 'PUT 2', 'PUT 3'])
+    expect(uploads.log[5]).toBe('POST /multipart/complete')
+    expect(await uploads.objects.find(object)).toMatchObject({ metadata: { a: 'b' } })
+    expect(await uploads.objects.getScopeUsage('ada')).toEqual({
+      ...NOTHING_USED,
+      bytes: file.size,
+      files: 1,
+    })
+  })
+
+  it('begins at exactly 16 MiB', async () => {
+    const uploads = startUploads()
+    expect(await uploads.api.upload(fileOf(2 * PART - 1))).toMatchObject({ size: 2 * PART - 1 })
+    expect([uploads.count(ONE_PUT), uploads.count(BEGIN)]).toEqual([1, 0])
+    expect(await uploads.api.upload(fileOf(2 * PART))).toMatchObject({ size: 2 * PART })
+    expect([uploads.count(ONE_PUT), uploads.count(BEGIN)]).toEqual([1, 1])
+  })
+
+  it('goes in one PUT where the server has parts off', async () => {
+    const uploads = startUploads({ multipart: false })
+    const object = await uploads.api.upload(threeParts())
+    expect(object).toMatchObject({ status: 'active', size: 2 * PART + 3 })
+    expect(uploads.log.slice(0, 3)).toEqual(['POST /multipart', 'POST /upload', 'PUT _storage'])
+  })
+
+  it('sends four parts at once, and asks for eight URLs at a time', async () => {
+    const uploads = startUploads()
+    const asked: number[] = []
+    uploads.trouble(SIGN, async (serve) => {
+      const response = await serve()
+      asked.push(((await response.clone().json()) as { parts: unknown[] }).parts.length)
+      return response
+    })
+    expect(await uploads.api.upload(fileOf(9 * PART))).toMatchObject({ size: 9 * PART })
+    expect(uploads.mostAtOnce()).toBe(4)
+    expect(asked).toEqual([8, 1])
+  })
+
+  it('tells of progress part by part, never backwards, to the end', async () => {
+    const uploads = startUploads()
+    uploads.trouble(/^PUT 2$/, answering(500), 1)
+    const file = threeParts()
+    const steps: number[] = []
+    await hurried(uploads.api.upload(file, { onProgress: ({ loaded, total }) => steps.push(loaded / total) }))
+    expect(steps).toEqual([...new Set(steps)].sort((one, other) => one - other))
+    expect(steps[0]).toBe(0)
+    expect(steps.length).toBeGreaterThan(2)
+    expect(steps.at(-1)).toBe(1)
+  })
+
+  it('sends no header of the application to a signed URL', async () => {
+    const uploads = startUploads()
+    await uploads.api.upload(threeParts())
+    const puts = uploads.sent.filter(({ method }) => method === 'PUT')
+    expect(puts).toHaveLength(3)
+    for (const { headers, credentials } of puts) {
+      expect([[...headers.keys()], credentials]).toEqual([[], 'omit'])
+    }
+  })
+
+  it('takes bytes that are no file', async () => {
+    const uploads = startUploads()
+    expect(await uploads.api.upload(new Blob([new Uint8Array(2 * PART)]))).toMatchObject({ filename: 'file' })
+  })
+})
