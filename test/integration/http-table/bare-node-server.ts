@@ -1,12 +1,11 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { afterAll } from 'vitest'
 import type { Serve } from './fixture.js'
+import { listenForFile } from './listen-for-file.js'
 
 /** A handler behind the least that makes a `Request` of a message: what the bindings are measured by. */
 export const serveByHandlerAlone: Serve = async ({ handler, basePath }) => {
-  const server = createServer((message, response) => {
+  const url = await listenForFile((message, response) => {
     void requestOf(message)
       .then(handler)
       .then(async (answer) => {
@@ -14,9 +13,7 @@ export const serveByHandlerAlone: Serve = async ({ handler, basePath }) => {
         response.end(Buffer.from(await answer.arrayBuffer()))
       })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  afterAll(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${basePath}`
+  return url + basePath
 }
 
 async function requestOf(message: IncomingMessage): Promise<Request> {

@@ -1,0 +1,13 @@
+import { describeDbEndpoints } from './db-endpoints.js'
+import type { Serve } from './fixture.js'
+import { describeJsonBodies } from './json-bodies.js'
+import { describeMultipartLife } from './multipart-life.js'
+import { describeObjectLife } from './object-life.js'
+
+/** All that the API answers, whoever serves it. */
+export function describeWholeTable(serve: Serve): void {
+  describeDbEndpoints(serve)
+  describeJsonBodies(serve)
+  describeObjectLife(serve)
+  describeMultipartLife(serve)
+}
