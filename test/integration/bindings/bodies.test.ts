@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { frameworks, type Step } from './frameworks.js'
+import type { Step } from './framework.js'
+import { frameworks } from './frameworks.js'
 import { reading, streamed, type RequestBody } from './reading-handler.js'
 
 describe.each(frameworks)('a body in $name', ({ app: newApp }) => {

@@ -10,7 +10,8 @@ import {
   type GuardContext,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { frameworks, type FrameworkApp } from './frameworks.js'
+import type { FrameworkApp } from './framework.js'
+import { frameworks } from './frameworks.js'
 
 const bucket = 'files'
 const row = { scope: 'user:ann', bucket, size: 10 }

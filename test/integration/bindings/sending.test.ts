@@ -4,7 +4,8 @@ import type { Handler } from '@svc/db'
 import { occurrence, until } from './occurrence.js'
 import { RawConnection } from './raw-connection.js'
 import { answering, bytes, unfinishedBody } from './response-bodies.js'
-import { frameworks, type FrameworkApp } from './frameworks.js'
+import type { FrameworkApp } from './framework.js'
+import { frameworks } from './frameworks.js'
 
 const basePath = '/api/s3'
 const get = (path = '/api/s3/x', method = 'GET') => `${method} ${path} HTTP/1.1\r\nHost: a\r\n\r\n`

@@ -1,0 +1,83 @@
+import { bodyParser } from '@koa/bodyparser'
+import mount from 'koa-mount'
+import session from 'koa-session'
+import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
+import type { Served } from '../http-table/fixture.js'
+import { listenWith, versions, type Koa } from '../koa/versions.js'
+import type { AppOptions, Framework, FrameworkApp, OwnRoute, Step } from './framework.js'
+import type { Listening } from './listening.js'
+
+export const koaFrameworks: readonly Framework[] = versions.map(({ name, Koa }) => ({
+  name,
+  app: (options) => new KoaApp(Koa, options),
+  sessionOf: (request) => koaContext(request).session as { account?: string },
+  headerOf: (request, header) => koaContext(request).get(header),
+}))
+
+class KoaApp implements FrameworkApp {
+  readonly errors: unknown[] = []
+  readonly #app
+
+  constructor(Koa: Koa, { trustsProxy }: AppOptions = {}) {
+    this.#app = new Koa({ ...(trustsProxy !== undefined && { proxy: trustsProxy }) })
+    this.#app.on('error', (error) => this.errors.push(error))
+    this.#app.use(async (ctx, next) => {
+      try {
+        await next()
+      } catch (error) {
+        this.errors.push(error)
+        ctx.status = 500
+        ctx.body = 'by the application'
+      }
+    })
+  }
+
+  use(step: Step): this {
+    this.#app.use(
+      ({ req, res }, next) =>
+        new Promise((resolve, reject) => step(req, res, () => void next().then(resolve, reject))),
+    )
+    return this
+  }
+
+  useWork(work: (request: Request) => Promise<void>): this {
+    this.#app.use(async (ctx, next) => {
+      await work(fetchRequest(ctx))
+      await next()
+    })
+    return this
+  }
+
+  useJsonParser(): this {
+    this.#app.use(bodyParser())
+    return this
+  }
+
+  useSessions(): this {
+    this.#app.keys = ['test']
+    this.#app.use(session(this.#app))
+    return this
+  }
+
+  bind(served: Served, path = '/'): this {
+    this.#app.use(mount(path, koaBinding(served)))
+    return this
+  }
+
+  route(run: OwnRoute): this {
+    this.#app.use((ctx) => {
+      ctx.respond = false
+      run(fetchRequest(ctx), ctx.res, ctx.req)
+    })
+    return this
+  }
+
+  routeOfParsedBody(): this {
+    this.#app.use((ctx) => void (ctx.body = ctx.request.body))
+    return this
+  }
+
+  listen(): Promise<Listening> {
+    return listenWith(this.#app)
+  }
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { createObjectAccessGuard, createQuotaGuard, createS3Server, db, memoryStorage } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { frameworks } from './frameworks.js'
+import { cookiesOf, keysFor, objectsOfTwo } from './who-asks.js'
+
+describe.each(frameworks)('who asks, in $name', ({ app: newApp, sessionOf, headerOf }) => {
+  it('is known from the session', async () => {
+    const plugin = db({
+      client: memoryAdapter({ objects: objectsOfTwo }),
+      resolveScope: (request) => sessionOf(request).account ?? null,
+    })
+    const app = newApp()
+      .useSessions()
+      .useWork(async (request) => {
+        const name = /^\/sign-in\/(.*)/.exec(new URL(request.url).pathname)?.[1]
+        if (name !== undefined) sessionOf(request).account = `user:${name}`
+      })
+    const { url } = await app.bind(plugin).listen()
+    const cookie = cookiesOf(await fetch(`${url}/sign-in/ann`, { method: 'POST' }))
+
+    expect(await keysFor(url, {})).toBe(401)
+    expect(await keysFor(url, { cookie })).toEqual(['ann.txt'])
+  })
+
+  it('may change the session, whose cookie is sent along, with whatever answer', async () => {
+    const plugin = db({
+      client: memoryAdapter({ objects: objectsOfTwo }),
+      resolveScope: async (request) => (sessionOf(request).account ??= 'user:ann'),
+    })
+    const server = createS3Server({ storage: memoryStorage(), bucket: 'files', plugins: [plugin] })
+    const { url } = await newApp().useSessions().bind(server).listen()
+
+    for (const [method, path, status] of [
+      ['GET', '/db/objects', 200],
+      ['HEAD', '/db/objects', 200],
+      ['DELETE', '/object?key=none', 404],
+      ['DELETE', '/object?key=ann.txt', 204],
+    ] as const) {
+      const response = await fetch(`${url}/api/s3${path}`, { method })
+      expect(response.status).toBe(status)
+      expect(cookiesOf(response)).toMatch(/^(connect\.sid|koa\.sess)=./)
+    }
+  })
+
+  it('is asked once a request, by the library and all guards', async () => {
+    const asked: Request[] = []
+    const client = memoryAdapter({ objects: objectsOfTwo })
+    const resolveScope = async (request: Request) => {
+      asked.push(request)
+      return `user:${headerOf(request, 'x-name')}`
+    }
+    const s3 = createS3Server({
+      storage: memoryStorage(),
+      bucket: 'files',
+      plugins: [db({ client, resolveScope })],
+      download: {
+        guard: async (context) => void (await createQuotaGuard({ client, resolveScope })(context)),
+      },
+    })
+    const ownsAnn = createObjectAccessGuard({ client, resolveScope })
+    const app = newApp().useWork(async (request) => {
+      await ownsAnn({ request, bucket: 'files', key: 'ann.txt' })
+    })
+    const { url } = await app.bind(s3).listen()
+
+    const response = await fetch(`${url}/api/s3/download?key=ann.txt`, { headers: { 'x-name': 'ann' } })
+
+    expect(response.status).toBe(200)
+    expect(asked.length).toBe(1)
+  })
+})
