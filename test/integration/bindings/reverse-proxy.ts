@@ -1,4 +1,5 @@
 import { request as forward, type IncomingHttpHeaders } from 'node:http'
+import { echoOf, type Echo } from './echo.js'
 import { listen, type Listening } from './listening.js'
 
 /** A reverse proxy that serves an application below `/app` of its own, which the application doesn't know. */
@@ -24,4 +25,10 @@ export const FORWARDED = {
   'x-forwarded-proto': 'https',
   'x-forwarded-host': 'shop.example:8443',
   'x-forwarded-for': '203.0.113.7',
+}
+
+/** What an echo at `/v1/api/s3` is asked for by a proxy that forwards, as above. */
+export async function echoThroughProxy(app: Listening): Promise<Echo> {
+  const { url } = await proxyTo(app, FORWARDED)
+  return echoOf(await fetch(`${url}/app/v1/api/s3/db/objects?limit=1`))
 }

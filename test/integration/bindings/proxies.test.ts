@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { echo, echoOf } from './echo.js'
+import { frameworks } from './frameworks.js'
+import { echoThroughProxy } from './reverse-proxy.js'
+
+describe.each(frameworks)('behind a proxy, $name', ({ app: newApp }) => {
+  it.each([
+    { trustsProxy: true, origin: 'https://shop.example:8443' },
+    { trustsProxy: false, origin: 'http://internal.example' },
+  ])('trusted $trustsProxy: $origin', async ({ trustsProxy, origin }) => {
+    const app = await newApp({ trustsProxy }).bind(echo, '/v1').listen()
+
+    expect(await echoThroughProxy(app)).toMatchObject({
+      url: `${origin}/v1/api/s3/db/objects?limit=1`,
+      basePath: '/v1/api/s3',
+    })
+  })
+
+  it.each([
+    [{ 'x-forwarded-host': 'first.example , second.example' }, 'http://first.example'],
+    [{ 'x-forwarded-host': 'evil.example/path' }, 'http://localhost'],
+    [{ 'x-forwarded-host': '' }, null],
+    [{}, null],
+    [{ 'x-forwarded-proto': 'https, http' }, 'https'],
+    [{ 'x-forwarded-proto': 'javascript', 'x-forwarded-host': 'a.example' }, 'http://a.example'],
+  ])('trusted %j: %s', async (headers: Record<string, string>, origin) => {
+    const { url, host } = await newApp({ trustsProxy: true }).bind(echo).listen()
+
+    const response = await fetch(`${url}/api/s3/x`, { headers })
+
+    const expected = origin === null ? url : origin.includes('://') ? origin : `${origin}://${host}`
+    expect(await echoOf(response)).toMatchObject({ url: `${expected}/api/s3/x` })
+  })
+})
