@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { gzipSync } from 'node:zlib'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
 import { listen } from '../bindings/listening.js'
+import { describeParsedBodies, type ParserBench } from '../bindings/parsed-bodies.js'
 import { parsed, reading, streamed, type BodySeen } from '../bindings/reading-handler.js'
 import { versions, type Express } from './versions.js'
 
@@ -35,8 +34,7 @@ const parsers: Readonly<Record<string, (express: Express) => RequestHandler[]>> 
 const parsedBytes = (text: string): BodySeen => ({ kind: 'parsed', text })
 
 const JSON_TEXT = '{"size":3}'
-/** For each content type: what the library gets after each parser. */
-const expectations: Readonly<Record<string, { body: string; seen: Readonly<Record<string, BodySeen>> }>> = {
+const expectations: ParserBench['expectations'] = {
   'application/json': {
     body: JSON_TEXT,
     seen: {
@@ -78,65 +76,22 @@ const expectations: Readonly<Record<string, { body: string; seen: Readonly<Recor
   },
 }
 
-const table = Object.entries(expectations).flatMap(([type, { body, seen }]) =>
-  Object.entries(seen).map(([parser, expected]) => ({ type, body, parser, expected })),
-)
-
 describe.each(versions)('bodies in $name', ({ express }) => {
-  async function serve(before: readonly RequestHandler[]) {
-    const app = express()
-    for (const middleware of before) app.use(middleware)
-    const { url } = await listen(app.use(expressBinding(reading)))
-    return `${url}/api/s3/upload`
-  }
-
-  it.each(table)('$type after $parser', async ({ type, body, parser, expected }) => {
-    const url = await serve(parsers[parser]!(express))
-    const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
-    expect(await response.json()).toEqual(expected)
-  })
-
-  it.each(Object.keys(parsers))('an empty body after %s', async (parser) => {
-    const url = await serve(parsers[parser]!(express))
-    const chunked = () =>
-      ({ body: Readable.toWeb(Readable.from([])), duplex: 'half' }) as unknown as RequestInit
-    for (const type of ['application/json', 'image/png']) {
-      for (const init of [{ body: '' }, chunked()]) {
-        const response = await fetch(url, { method: 'PUT', headers: { 'content-type': type }, ...init })
-        expect(await response.json()).toEqual(streamed(''))
-      }
-    }
-  })
-
-  it.each(['no parser', 'express.json()', 'express.raw() for all types'])(
-    'no body after %s',
-    async (parser) => {
-      const url = await serve(parsers[parser]!(express))
-      expect(await (await fetch(url)).json()).toEqual(streamed(''))
+  describeParsedBodies({
+    parsers: Object.keys(parsers),
+    expectations,
+    async serve(parser) {
+      const app = express()
+      for (const middleware of parsers[parser]!(express)) app.use(middleware)
+      const { url } = await listen(app.use(expressBinding(reading)))
+      return `${url}/api/s3/upload`
     },
-  )
-
-  it('a compressed body after express.json()', async () => {
-    const url = await serve([express.json()])
-    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    const response = await fetch(url, { method: 'POST', headers, body: gzipSync(JSON_TEXT) })
-    expect(await response.json()).toEqual(parsed({ size: 3 }))
   })
 
-  it('a parser after the binding gets the bodies of other routes', async () => {
-    const app = express().use(expressBinding(reading)).use(express.json())
-    app.post('/other', (req, res) => void res.json(req.body))
-    const { url } = await listen(app)
-    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON_TEXT }
-
-    expect(await (await fetch(`${url}/other`, post)).json()).toEqual({ size: 3 })
-    expect(await (await fetch(`${url}/api/s3/upload`, post)).json()).toEqual(streamed(JSON_TEXT))
-  })
-
-  it('a parser that refuses the body comes before the library', async () => {
-    const url = await serve([express.json({ limit: 5 })])
+  it('a parser that refuses the body answers in the place of the library', async () => {
+    const { url } = await listen(express().use(express.json({ limit: 5 }), expressBinding(reading)))
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(url, { method: 'POST', headers, body: JSON_TEXT })
+    const response = await fetch(`${url}/api/s3/upload`, { method: 'POST', headers, body: JSON_TEXT })
     await response.text()
     expect(response.status).toBe(413)
   })

@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream'
-import { gzipSync } from 'node:zlib'
 import { bodyParser } from '@koa/bodyparser'
 import type { Middleware } from 'koa'
 import legacyBodyParser from 'koa-bodyparser'
@@ -7,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { koaBinding } from '@svc/db/koa'
 import { memoryAdapter } from '@svc/db/memory'
-import { parsed, reading, streamed, type BodySeen } from '../bindings/reading-handler.js'
+import { describeParsedBodies, type ParserBench } from '../bindings/parsed-bodies.js'
+import { parsed, reading, type BodySeen } from '../bindings/reading-handler.js'
 import { listenWith, versions } from './versions.js'
 
 /** Takes the whole body and leaves nothing, as @koa/multer does with the fields it doesn't know. */
@@ -32,8 +31,7 @@ const sameParsed = (names: readonly string[], seen: BodySeen) =>
 const usual = ['@koa/bodyparser', 'koa-bodyparser', '@koa/bodyparser on the message, too']
 const nothing = { 'no parser': null, 'a consumer that leaves no body': parsed() }
 
-/** For each content type: what the library gets after each parser; `null`: the stream. */
-const expectations: Readonly<Record<string, { body: string; seen: Record<string, BodySeen | null> }>> = {
+const expectations: ParserBench['expectations'] = {
   'application/json': {
     body: JSON_TEXT,
     seen: { ...nothing, ...sameParsed([...usual, '@koa/bodyparser for all types'], parsed({ size: 3 })) },
@@ -53,58 +51,22 @@ const expectations: Readonly<Record<string, { body: string; seen: Record<string,
   'image/png': { body: 'bytes', seen: { ...nothing, '@koa/bodyparser for all types': null } },
 }
 
-const table = Object.entries(expectations).flatMap(([type, { body, seen }]) =>
-  Object.entries(seen).map(([parser, what]) => ({ type, body, parser, expected: what ?? streamed(body) })),
-)
-
 describe.each(versions)('bodies in $name', ({ Koa }) => {
-  async function serve(before: readonly Middleware[]) {
-    const app = new Koa()
-    for (const middleware of before) app.use(middleware)
-    const { url } = await listenWith(app.use(koaBinding(reading)))
-    return `${url}/api/s3/upload`
-  }
-
-  it.each(table)('$type after $parser', async ({ type, body, parser, expected }) => {
-    const url = await serve(parsers[parser]!)
-    const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
-    expect(await response.json()).toEqual(expected)
+  describeParsedBodies({
+    parsers: Object.keys(parsers),
+    expectations,
+    async serve(parser) {
+      const app = new Koa()
+      for (const middleware of parsers[parser]!) app.use(middleware)
+      const { url } = await listenWith(app.use(koaBinding(reading)))
+      return `${url}/api/s3/upload`
+    },
   })
 
-  it.each(Object.keys(parsers))('an empty body after %s', async (parser) => {
-    const url = await serve(parsers[parser]!)
-    const chunked = () =>
-      ({ body: Readable.toWeb(Readable.from([])), duplex: 'half' }) as unknown as RequestInit
-    for (const type of ['application/json', 'image/png']) {
-      for (const init of [{ body: '' }, chunked()]) {
-        const response = await fetch(url, { method: 'PUT', headers: { 'content-type': type }, ...init })
-        expect(await response.json()).toEqual(streamed(''))
-      }
-    }
-    expect(await (await fetch(url)).json()).toEqual(streamed(''))
-  })
-
-  it('a compressed body after @koa/bodyparser', async () => {
-    const url = await serve([bodyParser()])
-    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    const response = await fetch(url, { method: 'POST', headers, body: gzipSync(JSON_TEXT) })
-    expect(await response.json()).toEqual(parsed({ size: 3 }))
-  })
-
-  it('a parser after the binding gets the bodies of other routes', async () => {
-    const app = new Koa().use(koaBinding(reading)).use(bodyParser())
-    app.use((ctx) => void (ctx.body = ctx.request.body))
-    const { url } = await listenWith(app)
-    const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON_TEXT }
-
-    expect(await (await fetch(`${url}/other`, post)).json()).toEqual({ size: 3 })
-    expect(await (await fetch(`${url}/api/s3/upload`, post)).json()).toEqual(streamed(JSON_TEXT))
-  })
-
-  it('a parser that refuses the body comes before the library', async () => {
-    const url = await serve([bodyParser({ jsonLimit: 5 })])
+  it('a parser that refuses the body answers in the place of the library', async () => {
+    const { url } = await listenWith(new Koa().use(bodyParser({ jsonLimit: 5 })).use(koaBinding(reading)))
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(url, { method: 'POST', headers, body: JSON_TEXT })
+    const response = await fetch(`${url}/api/s3/upload`, { method: 'POST', headers, body: JSON_TEXT })
     expect(response.status).toBe(413)
   })
 
