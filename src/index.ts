@@ -103,6 +103,6 @@ export type {
   MultipartOptions,
   S3ServerOptions,
   UploadOptions,
-} from './server/server-options.js'
-export type { KeyContext, UploadRoute } from './server/upload-routes.js'
+} from './server/options/server-options.js'
+export type { KeyContext, UploadRoute } from './server/options/upload-routes.js'
 export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'

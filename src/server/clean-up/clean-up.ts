@@ -1,7 +1,7 @@
 import type { Leftover, StorageObject } from '../../core/records.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { partsOf } from '../server-parts.js'
-import { settleReservation, type SettledReservation } from '../settle-reservation.js'
+import { settleReservation, type SettledReservation } from '../attempts/settle-reservation.js'
 import { settleLeftover, type SettledLeftover } from './leftover.js'
 import { outcomesOf, type Outcome } from './outcomes.js'
 import { pagesOf } from './pages.js'

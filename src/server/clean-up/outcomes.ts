@@ -1,6 +1,6 @@
 import { toStorageError, type StorageError } from '../../core/errors.js'
 import { chunksOf } from '../chunks.js'
-import { SETTLED_AT_ONCE } from '../settle-reservation.js'
+import { SETTLED_AT_ONCE } from '../attempts/settle-reservation.js'
 
 /** What became of one item: an outcome, or the error that kept it as it is. */
 export type Outcome<Name, Result extends string> =

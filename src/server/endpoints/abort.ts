@@ -6,7 +6,7 @@ import {
   pendingUploadOf,
   readAttempt,
   type AttemptReference,
-} from '../object-input.js'
+} from '../request-input/object-input.js'
 import type { ServerParts } from '../server-parts.js'
 
 /** `POST /upload/abort` ends an upload. What it has put in the bucket by then is `cleanUp`'s to remove. */

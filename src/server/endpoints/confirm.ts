@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { exactly, OBJECT } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/records.js'
-import { confirmStored } from '../confirm-stored.js'
+import { confirmStored } from '../attempts/confirm-stored.js'
 import {
   attemptBody,
   notFound,
@@ -9,7 +9,7 @@ import {
   pendingUploadOf,
   readAttempt,
   type AttemptReference,
-} from '../object-input.js'
+} from '../request-input/object-input.js'
 import type { ServerParts } from '../server-parts.js'
 
 const OPERATION = 'upload.confirm'

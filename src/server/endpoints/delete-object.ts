@@ -1,10 +1,10 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import type { ObjectReference, StorageObject } from '../../core/records.js'
-import { notFound } from '../object-input.js'
+import { notFound } from '../request-input/object-input.js'
 import { removeOwnBytes } from '../own-bytes.js'
 import type { ServerParts } from '../server-parts.js'
-import type { OperationPolicy } from '../server-policy.js'
+import type { OperationPolicy } from '../options/server-policy.js'
 
 const OPERATION = 'delete'
 

@@ -3,10 +3,10 @@ import { readReference, referenceQuery } from '../../core/http/reference-input.j
 import { exactly, MOMENT, SIGNED_URL } from '../../core/openapi/schemas.js'
 import type { ObjectReference, StorageObject } from '../../core/records.js'
 import { secondsAfter } from '../lifetimes.js'
-import { notFound } from '../object-input.js'
+import { notFound } from '../request-input/object-input.js'
 import { bytesOf } from '../own-bytes.js'
 import type { ServerParts } from '../server-parts.js'
-import type { OperationPolicy } from '../server-policy.js'
+import type { OperationPolicy } from '../options/server-policy.js'
 import { storageURL } from '../storage-subtree.js'
 
 /** `GET /download` gives out a URL of an active object's bytes. */

@@ -6,7 +6,7 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../object-input.js'
+} from '../../request-input/object-input.js'
 import { abortOwnUpload } from '../../own-bytes.js'
 import type { MultipartServerParts } from '../../server-parts.js'
 

@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { exactly, OBJECT } from '../../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../../core/records.js'
-import { confirmStored, mismatch } from '../../confirm-stored.js'
+import { confirmStored, mismatch } from '../../attempts/confirm-stored.js'
 import {
   multipartAttemptBody,
   notFound,
@@ -10,12 +10,12 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../object-input.js'
+} from '../../request-input/object-input.js'
 import type { MultipartReference, StoredPart } from '../../object-storage.js'
 import { bytesOf } from '../../own-bytes.js'
-import { partCountOf, sizeOfPart } from '../../part-sizes.js'
+import { partCountOf, sizeOfPart } from './part-sizes.js'
 import type { MultipartServerParts } from '../../server-parts.js'
-import { storedParts } from '../../stored-parts.js'
+import { storedParts } from './stored-parts.js'
 
 const OPERATION = 'multipart.complete'
 

@@ -8,10 +8,10 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../object-input.js'
+} from '../../request-input/object-input.js'
 import { bytesOf } from '../../own-bytes.js'
-import { MAX_PARTS, partSizeOf } from '../../part-sizes.js'
-import { PART_NUMBER, PART_SIZE } from '../../parts-description.js'
+import { MAX_PARTS, partSizeOf } from './part-sizes.js'
+import { PART_NUMBER, PART_SIZE } from './parts-description.js'
 import type { MultipartServerParts } from '../../server-parts.js'
 
 interface ListInput extends MultipartAttemptReference {

@@ -9,14 +9,14 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../object-input.js'
+} from '../../request-input/object-input.js'
 import { bytesOf } from '../../own-bytes.js'
-import { MAX_PARTS, partCountOf, sizeOfPart } from '../../part-sizes.js'
-import { PART_NUMBER } from '../../parts-description.js'
+import { MAX_PARTS, partCountOf, sizeOfPart } from './part-sizes.js'
+import { PART_NUMBER } from './parts-description.js'
 import type { MultipartServerParts } from '../../server-parts.js'
-import type { OperationPolicy } from '../../server-policy.js'
+import type { OperationPolicy } from '../../options/server-policy.js'
 import { storageURL } from '../../storage-subtree.js'
-import { urlExpiry } from '../../url-expiry.js'
+import { urlExpiry } from '../../attempts/url-expiry.js'
 
 /** How many URLs one request may ask for. */
 const MAX_URLS = 100

@@ -1,8 +1,8 @@
-import { StorageError } from '../core/errors.js'
-import type { StorageObject } from '../core/records.js'
+import { StorageError } from '../../core/errors.js'
+import type { StorageObject } from '../../core/records.js'
 import { confirmAttempt } from './confirm-attempt.js'
-import { bytesOf, isAsAnnounced, removeOwnBytes } from './own-bytes.js'
-import type { ServerParts } from './server-parts.js'
+import { bytesOf, isAsAnnounced, removeOwnBytes } from '../own-bytes.js'
+import type { ServerParts } from '../server-parts.js'
 
 /**
  * Makes an attempt its object if the bucket has what was announced.

@@ -1,12 +1,12 @@
-import { createAttemptId } from '../core/attempt-id.js'
-import { StorageError } from '../core/errors.js'
-import type { Call } from '../core/http/endpoint.js'
-import type { StorageObject } from '../core/records.js'
-import { chunksOf } from './chunks.js'
-import { secondsAfter } from './lifetimes.js'
-import type { ServerParts } from './server-parts.js'
+import { createAttemptId } from '../../core/attempt-id.js'
+import { StorageError } from '../../core/errors.js'
+import type { Call } from '../../core/http/endpoint.js'
+import type { StorageObject } from '../../core/records.js'
+import { chunksOf } from '../chunks.js'
+import { secondsAfter } from '../lifetimes.js'
+import type { ServerParts } from '../server-parts.js'
 import { SETTLED_AT_ONCE, settleReservation } from './settle-reservation.js'
-import type { UploadAnnouncement } from './upload-announcement.js'
+import type { UploadAnnouncement } from '../request-input/upload-announcement.js'
 
 /** How many lapsed reservations one request may settle for room. */
 const SETTLED_FOR_ROOM = 100

@@ -1,6 +1,6 @@
-import type { StorageObject } from '../core/records.js'
-import type { ErrorContext } from '../core/reporter.js'
-import type { ServerParts } from './server-parts.js'
+import type { StorageObject } from '../../core/records.js'
+import type { ErrorContext } from '../../core/reporter.js'
+import type { ServerParts } from '../server-parts.js'
 
 /** Does what makes an upload possible. One that can't happen isn't left to hold room until it lapses: its attempt ends. */
 export async function endIfFailed<T>(

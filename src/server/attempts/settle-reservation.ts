@@ -1,8 +1,8 @@
-import { StorageError } from '../core/errors.js'
-import type { StorageObject } from '../core/records.js'
+import { StorageError } from '../../core/errors.js'
+import type { StorageObject } from '../../core/records.js'
 import { confirmAttempt } from './confirm-attempt.js'
-import { bytesOf, isAsAnnounced } from './own-bytes.js'
-import type { ServerParts } from './server-parts.js'
+import { bytesOf, isAsAnnounced } from '../own-bytes.js'
+import type { ServerParts } from '../server-parts.js'
 
 /** How many items are settled side by side: enough to hide a bucket's latency, too few to burden it. */
 export const SETTLED_AT_ONCE = 8

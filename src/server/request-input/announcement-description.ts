@@ -1,7 +1,7 @@
-import type { ErrorCode } from '../core/errors.js'
-import type { JsonSchema } from '../core/http/endpoint-description.js'
-import { BYTES, METADATA, nullable, textSchema, withProperties } from '../core/openapi/schemas.js'
-import type { RouteTable } from './upload-routes.js'
+import type { ErrorCode } from '../../core/errors.js'
+import type { JsonSchema } from '../../core/http/endpoint-description.js'
+import { BYTES, METADATA, nullable, textSchema, withProperties } from '../../core/openapi/schemas.js'
+import type { RouteTable } from '../options/upload-routes.js'
 
 /** What the body of a request that begins an upload is like, for the API's document. */
 export function announcementBody(routes: RouteTable): JsonSchema {

@@ -1,6 +1,6 @@
-import type { StorageObject } from '../core/records.js'
-import { earlierOf, secondsAfter } from './lifetimes.js'
-import { notFound } from './object-input.js'
+import type { StorageObject } from '../../core/records.js'
+import { earlierOf, secondsAfter } from '../lifetimes.js'
+import { notFound } from '../request-input/object-input.js'
 
 /**
  * When a URL ends that an attempt is given now: none outlives its reservation.

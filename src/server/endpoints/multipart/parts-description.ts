@@ -1,5 +1,5 @@
-import type { JsonSchema } from '../core/http/endpoint-description.js'
-import { BYTES } from '../core/openapi/schemas.js'
+import type { JsonSchema } from '../../../core/http/endpoint-description.js'
+import { BYTES } from '../../../core/openapi/schemas.js'
 import { MAX_PARTS } from './part-sizes.js'
 
 /** Parts of an upload, for the API's document. */

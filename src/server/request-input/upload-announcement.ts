@@ -1,11 +1,11 @@
-import { StorageError } from '../core/errors.js'
-import type { ObjectMetadata } from '../core/records.js'
-import { checkMetadata } from '../core/validation/metadata.js'
-import { checkSize, optional } from '../core/validation/scalars.js'
-import { checkText } from '../core/validation/text.js'
-import { checkMediaType } from './media-type.js'
+import { StorageError } from '../../core/errors.js'
+import type { ObjectMetadata } from '../../core/records.js'
+import { checkMetadata } from '../../core/validation/metadata.js'
+import { checkSize, optional } from '../../core/validation/scalars.js'
+import { checkText } from '../../core/validation/text.js'
+import { checkMediaType } from '../options/media-type.js'
 import { attemptStorageKey, randomKey } from './object-keys.js'
-import { acceptsType, routeOf, type RoutePolicy, type RouteTable } from './upload-routes.js'
+import { acceptsType, routeOf, type RoutePolicy, type RouteTable } from '../options/upload-routes.js'
 
 /** An upload that a client wishes to begin, checked, with the key that it will have. */
 export interface UploadAnnouncement {
