@@ -136,6 +136,8 @@ async function configure(
     `rgw frontends = beast endpoint=127.0.0.1:${port}`,
     `rgw data = ${join(path, 'gateway')}`,
     'rgw enable usage log = false',
+    // As where it is reached by HTTPS: otherwise it takes no file that is encrypted with a key of the sender's.
+    'rgw crypt require ssl = false',
     'rgw run sync thread = false',
   ]
   const file = join(path, 'ceph.conf')

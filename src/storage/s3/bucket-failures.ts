@@ -15,6 +15,16 @@ export function isNotFound(error: unknown): boolean {
   return answeredBy(error)?.status === 404
 }
 
+/** Something about the request is wrong, or about the object for which it asks. */
+export function isBadRequest(error: unknown): boolean {
+  return answeredBy(error)?.status === 400
+}
+
+/** A refusal that says why: the object can be read only with the key by which its writer had it encrypted (SSE-C). */
+export function isSealed(error: unknown): boolean {
+  return isBadRequest(error) && /encrypt|SSE/i.test((error as Error).message)
+}
+
 /** There is no such upload. Ceph says of some calls that there is no such key. */
 export function isNoSuchUpload(error: unknown): boolean {
   return ['NoSuchUpload', 'NoSuchKey'].includes(answeredBy(error)?.name ?? '')

@@ -1,19 +1,13 @@
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadBucketCommand,
-  HeadObjectCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import type { ObjectStorage } from '../../server/object-storage.js'
 import { ATTEMPT_HEADER, ATTEMPT_METADATA } from '../headers/attempt-header.js'
 import { downloadHeaders } from '../headers/download-headers.js'
 import { bucketCalls } from './bucket-calls.js'
-import { isNotFound } from './bucket-failures.js'
 import { createS3Multipart } from './s3-multipart.js'
 import { shortFilename } from './short-filename.js'
 import { signedUrl } from './signed-requests.js'
 import { checkOptions, type S3StorageOptions } from './storage-options.js'
+import { storedObject } from './stored-object.js'
 
 /**
  * A bucket service that speaks S3, by a client of the AWS SDK v3. Every bucket that the client may use can be named.
@@ -60,28 +54,8 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       return { url: await run('signDownload', input, () => signedUrl(client, request, now)) }
     },
 
-    head(reference) {
-      const { bucket, key } = reference
-      return run('head', reference, async (abortSignal) => {
-        try {
-          const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), {
-            abortSignal,
-          })
-          if (found.ContentLength === undefined) throw new Error('the answer has no Content-Length')
-          return {
-            size: found.ContentLength,
-            contentType: found.ContentType ?? null,
-            eTag: found.ETag || null,
-            attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
-          }
-        } catch (error) {
-          if (!isNotFound(error)) throw error
-        }
-        // Asked every time: what was true of a bucket once says nothing of it now.
-        await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })
-        return null
-      })
-    },
+    head: (reference) =>
+      run('head', reference, (abortSignal) => storedObject(client, reference, abortSignal)),
 
     async remove(reference) {
       const command = new DeleteObjectCommand({ Bucket: reference.bucket, Key: reference.key })

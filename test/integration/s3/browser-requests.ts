@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { createAttemptId, type SignedUpload, type SignUploadInput } from '@svc/db'
 import { MINUTE } from '../../conformance/clock.js'
 
@@ -30,6 +31,17 @@ export function partOf(reference: { bucket: string; key: string; uploadId: strin
 
 export function inAMinute(): Date {
   return new Date(Date.now() + MINUTE)
+}
+
+/** Headers that nobody signed: the file is encrypted with a key that nobody else has (SSE-C). */
+export function sealing(): Readonly<Record<string, string>> {
+  const key = randomBytes(32)
+  const prefix = 'x-amz-server-side-encryption-customer'
+  return {
+    [`${prefix}-algorithm`]: 'AES256',
+    [`${prefix}-key`]: key.toString('base64'),
+    [`${prefix}-key-md5`]: createHash('md5').update(key).digest('base64'),
+  }
 }
 
 export async function put(

@@ -32,6 +32,29 @@ describeS3('s3Storage, which is answered in an odd way,', (place) => {
     expect(await storage.head(at)).toEqual(stored)
   })
 
+  it('takes a file that it may not see for bytes of nobody, and knows their size', async () => {
+    const code = '<Error><Code>InvalidRequest</Code>'
+    // The words of Amazon S3.
+    const reason = `${code}<Message>The object was stored using a form of Server Side Encryption.</Message></Error>`
+    const listing = '<ListBucketResult><Contents><Key>a+b</Key><Size>7</Size></Contents></ListBucketResult>'
+    proxy.faults({ status: 400 }, { status: 400, body: reason }, ok(listing))
+    const stored = { size: 7, contentType: null, eTag: null, attemptId: null }
+    expect(await storage.head(at)).toEqual(stored)
+  })
+
+  it.each([
+    [
+      'another refusal',
+      { status: 400, body: '<Error><Code>ExpiredToken</Code><Message>x</Message></Error>' },
+    ],
+    ['none', ok('h')],
+    ['a failure', { status: 500, body: '<Error><Code>InternalError</Code></Error>' }],
+  ])('makes nothing of a bad request whose reason is %s', async (_, second) => {
+    proxy.faults({ status: 400 }, second, ok('<ListBucketResult></ListBucketResult>'))
+    await expect(storage.head(at)).rejects.toThrow('head in the bucket "files" failed: HTTP 400')
+    expect(proxy.requests).toHaveLength(2)
+  })
+
   it('begins no upload without an id', async () => {
     proxy.faults(ok('<InitiateMultipartUploadResult></InitiateMultipartUploadResult>'))
     const input = { ...at, contentType: 'a/b', attemptId: 'a' }
