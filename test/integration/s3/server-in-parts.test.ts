@@ -46,6 +46,19 @@ describeS3('uploads in parts through a server over s3Storage', (place) => {
     return parts[0]!.url
   }
 
+  it('and in one PUT may have any media type, however it is written', async () => {
+    const { ann } = await started()
+    for (const contentType of ['text/plain;\ta=b', 'a/b; x="a\tb  c"', 'a/b;x="\\""', 'a/b;']) {
+      const begun = await ann.begun({ ...FILE, contentType })
+      expect((await ann.put(begun.upload, new Uint8Array(3))).status).toBe(200)
+      expect((await ann.confirm(begun.object)).status).toBe(200)
+      const file = { ...FILE, filename: 'a', contentType, size: 3 }
+      const inParts = (await expectStatus(await ann.send('POST', '/multipart', file), 201)) as BegunInParts
+      expect((await put({ url: await urlOf(ann, inParts, 1) }, new Uint8Array(3))).status).toBe(200)
+      expect((await verb(ann, 'complete', inParts)).status).toBe(200)
+    }
+  })
+
   it('become one object, whose size is that of its parts, and which may be completed again', async () => {
     const size = 8 * MIB + 5
     const { bucket, service, ann, begin } = await started({ maxBytes: size })

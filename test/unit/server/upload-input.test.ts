@@ -79,6 +79,14 @@ describe('the input of POST /upload', () => {
     if (!good) expect(await errorOf(response)).toMatchObject({ params: { field: 'contentType' } })
   })
 
+  it('records tabs in a type as spaces, which every bucket signs alike', async () => {
+    const { object, upload } = await startService()
+      .as('user:1')
+      .begun({ contentType: 'text/plain;\ta="b\tc"' })
+    expect(object).toMatchObject({ contentType: 'text/plain; a="b c"' })
+    expect(upload.headers).toMatchObject({ 'content-type': 'text/plain; a="b c"' })
+  })
+
   it('takes a body of JSON, and nothing else', async () => {
     const { s3 } = startService()
     const bodies: [string | undefined, string][] = [
