@@ -27,7 +27,7 @@ export function uploadInParts(context: UploadContext, transfer: Transfer): Promi
       try {
         return await carryThrough(context, transfer, kept, earlier, null)
       } catch (error) {
-        if (signal?.aborted || !isCode(error, 'OBJECT_NOT_FOUND')) throw error
+        if (signal?.aborted || !isNoUpload(error)) throw error
       }
     }
     // An abort doesn't cut this call off at once: without its answer nobody could end the attempt that it begins.
@@ -37,6 +37,11 @@ export function uploadInParts(context: UploadContext, transfer: Transfer): Promi
     kept.keep(ids)
     return carryThrough(context, transfer, kept, ids, { partSize, sizes: new Map() })
   })
+}
+
+/** The upload that was kept is gone; or what was kept never named one, since anything on the page may write there. */
+function isNoUpload(error: unknown): boolean {
+  return isCode(error, 'OBJECT_NOT_FOUND') || isCode(error, 'VALIDATION_ERROR')
 }
 
 /** Rejects with `OBJECT_NOT_FOUND` where the server knows nothing of this upload any more. */

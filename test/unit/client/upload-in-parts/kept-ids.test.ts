@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { cutOff } from './cut-off.js'
 import { threeParts } from './files.js'
 import { useHurriedClock } from './hurried-clock.js'
-import { LIST, PUT } from './request-lines.js'
+import { BEGIN, LIST, PUT } from './request-lines.js'
 import { startUploads } from './uploads-in-trouble.js'
 
 useHurriedClock()
@@ -43,6 +43,19 @@ describe('the place where uploads are kept', () => {
       const uploads = startUploads()
       expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
       expect(uploads.count(LIST)).toBe(0)
+    },
+  )
+
+  it.each(['{"uploadId":"u"}', '{"uploadId":7}', '{"bucket":"b","key":"k","id":"x","uploadId":"u"}'])(
+    'is given up where what is kept names no upload that could be: %j',
+    async (nonsense) => {
+      const storage = storageOf()
+      const getItem = vi.fn(storage.getItem).mockReturnValueOnce(nonsense)
+      vi.stubGlobal('localStorage', { ...storage, getItem })
+      const uploads = startUploads()
+      expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
+      expect([uploads.count(LIST), uploads.count(BEGIN), uploads.count(PUT)]).toEqual([1, 1, 3])
+      expect(storage.entries.size).toBe(0)
     },
   )
 
