@@ -41,7 +41,8 @@ export function createS3Multipart({ client, now, run, runComplete }: S3Multipart
     })
     const last = parts.at(-1)
     if (page.IsTruncated !== true) return { parts, next: null }
-    if (last === undefined) throw incomplete()
+    // A service that ignores where the page is to begin would be asked for ever.
+    if (last === undefined || last.partNumber <= after) throw incomplete()
     return { parts, next: last.partNumber }
   }
 

@@ -72,6 +72,14 @@ describeS3('s3Storage, which is answered in an odd way,', (place) => {
     await expect(listed).rejects.toThrow('the answer lacks what S3 promises')
   })
 
+  it('asks no second time for a page of parts that a service gives again and again', async () => {
+    const page = '<Part><PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag></Part>'
+    proxy.faults(ok(`<ListPartsResult><IsTruncated>true</IsTruncated>${page}</ListPartsResult>`))
+    expect(await storage.multipart!.listParts({ ...upload, after: 0 })).toMatchObject({ next: 1 })
+    const again = storage.multipart!.listParts({ ...upload, after: 1 })
+    await expect(again).rejects.toThrow('the answer lacks what S3 promises')
+  })
+
   it.each([
     ['a b', ''],
     ['a+b', '<EncodingType>url</EncodingType>'],
