@@ -21,7 +21,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `
 
 /**
- * The usage of a scope, or a lease to put it there, or neither while somebody writes.
+ * The usage of a scope, or a lease to put it there, or neither while somebody writes. A Redis that refuses to be written
+ * to, such as a replica that may lag behind, wouldn't take what a write makes it forget either; so a usage is told only
+ * after a command that such a one refuses, which else changes nothing that counts.
  * Keys: usage, writers of the scope, writers, epoch. Values: lifetime in ms, a new token, the name and the lifetime in ms
  * of an epoch where there is none.
  */
@@ -37,6 +39,7 @@ if not epoch then
 end
 local usage = redis.call('GET', KEYS[1])
 if usage and string.sub(usage, 1, #epoch + 3) == epoch .. ' V ' then
+  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
   return {'value', string.sub(usage, #epoch + 4)}
 end
 if usage and string.sub(usage, 1, #epoch + 3) == epoch .. ' L ' then

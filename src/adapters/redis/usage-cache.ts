@@ -15,6 +15,9 @@ const LONGEST_WRITE = 30_000
 /** Milliseconds. Longer than any value lives, which is a day at most. */
 const EPOCH_LIFETIME = 2 * 86_400_000
 
+/** To take it away changes nothing, and fails where Redis takes no writes. */
+const NO_MARK: Mark = { scope: null, token: '' }
+
 /** A permission to put a usage into Redis, for as long as nobody changes the scope. */
 export interface Lease {
   readonly text: string
@@ -69,7 +72,10 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
     redis,
     timeLimit,
     report,
-    recover: () => debts.pay((owed) => runScript(redis, FORGET, ...forgetting(owed))),
+    recover: () =>
+      debts.pay(({ marks, ...owed }) =>
+        runScript(redis, FORGET, ...forgetting({ ...owed, marks: [...marks, NO_MARK] })),
+      ),
     isDone: () => debts.isEmpty,
   })
 

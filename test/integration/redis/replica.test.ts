@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { StorageObjectStore } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { redisUsageCache, type RedisClient } from '@svc/db/redis'
+import { startRedis, type PrivateRedis } from '../../servers/redis.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
+import { aroundRedis } from './shared-store.js'
+import { inAnHour, usage } from './two-processes.js'
+
+const scope = 'scope'
+
+describePrivateRedis('a Redis that takes no writes', (program) => {
+  let servers: PrivateRedis[]
+  let [one, other]: ReturnType<typeof clientOf>[] = []
+  let database: StorageObjectStore
+  let prefix: string
+  let files = 0
+  beforeAll(async () => {
+    const settings = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1']
+    servers = await Promise.all([startRedis(program, settings), startRedis(program, settings)])
+    ;[one, other] = servers.map(({ url }) => clientOf(url))
+  })
+  afterAll(async () => {
+    one!.disconnect()
+    other!.disconnect()
+    await Promise.all(servers.map((server) => server.stop()))
+  })
+  beforeEach(() => {
+    database = memoryAdapter()
+    prefix = freshPrefix()
+  })
+  afterEach(async () => {
+    await one!.config('SET', 'min-replicas-to-write', '0')
+    await one!.replicaof('NO', 'ONE')
+    await other!.replicaof('NO', 'ONE')
+  })
+
+  function processAt(redis: RedisClient) {
+    const process = { hits: 0, commands: 0, told: [] as string[] }
+    const watched = aroundRedis(redis, async (_method, call) => {
+      process.commands++
+      const answer = await call()
+      if (Array.isArray(answer) && answer[0] === 'value') process.hits++
+      return answer
+    })
+    const onError = (error: unknown) => void process.told.push(String((error as Error).cause))
+    return Object.assign(process, { store: redisUsageCache(database, watched, { prefix, onError }) })
+  }
+
+  const reserve = (store: StorageObjectStore) =>
+    store.reserve({
+      ...{ scope, bucket: 'bucket', key: `key ${files++}`, declaredSize: 1 },
+      expiresAt: inAnHour(() => new Date()),
+    })
+
+  async function untilUsed(process: ReturnType<typeof processAt>): Promise<void> {
+    for (const { hits } = process; process.hits === hits;) {
+      await process.store.getScopeUsage(scope)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  /** The second server copies the first, and has all of it. */
+  async function copy(): Promise<void> {
+    await other!.replicaof('127.0.0.1', new URL(servers[0]!.url).port)
+    while (!(await other!.info('replication')).includes('master_link_status:up')) await other!.ping()
+  }
+
+  it('because it copies another one is not believed, as it may lag behind', async () => {
+    const writer = processAt(one!)
+    await untilUsed(writer)
+    await copy()
+    const reader = processAt(other!)
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 0))
+    // From here on it hears nothing more of the other one.
+    await other!.replicaof('127.0.0.1', '1')
+    await reserve(writer.store)
+
+    for (let read = 0; read < 20; read++) {
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+    }
+
+    expect(reader.told).toEqual([expect.stringContaining('READONLY')])
+    // The one that was refused, and the one that looks whether it is so still, each with a script new to this Redis.
+    expect(reader.commands).toBe(4)
+    expect(reader.hits).toBe(0)
+  })
+
+  it('as it has no copies is not believed, for what makes it forget is refused as well', async () => {
+    const [writer, reader] = [processAt(one!), processAt(one!)]
+    await untilUsed(reader)
+    await one!.config('SET', 'min-replicas-to-write', '1')
+    await reserve(writer.store)
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+    expect(reader.told).toEqual([expect.stringContaining('NOREPLICAS')])
+    await one!.config('SET', 'min-replicas-to-write', '0')
+    await untilUsed(reader)
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+  })
+
+  it('since another one has taken over is not believed by those who still ask it', async () => {
+    await copy()
+    const [late, early] = [processAt(one!), processAt(other!)]
+    await untilUsed(late)
+    await one!.call('FAILOVER')
+    while (!(await other!.info('replication')).includes('role:master')) await other!.ping()
+    await untilUsed(early)
+    expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 0))
+    await reserve(early.store)
+    expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+    await reserve(late.store)
+    expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 2))
+    expect(late.told).toEqual([expect.stringContaining('READONLY')])
+  })
+})
