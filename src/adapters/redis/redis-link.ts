@@ -20,6 +20,8 @@ export interface RedisLink {
   readonly isUp: boolean
   /** Resolves to `null`, and never rejects, where there is no answer: nothing was asked, or the operator was told. */
   ask(question: Question): Promise<ScriptAnswer | null>
+  /** For what `recover` has to do since its last call: it is called again, at once unless Redis is away. */
+  recoverAgain(): void
   /** Stops looking whether Redis is there again. */
   stop(): void
 }
@@ -31,7 +33,7 @@ export interface RedisLinkOptions {
   readonly report: Report
   /**
    * What must be done before Redis is relied on again, and shows that it answers. Called until it resolves and `isDone`;
-   * after it has resolved once, questions are asked again.
+   * after it has resolved once within the time limit, questions are asked again.
    */
   readonly recover: () => Promise<void>
   readonly isDone: () => boolean
@@ -61,7 +63,10 @@ export function createRedisLink({ redis, timeLimit, report, recover, isDone }: R
   async function lookAgain(): Promise<void> {
     try {
       do {
+        const start = performance.now()
         await recover()
+        // Redis is there, but all who ask it would wait in vain.
+        if (performance.now() - start > timeLimit) throw new Error('too slow')
         isUp = true
       } while (!isDone())
       isRecovering = false
@@ -73,6 +78,12 @@ export function createRedisLink({ redis, timeLimit, report, recover, isDone }: R
       // Nobody's program is kept from ending by this.
       timer.unref()
     }
+  }
+
+  function recoverAgain(): void {
+    if (isRecovering) return
+    isRecovering = true
+    void lookAgain()
   }
 
   return {
@@ -89,10 +100,7 @@ export function createRedisLink({ redis, timeLimit, report, recover, isDone }: R
         isUp = false
         const message = 'Redis failed; until it answers again, usage is read from the database.'
         tell(operation, new Error(message, { cause }))
-        if (!isRecovering) {
-          isRecovering = true
-          void lookAgain()
-        }
+        recoverAgain()
         return null
       }
       if (answer[0] === 'full') {
@@ -100,6 +108,8 @@ export function createRedisLink({ redis, timeLimit, report, recover, isDone }: R
       }
       return answer
     },
+
+    recoverAgain,
 
     stop() {
       isStopped = true

@@ -93,7 +93,10 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
   async function forget(what: Forgettable): Promise<void> {
     const [names, values] = forgetting(what)
     const question = { operation: 'usageCache.forget', script: FORGET, keys: names, values }
-    if ((await link.ask(question)) === null) debts.add(what)
+    if ((await link.ask(question)) !== null) return
+    debts.add(what)
+    // The link may have recovered between the failure and this line.
+    link.recoverAgain()
   }
 
   return {

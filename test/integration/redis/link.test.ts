@@ -191,6 +191,54 @@ describePrivateRedis('a Redis that', (program) => {
     await process.store.close()
   })
 
+  it('fails to forget just as it is there again is told to forget once more', async () => {
+    const process = watched()
+    await untilUsed(process)
+    const held: { resolve: (answer: unknown) => void; reject: (error: Error) => void }[] = []
+    const hold = () => new Promise((resolve, reject) => held.push({ resolve, reject }))
+    const refuse = () => Promise.reject(new Error('away'))
+    const pass = () => undefined
+    // Before the write, after it, the reading, and the looking whether Redis is there again.
+    const incidents = [pass, hold, refuse, hold]
+    const redis: RedisClient = {
+      evalsha: (...args) => incidents.shift()?.() ?? client.evalsha(...args),
+      eval: (...args) => client.eval(...args),
+    }
+    const other = watched(redis)
+    const write = other.store.reserve(file())
+    while (held.length < 1) await new Promise((resolve) => setImmediate(resolve))
+    await other.store.getScopeUsage(scope)
+    while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
+
+    held[0]!.reject(new Error('away'))
+    held[1]!.resolve(['forgotten'])
+
+    await write
+    await untilUsed(other)
+    expect(await other.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+  })
+
+  it('answers too late every time is waited for by nobody but the first', async () => {
+    let reads = 0
+    let looks = 0
+    const slow: RedisClient = {
+      async evalsha(...args) {
+        if (args[1] === 4) reads++
+        else looks++
+        await new Promise((resolve) => setTimeout(resolve, 250))
+        return client.evalsha(...args)
+      },
+      eval: (...args) => client.eval(...args),
+    }
+    const store = redisUsageCache(database, slow, { prefix, onError: () => {} })
+    while (looks < 2) {
+      await store.getScopeUsage(scope)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    expect(reads).toBe(1)
+    await store.close()
+  })
+
   it('has forgotten the scripts is sent them again', async () => {
     const process = watched()
     await untilUsed(process)
