@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { memoryAdapter } from '@svc/db/memory'
+import { redisUsageCache } from '@svc/db/redis'
+import { startRedis, type PrivateRedis } from '../../servers/redis.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
+import { inAnHour, usage } from './two-processes.js'
+
+const document = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
+const documented = /`(\+eval [^`]+)`/.exec(document)![1]!.split(/\s+/)
+/** Those that no script uses: `EVAL` is needed once, and the others by ioredis. */
+const BESIDE: readonly string[] = ['+eval', '+info', '+client']
+
+const scope = 'scope'
+
+describePrivateRedis('a user of Redis who lacks', (program) => {
+  let server: PrivateRedis
+  let admin: ReturnType<typeof clientOf>
+  beforeAll(async () => {
+    server = await startRedis(program)
+    admin = clientOf(server.url)
+  })
+  afterAll(async () => {
+    admin.disconnect()
+    await server.stop()
+  })
+
+  async function clientWith(rights: readonly string[]) {
+    await admin.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights)
+    const url = new URL(server.url)
+    url.username = 'app'
+    url.password = 'secret'
+    return clientOf(url.href)
+  }
+
+  const lacking = documented
+    .filter((right) => !BESIDE.includes(right))
+    .map((right) => ({ lack: right, rights: ['~{test*', ...documented.filter((other) => other !== right)] }))
+
+  it.each([{ lack: 'a right to the keys', rights: documented }, ...lacking])(
+    '$lack has no cache and is told so',
+    async ({ rights }) => {
+      const database = memoryAdapter()
+      const prefix = freshPrefix()
+      const told: string[] = []
+      const client = await clientWith(rights)
+      const store = redisUsageCache(database, client, {
+        prefix,
+        onError: (error) => void told.push(`${error as Error} ${(error as Error).cause as Error}`),
+      })
+
+      for (let round = 1; round <= 3; round++) {
+        const written = { scope, bucket: 'bucket', key: `key ${round}` }
+        await store.reserve({ ...written, declaredSize: 1, expiresAt: inAnHour(() => new Date()) })
+        for (let read = 0; read < 3; read++) {
+          expect(await store.getScopeUsage(scope)).toEqual(usage(0, round))
+        }
+      }
+
+      expect(told[0]).toMatch(/NOPERM|user executing the script can't|permission/)
+      await store.close()
+      client.disconnect()
+    },
+  )
+})
