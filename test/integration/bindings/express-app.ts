@@ -40,8 +40,8 @@ class ExpressApp implements FrameworkApp {
     return this
   }
 
-  useJsonParser(): this {
-    this.#app.use(this.#express.json())
+  useJsonParser(moreTypes: readonly string[] = []): this {
+    this.#app.use(this.#express.json({ type: ['application/json', ...moreTypes] }))
     return this
   }
 

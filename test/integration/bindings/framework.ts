@@ -15,7 +15,8 @@ export interface FrameworkApp {
   use(step: Step): this
   /** Middleware that waits for this work; it gets what `fetchRequest` made. */
   useWork(work: (request: Request) => Promise<void>): this
-  useJsonParser(): this
+  /** `moreTypes`: media types that it takes for JSON, too. */
+  useJsonParser(moreTypes?: readonly string[]): this
   /** The sessions that the framework's own middleware keeps by a cookie. */
   useSessions(): this
   /** The library, below `path` where there is one. */

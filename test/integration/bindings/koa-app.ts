@@ -48,8 +48,8 @@ class KoaApp implements FrameworkApp {
     return this
   }
 
-  useJsonParser(): this {
-    this.#app.use(bodyParser())
+  useJsonParser(moreTypes: readonly string[] = []): this {
+    this.#app.use(bodyParser({ extendTypes: { json: [...moreTypes] } }))
     return this
   }
 
