@@ -16,7 +16,7 @@ export interface QuotaGuardOptions extends Quota {
  * be over the number. It looks before the act: calls at once can pass it together. What enforces a quota exactly is
  * `db({ quota })`, in `reserve`.
  *
- * The guard rejects with `UNAUTHORIZED` or `QUOTA_EXCEEDED`.
+ * The guard rejects with `UNAUTHORIZED`, `QUOTA_EXCEEDED`, or `VALIDATION_ERROR` for a bad `size`.
  * @throws TypeError for a limit that is no integer from 0 to `Number.MAX_SAFE_INTEGER`.
  */
 export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardContext) => Promise<void> {
