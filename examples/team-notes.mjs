@@ -41,6 +41,13 @@ export function createTeamNotes(resolveScope) {
   const texts = new Map()
 
   async function write(request, { key, text, readers }) {
+    // A body parser leaves other types alone.
+    if (typeof text !== 'string') {
+      throw new StorageError('VALIDATION_ERROR', {
+        message: 'A note is text/plain.',
+        params: { field: 'body' },
+      })
+    }
     const declaredSize = Buffer.byteLength(text)
     const metadata = readers ? { readers } : undefined
     // Exact, also where many write at once: the guard above only looks, this reserves.

@@ -16,13 +16,24 @@ const { s3, hasRoom, write, read, copy } = createTeamNotes((request) => {
 
 const app = express()
 app.use(helmet())
-app.use(session({ secret: 'of the example only', resave: false, saveUninitialized: false }))
+app.use(
+  session({
+    secret: 'of the example only',
+    resave: false,
+    saveUninitialized: false,
+    cookie: { sameSite: 'lax' },
+  }),
+)
 app.get('/health', (_req, res) => res.send('ok'))
 
-app.post('/login', express.json(), (req, res) => {
+app.post('/login', express.json(), (req, res, next) => {
   if (!people.includes(req.body?.user)) return res.sendStatus(401)
-  req.session.user = req.body.user
-  return res.sendStatus(204)
+  // A new session: somebody else may know the one from before.
+  return req.session.regenerate((error) => {
+    if (error) return next(error)
+    req.session.user = req.body.user
+    return res.sendStatus(204)
+  })
 })
 app.post('/logout', (req, res, next) => {
   req.session.destroy((error) => (error ? next(error) : res.sendStatus(204)))

@@ -26,7 +26,7 @@ app.use(async (ctx, next) => {
     ctx.body = answer.body
   }
 })
-app.use(session(app))
+app.use(session({ sameSite: 'lax' }, app))
 
 // Everything below /api/s3. In front of the body parser, or uploads of JSON files into `memoryStorage` would fail.
 app.use(koaBinding(s3))

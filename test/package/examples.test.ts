@@ -129,6 +129,12 @@ describe.each(['express', 'koa'])('examples/%s', (framework) => {
     expect(await bob.status('POST /notes/plan', 'mine now')).toBe(409)
   })
 
+  it('refuses a note that is no text', async () => {
+    const ann = await signedIn('ann')
+    const response = await ann.ask('POST /notes/json', { no: 'text' })
+    expect([response.status, await response.json()]).toMatchObject([400, { params: { field: 'body' } }])
+  })
+
   it('refuses what is over the quota, also in its own routes', async () => {
     const ann = await signedIn('ann')
     const eve = await signedIn('eve')
