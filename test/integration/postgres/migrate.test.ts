@@ -184,7 +184,7 @@ describePostgres('migrate', (url) => {
       expect(catalog.size).toBeGreaterThan(60)
       const client = await pool.connect()
       for (const thing of catalog.keys()) {
-        if (/column schema_version\.(version|min_compatible)/.test(thing)) continue
+        if (/table schema_version|column schema_version\.(version|min_compatible)/.test(thing)) continue
         await client.query('BEGIN')
         await client.query(dropping(thing))
         const findings = await store(client).verify()
@@ -221,6 +221,21 @@ describePostgres('migrate', (url) => {
          RETURNS TABLE (scope text, dropped bigint) LANGUAGE sql AS 'SELECT NULL::text, 0::bigint'`,
         'purge_deleted_v1',
       ],
+      [
+        'row security, which would hide the owner of a key',
+        'ALTER TABLE {schema}.objects ENABLE ROW LEVEL SECURITY',
+        'table objects, permanent, row security, instead of permanent',
+      ],
+      [
+        'a table that a crash would empty',
+        'ALTER TABLE {schema}.objects SET UNLOGGED',
+        'table objects, not logged',
+      ],
+      [
+        'a rule that does something else instead of a write',
+        'CREATE RULE nothing AS ON INSERT TO {schema}.leftovers DO INSTEAD NOTHING',
+        'table leftovers, permanent, rules',
+      ],
       ['an older version', 'UPDATE {schema}.schema_version SET version = 0', 'migrate()'],
     ])('%s', async (_, damage, named) => {
       await postgresAdapter(pool, { schema }).migrate()
@@ -229,11 +244,20 @@ describePostgres('migrate', (url) => {
       expect(findings).toEqual([expect.stringContaining(named)])
     })
 
+    it('nothing where a session has Postgres quote all names', async () => {
+      await postgresAdapter(pool, { schema }).migrate()
+      const own = poolOf(url, { options: '-c quote_all_identifiers=on' })
+      const findings = await postgresAdapter(own, { schema }).verify()
+      await own.end()
+      expect(findings).toEqual([])
+    })
+
     function dropping(thing: string): string {
       const [kind, ...rest] = thing.split(' ')
       const name = rest.join(' ')
       const place = quoted(schema)
       const table = name.split(/[._]/)[0] === 'schema' ? 'schema_version' : 'objects'
+      if (kind === 'table') return `DROP TABLE ${place}.${name} CASCADE`
       if (kind === 'column') return `ALTER TABLE ${place}.${name.replace('.', ' DROP COLUMN ')} CASCADE`
       if (kind === 'function') return `DROP FUNCTION ${place}.${name}`
       if (kind === 'constraint') return `ALTER TABLE ${place}.${table} DROP CONSTRAINT ${name}`

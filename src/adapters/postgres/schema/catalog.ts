@@ -12,13 +12,28 @@ export async function readCatalog(database: Database, schema: SchemaName): Promi
 
 const IN_SCHEMA = `JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal}`
 
+/** A definition as Postgres writes it, whether or not the session has it quote every name. Ours need no quotation marks. */
+const unquoted = (definition: string) => `replace(${definition}, '"', '')`
+
 // What Postgres writes of a definition names the schema; from USING on it doesn't.
+//
+// A table that is otherwise complete can still lose or hide rows: one that is not logged is empty after a crash, row
+// security hides the owner of a key from who asks for it, and a rule may do something else instead of a write.
 const CATALOG = `
+  SELECT 'table ' || c.relname,
+    CASE c.relpersistence WHEN 'p' THEN 'permanent' ELSE 'not logged' END
+      || CASE WHEN c.relrowsecurity THEN ', row security' ELSE '' END
+      || CASE WHEN EXISTS (
+        SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid AND w.is_instead
+      ) THEN ', rules' ELSE '' END
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p')
+UNION ALL
   SELECT 'column ' || c.relname || '.' || a.attname,
-    format_type(a.atttypid, a.atttypmod)
+    ${unquoted('format_type(a.atttypid, a.atttypmod)')}
       || CASE WHEN k.collname = 'C' THEN ' COLLATE "C"' ELSE '' END
       || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
-      || coalesce(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '')
+      || coalesce(' DEFAULT ' || ${unquoted('pg_get_expr(d.adbin, d.adrelid)')}, '')
   FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
   JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_catalog.pg_collation k ON k.oid = a.attcollation
@@ -27,14 +42,14 @@ const CATALOG = `
 UNION ALL
   SELECT 'index ' || c.relname,
     CASE WHEN i.indisunique THEN 'unique ' ELSE '' END
-      || substring(pg_get_indexdef(c.oid) FROM ' USING (.*)$')
+      || ${unquoted(`substring(pg_get_indexdef(c.oid) FROM ' USING (.*)$')`)}
       || CASE WHEN i.indisvalid THEN '' ELSE ' (not valid)' END
   FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
   JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
 UNION ALL
-  SELECT 'constraint ' || o.conname, pg_get_constraintdef(o.oid)
+  SELECT 'constraint ' || o.conname, ${unquoted('pg_get_constraintdef(o.oid)')}
   FROM pg_catalog.pg_constraint o ${IN_SCHEMA} AND n.oid = o.connamespace
   WHERE o.contype = 'c'
 UNION ALL
-  SELECT 'function ' || p.proname || '(' || oidvectortypes(p.proargtypes) || ')', p.prosrc
+  SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')', p.prosrc
   FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`

@@ -77,6 +77,7 @@ const CONSTRAINTS: Readonly<Record<string, string>> = {
 export function expectedCatalog(schema: SchemaName): Catalog {
   const catalog = new Map<string, string>()
   for (const [table, columns] of Object.entries(COLUMNS)) {
+    catalog.set(`table ${table}`, 'permanent')
     for (const [column, type] of Object.entries(columns)) catalog.set(`column ${table}.${column}`, type)
   }
   for (const [index, definition] of Object.entries(INDEXES)) catalog.set(`index ${index}`, definition)
