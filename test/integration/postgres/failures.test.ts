@@ -167,6 +167,21 @@ describePostgres('failures of Postgres', (url) => {
     },
   )
 
+  it('transaction_timeout: DATABASE_UNAVAILABLE', async (test) => {
+    const { rows } = await pool.query<{ version: number }>(
+      `SELECT current_setting('server_version_num')::int AS version`,
+    )
+    test.skip(rows[0]!.version < 170_000, 'PostgreSQL has transaction_timeout from 17 on')
+    await withPool({ options: '-c transaction_timeout=100' }, async (store) => {
+      await whileHeld('held too long', async () => {
+        const error = await errorOf(store.reserve(attempt('held too long')))
+        expect(error.code).toBe('DATABASE_UNAVAILABLE')
+        expect(error.cause).toMatchObject({ code: '25P04' })
+      })
+      await store.reserve(attempt('held too long'))
+    })
+  })
+
   it('a deadlock is repeated', async () => {
     const scope = 'deadlock'
     const holder = await pool.connect()

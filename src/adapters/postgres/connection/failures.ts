@@ -3,14 +3,13 @@ import { StorageError } from '../../../core/errors.js'
 /** SQLSTATE of an error that the database itself answered; `null` for every other error. */
 export function sqlState(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !NODE_CODES.has(code) ? code : null
+  // Some codes of Node's own errors, such as EPIPE, have as many letters; no class of SQLSTATE begins with E.
+  return typeof code === 'string' && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : null
 }
-
-/** Codes of Node's own errors that have as many letters. */
-const NODE_CODES = new Set(['EPIPE', 'EPERM', 'EBUSY', 'EBADF', 'EROFS'])
 
 const NOT_MIGRATED = 'The database schema is missing or is not the one this version needs: run migrate().'
 const PERMISSION = 'The database refuses this role what the adapter needs.'
+const STOPPED = 'The database stopped the statement.'
 
 /** What an operator reads for a SQLSTATE, or for its class, the first two characters. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
@@ -20,6 +19,9 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
     'The writes of the adapter need the isolation level READ COMMITTED: check default_transaction_isolation.',
   '25006':
     '`pool` leads to a read-only server, such as a standby: every call that may write needs the primary.',
+  // Timeouts of a transaction that end the session with it: idle in a transaction, and (from Postgres 17 on) of the whole.
+  '25P03': STOPPED,
+  '25P04': STOPPED,
   '25P02': 'The connection is in a transaction that has failed: roll it back before the next call.',
   '26': 'A prepared statement is gone: behind a pooler that does not keep them, set namedStatements: false.',
   // Raised by the text of migrate().
@@ -37,7 +39,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
     'A prepared statement was there already: behind a pooler that does not keep them apart, set namedStatements: false.',
   '53': 'The database has run out of a resource.',
   '55P03': 'A lock was not to be had in time.',
-  '57': 'The database stopped the statement.',
+  '57': STOPPED,
   '58': 'The system under the database failed.',
 }
 
@@ -63,10 +65,13 @@ export function wasRolledBack(error: unknown): boolean {
   return state === '40001' || state === '40P01'
 }
 
+/** By an administrator, by a crash, or because it was idle for longer than the server allows. */
+const ENDED_SESSION = new Set(['57P01', '57P02', '57P05'])
+
 /** The connection broke, so that nobody knows whether the statement took effect. */
 export function lostAnswer(error: unknown): boolean {
   const state = sqlState(error)
-  if (state !== null) return state.startsWith('08') || state === '57P01' || state === '57P02'
+  if (state !== null) return state.startsWith('08') || ENDED_SESSION.has(state)
   return error instanceof Error && !BUGS.some((bug) => error instanceof bug)
 }
 
