@@ -11,6 +11,11 @@ const OBJECT = objectColumns('o')
 export function readStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => statement(name, text, schema)
   const at = `o.bucket = $1 AND o.key = $2`
+  /**
+   * The pending row of a key. Status is compared in a way that lets no index of pending rows answer it: while there are
+   * few of them, a plan would walk through such an index from end to end, and be kept when there are many.
+   */
+  const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
   /** Rows of one status, newest first. */
   const newest = (columns: string, status: string, condition: string) =>
@@ -62,13 +67,13 @@ export function readStatements(schema: SchemaName) {
     findPending: named(
       'find_pending',
       `SELECT ${OBJECT} FROM {schema}.objects o
-       WHERE ${at} AND o.status = 'pending'
+       WHERE ${pendingAt}
          AND ($3::uuid IS NULL OR o.id = $3) AND ($4::text IS NULL OR o.upload_id = $4)`,
     ),
     findPendingMultipart: named(
       'find_pending_multipart',
       `SELECT ${OBJECT} FROM {schema}.objects o
-       WHERE ${at} AND o.status = 'pending'
+       WHERE ${pendingAt}
          AND o.upload_id IS NOT NULL AND o.declared_size = $3 AND o.expires_at > $4`,
     ),
 
