@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
 import { findDatabase, type DatabaseOptions, type FoundDatabase } from './databases/find-database.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
 import { reportOf } from './failure-report.js'
@@ -20,6 +20,8 @@ interface GlobalOptions extends DatabaseOptions {
   readonly json?: true
   readonly connectTimeout: number
 }
+
+const HELP_HINT = 'Help: svc-db --help'
 
 const EXIT_CODES = `
 Exit codes:
@@ -51,10 +53,8 @@ export async function runCli(
     .helpCommand('help [command]', 'explains a command')
     .helpOption('-h, --help', 'explains the command')
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({
-      outputError: (text, write) => write(withoutURLs(text, args).replace(/^error:/, 'svc-db:')),
-    })
-    .showHelpAfterError('Help: svc-db --help')
+    .configureOutput(errorsOf(args))
+    .showHelpAfterError(HELP_HINT)
     .addHelpText('after', EXIT_CODES)
     .exitOverride()
 
@@ -65,6 +65,8 @@ export async function runCli(
     const options = program.opts<GlobalOptions>()
     const interruption = listenForInterruption((message) => output.note(message))
     const output = createOutput(process, { json: options.json ?? false }, () => interruption.readerHasGone())
+    // Of a driver, say, which Node would write as it pleases, between lines of JSON too.
+    process.removeAllListeners('warning').on('warning', ({ message }) => output.note(message))
     try {
       exitCode = await work({ output, interruption }, options)
     } catch (error) {
@@ -112,11 +114,30 @@ export async function runCli(
   return exitCode
 }
 
-/** An operator who misplaces a URL must not find its password in a log. */
+/** How the parser tells of a wrong call: in lines, or where the call asks for JSON in one of these. */
+function errorsOf(args: readonly string[]): OutputConfiguration {
+  const told = (text: string) => withoutURLs(text, args).replace(/^error: /, '')
+  if (!args.includes('--json')) return { outputError: (text, write) => write(`svc-db: ${told(text)}`) }
+  const tell = (message: string, ...hints: readonly string[]) =>
+    void process.stderr.write(`${JSON.stringify({ error: { message, hints: [...hints, HELP_HINT] } })}\n`)
+  return {
+    outputError(text) {
+      const [message = '', ...hints] = told(text).trimEnd().split('\n')
+      tell(message, ...hints)
+    },
+    writeErr(text) {
+      // The whole help, for a call without a command. What else comes here is after an error, which has it already.
+      if (text.startsWith('Usage:')) tell('The call names no command, or one that there is not.')
+    },
+  }
+}
+
+/** An operator who misplaces a URL must not find its password in a log, also where it isn't quite a URL. */
 function withoutURLs(text: string, args: readonly string[]): string {
   return args
-    .filter((argument) => argument.includes('://'))
+    .filter((argument) => /:\/\/|:.*@/.test(argument))
     .flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1)])
+    .filter((secret) => secret !== '')
     .reduce((rest, argument) => rest.replaceAll(argument, '***'), text)
 }
 

@@ -11,7 +11,10 @@ export interface FailureReport {
   readonly hints: readonly string[]
 }
 
-/** What to do about what a system or a database answered, by its code. */
+const CHECK_LOGIN = 'Check user and password; in a URL they are percent-encoded.'
+const CHECK_RIGHTS = 'Use a role that has these rights; those of the owner, for migrate.'
+
+/** What to do about what a system or a database answered, by its code, or else by the name of the error. */
 const ADVICE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Nothing listens there: is the server running, and are host and port right?',
   ENOTFOUND: 'No host has this name: is it spelled right, and can it be resolved from here?',
@@ -21,13 +24,15 @@ const ADVICE: Readonly<Record<string, string>> = {
   ECONNRESET:
     'The other side ended the connection: does it speak the protocol of this database, with TLS or without?',
   '28000': 'Check the user, and what the server allows it from here (pg_hba.conf).',
-  '28P01': 'Check user and password; in a URL they are percent-encoded.',
+  '28P01': CHECK_LOGIN,
   '3D000': 'Check the last part of the URL, or create the database.',
-  '3F000': 'Run: svc-db migrate',
-  '42P01': 'Run: svc-db migrate',
-  '42703': 'Run: svc-db migrate',
-  '42883': 'Run: svc-db migrate',
-  '42501': 'Use a role that has these rights; those of the owner, for migrate.',
+  '42501': CHECK_RIGHTS,
+  // Of MongoDB, whose codes are numbers.
+  '13': CHECK_RIGHTS,
+  '18': `${CHECK_LOGIN} If the user is defined in another database, add ?authSource=admin.`,
+  '8000': CHECK_LOGIN,
+  MongoServerSelectionError:
+    'No server took the call in time: are hosts and port right, and replicaSet and TLS, where the URL names them?',
 }
 
 /** A failure in words for whoever runs the command: never with a password, whatever a driver says. */
@@ -41,9 +46,9 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
   if (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') {
     const causes = causesOf(error.cause)
     const hints = [
-      ...(database ? [`Database: ${database.url.shown}`] : []),
+      ...(database ? [`Database: ${database.shown}`] : []),
       ...causes.map(({ message }) => `It said: ${conceal(message)}`),
-      ...new Set(causes.flatMap(({ code }) => (code === null ? [] : (ADVICE[code] ?? [])))),
+      ...adviceFor(error, causes),
     ]
     return { exitCode: EXIT.unreachable, message: error.message, hints }
   }
@@ -54,7 +59,15 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
   return { exitCode: EXIT.failed, message: 'Something unexpected went wrong.', hints: said.map(conceal) }
 }
 
+function adviceFor(error: StorageError, causes: readonly Cause[]): readonly string[] {
+  // In the words of the library that is a call; here it is a command.
+  if (error.message.endsWith('run migrate().')) return ['Run: svc-db migrate']
+  const byCode = new Set(causes.flatMap(({ code }) => (code === null ? [] : (ADVICE[code] ?? []))))
+  return byCode.size > 0 ? [...byCode] : causes.flatMap(({ name }) => ADVICE[name] ?? []).slice(0, 1)
+}
+
 interface Cause {
+  readonly name: string
   readonly message: string
   readonly code: string | null
 }
@@ -64,7 +77,8 @@ function causesOf(error: unknown): readonly Cause[] {
   if (!(error instanceof Error)) return []
   if (error instanceof AggregateError) return error.errors.flatMap(causesOf)
   const { code } = error as { code?: unknown }
-  const own = { message: error.message, code: typeof code === 'string' ? code : null }
+  const isCode = typeof code === 'string' || typeof code === 'number'
+  const own = { name: error.name, message: error.message, code: isCode ? String(code) : null }
   const deeper = own.code === null ? causesOf(error.cause) : []
   return [own, ...deeper]
 }

@@ -5,7 +5,7 @@ import type { Item } from '../output/output.js'
 import { printable } from '../output/printable.js'
 import { counted } from '../output/units.js'
 import type { Session } from '../session.js'
-import { inSteps } from '../steps.js'
+import { inSteps, type Step } from '../steps.js'
 
 const PAGE = 1000
 
@@ -27,14 +27,13 @@ export function addLeftovers(cli: Cli): void {
     )
 }
 
-async function* pages({ store, output }: Session, limit: number): AsyncGenerator<number, void> {
+async function* pages({ store }: Session, limit: number): AsyncGenerator<Step, void> {
   let after: Leftover | null = null
   for (let left = limit; left > 0;) {
     const page: readonly Leftover[] = await store.listLeftovers({ limit: Math.min(PAGE, left), after })
     after = page.at(-1) ?? null
     if (after === null) return
-    await output.items(page.map(itemOf))
-    yield page.length
+    yield { done: page.length, items: page.map(itemOf) }
     left -= page.length
   }
 }

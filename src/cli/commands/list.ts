@@ -6,7 +6,7 @@ import type { Item } from '../output/output.js'
 import { printable } from '../output/printable.js'
 import { bytes, counted } from '../output/units.js'
 import type { Session } from '../session.js'
-import { inSteps } from '../steps.js'
+import { inSteps, type Step } from '../steps.js'
 
 /** Objects that are in memory at a time. */
 const PAGE = 1000
@@ -50,15 +50,11 @@ interface Selection {
   readonly limit: number
 }
 
-async function* pages(
-  { store, output }: Session,
-  { limit, ...selection }: Selection,
-): AsyncGenerator<number, void> {
+async function* pages({ store }: Session, { limit, ...selection }: Selection): AsyncGenerator<Step, void> {
   let cursor: string | undefined
   for (let left = limit; left > 0;) {
     const page: ObjectPage = await store.listByScope({ ...selection, limit: Math.min(PAGE, left), cursor })
-    await output.items(page.objects.map(itemOf))
-    yield page.objects.length
+    yield { done: page.objects.length, items: page.objects.map(itemOf) }
     left -= page.objects.length
     cursor = page.nextCursor
     if (cursor === undefined) return

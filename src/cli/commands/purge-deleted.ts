@@ -3,7 +3,7 @@ import type { Cli } from '../cli.js'
 import { EXIT } from '../exit-codes.js'
 import { counted } from '../output/units.js'
 import type { Session } from '../session.js'
-import { inSteps } from '../steps.js'
+import { inSteps, type Step } from '../steps.js'
 
 const DROPPED_AT_ONCE = 1000
 
@@ -22,11 +22,11 @@ export function addPurgeDeleted(cli: Cli): void {
     )
 }
 
-async function* purge({ store }: Session, before: Date): AsyncGenerator<number, void> {
+async function* purge({ store }: Session, before: Date): AsyncGenerator<Step, void> {
   for (;;) {
     const dropped = await store.purgeDeleted({ before, limit: DROPPED_AT_ONCE })
     if (dropped === 0) return
-    yield dropped
+    yield { done: dropped }
   }
 }
 

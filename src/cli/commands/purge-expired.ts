@@ -6,7 +6,7 @@ import { printable } from '../output/printable.js'
 import { bytes, count, counted } from '../output/units.js'
 import { agrees } from '../question.js'
 import type { Session } from '../session.js'
-import { inSteps } from '../steps.js'
+import { inSteps, type Step } from '../steps.js'
 import { WrongCall } from '../wrong-call.js'
 
 const COUNTED_AT_ONCE = 1000
@@ -39,7 +39,7 @@ export function addPurgeExpired(cli: Cli): void {
         }
         const what = `${counted(lapsed.rows, 'lapsed reservation')} (${bytes(lapsed.bytes)} announced)`
         const question =
-          `Drop ${what} from ${database.url.shown}?\n` +
+          `Drop ${what} from ${database.shown}?\n` +
           'Uploads among them that finished and were never confirmed are lost to their owners.'
         if (!yes && !(await agrees(question))) {
           output.note('Nothing was dropped.')
@@ -68,12 +68,11 @@ async function countLapsed({ store }: Session, before: Date): Promise<{ rows: nu
   }
 }
 
-async function* purge({ store, output }: Session, before: Date): AsyncGenerator<number, void> {
+async function* purge({ store }: Session, before: Date): AsyncGenerator<Step, void> {
   for (;;) {
     const dropped = await store.purgeExpired({ before, limit: DROPPED_AT_ONCE })
     if (dropped.length === 0) return
-    await output.items(dropped.map(itemOf))
-    yield dropped.length
+    yield { done: dropped.length, items: dropped.map(itemOf) }
   }
 }
 

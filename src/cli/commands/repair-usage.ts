@@ -3,7 +3,7 @@ import { EXIT } from '../exit-codes.js'
 import { differenceItem } from '../output/difference-item.js'
 import { counted } from '../output/units.js'
 import type { Session } from '../session.js'
-import { inSteps } from '../steps.js'
+import { inSteps, type Step } from '../steps.js'
 
 export function addRepairUsage(cli: Cli): void {
   cli
@@ -26,19 +26,17 @@ export function addRepairUsage(cli: Cli): void {
 
 /** Scope by scope, each by itself. */
 async function* repairs(
-  { store, output }: Session,
+  { store }: Session,
   scopes: readonly string[],
   all: boolean,
-): AsyncGenerator<number, void> {
+): AsyncGenerator<Step, void> {
   for (const scope of scopes) {
     const repaired = await store.repairUsage(scope)
-    await output.items(repaired.map(differenceItem))
-    yield repaired.length
+    yield { done: repaired.length, items: repaired.map(differenceItem) }
   }
   // Counts that no usage shows differ unseen, and a scope may have gone wrong meanwhile.
   if (all) {
     const repaired = await store.repairUsage()
-    await output.items(repaired.map(differenceItem))
-    yield repaired.length
+    yield { done: repaired.length, items: repaired.map(differenceItem) }
   }
 }

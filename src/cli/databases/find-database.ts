@@ -1,3 +1,4 @@
+import { printable } from '../output/printable.js'
 import { readDatabaseURL, type DatabaseURL } from '../database-url.js'
 import { WrongCall } from '../wrong-call.js'
 import type { DatabaseKind } from './database-kind.js'
@@ -19,6 +20,8 @@ export interface FoundDatabase {
   readonly url: DatabaseURL
   /** `null`: the adapter's default. */
   readonly place: string | null
+  /** Where it is, for a reader: without password and parameters. */
+  readonly shown: string
 }
 
 /** @throws WrongCall where none is named, or more than one, or one that isn't known. */
@@ -40,7 +43,9 @@ export function findDatabase(
       throw new WrongCall(`--${other} is nothing that ${kind.name} has: use --${kind.placeOption}.`)
     }
   }
-  return { kind, url, place: options[kind.placeOption] ?? null }
+  const place = options[kind.placeOption] ?? null
+  const shown = place === null ? url.shown : `${url.shown} (${kind.placeOption} ${printable(place)})`
+  return { kind, url, place, shown }
 }
 
 function urlOfEnvironment(environment: Readonly<Record<string, string | undefined>>): DatabaseURL {
@@ -53,7 +58,10 @@ function urlOfEnvironment(environment: Readonly<Record<string, string | undefine
     )
   }
   if (second !== undefined) {
-    throw new WrongCall(`${first} and ${second} are both set: say by --url which database is meant.`)
+    throw new WrongCall(
+      `${first} and ${second} are both set.`,
+      'Unset the one that is not meant, or give --url.',
+    )
   }
   return readDatabaseURL(environment[first]!, first)
 }

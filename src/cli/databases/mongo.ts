@@ -21,8 +21,9 @@ export const MONGO: DatabaseKind = {
           serverSelectionTimeoutMS: connectTimeoutMs,
         }),
     )
+    const database = byURL(() => client.db())
     return {
-      store: byOptions('prefix', () => mongoAdapter(client.db(), { collectionPrefix: place ?? undefined })),
+      store: byOptions('prefix', () => mongoAdapter(database, { collectionPrefix: place ?? undefined })),
       close: () => client.close(),
     }
   },

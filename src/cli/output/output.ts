@@ -31,22 +31,20 @@ export function createOutput(
   onReaderGone: () => void,
 ): Output {
   let isClosed = false
-  let wake: (() => void) | null = null
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && !isClosed) throw error
-    isClosed = true
-    onReaderGone()
-    wake?.()
-  })
+  // Each write is told of its own failure.
+  stdout.on('error', () => undefined)
   // Who can't be told can't be told that either.
   stderr.on('error', () => undefined)
 
   async function write(text: string): Promise<void> {
-    if (isClosed || text === '' || stdout.write(text)) return
-    await new Promise<void>((resolve) => {
-      wake = resolve
-      stdout.once('drain', resolve)
+    if (isClosed || text === '') return
+    const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
+      stdout.write(text, resolve)
     })
+    if (!failure) return
+    isClosed = true
+    if (failure.code !== 'EPIPE') throw new Error('The answer could not be written.', { cause: failure })
+    onReaderGone()
   }
   let bar = NO_PROGRESS
   const textOf = (item: Item) => (json ? JSON.stringify(item.json) : item.text)

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/places.js'
 import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
@@ -177,6 +180,30 @@ describePostgres('svc-db', (url) => {
     expect(jsonLines(ran.stdout)).toEqual([{ dropped: 1, before: removed.toISOString() }])
     expect(await place.store.find({ bucket: 'files', key: 'old.txt' })).toBeNull()
   })
+
+  const fullDevice = existsSync('/dev/full')
+  const onFullDevice = fullDevice ? it : it.skip
+  onFullDevice(
+    `says what it did, and ends with 4, where its answer can't be written${fullDevice ? '' : ' (there is no /dev/full)'}`,
+    async () => {
+      await place.addLapsed('user:emil', 3)
+      const line = '"$NODE" "$COMMAND" purge-expired --yes --json --schema "$PLACE" > /dev/full'
+      const ran = await promisify(execFile)('/bin/sh', ['-c', line], {
+        env: { NODE: process.execPath, COMMAND: command.file, PLACE: place.schema, DATABASE_URL: url },
+      }).catch((error: { code: number; stderr: string }) => error)
+      expect(ran).toMatchObject({ code: 4 })
+      expect(jsonLines(ran.stderr)).toEqual([
+        { message: expect.stringMatching(/^Dropped 3 of 3 lapsed reservations/) as string },
+        {
+          error: {
+            message: 'Something unexpected went wrong.',
+            hints: ['The answer could not be written.', expect.stringContaining('ENOSPC') as string],
+          },
+        },
+      ])
+      expect(await place.store.countByScope('user:emil')).toBe(0)
+    },
+  )
 
   it('takes the answer of a person only on a terminal', async () => {
     await place.addLapsed('user:dora', 1)

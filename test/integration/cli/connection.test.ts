@@ -81,6 +81,11 @@ describe('a call that is wrong', () => {
       /driver refuses the URL/,
     ],
     [
+      'names a database that MongoDB can’t have',
+      ['verify', '--url', 'mongodb://u:secret@h/a.b'],
+      /driver refuses the URL/,
+    ],
+    [
       'has an option of MongoDB that needs another',
       ['verify', '--url', 'mongodb://u:secret@a,b/d?directConnection=true'],
       /driver refuses the URL/,
@@ -101,6 +106,17 @@ describe('a call that is wrong', () => {
     },
   )
 
+  it.each([
+    [['lst', '--json'], "unknown command 'lst'", ['(Did you mean list?)']],
+    [['usage', '--json'], "missing required argument 'scope'", []],
+    [['--json'], 'The call names no command, or one that there is not.', []],
+    [['help', 'lst', '--json'], 'The call names no command, or one that there is not.', []],
+  ])('tells a program in JSON what is wrong with %j', async (args, message, hints) => {
+    const ran = await command.run(args)
+    expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(jsonLines(ran.stderr)).toEqual([{ error: { message, hints: [...hints, 'Help: svc-db --help'] } }])
+  })
+
   it('ends with 2 where both variables are set', async () => {
     const both = { DATABASE_URL: 'postgres://h/d', MONGODB_URL: 'mongodb://h/d' }
     const ran = await command.run(['verify'], both)
@@ -113,6 +129,8 @@ describe('a call that is wrong', () => {
     ['with a slash', 'postgres://u:1/word#1@h/d'],
     ['with a question mark', 'postgres://u:1?word#1@h/d'],
     ['with a blank', 'postgres://u:my word#1@h/d'],
+    ['with a slash too few', `postgres:/u:${PASSWORD}@h/d`],
+    ['without a scheme', `u:${PASSWORD}@h/d`],
   ])('never shows a password that is not encoded, %s', async (_, url) => {
     for (const args of [
       ['verify', '--url', url],
@@ -120,6 +138,7 @@ describe('a call that is wrong', () => {
       [url],
       ['usage', 'user:1', url],
       [`--ulr=${url}`],
+      [`--ulr=${url}`, '--json'],
     ]) {
       const ran = await command.run(args)
       expect(ran.exitCode).toBe(2)
@@ -276,6 +295,23 @@ describePostgres('a database that can’t serve', (url) => {
       exitCode: 1,
       stdout: expect.stringContaining('was never migrated') as string,
     })
+  })
+
+  it('says nothing of work that it never began', async () => {
+    for (const args of [['leftovers'], ['purge-deleted', '--before', '2026-01-01']]) {
+      const ran = await command.run([...args, '--schema', 'never_migrated'], { DATABASE_URL: url })
+      expect(ran.stderr).toMatch(/^svc-db: The database schema is missing[\s\S]*\(schema never_migrated\)\n/)
+    }
+  })
+
+  it('tells a program in JSON of a warning of the driver', async () => {
+    const target = new URL(url)
+    target.searchParams.set('sslmode', 'require')
+    const { stderr } = await command.run(['usage', 'user:1', '--json'], { DATABASE_URL: target.href })
+    expect(jsonLines(stderr)).toEqual([
+      { message: expect.stringMatching(/^SECURITY WARNING/) as string },
+      { error: expect.any(Object) as object },
+    ])
   })
 
   it('refuses a schema that newer code has left behind', async () => {

@@ -2,7 +2,7 @@ import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAttemptId } from '@svc/db'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { installedMongod, startStandalone } from '../../servers/mongod.js'
+import { installedMongod, startReplicaSet, startStandalone } from '../../servers/mongod.js'
 import { describeMongo, freshDatabase } from '../mongo/places.js'
 import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
 
@@ -30,7 +30,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     expect(verified.stdout).toContain('migrate()')
     const used = await run('usage', 'user:ann')
     expect(used).toMatchObject({ exitCode: 3, stdout: '' })
-    expect(used.stderr).toContain('run migrate()')
+    expect(used.stderr).toMatch(/run migrate\(\)[\s\S]*Run: svc-db migrate\n$/)
 
     const [first] = jsonLines((await run('migrate', '--json')).stdout) as [{ from: number; to: number }]
     expect(first.from).toBe(0)
@@ -99,6 +99,42 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
 
 const program = installedMongod()
 const describeStandalone = program === null ? describe.skip : describe
+
+describeStandalone(
+  `svc-db on a server that asks for a password${program === null ? ' (no mongod is on PATH)' : ''}`,
+  () => {
+    it('ends with 3, and says what to check, and never the password', async () => {
+      const set = await startReplicaSet(program!, { members: 1, durable: false, signIn: true })
+      const target = new URL(set.url)
+      target.pathname = '/files'
+      target.username = 'app'
+      target.password = 'p@ss/word#1'
+      try {
+        const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
+        expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(ran.stderr).toMatch(/MongoDB refused the login[\s\S]*app:\*\*\*@[\s\S]*authSource=admin/)
+        expect(ran.stderr).not.toMatch(/word#1|word%231/)
+      } finally {
+        await set.remove()
+      }
+    })
+
+    it('ends with 3 where the replica set has another name', async () => {
+      const set = await startReplicaSet(program!, { members: 1, durable: false })
+      const target = new URL(set.url)
+      target.pathname = '/files'
+      target.searchParams.set('replicaSet', 'another')
+      try {
+        const ran = await command.run(['verify', '--connect-timeout', '1'], { MONGODB_URL: target.href })
+        expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(ran.stderr).toContain('replicaSet')
+      } finally {
+        await set.remove()
+      }
+    })
+  },
+)
+
 describeStandalone(
   `svc-db on a server without a replica set${program === null ? ' (no mongod is on PATH)' : ''}`,
   () => {

@@ -63,7 +63,9 @@ describePostgres('on a terminal', (url) => {
 
     it('asks, and drops what it was allowed to, with a bar for who looks on', async () => {
       const { exitCode, shown, left } = await answering('y\n')
-      expect(shown).toContain(`Drop 450 lapsed reservations (439 KiB announced) from ${url}?`)
+      expect(shown).toContain(
+        `Drop 450 lapsed reservations (439 KiB announced) from ${url} (schema ${place.schema})?`,
+      )
       expect(shown).toContain('[###########.............] 44 %, 200 of 450')
       expect(shown).toContain('[########################] 100 %, 450 of 450')
       expect(shown).toContain('Dropped 450 lapsed reservations.')
