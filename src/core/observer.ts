@@ -14,6 +14,10 @@ export interface OperationResult {
   readonly status: number
   /** What the answer says; `null` where all went well. */
   readonly error: StorageError | null
+  /** Who asked; `null` where the request didn't get so far, or needs no scope, such as one for bytes. */
+  readonly scope: string | null
+  /** The upload route: of the upload that begins, or of the object; `null` where that isn't known, and for lists. */
+  readonly route: string | null
 }
 
 /**
@@ -26,9 +30,8 @@ export type OperationObserver = (event: OperationEvent, run: () => Promise<Opera
 /** Answers under the eyes of an observer. `work` never rejects, and is begun once. */
 export type Observe = (event: OperationEvent, work: () => Promise<ObservedAnswer>) => Promise<Response>
 
-export interface ObservedAnswer {
+export interface ObservedAnswer extends Omit<OperationResult, 'status'> {
   readonly response: Response
-  readonly error: StorageError | null
 }
 
 export function createObserve(observer: OperationObserver | null | undefined, report: Report): Observe {
@@ -37,8 +40,8 @@ export function createObserve(observer: OperationObserver | null | undefined, re
     let answer: Promise<ObservedAnswer> | undefined
     const begin = () => (answer ??= work())
     const run = async (): Promise<OperationResult> => {
-      const { response, error } = await begin()
-      return { status: response.status, error }
+      const { response, ...result } = await begin()
+      return { status: response.status, ...result }
     }
     // A broken observer is the application's to know of, and no reason to refuse anybody.
     const tell = (thrown: unknown) => report(thrown, { ...event, operation: 'onOperation' })

@@ -17,11 +17,20 @@ export interface Call {
   readonly scope: string
   /** Absolute URL of the library's base in this request, without a slash at its end. */
   readonly baseURL: string
+  readonly known: OperationSubject
+}
+
+/** What a request turns out to be about, filled in as it goes on, for whoever observes it: also if it is refused then. */
+export interface OperationSubject {
+  scope: string | null
+  /** Of the upload that begins, or of the object. */
+  route: string | null
 }
 
 /** A request that has reached its endpoint. */
 export interface Exchange {
   readonly request: Request
+  readonly known: OperationSubject
   readonly source: InputSource
   readonly baseURL: string
   readonly report: Report
@@ -41,8 +50,11 @@ export interface Endpoint {
   run(exchange: Exchange): Promise<Reply>
 }
 
+/** What a caller owns, where there is anything yet. */
+export type OwnedSubject = { readonly route?: string | null } | null
+
 /** The steps of a guarded operation, in the order in which they run; none runs when an earlier one has denied. */
-export interface GuardedOperation<Input, Subject> extends Omit<Endpoint, 'run'> {
+export interface GuardedOperation<Input, Subject extends OwnedSubject> extends Omit<Endpoint, 'run'> {
   /** Checks the input. Denies with `VALIDATION_ERROR` and its kin. */
   parse(source: InputSource, call: Call): Input | Promise<Input>
   /** Finds what the caller owns. Denies with `OBJECT_NOT_FOUND`, whether it is missing or another scope's. */
@@ -59,18 +71,21 @@ export interface GuardPlan {
 }
 
 /** The one place that knows the order: scope, input, ownership, the application's guards, the act. */
-export function guardedEndpoint<Input, Subject>(operation: GuardedOperation<Input, Subject>): Endpoint {
+export function guardedEndpoint<Input, Subject extends OwnedSubject>(
+  operation: GuardedOperation<Input, Subject>,
+): Endpoint {
   return {
     method: operation.method,
     path: operation.path,
     operation: operation.operation,
     describe: () => operation.describe(),
     async run(exchange) {
-      const { request, source, baseURL, report } = exchange
+      const { request, source, baseURL, report, known } = exchange
       const scope = await exchange.resolveScope()
-      const call: Call = { request, scope, baseURL }
+      const call: Call = { request, scope, baseURL, known }
       const input = await operation.parse(source, call)
       const subject = await operation.own(input, call)
+      known.route ??= subject?.route ?? null
       const plan = operation.guard?.(input, subject, call)
       if (plan) {
         await runGuards(plan.guards, { request, scope, ...plan.context }, (error) =>

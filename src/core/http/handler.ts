@@ -1,7 +1,7 @@
 import { StorageError, toStorageError } from '../errors.js'
 import { createObserve, type ObservedAnswer, type OperationObserver } from '../observer.js'
 import type { Report } from '../reporter.js'
-import type { Endpoint } from './endpoint.js'
+import type { Endpoint, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
 import { errorResponse, replyResponse } from './reply.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
@@ -76,31 +76,39 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       }
     }
 
-    const known = endpoints.filter((endpoint) => endpoint.path === path)
-    if (known.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
+    const atPath = endpoints.filter((endpoint) => endpoint.path === path)
+    if (atPath.length === 0) return errorResponse(new StorageError('NOT_FOUND'))
     const method = request.method === 'HEAD' ? 'GET' : request.method
-    const endpoint = known.find((candidate) => candidate.method === method)
+    const endpoint = atPath.find((candidate) => candidate.method === method)
     if (!endpoint)
-      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: allowedMethods(known) })
+      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: allowedMethods(atPath) })
 
+    const known: OperationSubject = { scope: null, route: null }
     const exchange = {
       request,
+      known,
       source: { query: parseQuery(url.search), json: () => readJsonObject(request, body) },
       baseURL,
       report,
-      resolveScope: () => configuration.resolveScope(request),
+      resolveScope: async () => (known.scope = await configuration.resolveScope(request)),
     }
-    return answering(request, endpoint.operation, async () => replyResponse(await endpoint.run(exchange)))
+    const work = async () => replyResponse(await endpoint.run(exchange))
+    return answering(request, endpoint.operation, work, known)
   }
 
-  function answering(request: Request, operation: string, work: () => Promise<Response>): Promise<Response> {
+  function answering(
+    request: Request,
+    operation: string,
+    work: () => Promise<Response>,
+    known: OperationSubject = { scope: null, route: null },
+  ): Promise<Response> {
     return observe({ operation, request }, async (): Promise<ObservedAnswer> => {
       try {
-        return { response: await work(), error: null }
+        return { response: await work(), error: null, ...known }
       } catch (thrown) {
         const error = toStorageError(thrown)
         if (error.status >= 500) report(error, { request, operation })
-        return { response: errorResponse(error), error }
+        return { response: errorResponse(error), error, ...known }
       }
     })
   }

@@ -25,6 +25,8 @@ export interface AnnouncementRules {
   /** The most bytes that the bucket takes in this kind of upload. */
   readonly maxSize: number
   readonly scope: string
+  /** Is told the route before it refuses anything. */
+  readonly known: { route: string | null }
 }
 
 /**
@@ -33,9 +35,10 @@ export interface AnnouncementRules {
  */
 export async function readAnnouncement(
   body: Readonly<Record<string, unknown>>,
-  { routes, maxSize, scope }: AnnouncementRules,
+  { routes, maxSize, scope, known }: AnnouncementRules,
 ): Promise<UploadAnnouncement> {
   const route = routeOf(routes, body['route'])
+  known.route = route.name
   const filename = checkText('filename', body['filename'])
   const contentType = checkMediaType(body['contentType'])
   const size = checkSize('size', body['size'])

@@ -35,8 +35,8 @@ export function beginMultipartEndpoint(
       },
       errors: [...ANNOUNCEMENT_ERRORS, 'STORAGE_UNAVAILABLE'],
     }),
-    parse: async (source, { scope }) =>
-      readAnnouncement(await source.json(), { routes, maxSize: MAX_MULTIPART_SIZE, scope }),
+    parse: async (source, { scope, known }) =>
+      readAnnouncement(await source.json(), { routes, maxSize: MAX_MULTIPART_SIZE, scope, known }),
     // Nothing is owned yet: the store decides, in the same step in which it reserves.
     own: () => null,
     guard: ({ route, key, size }) => ({

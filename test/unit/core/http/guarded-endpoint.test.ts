@@ -18,6 +18,7 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
   const report = vi.fn()
   const exchange: Exchange = {
     request,
+    known: { scope: null, route: null },
     source: { query: parseQuery(''), json: async () => ({}) },
     baseURL: 'http://localhost/api/s3',
     report,
@@ -26,7 +27,7 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
       return 'user:1'
     },
   }
-  const steps: GuardedOperation<string, number> = {
+  const steps: GuardedOperation<string, { route: string }> = {
     method: 'GET',
     path: '/thing',
     operation: 'thing.get',
@@ -37,11 +38,11 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
     },
     own: async () => {
       take('ownership')
-      return 42
+      return { route: 'avatars' }
     },
     guard: (input, subject) => ({
       guards: [() => take('guard')],
-      context: { bucket: 'photos', key: `${input} ${subject}` },
+      context: { bucket: 'photos', key: `${input} ${subject.route}` },
     }),
     act: async () => {
       take('act')
@@ -66,15 +67,17 @@ describe('a guarded operation', () => {
 
   it('gives each step what the steps before found', async () => {
     const { steps, exchange } = operation(null)
-    const own = vi.fn(() => 7)
+    const subject = { route: 'films' }
+    const own = vi.fn(() => subject)
     const guard = vi.fn()
     const act = vi.fn(async () => ({ status: 204 }) as const)
     const plan = { guards: [guard], context: { bucket: 'photos', key: 'a.png', size: 5 } }
     await guardedEndpoint({ ...steps, own, guard: () => plan, act }).run(exchange)
-    const call = { request, scope: 'user:1', baseURL: 'http://localhost/api/s3' }
+    const known = { scope: null, route: 'films' }
+    const call = { request, scope: 'user:1', baseURL: 'http://localhost/api/s3', known }
     expect(own).toHaveBeenCalledWith('input', call)
     expect(guard).toHaveBeenCalledWith({ request, scope: 'user:1', bucket: 'photos', key: 'a.png', size: 5 })
-    expect(act).toHaveBeenCalledWith('input', 7, call)
+    expect(act).toHaveBeenCalledWith('input', subject, call)
   })
 
   it('reports the error of a guard by the name of the operation, and answers FORBIDDEN', async () => {

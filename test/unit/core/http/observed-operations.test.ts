@@ -32,6 +32,40 @@ describe('an observer of operations', () => {
     ])
   })
 
+  it('sees who asked, and by which route, also of what is refused', async () => {
+    const { seen, onOperation } = noting()
+    const service = startService({
+      onOperation,
+      routes: { texts: { maxFileSize: 5 }, films: {} },
+      quota: { maxBytes: 50 },
+    })
+    const [ann, bob] = [service.as('user:ann'), service.as('user:bob')]
+    const object = await ann.upload({ route: 'films' })
+    await ann.begin({ route: 'texts', size: 6 })
+    await ann.begin({ route: 'films', size: 60 })
+    await ann.begin({ route: 'none' })
+    await ann.send('POST', '/multipart', { route: 'texts', filename: 'a', contentType: 'a/b', size: 6 })
+    for (const other of [ann, bob]) await other.send('GET', `/download?key=${object.key}`)
+    await ann.send('GET', `/db/object?key=${object.key}`)
+    await ann.send('GET', '/db/objects?route=films')
+    await service.as(null).send('GET', '/db/objects')
+    const told = seen.map(({ operation, scope, route, error }) => [operation, scope, route, error?.code])
+    expect(told).toEqual([
+      ['upload', 'user:ann', 'films', undefined],
+      ['storage', null, null, undefined],
+      ['upload.confirm', 'user:ann', 'films', undefined],
+      ['upload', 'user:ann', 'texts', 'FILE_TOO_LARGE'],
+      ['upload', 'user:ann', 'films', 'QUOTA_EXCEEDED'],
+      ['upload', 'user:ann', null, 'VALIDATION_ERROR'],
+      ['multipart', 'user:ann', 'texts', 'FILE_TOO_LARGE'],
+      ['download', 'user:ann', 'films', undefined],
+      ['download', 'user:bob', null, 'OBJECT_NOT_FOUND'],
+      ['db.getObject', 'user:ann', 'films', undefined],
+      ['db.listObjects', 'user:ann', null, undefined],
+      ['db.listObjects', null, null, 'UNAUTHORIZED'],
+    ])
+  })
+
   it('does not see what is no operation', async () => {
     const { seen, onOperation } = noting()
     const ann = startService({ onOperation }).as('user:ann')
