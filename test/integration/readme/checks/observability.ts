@@ -2,6 +2,7 @@ import { context, metrics, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
   AggregationTemporality,
+  type Histogram,
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
@@ -59,7 +60,11 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
       ['files delete', null],
       ['files cleanUp', null],
     ])
-    expect(spans.getFinishedSpans()[2]!.attributes['files.scope']).toBe('user:ann')
+    // Whose quota refused, and by which route, is what somebody asks first.
+    expect(spans.getFinishedSpans()[3]!.attributes).toMatchObject({
+      'files.scope': 'user:ann',
+      'files.route': 'default',
+    })
 
     const points = exporter
       .getMetrics()
@@ -67,8 +72,10 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
       .map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints.map(({ value }) => value)] as const)
     const values = Object.fromEntries(points)
     expect(values).toMatchObject({ 'files.stored': [5], 'files.deleted': [5] })
-    const counts = (values['files.operation.duration'] as { count: number }[]).map(({ count }) => count)
-    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(5)
+    const durations = values['files.operation.duration'] as Histogram[]
+    expect(durations.reduce((sum, { count }) => sum + count, 0)).toBe(5)
+    // Seconds, so that the buckets tell milliseconds apart.
+    for (const { buckets } of durations) expect(buckets.boundaries[0]).toBeLessThan(0.01)
     // What the deletion left is seconds old.
     expect(values['files.leftovers.age']).toEqual([expect.any(Number)])
   } finally {
