@@ -1,7 +1,7 @@
 import { StorageError } from '../errors.js'
 import { guardedEndpoint, type Endpoint } from '../http/endpoint.js'
 import { readReference, referenceQuery } from '../http/reference-input.js'
-import { exactly, OBJECT, STATUS, textSchema } from '../openapi/schemas.js'
+import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
 import { OBJECT_STATUSES, toClientObject, type ObjectReference } from '../records.js'
 import type { ListByScopeInput, StorageObjectStore } from '../store.js'
 import { invalid, shown } from '../validation/invalid.js'
@@ -37,7 +37,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
       answer: {
         status: 200,
         description: 'A page. Without nextCursor it is the last.',
-        body: exactly(
+        body: withProperties(
           { objects: { type: 'array', maxItems: MAX_LIMIT, items: OBJECT }, nextCursor: { type: 'string' } },
           ['nextCursor'],
         ),
@@ -66,7 +66,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     describe: () => ({
       summary: 'Gives the active object of the caller at a key, else the pending one.',
       query: referenceQuery(bucket),
-      answer: { status: 200, description: 'The object.', body: exactly({ object: OBJECT }) },
+      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     parse: ({ query }) => readReference(query, bucket),

@@ -2,7 +2,7 @@ import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { EndpointDescription, JsonSchema, JsonValue } from '../http/endpoint-description.js'
 import { tableOf, type Handler } from '../http/handler.js'
-import { exactly, OBJECT_SCHEMA } from './schemas.js'
+import { OBJECT_SCHEMA, withProperties } from './schemas.js'
 
 export interface OpenApiOptions {
   /** What the API is called. Default `Object storage`. */
@@ -121,7 +121,7 @@ function json(schema: JsonSchema): { readonly [type: string]: JsonValue } {
 }
 
 function errorSchema(): JsonSchema {
-  return exactly(
+  return withProperties(
     {
       code: { type: 'string', enum: ERROR_CODES, description: 'Stable.' },
       message: { type: 'string', description: 'May change.' },

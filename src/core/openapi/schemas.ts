@@ -20,15 +20,7 @@ export function nullable(schema: JsonSchema): JsonSchema {
   return { anyOf: [schema, { type: 'null' }] }
 }
 
-/** An object that has these properties and no others, all of which are there unless they are among `optional`. */
-export function exactly(
-  properties: Readonly<Record<string, JsonSchema>>,
-  optional: readonly string[] = [],
-): JsonSchema {
-  return { ...withProperties(properties, optional), additionalProperties: false }
-}
-
-/** An object with these properties; others are ignored. */
+/** An object with these properties; those that are not `optional` are there. Others are ignored: a later minor release may add some. */
 export function withProperties(
   properties: Readonly<Record<string, JsonSchema>>,
   optional: readonly string[] = [],
@@ -69,7 +61,7 @@ export const METADATA: JsonSchema = {
 export const STATUS: JsonSchema = { type: 'string', enum: OBJECT_STATUSES }
 
 /** As `toClientObject` makes it. */
-export const OBJECT_SCHEMA: JsonSchema = exactly(
+export const OBJECT_SCHEMA: JsonSchema = withProperties(
   {
     id: ATTEMPT_ID,
     bucket: textSchema('bucket'),

@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
-import { exactly, OBJECT } from '../../core/openapi/schemas.js'
+import { OBJECT, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/records.js'
 import { confirmStored } from '../attempts/confirm-stored.js'
 import {
@@ -23,7 +23,7 @@ export function confirmEndpoint(parts: ServerParts): Endpoint {
     describe: () => ({
       summary: 'Makes an object of an upload whose bytes have arrived. May be repeated.',
       body: attemptBody(parts.bucket),
-      answer: { status: 200, description: 'The object.', body: exactly({ object: OBJECT }) },
+      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
     parse: async (source) => readAttempt(await source.json(), parts.bucket),

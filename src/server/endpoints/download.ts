@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
-import { exactly, MOMENT, SIGNED_URL } from '../../core/openapi/schemas.js'
+import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import type { ObjectReference, StorageObject } from '../../core/records.js'
 import { secondsAfter } from '../lifetimes.js'
 import { notFound } from '../request-input/object-input.js'
@@ -22,7 +22,7 @@ export function downloadEndpoint(parts: ServerParts, policy: OperationPolicy): E
       answer: {
         status: 200,
         description: 'Where the bytes are, until then.',
-        body: exactly({ url: SIGNED_URL, expiresAt: MOMENT }),
+        body: withProperties({ url: SIGNED_URL, expiresAt: MOMENT }),
       },
       errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),

@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
-import { exactly, MOMENT, OBJECT, SIGNED_URL } from '../../core/openapi/schemas.js'
+import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/records.js'
 import { endIfFailed } from '../attempts/end-if-failed.js'
 import { uploadReservationSeconds } from '../lifetimes.js'
@@ -18,7 +18,7 @@ const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
 
 const OPERATION = 'upload'
 
-const SIGNED_UPLOAD = exactly({
+const SIGNED_UPLOAD = withProperties({
   method: { const: 'PUT' },
   url: SIGNED_URL,
   headers: { type: 'object', additionalProperties: { type: 'string' } },
@@ -38,7 +38,7 @@ export function uploadEndpoint(parts: ServerParts, policy: OperationPolicy, rout
         status: 201,
         description:
           'The pending object, and how to send its bytes: with this method and just these headers.',
-        body: exactly({ object: OBJECT, upload: SIGNED_UPLOAD }),
+        body: withProperties({ object: OBJECT, upload: SIGNED_UPLOAD }),
       },
       errors: [...ANNOUNCEMENT_ERRORS, 'STORAGE_UNAVAILABLE'],
     }),

@@ -26,7 +26,8 @@ const FORMATS = {
 export function describedAnswers(document: OpenApiDocument): DescribedAnswers {
   const ajv = new Ajv2020({ allErrors: true, strictTypes: false, formats: FORMATS })
   ajv.addVocabulary(['components'])
-  ajv.addSchema({ $id: 'document', components: document.components })
+  // The document leaves room for what a later release may add; an answer of this one has nothing that it doesn't name.
+  ajv.addSchema({ $id: 'document', components: closed(document.components) as object })
   const compiled = new Map<JsonSchema, ValidateFunction>()
 
   function validatorOf(schema: JsonSchema): ValidateFunction {
@@ -35,10 +36,17 @@ export function describedAnswers(document: OpenApiDocument): DescribedAnswers {
     return validate
   }
 
+  const closedSchemas = new Map<JsonSchema, JsonSchema>()
+  function closedOnce(schema: JsonSchema): JsonSchema {
+    const known = closedSchemas.get(schema) ?? (closed(schema) as JsonSchema)
+    closedSchemas.set(schema, known)
+    return known
+  }
+
   function flawOfBody(response: JsonSchema, json: unknown): string | null {
     const content = response['content'] as { 'application/json': { schema: JsonSchema } } | undefined
     if (!content) return json === undefined ? null : 'it has a body, and must have none'
-    const validate = validatorOf(content['application/json'].schema)
+    const validate = validatorOf(closedOnce(content['application/json'].schema))
     return validate(json) ? null : ajv.errorsText(validate.errors)
   }
 
@@ -71,4 +79,13 @@ function withReferences(value: unknown): unknown {
       name === '$ref' ? `document${String(inner)}` : withReferences(inner),
     ]),
   )
+}
+
+/** The same schemas, of which each object has the properties that are named and no others. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed)
+  if (typeof value !== 'object' || value === null) return value
+  const inner = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, closed(part)]))
+  const names = 'type' in inner && inner['type'] === 'object' && 'properties' in inner
+  return names ? { ...inner, additionalProperties: false } : inner
 }

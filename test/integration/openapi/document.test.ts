@@ -79,6 +79,11 @@ describe('the document', () => {
     expect(takes({ avatars: {} }, { ...upload, metadata: { a: 1 } })).toBe(false)
   })
 
+  it('forbids no property that a later minor release may add to a body', () => {
+    const { paths, components } = openApiDocument(createS3Server(options()))
+    expect(JSON.stringify({ paths, components })).not.toContain('"additionalProperties":false')
+  })
+
   it('is in no bundle that doesn’t ask for it', async () => {
     const bundleOf = async (name: string) => {
       const index = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))

@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
-import { exactly, OBJECT, textSchema } from '../../../core/openapi/schemas.js'
+import { OBJECT, textSchema, withProperties } from '../../../core/openapi/schemas.js'
 import { toClientObject } from '../../../core/records.js'
 import { announcementBody, ANNOUNCEMENT_ERRORS } from '../../request-input/announcement-description.js'
 import { endIfFailed } from '../../attempts/end-if-failed.js'
@@ -31,7 +31,7 @@ export function beginMultipartEndpoint(
       answer: {
         status: 201,
         description: 'The pending object, and the size of every part but the last.',
-        body: exactly({ object: OBJECT, uploadId: textSchema('uploadId'), partSize: PART_SIZE }),
+        body: withProperties({ object: OBJECT, uploadId: textSchema('uploadId'), partSize: PART_SIZE }),
       },
       errors: [...ANNOUNCEMENT_ERRORS, 'STORAGE_UNAVAILABLE'],
     }),

@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
-import { exactly, OBJECT } from '../../../core/openapi/schemas.js'
+import { OBJECT, withProperties } from '../../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../../core/records.js'
 import { confirmStored, mismatch } from '../../attempts/confirm-stored.js'
 import {
@@ -29,7 +29,7 @@ export function completeMultipartEndpoint(parts: MultipartServerParts): Endpoint
     describe: () => ({
       summary: 'Makes an object of an upload whose parts have all arrived. May be repeated.',
       body: multipartAttemptBody(parts.bucket),
-      answer: { status: 200, description: 'The object.', body: exactly({ object: OBJECT }) },
+      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
     parse: async (source) => readMultipartAttempt(await source.json(), parts.bucket),

@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
-import { BYTES, exactly, nullable } from '../../../core/openapi/schemas.js'
+import { BYTES, nullable, withProperties } from '../../../core/openapi/schemas.js'
 import { checkInteger, optional } from '../../../core/validation/scalars.js'
 import {
   multipartAttemptBody,
@@ -41,10 +41,10 @@ export function listPartsEndpoint({ multipart, records, bucket }: MultipartServe
       answer: {
         status: 200,
         description: 'A page of them, by number; `next` is there only if another page is.',
-        body: exactly(
+        body: withProperties(
           {
             partSize: PART_SIZE,
-            parts: { type: 'array', items: exactly({ partNumber: PART_NUMBER, size: BYTES }) },
+            parts: { type: 'array', items: withProperties({ partNumber: PART_NUMBER, size: BYTES }) },
             next: PART_NUMBER,
           },
           ['next'],

@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
-import { exactly, MOMENT, SIGNED_URL } from '../../../core/openapi/schemas.js'
+import { MOMENT, SIGNED_URL, withProperties } from '../../../core/openapi/schemas.js'
 import { invalid, shown } from '../../../core/validation/invalid.js'
 import { checkInteger } from '../../../core/validation/scalars.js'
 import {
@@ -40,10 +40,10 @@ export function signPartsEndpoint(parts: MultipartServerParts, policy: Operation
       answer: {
         status: 200,
         description: 'A URL for each, which takes a part of just its size.',
-        body: exactly({
+        body: withProperties({
           parts: {
             type: 'array',
-            items: exactly({ partNumber: PART_NUMBER, url: SIGNED_URL, expiresAt: MOMENT }),
+            items: withProperties({ partNumber: PART_NUMBER, url: SIGNED_URL, expiresAt: MOMENT }),
           },
         }),
       },
