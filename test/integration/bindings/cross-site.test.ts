@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { frameworks, type FrameworkApp } from './frameworks.js'
+import type { FrameworkApp } from './framework.js'
+import { frameworks } from './frameworks.js'
 
 const COOKIE = 'session=ann'
 const scope = 'user:ann'
