@@ -1,20 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
 import { MongoClient as MongoClient6 } from 'mongodb6'
-import { describe, inject, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { describeWithServer } from '../../servers/describe-with-server.js'
 
 /** The server of the tests, or a visible skip where there is none. */
 export function describeMongo(title: string, body: (url: string) => void): void {
-  const server = inject('mongodb')
-  if (server.url !== null) {
-    const { url } = server
-    describe(title, () => body(url))
-  } else {
-    describe.skip(`${title} (${server.reason})`, () => {
-      it('needs a server', () => {})
-    })
-  }
+  describeWithServer('mongodb', title, body)
 }
 
 /** The drivers that the adapter works with; their types differ in nothing that it uses. */

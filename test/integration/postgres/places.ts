@@ -1,19 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { describe, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { describeWithServer } from '../../servers/describe-with-server.js'
 
 /** The server of the tests, or a visible skip where there is none. */
 export function describePostgres(title: string, body: (url: string) => void): void {
-  const server = inject('postgres')
-  if (server.url !== null) {
-    const { url } = server
-    describe(title, () => body(url))
-  } else {
-    describe.skip(`${title} (${server.reason})`, () => {
-      it('needs a server', () => {})
-    })
-  }
+  describeWithServer('postgres', title, body)
 }
 
 /** A pool that survives what the tests do to its connections. */

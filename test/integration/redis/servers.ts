@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
-import { describe, inject, it } from 'vitest'
+import { describe, inject } from 'vitest'
+import { describeSkipped, describeWithServer } from '../../servers/describe-with-server.js'
 import { redisProgram } from '../../servers/redis.js'
 
 /** The Redis that the tests share, or a visible skip where there is none. */
 export function describeRedis(title: string, body: (url: string) => void): void {
-  const server = inject('redis')
-  if (server.url !== null) {
-    const { url } = server
-    describe(title, () => body(url))
-  } else skipped(title, server.reason)
+  describeWithServer('redis', title, body)
 }
 
 /** Tests with a Redis of their own to kill, or a visible skip where there is no program to start one. */
@@ -22,13 +19,7 @@ export function describePrivateRedis(title: string, body: (program: string) => v
       ? server.reason
       : `${server.from} names a server that tests may not kill; install Redis`
   console.warn(`Skipped: ${title}. ${reason}`)
-  skipped(title, reason)
-}
-
-function skipped(title: string, reason: string): void {
-  describe.skip(`${title} (${reason})`, () => {
-    it('needs a server', () => {})
-  })
+  describeSkipped(title, reason)
 }
 
 /** A client that survives what the tests do to its server, and is soon there again. */

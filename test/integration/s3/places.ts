@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { CreateBucketCommand, ListObjectsV2Command, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, inject, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { describeWithServer } from '../../servers/describe-with-server.js'
 import { decodedKey, removeBucket } from '../../servers/s3-buckets.js'
 
 // The SDK tells every process on Node 20 that it will want a newer one some day.
@@ -21,21 +22,15 @@ export interface S3Place {
 
 /** The service of the tests, or a visible skip where there is none. */
 export function describeS3(title: string, body: (place: S3Place) => void): void {
-  const server = inject('s3')
-  if (server.url !== null) {
-    const url = new URL(server.url)
+  describeWithServer('s3', title, (server) => {
+    const url = new URL(server)
     const guest = url.searchParams.get('guest')
-    const place: S3Place = {
+    body({
       endpoint: url.origin,
       owner: accountOf(`${url.username}:${url.password}`),
       guest: guest === null ? null : accountOf(guest),
-    }
-    describe(title, () => body(place))
-  } else {
-    describe.skip(`${title} (${server.reason})`, () => {
-      it('needs a server', () => {})
     })
-  }
+  })
 }
 
 function accountOf(text: string): Account {
