@@ -13,7 +13,7 @@ import type {
   PartsPage,
 } from '../../server/object-storage.js'
 import { ATTEMPT_METADATA } from '../headers/attempt-header.js'
-import type { RunBucketCall } from './bucket-calls.js'
+import { bucketCalls, type RunBucketCall } from './bucket-calls.js'
 import { isInvalidPart, isNoSuchUpload, isServerError } from './bucket-failures.js'
 import { signedUrl } from './signed-requests.js'
 import { uploadsUnderKey } from './uploads-under-key.js'
@@ -22,12 +22,14 @@ export interface S3MultipartParts {
   readonly client: S3Client
   readonly now: () => Date
   readonly run: RunBucketCall
-  /** The same, with more time. */
-  readonly runComplete: RunBucketCall
+  readonly completeTimeoutSeconds: number
 }
 
 /** The half of the storage that uploads in parts. */
-export function createS3Multipart({ client, now, run, runComplete }: S3MultipartParts): MultipartStorage {
+export function createS3Multipart(parts: S3MultipartParts): MultipartStorage {
+  const { client, now, run, completeTimeoutSeconds } = parts
+  const runComplete = bucketCalls(completeTimeoutSeconds)
+
   async function listParts(
     { after, ...reference }: ListPartsInput,
     abortSignal: AbortSignal,
@@ -80,8 +82,10 @@ export function createS3Multipart({ client, now, run, runComplete }: S3Multipart
       return runComplete('multipart.complete', input, async (abortSignal) => {
         const Parts = input.parts.map(({ partNumber, eTag }) => ({ PartNumber: partNumber, ETag: eTag }))
         const command = new CompleteMultipartUploadCommand({ ...named(input), MultipartUpload: { Parts } })
+        // The client may be set to wait less long for an answer.
+        const requestTimeout = completeTimeoutSeconds * 1000
         try {
-          await client.send(command, { abortSignal })
+          await client.send(command, { abortSignal, requestTimeout })
           return true
         } catch (error) {
           if (isNoSuchUpload(error) || isInvalidPart(error)) return false

@@ -62,6 +62,6 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       await run('remove', reference, (abortSignal) => client.send(command, { abortSignal }))
     },
 
-    multipart: createS3Multipart({ client, now, run, runComplete: bucketCalls(completeTimeoutSeconds) }),
+    multipart: createS3Multipart({ client, now, run, completeTimeoutSeconds }),
   }
 }

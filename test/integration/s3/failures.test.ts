@@ -146,6 +146,26 @@ describeS3('s3Storage', (place) => {
     expect(await storage().head(upload)).toMatchObject({ size: 5 })
   })
 
+  describe('with a client that waits only so long for each try', () => {
+    const impatient = () =>
+      throughProxy({ requestHandler: { requestTimeout: 300, throwOnRequestTimeout: true } })
+
+    it('tries once more where nothing answers', async () => {
+      const { upload } = await prepared()
+      proxy.faults('hang', 'none')
+      expect(await storage({ client: impatient() }).head(upload)).toMatchObject({ size: 5 })
+      expect(proxy.requests).toHaveLength(2)
+    })
+
+    it('waits longer for an object that is made of its parts', async () => {
+      const { inParts, parts } = await prepared()
+      proxy.faults({ delayMilliseconds: 900 }, 'none')
+      const { multipart } = storage({ client: impatient() })
+      expect(await multipart!.complete({ ...inParts, parts })).toBe(true)
+      expect(proxy.requests).toHaveLength(1)
+    })
+  })
+
   it('rejects where the bucket can be seen and the object cannot', async () => {
     proxy.faults({ status: 403 }, 'none')
     await expect(storage().head({ bucket, key: 'a' })).rejects.toThrow('HTTP 403')
