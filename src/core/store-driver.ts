@@ -48,6 +48,7 @@ export interface StoreDriver {
   /** By `(since, attemptId)`, after that position. */
   listLeftovers(query: ListLeftoversQuery): Promise<Leftover[]>
   forgetLeftover(attemptId: string): Promise<boolean>
+  /** The earliest deletion first, then by `id`. MAY be atomic row by row, and MAY pass over a row that another call works on. */
   purgeDeleted(command: PurgeDeletedCommand): Promise<PurgeDeletedOutcome>
 
   migrate(): Promise<MigrationResult>

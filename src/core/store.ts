@@ -169,7 +169,7 @@ export interface StorageObjectStore {
   listLeftovers(input?: ListLeftoversInput): Promise<Leftover[]>
   /** To be called once nothing is there and nothing can be written any more. Resolves to whether there was one. */
   forgetLeftover(input: ForgetLeftoverInput): Promise<boolean>
-  /** Drops history; resolves to the number of rows dropped. */
+  /** Drops history, the earliest deletion first; resolves to the number of rows dropped. */
   purgeDeleted(input: PurgeDeletedInput): Promise<number>
 
   /** Creates or upgrades what the adapter needs in its database. Idempotent; any number of processes may call it at once. */

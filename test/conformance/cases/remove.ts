@@ -184,6 +184,21 @@ export const historyCases: CaseGroup = {
       )
     },
 
+    'is dropped by id where purgeDeleted has a limit and all was deleted in one millisecond': async (
+      given,
+    ) => {
+      const { store, clock, scope } = given
+      for (const key of ['a', 'b', 'c', 'd']) await given.activate({ key })
+      for (const key of ['c', 'a', 'd', 'b']) await store.remove({ bucket: 'bucket', key })
+      same(await store.purgeDeleted({ before: clock.now(), limit: 2 }), 2, 'rows dropped')
+      const { objects } = await store.listByScope({ scope, status: 'deleted' })
+      same(
+        objects.map(({ key }) => key),
+        ['d', 'c'],
+        'keys that are left',
+      )
+    },
+
     'is dropped by purgeDeleted without touching anything live': async (given) => {
       const { store, clock, at, scope } = given
       await given.history({ storageKey: 'stored' })
