@@ -9,7 +9,7 @@ import { expectToServe } from './store-programs.js'
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   // Roles belong to the whole server, which other tests use too.
   const suffix = randomBytes(6).toString('hex')
-  const [roles, grants, uninstall, ...others] = readDocuments()
+  const [roles, grants, neverScans, uninstall, ...others] = readDocuments()
     .find(({ path }) => path === 'docs/postgres.md')!
     .blocks.filter(({ language }) => language === 'sql')
     .map(({ code }) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
@@ -26,10 +26,11 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
     return url.href
   }
 
-  it('is the roles, what the smaller one needs, and the end of all', () => {
-    expect([roles, grants, uninstall]).toEqual([
+  it('is the roles, what the smaller one needs and never does, and the end of all', () => {
+    expect([roles, grants, neverScans, uninstall]).toEqual([
       expect.stringContaining('CREATE ROLE'),
       expect.stringContaining('GRANT'),
+      expect.stringContaining('enable_seqscan'),
       expect.stringContaining('DROP SCHEMA'),
     ])
     expect(others).toEqual([])
@@ -37,6 +38,7 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
 
   it('gives a role all that requests and jobs need, and takes everything away again', async () => {
     await database.query(roles!)
+    await database.query(neverScans!)
     const owners = poolOf(as('files_owner'), { max: 1 })
     const pool = poolOf(as('files_app'), { max: 2 })
     try {
