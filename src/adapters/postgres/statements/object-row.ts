@@ -5,7 +5,7 @@ import type { TextRow } from '../connection/database.js'
  * A date as whole milliseconds since 1970: exact, and the same whatever time zone and style a session has. A double
  * holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
  */
-export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000)::bigint`
+export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint`
 
 const TEXT_COLUMNS = [
   'id',

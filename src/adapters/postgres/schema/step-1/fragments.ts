@@ -1,6 +1,10 @@
 /**
  * What the functions of step 1 have in common, as text that becomes part of each: a call of another function would cost
  * more than most of these do. Frozen with the step.
+ *
+ * A function of Postgres that takes arguments of any type, or is given a type that it only converts, is named with its
+ * schema, and operators get the very types that they are made for: where anybody may create functions in a schema of the
+ * search_path, one that fits better would be called in its place. A search_path of the functions' own would cost more.
  */
 
 /**
@@ -24,7 +28,7 @@ export const WRITABLE = `
  * have two small numbers instead of a big one, which Postgres keeps apart.
  */
 export const lockOf = (bucket: string, key: string) =>
-  `hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
+  `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
 
 /** From here to the end of the transaction nobody else changes the live rows of the key. */
 export const LOCK_KEY = `${WRITABLE}
@@ -45,13 +49,13 @@ export const LIVE_ROWS = `
   a {schema}.objects;
   p {schema}.objects;`
 
-const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000)::bigint::text`
+const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint::text`
 
 /**
  * A row as one text, a JSON list of texts, which costs a fraction of as many columns: their names and types would go
  * with each answer. In the order of `objectColumns` in statements/object-row.ts.
  */
-export const objectText = (row: string) => `json_build_array(
+export const objectText = (row: string) => `pg_catalog.json_build_array(
       ${row}.id, ${row}.attempt_id, ${row}.scope, ${row}.bucket, ${row}.key, ${row}.status, ${row}.route, ${row}.filename,
       ${row}.content_type, ${row}.size::text, ${row}.declared_size::text, ${row}.e_tag, ${row}.metadata::text,
       ${row}.storage_key, ${row}.upload_id, ${milliseconds(`${row}.expires_at`)}, ${milliseconds(`${row}.created_at`)},
@@ -60,7 +64,7 @@ export const objectText = (row: string) => `json_build_array(
 
 /** The answer of a write that would pass a limit, which `refused` names. */
 export const refusalText = (used: string, requested: string) =>
-  `json_build_object('outcome', refused, 'used', (${used})::text, 'requested', (${requested})::text)::text`
+  `pg_catalog.json_build_object('outcome', refused, 'used', (${used})::text, 'requested', (${requested})::text)::text`
 
 /** Bytes by which a pending row would grow the active one. */
 export const growth = (declared: string, active: string) =>

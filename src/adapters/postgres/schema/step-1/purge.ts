@@ -2,7 +2,7 @@ import { growth, lockOf, ON_SAME_ATTEMPT, WRITABLE } from './fragments.js'
 
 /** Only keys that nobody works on right now: a purge waits for no one, so it needs no order among the keys. */
 const lapsed = (condition: string) => `
-    SELECT array_agg(o.attempt_id) INTO attempts FROM (
+    SELECT pg_catalog.array_agg(o.attempt_id) INTO attempts FROM (
       SELECT o.attempt_id, o.bucket, o.key FROM {schema}.objects o
       WHERE o.status = 'pending' AND o.expires_at <= p_before${condition}
       ORDER BY o.expires_at, o.id LIMIT p_limit

@@ -136,7 +136,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
     WHERE u.scope = p.scope;
   END IF;${leaveBehind('p')}
   IF NOT mine THEN
-    RETURN json_build_object('outcome', 'reserved', 'otherScope', p.scope)::text;
+    RETURN pg_catalog.json_build_object('outcome', 'reserved', 'otherScope', p.scope)::text;
   END IF;
   RETURN '{"outcome":"reserved"}';
 END

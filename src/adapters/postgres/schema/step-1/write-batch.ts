@@ -37,24 +37,27 @@ DECLARE
   max_files bigint;
   declared bigint;
 BEGIN${WRITABLE}
-  SELECT array_agg(w) INTO writes FROM json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w;
+  SELECT pg_catalog.array_agg(w) INTO writes
+  FROM pg_catalog.json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w;
 
   -- All keys before the first row, and in one order: two batches that want the same keys can't wait for each other.
   PERFORM pg_advisory_xact_lock(k.number) FROM (
-    SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number FROM unnest(writes) w ORDER BY 1
+    SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number FROM pg_catalog.unnest(writes) w ORDER BY 1
   ) k;
   GET DIAGNOSTICS keys = ROW_COUNT;
 
   -- What lies at the keys stays as it is now. A subquery for each key: a plan made while the table is small can't turn
   -- that into a scan.
   SELECT
-    array_agg(w) FILTER (WHERE m.usual AND w.kind = 'reserve'), array_agg(w) FILTER (WHERE m.usual AND w.kind = 'confirm'),
-    array_agg(w) FILTER (WHERE NOT m.usual), array_agg(l.lapsed_of) FILTER (WHERE l.lapsed_of IS NOT NULL),
+    pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'reserve'),
+    pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'confirm'),
+    pg_catalog.array_agg(w) FILTER (WHERE NOT m.usual),
+    pg_catalog.array_agg(l.lapsed_of) FILTER (WHERE l.lapsed_of IS NOT NULL),
     sum(m.more_bytes), count(*) FILTER (WHERE w.kind = 'reserve'),
     min(w.max_bytes) FILTER (WHERE m.more_bytes > 0), min(w.max_files) FILTER (WHERE w.kind = 'reserve'),
     sum(l.declared) FILTER (WHERE m.usual AND w.kind = 'confirm')
   INTO new_keys, attempts, one_by_one, others, more_bytes, more_files, max_bytes, max_files, declared
-  FROM unnest(writes) w
+  FROM pg_catalog.unnest(writes) w
   CROSS JOIN LATERAL (
     SELECT count(*) AS rows,
       max(o.declared_size) FILTER (WHERE o.status = 'pending' AND o.id = w.id AND o.scope = p_scope) AS declared,
@@ -75,7 +78,7 @@ BEGIN${WRITABLE}
   SELECT u.bytes + u.reserved_bytes, u.files + u.reserved_files INTO used_bytes, used_files
     FROM {schema}.scope_usage u WHERE u.scope = p_scope FOR UPDATE;
 
-  IF NOT FOUND OR keys < cardinality(writes)
+  IF NOT FOUND OR keys < pg_catalog.cardinality(writes)
     OR used_bytes + more_bytes > least(max_bytes, ${MAX_SUM}) OR used_files + more_files > max_files
   THEN
     -- A new scope, a key twice, or not room for all.
@@ -88,15 +91,15 @@ BEGIN${WRITABLE}
       SELECT
         w.id, w.id, p_scope, w.bucket, w.key, 'pending', w.route, w.filename, w.content_type, w.declared_size, w.metadata,
         w.storage_key, w.upload_id, w.expires_at, w.now, w.now, w.expires_at
-      FROM unnest(new_keys) w;
-      RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM unnest(new_keys) w;
+      FROM pg_catalog.unnest(new_keys) w;
+      RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM pg_catalog.unnest(new_keys) w;
     END IF;
     IF attempts IS NOT NULL THEN
       RETURN QUERY
       UPDATE {schema}.objects o SET
         status = 'active', size = w.size, e_tag = w.e_tag, content_type = coalesce(w.content_type, o.content_type),
         declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = w.now, confirmed_at = w.now
-      FROM unnest(attempts) w WHERE o.attempt_id = w.id
+      FROM pg_catalog.unnest(attempts) w WHERE o.attempt_id = w.id
       RETURNING w.place, '{"outcome":"confirmed","object":' || ${objectText('o')} || '}';
     END IF;
     UPDATE {schema}.scope_usage u SET
@@ -105,8 +108,8 @@ BEGIN${WRITABLE}
       reserved_bytes = u.reserved_bytes + reserved.bytes - coalesce(declared, 0),
       reserved_files = u.reserved_files + reserved.files - confirmed.files,
       pending_rows = u.pending_rows + reserved.files - confirmed.files
-    FROM (SELECT coalesce(sum(w.declared_size), 0)::bigint AS bytes, count(*) AS files FROM unnest(new_keys) w) reserved,
-      (SELECT coalesce(sum(w.size), 0)::bigint AS bytes, count(*) AS files FROM unnest(attempts) w) confirmed
+    FROM (SELECT coalesce(sum(w.declared_size), 0)::bigint AS bytes, count(*) AS files FROM pg_catalog.unnest(new_keys) w) reserved,
+      (SELECT coalesce(sum(w.size), 0)::bigint AS bytes, count(*) AS files FROM pg_catalog.unnest(attempts) w) confirmed
     WHERE u.scope = p_scope;
   END IF;
 

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { postgresAdapter } from '@svc/db/postgres'
+import { everyCall } from './every-call.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+
+const HOSTILE = 'hostile'
+
+/** What would fit the calls of the adapter better than what Postgres has, if it were looked for in the search_path. */
+const trapsFor = (schema: string) => {
+  const write = `${quoted(schema)}.scope_write_v1`
+  return [
+    ['hashtextextended', 'text, int', 'bigint'],
+    ['json_build_object', 'text, text, text, text', 'json'],
+    ['json_build_object', 'text, text, text, text, text, text', 'json'],
+    [
+      'json_build_array',
+      'uuid, uuid, text, text, text, text, text, text, text, text, text, text, json',
+      'json',
+    ],
+    ['json_populate_recordset', `${write}, json`, `SETOF ${write}`],
+    ['cardinality', `${write}[]`, 'int'],
+    ['unnest', `${write}[]`, `SETOF ${write}`],
+    ['times', 'float8, int', 'float8'],
+  ]
+}
+
+describePostgres('functions and operators that somebody has put into the search_path', (url) => {
+  const schema = freshSchema()
+  const hostile = `${HOSTILE}_${process.pid}`
+  const owner = poolOf(url)
+  const pool = poolOf(url, { options: `-c search_path=${hostile},public` })
+  const store = postgresAdapter(pool, { schema })
+
+  beforeAll(async () => {
+    await store.migrate()
+    await owner.query(`CREATE SCHEMA ${hostile}`)
+    for (const [name, types, result] of trapsFor(schema)) {
+      await owner.query(
+        `CREATE FUNCTION ${hostile}.${name}(${types}) RETURNS ${result} LANGUAGE plpgsql AS $$
+         BEGIN RAISE EXCEPTION 'a trap'; END $$`,
+      )
+    }
+    await owner.query(
+      `CREATE OPERATOR ${hostile}.* (LEFTARG = float8, RIGHTARG = int, FUNCTION = ${hostile}.times)`,
+    )
+  })
+  afterAll(async () => {
+    await dropSchema(owner, hostile)
+    await dropSchema(owner, schema)
+    await Promise.all([pool.end(), owner.end()])
+  })
+
+  it('are there to be called', async () => {
+    await expect(pool.query(`SELECT hashtextextended('a', 0)`)).rejects.toThrow('a trap')
+    await expect(pool.query(`SELECT 1.5::float8 * 2`)).rejects.toThrow('a trap')
+  })
+
+  for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
+    it(`are not, by ${name}`, async () => {
+      await prepare?.(store)
+      await call(store)
+    })
+  }
+
+  it('are not, by writes that share a round trip', async () => {
+    const reserve = (key: string) =>
+      store.reserve({
+        ...{ scope: 'many', bucket: 'bucket', key, declaredSize: 1 },
+        expiresAt: new Date(Date.now() + 60_000),
+      })
+    const keys = Array.from({ length: 20 }, (_, number) => `key ${number}`)
+    await Promise.all(keys.map(reserve))
+    await Promise.all(keys.map((key) => store.confirm({ scope: 'many', bucket: 'bucket', key, size: 1 })))
+    expect(await store.getScopeUsage('many')).toMatchObject({ bytes: 20, files: 20 })
+  })
+})
