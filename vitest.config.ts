@@ -19,6 +19,9 @@ export default defineConfig({
   test: {
     // Most files wait for servers; by default one processor would be left idle.
     maxWorkers: '100%',
+    // Ends what hangs. No test is about how long it takes, and a busy machine may need long for any.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
@@ -64,8 +67,6 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/servers/global-setup.ts'],
           pool: 'forks',
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
         },
       },
       {

@@ -29,6 +29,7 @@ export function startUploads(options: ServerFixtureOptions = {}) {
   }[] = []
   let atOnce = 0
   let mostAtOnce = 0
+  let gettingThrough = 0
   const client = startClient({
     onError: () => undefined,
     ...options,
@@ -37,11 +38,14 @@ export function startUploads(options: ServerFixtureOptions = {}) {
       log.push(line)
       const found = troubles.find(({ where, times, met }) => where.test(line) && met < times)
       if (found) found.met += 1
-      mostAtOnce = Math.max(mostAtOnce, (atOnce += line.startsWith('PUT') ? 1 : 0))
+      const isPut = line.startsWith('PUT') ? 1 : 0
+      mostAtOnce = Math.max(mostAtOnce, (atOnce += isPut))
+      gettingThrough += found ? 0 : isPut
       try {
         return await (found ? found.trouble(serve) : serve())
       } finally {
-        atOnce -= line.startsWith('PUT') ? 1 : 0
+        atOnce -= isPut
+        gettingThrough -= found ? 0 : isPut
       }
     },
   })
@@ -50,6 +54,11 @@ export function startUploads(options: ServerFixtureOptions = {}) {
     /** Every request in turn, such as `PUT 3` for the third part, or `POST /multipart/complete`. */
     log,
     mostAtOnce: () => mostAtOnce,
+    /** Resolves when no part is on its way that meets no trouble. */
+    async othersAreThrough() {
+      do await new Promise((resolve) => setImmediate(resolve))
+      while (gettingThrough > 0)
+    },
     /** Requests to that line meet this trouble, so many times. */
     trouble: (where: RegExp, trouble: Trouble, times = Infinity) => {
       troubles.push({ where, trouble, times, met: 0 })
