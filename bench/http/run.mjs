@@ -18,7 +18,7 @@ import { compareRoutes } from './throughput.mjs'
 const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '21' },
+    rounds: { type: 'string', default: '41' },
     requests: { type: 'string', default: '210000' },
     framework: { type: 'string' },
   },
