@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createS3Server, db, memoryStorage, type Handler } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { koaBinding } from '@svc/db/koa'
+import { echo, type Echo } from '../bindings/echo.js'
 import { occurrence } from '../bindings/occurrence.js'
 import type { Served } from '../http-table/fixture.js'
 import { listenerOf, versions } from './versions.js'
@@ -82,6 +83,26 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     expect(await ask(client, 'OPTIONS /api/s3/upload')).toMatchObject({ status: 405 })
     const tooLong = { json: { filename: 'x'.repeat(70_000) } }
     expect(await ask(client, 'POST /api/s3/upload', tooLong)).toMatchObject({ status: 400 })
+  })
+
+  it('asks and answers as HTTP/1.1 does', async () => {
+    const client = await open({ basePath, handler: echo.handler })
+    const stream = client.request({ ':path': '/api/s3/x?a=1', ':authority': 'good.example', 'x-name': 'ann' })
+    const seen = JSON.parse(Buffer.concat(await stream.toArray()).toString()) as Echo
+    expect(seen).toMatchObject({ url: 'http://good.example/api/s3/x?a=1', basePath, method: 'GET' })
+    expect(seen.headers).toEqual({ 'x-name': 'ann' })
+  })
+
+  it('takes bodies and streams answers', async () => {
+    const handler: Handler = async (_request, options) => {
+      const { body } = options!
+      return new Response(body?.kind === 'stream' ? body.open() : null)
+    }
+    const client = await open({ basePath, handler })
+    const stream = client.request({ ':path': '/api/s3/x', ':method': 'PUT' })
+    const sent = Buffer.alloc(300_000, 7)
+    stream.end(sent)
+    expect(Buffer.concat(await stream.toArray()).equals(sent)).toBe(true)
   })
 
   it.each(['a stream that is reset', 'a session that ends'])('aborts the request of %s', async (what) => {

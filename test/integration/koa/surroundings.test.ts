@@ -1,16 +1,13 @@
-import { createServer as createHttp2Server, connect } from 'node:http2'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Middleware } from 'koa'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
 import { koaBinding } from '@svc/db/koa'
-import { echo, type Echo } from '../bindings/echo.js'
+import { echo } from '../bindings/echo.js'
 import { failingBody, unfinishedBody } from '../bindings/response-bodies.js'
-import { listenerOf, listenWith, versions } from './versions.js'
+import { listenWith, versions } from './versions.js'
 
 const basePath = '/api/s3'
 
@@ -187,40 +184,5 @@ describe.each(versions)('what is not the library’s, in $name', ({ Koa }) => {
     const response = await fetch(url, { method: 'PUT', body, duplex: 'half' } as unknown as RequestInit)
 
     expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.concat(parts))).toBe(true)
-  })
-})
-
-describe.each(versions)('HTTP/2, in $name', ({ Koa }) => {
-  async function open(handler: Handler) {
-    const listener = listenerOf(new Koa().use(koaBinding({ basePath, handler })))
-    const server = createHttp2Server((message, response) =>
-      listener(message as unknown as IncomingMessage, response as unknown as ServerResponse),
-    )
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    onTestFinished(() => {
-      client.destroy()
-      server.close()
-    })
-    return client
-  }
-
-  it('asks and answers as HTTP/1.1 does', async () => {
-    const client = await open(echo.handler)
-    const stream = client.request({ ':path': '/api/s3/x?a=1', ':authority': 'good.example', 'x-name': 'ann' })
-    const seen = JSON.parse(Buffer.concat(await stream.toArray()).toString()) as Echo
-    expect(seen).toMatchObject({ url: 'http://good.example/api/s3/x?a=1', basePath, method: 'GET' })
-    expect(seen.headers).toEqual({ 'x-name': 'ann' })
-  })
-
-  it('takes bodies and streams answers', async () => {
-    const client = await open(async (_request, options) => {
-      const { body } = options!
-      return new Response(body?.kind === 'stream' ? body.open() : null)
-    })
-    const stream = client.request({ ':path': '/api/s3/x', ':method': 'PUT' })
-    const sent = Buffer.alloc(300_000, 7)
-    stream.end(sent)
-    expect(Buffer.concat(await stream.toArray()).equals(sent)).toBe(true)
   })
 })
