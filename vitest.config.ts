@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { entries } from './entries.js'
+import { entries } from './build/entries.js'
 import { installedProgram } from './test/servers/installed-program.js'
 
 // Tests import the public names and get the source, so that coverage counts.

@@ -1,5 +1,18 @@
-export { createAttemptId } from './core/attempt-id.js'
-export { createStore, type CreateStoreOptions } from './core/create-store.js'
+// A server that signs uploads and downloads, and the plugin that records objects, owners and usage.
+export {
+  createS3Server,
+  type PluginContexts,
+  type S3Server,
+  type S3ServerCore,
+} from './server/create-s3-server.js'
+export type {
+  DeleteOptions,
+  DownloadOptions,
+  MultipartOptions,
+  S3ServerOptions,
+  UploadOptions,
+} from './server/options/server-options.js'
+export type { KeyContext, UploadRoute } from './server/options/upload-routes.js'
 export {
   db,
   type DbConfirmInput,
@@ -17,6 +30,33 @@ export type {
   QuotaSource,
   ReservedEvent,
 } from './core/db/options.js'
+export type { ResolveScope } from './core/scope.js'
+
+// Storage for development and tests. `@svc/db/s3` and `@svc/db/disk` have the others.
+export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'
+
+// Guards for your own routes.
+export type { Guard, GuardContext } from './core/guards/guard.js'
+export { chainHooks } from './core/guards/chain-hooks.js'
+export {
+  createObjectAccessGuard,
+  type AuthorizeContext,
+  type ObjectAccessGuardOptions,
+} from './core/guards/object-access-guard.js'
+export { createQuotaGuard, type QuotaGuardOptions } from './core/guards/quota-guard.js'
+
+// Jobs.
+export {
+  cleanUp,
+  type CleanUpOptions,
+  type CleanUpResult,
+  type LeftoverOutcome,
+  type ReservationOutcome,
+} from './server/clean-up/clean-up.js'
+
+// Records, errors, and what is reported to operators.
+export { createAttemptId } from './core/store/attempt-id.js'
+export type { DbClientObject } from './core/store/records.js'
 export {
   ERROR_CODES,
   StorageError,
@@ -26,21 +66,10 @@ export {
   type ErrorStatus,
   type StorageErrorOptions,
 } from './core/errors.js'
-export { chainHooks } from './core/guards/chain-hooks.js'
-export type { Guard, GuardContext } from './core/guards/guard.js'
-export {
-  createObjectAccessGuard,
-  type AuthorizeContext,
-  type ObjectAccessGuardOptions,
-} from './core/guards/object-access-guard.js'
-export { createQuotaGuard, type QuotaGuardOptions } from './core/guards/quota-guard.js'
-export type {
-  DescribedAnswer,
-  EndpointDescription,
-  JsonSchema,
-  JsonValue,
-  QueryParameter,
-} from './core/http/endpoint-description.js'
+export type { OperationEvent, OperationObserver, OperationResult } from './core/observer.js'
+export type { ErrorContext, ErrorListener } from './core/reporter.js'
+
+// HTTP: the Fetch handler and its OpenAPI document.
 export type { Handler, HandlerOptions } from './core/http/handler.js'
 export {
   openApiDocument,
@@ -48,61 +77,18 @@ export {
   type OpenApiOperation,
   type OpenApiOptions,
 } from './core/openapi/document.js'
+
+// Plugins other than `db()`.
 export type { InstalledPlugin, RecordKeeper, ServerEnvironment, ServerPlugin } from './core/plugin.js'
 export type {
-  DbClientObject,
-  Leftover,
-  ObjectMetadata,
-  ObjectPage,
-  ObjectReference,
-  ObjectStatus,
-  Quota,
-  ScopeUsage,
-  StorageObject,
-  UsageDifference,
-} from './core/records.js'
-export type { OperationEvent, OperationObserver, OperationResult } from './core/observer.js'
-export type { ErrorContext, ErrorListener } from './core/reporter.js'
-export type { ResolveScope } from './core/scope.js'
-export type * from './core/store-driver.js'
-export type * from './core/store.js'
-export {
-  cleanUp,
-  type CleanUpOptions,
-  type CleanUpResult,
-  type LeftoverOutcome,
-  type ReservationOutcome,
-} from './server/clean-up/clean-up.js'
-export {
-  createS3Server,
-  type PluginContexts,
-  type S3Server,
-  type S3ServerCore,
-} from './server/create-s3-server.js'
-export type {
-  BytesReference,
-  CompleteMultipartInput,
-  CreateMultipartInput,
-  ListPartsInput,
-  MultipartReference,
-  MultipartStorage,
-  ObjectStorage,
-  PartsPage,
-  SignDownloadInput,
-  SignPartInput,
-  SignUploadInput,
-  SignedDownload,
-  SignedPart,
-  SignedUpload,
-  StoredBytes,
-  StoredPart,
-} from './server/object-storage.js'
-export type {
-  DeleteOptions,
-  DownloadOptions,
-  MultipartOptions,
-  S3ServerOptions,
-  UploadOptions,
-} from './server/options/server-options.js'
-export type { KeyContext, UploadRoute } from './server/options/upload-routes.js'
-export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'
+  DescribedAnswer,
+  EndpointDescription,
+  JsonSchema,
+  JsonValue,
+  QueryParameter,
+} from './core/http/endpoint-description.js'
+
+// The store and storage contracts. `@svc/db/adapter` has all that implementing them needs; `createStore` stays here
+// for code written before that entry existed.
+export type * from './adapter.js'
+export { createStore } from './core/store/create-store.js'

@@ -1,4 +1,4 @@
-import type { DbClientObject } from '../core/records.js'
+import type { DbClientObject } from '../core/store/records.js'
 import { abortableFetch } from './abortable-fetch.js'
 import { createApiRequest, type ApiAccess } from './api-request.js'
 import { unanswered } from './client-error.js'

@@ -1,4 +1,4 @@
-import type { DbClientObject, ObjectPage, ObjectStatus } from '../core/records.js'
+import type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
 import type { ClientPlugin } from './client-plugin.js'
 import { S3ClientError } from './client-error.js'
 

@@ -1,5 +1,5 @@
 export type { ErrorCode, ErrorParams } from '../core/errors.js'
-export type { DbClientObject, ObjectPage, ObjectStatus } from '../core/records.js'
+export type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
 export type { ApiRequest, ApiRequestOptions, ClientHeaders } from './api-request.js'
 export { S3ClientError, type S3ClientErrorCode, type S3ClientErrorOptions } from './client-error.js'
 export type { ClientPlugin, PluginApis } from './client-plugin.js'

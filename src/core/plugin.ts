@@ -1,8 +1,8 @@
 import type { Endpoint } from './http/endpoint.js'
 import type { OperationObserver } from './observer.js'
-import type { Quota, StorageObject } from './records.js'
+import type { Quota, StorageObject } from './store/records.js'
 import type { Report } from './reporter.js'
-import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store.js'
+import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
 
 /** What a server tells its plugins. */
 export interface ServerEnvironment {

@@ -1,5 +1,5 @@
 import { StorageError } from './errors.js'
-import { checkText } from './validation/text.js'
+import { checkText } from './store/validation/text.js'
 
 /** Who a request comes from: the owner of what it stores; `null` or `undefined` where nobody is signed in. */
 export type ResolveScope = (

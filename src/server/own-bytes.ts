@@ -1,6 +1,6 @@
-import type { StorageObject } from '../core/records.js'
+import type { StorageObject } from '../core/store/records.js'
 import type { ErrorContext } from '../core/reporter.js'
-import type { BytesReference, StoredBytes } from './object-storage.js'
+import type { BytesReference, StoredBytes } from '../core/object-storage.js'
 import type { ServerParts } from './server-parts.js'
 
 /** Where the bytes of a record lie. */

@@ -1,6 +1,6 @@
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
-import type { MultipartStorage, ObjectStorage } from './object-storage.js'
+import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 
 /** What the endpoints and the job of one server work with. */
 export interface ServerParts {

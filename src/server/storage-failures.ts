@@ -1,5 +1,5 @@
 import { StorageError } from '../core/errors.js'
-import type { MultipartStorage, ObjectStorage } from './object-storage.js'
+import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 
 /** The same storage, with every failure of its own as `STORAGE_UNAVAILABLE`. A `StorageError` stands as it is. */
 export function withNamedFailures(storage: ObjectStorage): ObjectStorage {

@@ -1,6 +1,6 @@
 import type { Call } from '../core/http/endpoint.js'
 import type { Subtree } from '../core/http/handler.js'
-import type { ObjectStorage } from './object-storage.js'
+import type { ObjectStorage } from '../core/object-storage.js'
 
 /** Below this path of the server lie the signed URLs of a storage that is no server of its own. */
 const PREFIX = '/_storage'

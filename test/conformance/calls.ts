@@ -1,4 +1,4 @@
-import type { StorageObjectStore } from '../../src/core/store.js'
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { Answer, Observed } from './answer.js'
 import { observed } from './answer.js'
 

@@ -1,5 +1,5 @@
-import type { Leftover, ObjectReference, StorageObject } from '../../src/core/records.js'
-import type { ConfirmInput, ReserveInput, StorageObjectStore } from '../../src/core/store.js'
+import type { Leftover, ObjectReference, StorageObject } from '../../src/core/store/records.js'
+import type { ConfirmInput, ReserveInput, StorageObjectStore } from '../../src/core/store/contract.js'
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'

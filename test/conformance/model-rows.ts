@@ -1,4 +1,4 @@
-import type { Leftover, StorageObject } from '../../src/core/records.js'
+import type { Leftover, StorageObject } from '../../src/core/store/records.js'
 
 /** A row with what the store keeps beside it: until when a URL of its attempt can write. */
 export type ModelRow = StorageObject & { readonly writableUntil: Date }

@@ -1,4 +1,4 @@
-import type { Quota, ScopeUsage } from '../../src/core/records.js'
+import type { Quota, ScopeUsage } from '../../src/core/store/records.js'
 import type { Refusal } from './answer.js'
 import { invalid } from './answer.js'
 import type { ModelRow } from './model-rows.js'

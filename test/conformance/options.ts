@@ -1,4 +1,4 @@
-import type { StorageObjectStore } from '../../src/core/store.js'
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
 
 /** The part of a test runner that the suite needs: that of Vitest, Jest, Mocha and `node:test` alike. */
 export interface TestRunner {

@@ -1,4 +1,4 @@
-import type { StorageObjectStore } from '../../src/core/store.js'
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import { ManualClock } from './clock.js'
 import type { ConformanceOptions } from './options.js'
 

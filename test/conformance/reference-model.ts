@@ -4,7 +4,7 @@ import type {
   ObjectReference,
   ScopeUsage,
   StorageObject,
-} from '../../src/core/records.js'
+} from '../../src/core/store/records.js'
 import type {
   ConfirmInput,
   FindPendingInput,
@@ -19,7 +19,7 @@ import type {
   RemoveInput,
   ReserveInput,
   SetUploadIdInput,
-} from '../../src/core/store.js'
+} from '../../src/core/store/contract.js'
 import type { Answer, Refusal } from './answer.js'
 import { invalid, ok } from './answer.js'
 import type { Model } from './calls.js'

@@ -1,5 +1,5 @@
-import type { Leftover, ObjectReference, ObjectStatus, StorageObject } from '../../src/core/records.js'
-import type { StorageObjectStore } from '../../src/core/store.js'
+import type { Leftover, ObjectReference, ObjectStatus, StorageObject } from '../../src/core/store/records.js'
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { Observed } from './answer.js'
 import { observed, valueOf } from './answer.js'
 import type { Call } from './calls.js'

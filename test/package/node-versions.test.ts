@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { entries } from '../../entries.js'
+import { entries } from '../../build/entries.js'
 import { findNode, supportedMajors } from './node-version.js'
 import { installInto, linkPackages, packPackage, repository, runProgram } from './packed-package.js'
 

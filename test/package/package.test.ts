@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { entries } from '../../entries.js'
+import { entries } from '../../build/entries.js'
 import { freePort } from '../servers/private-server.js'
 import {
   builtEntries,

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { entries } from '../../entries.js'
+import { entries } from '../../build/entries.js'
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url))
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
@@ -78,7 +78,7 @@ function sourceFiles(): string[] {
       join(folder, path),
     ),
   )
-  const settings = ['entries.ts', 'command-build.ts', 'tsup.config.ts', 'tsconfig.json']
+  const settings = ['build/entries.ts', 'build/command.ts', 'build/tsup.config.ts', 'tsconfig.json']
   return [...folders, ...settings].map((path) => join(repository, path))
 }
 

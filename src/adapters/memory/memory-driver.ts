@@ -7,10 +7,15 @@ import {
   planReserve,
   planSetUploadId,
   type KeyChange,
-} from '../../core/lifecycle.js'
-import { copyObject, type Leftover, type ObjectReference, type StorageObject } from '../../core/records.js'
-import type { StoreDriver } from '../../core/store-driver.js'
-import { NO_USAGE } from '../../core/usage.js'
+} from '../../core/store/lifecycle.js'
+import {
+  copyObject,
+  type Leftover,
+  type ObjectReference,
+  type StorageObject,
+} from '../../core/store/records.js'
+import type { StoreDriver } from '../../core/store/driver.js'
+import { NO_USAGE } from '../../core/store/usage.js'
 import { datePosition, endOfDate } from './positions.js'
 import type { Tables } from './tables.js'
 

@@ -1,10 +1,10 @@
-import { createAttemptId } from '../../core/attempt-id.js'
+import { createAttemptId } from '../../core/store/attempt-id.js'
 import { StorageError } from '../../core/errors.js'
-import { scopeOf, usageOf, type LiveRows, type TrackedRow } from '../../core/lifecycle.js'
-import { OBJECT_STATUSES, type ObjectReference, type StorageObject } from '../../core/records.js'
-import { refuseGrowth } from '../../core/usage.js'
-import { invalid } from '../../core/validation/invalid.js'
-import { checkMetadata } from '../../core/validation/metadata.js'
+import { scopeOf, usageOf, type LiveRows, type TrackedRow } from '../../core/store/lifecycle.js'
+import { OBJECT_STATUSES, type ObjectReference, type StorageObject } from '../../core/store/records.js'
+import { refuseGrowth } from '../../core/store/usage.js'
+import { invalid } from '../../core/store/validation/invalid.js'
+import { checkMetadata } from '../../core/store/validation/metadata.js'
 import {
   checkAttemptId,
   checkDate,
@@ -12,8 +12,8 @@ import {
   checkOneOf,
   checkSize,
   optional,
-} from '../../core/validation/scalars.js'
-import { checkText } from '../../core/validation/text.js'
+} from '../../core/store/validation/scalars.js'
+import { checkText } from '../../core/store/validation/text.js'
 import type { Tables } from './tables.js'
 
 /** A record to begin with. What is left out gets a default: an active object of 0 bytes, made now. */

@@ -5,8 +5,8 @@ import {
   type KeyChange,
   type LiveRows,
   type TrackedRow,
-} from '../../core/lifecycle.js'
-import { OBJECT_STATUSES } from '../../core/records.js'
+} from '../../core/store/lifecycle.js'
+import { OBJECT_STATUSES } from '../../core/store/records.js'
 import type {
   Leftover,
   ObjectReference,
@@ -14,8 +14,8 @@ import type {
   ScopeUsage,
   StorageObject,
   UsageDifference,
-} from '../../core/records.js'
-import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/usage.js'
+} from '../../core/store/records.js'
+import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/usage.js'
 import { datePosition } from './positions.js'
 import { SortedMap } from './sorted-map.js'
 

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
-import { createStore } from '../../core/create-store.js'
-import type { StorageObjectStore } from '../../core/store.js'
+import { createStore } from '../../core/store/create-store.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import { openPlace } from './connection/place.js'
 import { createMongoDriver } from './mongo-driver.js'
 

@@ -1,4 +1,4 @@
-import { shown } from '../../core/validation/invalid.js'
+import { shown } from '../../core/store/validation/invalid.js'
 import type { Database, PGliteDatabase, PostgresPool } from './connection/database.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'

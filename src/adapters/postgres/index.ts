@@ -1,5 +1,5 @@
-import { createStore } from '../../core/create-store.js'
-import type { StorageObjectStore } from '../../core/store.js'
+import { createStore } from '../../core/store/create-store.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import {
   checkAdapterOptions,
   checkSchema,

@@ -1,13 +1,13 @@
-import { attemptRow } from '../../core/lifecycle.js'
-import type { StorageObject } from '../../core/records.js'
+import { attemptRow } from '../../core/store/lifecycle.js'
+import type { StorageObject } from '../../core/store/records.js'
 import type {
   QuotaExcess,
   QuotaLimits,
   QuotaRefusal,
   StoreDriver,
   SumRefusal,
-} from '../../core/store-driver.js'
-import { NO_USAGE } from '../../core/usage.js'
+} from '../../core/store/driver.js'
+import { NO_USAGE } from '../../core/store/usage.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasAnswered } from './connection/failures.js'
 import { callsOf } from './connection/retries.js'

@@ -1,5 +1,5 @@
-import type { ConfirmCommand, ReserveCommand } from '../../core/store-driver.js'
-import { createLanes } from '../../core/lane.js'
+import type { ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
+import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isTakenId, wasAnswered } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
@@ -28,13 +28,13 @@ export interface ScopeWrites {
  * whose answer was lost can be repeated as one write can; those that don't go alone.
  */
 export function createScopeWrites(call: Call, statements: WriteStatements): ScopeWrites {
-  const lanes = createLanes<ScopeWrite, WriteAnswer>({
+  const batcher = createWriteBatcher<ScopeWrite, WriteAnswer>({
     run: (writes) => (writes.length === 1 ? alone(writes[0]!) : together(writes)),
-    turnOf: ({ command: { bucket, key } }) => `${bucket}\0${key}`,
+    conflictKeyOf: ({ command: { bucket, key } }) => `${bucket}\0${key}`,
     // Two callers gain nothing by waiting for each other.
-    gatherFrom: 2,
+    batchThreshold: 2,
     // What the database answered with an error it has undone. Whom it concerns each finds out by itself.
-    afterFailure: (error) => (wasAnswered(error) ? 'at-once' : 'fail'),
+    recoveryFrom: (error) => (wasAnswered(error) ? 'concurrent' : 'fail'),
   })
 
   async function alone(write: ScopeWrite): Promise<[PromiseSettledResult<WriteAnswer>]> {
@@ -93,10 +93,10 @@ export function createScopeWrites(call: Call, statements: WriteStatements): Scop
 
   return {
     reserve(command) {
-      return lanes.run(command.scope, { kind: 'reserve', command })
+      return batcher.run(command.scope, { kind: 'reserve', command })
     },
     confirm(command) {
-      return isNamed(command) ? lanes.run(command.scope, { kind: 'confirm', command }) : confirm(command)
+      return isNamed(command) ? batcher.run(command.scope, { kind: 'confirm', command }) : confirm(command)
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { StoreDriver } from '../../core/store-driver.js'
+import type { StoreDriver } from '../../core/store/driver.js'
 import type { UsageCache } from './usage-cache.js'
 
 interface Bracketed<Answer> {

@@ -1,6 +1,6 @@
-import { createStore } from '../../core/create-store.js'
-import type { StoreParts } from '../../core/store-parts.js'
-import type { StorageObjectStore } from '../../core/store.js'
+import { createStore } from '../../core/store/create-store.js'
+import type { StoreParts } from '../../core/store/store-parts.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import { cachedDriver } from './cached-driver.js'
 import { createUsageCache, type UsageCacheOptions } from './usage-cache.js'
 

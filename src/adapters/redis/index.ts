@@ -1,6 +1,6 @@
 import { createReport, type ErrorListener } from '../../core/reporter.js'
-import { partsOf } from '../../core/store-parts.js'
-import type { StorageObjectStore } from '../../core/store.js'
+import { partsOf } from '../../core/store/store-parts.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import { cachedStore } from './cached-store.js'
 import type { RedisClient } from './redis-client.js'
 

@@ -1,4 +1,4 @@
-import type { ScopeUsage } from '../../core/records.js'
+import type { ScopeUsage } from '../../core/store/records.js'
 import type { Report } from '../../core/reporter.js'
 import { Debts, forgettable, type Forgettable, type Mark } from './debts.js'
 import { runScript, type RedisClient } from './redis-client.js'

@@ -1,4 +1,4 @@
-import type { ScopeUsage } from '../../core/records.js'
+import type { ScopeUsage } from '../../core/store/records.js'
 
 /** A usage as it lies in Redis: four decimal numbers. */
 export function usageText({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): string {

@@ -1,4 +1,4 @@
-import type { DbClientObject } from '../../core/records.js'
+import type { DbClientObject } from '../../core/store/records.js'
 import { isCode } from '../client-error.js'
 
 /** How long an upload that is being given up waits for the server, in milliseconds. */

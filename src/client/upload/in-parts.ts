@@ -1,4 +1,4 @@
-import type { DbClientObject } from '../../core/records.js'
+import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, S3ClientError, throwIfAborted } from '../client-error.js'
 import type { Announcement } from './announcement.js'
 import { choosePut } from './choose-put.js'

@@ -1,4 +1,4 @@
-import type { DbClientObject } from '../../core/records.js'
+import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
 import { S3ClientError, throwIfAborted, unexpectedResponse } from '../client-error.js'
 import type { Announcement } from './announcement.js'

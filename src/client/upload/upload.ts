@@ -1,4 +1,4 @@
-import type { DbClientObject } from '../../core/records.js'
+import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, unanswered } from '../client-error.js'
 import { announce } from './announcement.js'
 import { uploadInParts } from './in-parts.js'

@@ -1,12 +1,18 @@
-import { checkBasePath, DEFAULT_BASE_PATH } from '../base-path.js'
+import { checkBasePath, DEFAULT_BASE_PATH } from '../http/base-path.js'
 import { createHandler, type Handler } from '../http/handler.js'
 import { toStorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js'
-import type { StorageObject } from '../records.js'
+import type { StorageObject } from '../store/records.js'
 import { createReport, type Report } from '../reporter.js'
-import type { ConfirmInput, ReleaseInput, RemoveInput, ReserveInput, StorageObjectStore } from '../store.js'
-import { confirmCommand, reserveCommand } from '../store-inputs.js'
-import { checkObject } from '../validation/scalars.js'
+import type {
+  ConfirmInput,
+  ReleaseInput,
+  RemoveInput,
+  ReserveInput,
+  StorageObjectStore,
+} from '../store/contract.js'
+import { confirmCommand, reserveCommand } from '../store/inputs.js'
+import { checkObject } from '../store/validation/scalars.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'

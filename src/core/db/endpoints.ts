@@ -2,10 +2,10 @@ import { StorageError } from '../errors.js'
 import { guardedEndpoint, type Endpoint } from '../http/endpoint.js'
 import { readReference, referenceQuery } from '../http/reference-input.js'
 import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
-import { OBJECT_STATUSES, toClientObject, type ObjectReference } from '../records.js'
-import type { ListByScopeInput, StorageObjectStore } from '../store.js'
-import { invalid, shown } from '../validation/invalid.js'
-import { checkOneOf, optional } from '../validation/scalars.js'
+import { OBJECT_STATUSES, toClientObject, type ObjectReference } from '../store/records.js'
+import type { ListByScopeInput, StorageObjectStore } from '../store/contract.js'
+import { invalid, shown } from '../store/validation/invalid.js'
+import { checkOneOf, optional } from '../store/validation/scalars.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100

@@ -1,11 +1,11 @@
-import { checkBasePath } from '../base-path.js'
+import { checkBasePath } from '../http/base-path.js'
 import type { OperationObserver } from '../observer.js'
-import type { Quota, StorageObject } from '../records.js'
+import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
-import type { StorageObjectStore } from '../store.js'
-import { quotaFlaw } from '../validation/quota.js'
-import { checkText } from '../validation/text.js'
+import type { StorageObjectStore } from '../store/contract.js'
+import { quotaFlaw } from '../store/validation/quota.js'
+import { checkText } from '../store/validation/text.js'
 
 /** The limits of a scope; `null`: none. A function may answer for each customer differently. */
 export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)

@@ -1,10 +1,10 @@
 import { StorageError } from '../errors.js'
 import type { RecordKeeper } from '../plugin.js'
-import type { Quota, StorageObject } from '../records.js'
+import type { Quota, StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope } from '../scope.js'
-import type { ConfirmInput, StorageObjectStore } from '../store.js'
-import { quotaFlaw } from '../validation/quota.js'
+import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
+import { quotaFlaw } from '../store/validation/quota.js'
 import type { DbHooks, DbOptions, QuotaSource } from './options.js'
 
 const A_DAY = 86_400

@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js'
-import type { StorageObject } from '../records.js'
+import type { StorageObject } from '../store/records.js'
 
 /** What a guard is shown of the operation it may deny. */
 export interface GuardContext {

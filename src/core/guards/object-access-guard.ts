@@ -1,7 +1,7 @@
 import { StorageError } from '../errors.js'
-import type { StorageObject } from '../records.js'
+import type { StorageObject } from '../store/records.js'
 import { requireScope, resolveScopeOnce, type ResolveScope } from '../scope.js'
-import type { StorageObjectStore } from '../store.js'
+import type { StorageObjectStore } from '../store/contract.js'
 import { asDenial, type GuardContext } from './guard.js'
 
 /** What `authorize` is shown: the guard's context with the scope that was found out, `null` where nobody is signed in. */

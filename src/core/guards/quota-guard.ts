@@ -1,9 +1,9 @@
-import { quotaExceeded } from '../create-store.js'
-import type { Quota } from '../records.js'
+import { quotaExceeded } from '../store/create-store.js'
+import type { Quota } from '../store/records.js'
 import { requireScope, type ResolveScope } from '../scope.js'
-import type { StorageObjectStore } from '../store.js'
-import { quotaFlaw, quotaLimits } from '../validation/quota.js'
-import { checkSize, optional } from '../validation/scalars.js'
+import type { StorageObjectStore } from '../store/contract.js'
+import { quotaFlaw, quotaLimits } from '../store/validation/quota.js'
+import { checkSize, optional } from '../store/validation/scalars.js'
 import type { GuardContext } from './guard.js'
 
 export interface QuotaGuardOptions extends Quota {

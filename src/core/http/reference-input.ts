@@ -1,6 +1,6 @@
-import type { ObjectReference } from '../records.js'
+import type { ObjectReference } from '../store/records.js'
 import { textSchema } from '../openapi/schemas.js'
-import { checkText } from '../validation/text.js'
+import { checkText } from '../store/validation/text.js'
 import type { QueryParameter } from './endpoint-description.js'
 import type { Query } from './query.js'
 

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../http/endpoint-description.js'
-import { OBJECT_STATUSES } from '../records.js'
-import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../validation/metadata.js'
-import { TEXT_LIMITS, type TextField } from '../validation/text.js'
+import { OBJECT_STATUSES } from '../store/records.js'
+import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../store/validation/metadata.js'
+import { TEXT_LIMITS, type TextField } from '../store/validation/text.js'
 
 /** Of what an object is like to a client; in the document it stands once. */
 export const OBJECT: JsonSchema = { $ref: '#/components/schemas/Object' }

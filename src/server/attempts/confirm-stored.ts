@@ -1,5 +1,5 @@
 import { StorageError } from '../../core/errors.js'
-import type { StorageObject } from '../../core/records.js'
+import type { StorageObject } from '../../core/store/records.js'
 import { confirmAttempt } from './confirm-attempt.js'
 import { bytesOf, isAsAnnounced, removeOwnBytes } from '../own-bytes.js'
 import type { ServerParts } from '../server-parts.js'

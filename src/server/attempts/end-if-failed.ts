@@ -1,4 +1,4 @@
-import type { StorageObject } from '../../core/records.js'
+import type { StorageObject } from '../../core/store/records.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import type { ServerParts } from '../server-parts.js'
 

@@ -1,4 +1,4 @@
-import type { StorageObject } from '../../core/records.js'
+import type { StorageObject } from '../../core/store/records.js'
 import { earlierOf, secondsAfter } from '../lifetimes.js'
 import { notFound } from '../request-input/object-input.js'
 

@@ -1,6 +1,6 @@
 import { StorageError } from '../../core/errors.js'
-import type { Leftover } from '../../core/records.js'
-import type { MultipartReference, ObjectStorage } from '../object-storage.js'
+import type { Leftover } from '../../core/store/records.js'
+import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
 
 /**
  * The multipart uploads that an ended attempt has in the bucket: that of its id, and whatever was begun under its very

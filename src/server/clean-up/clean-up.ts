@@ -1,4 +1,4 @@
-import type { Leftover, StorageObject } from '../../core/records.js'
+import type { Leftover, StorageObject } from '../../core/store/records.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { partsOf } from '../server-parts.js'
 import { settleReservation, type SettledReservation } from '../attempts/settle-reservation.js'

@@ -1,5 +1,5 @@
-import type { Leftover, StorageObject } from '../../core/records.js'
-import type { StorageObjectStore } from '../../core/store.js'
+import type { Leftover, StorageObject } from '../../core/store/records.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
 import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
 import type { ServerParts } from '../server-parts.js'
 import { abortUploads, begunUploads } from './begun-uploads.js'

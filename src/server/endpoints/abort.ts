@@ -1,5 +1,5 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
-import type { StorageObject } from '../../core/records.js'
+import type { StorageObject } from '../../core/store/records.js'
 import {
   attemptBody,
   notFound,

@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { OBJECT, withProperties } from '../../core/openapi/schemas.js'
-import { toClientObject, type StorageObject } from '../../core/records.js'
+import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import { confirmStored } from '../attempts/confirm-stored.js'
 import {
   attemptBody,

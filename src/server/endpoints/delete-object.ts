@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
-import type { ObjectReference, StorageObject } from '../../core/records.js'
+import type { ObjectReference, StorageObject } from '../../core/store/records.js'
 import { notFound } from '../request-input/object-input.js'
 import { removeOwnBytes } from '../own-bytes.js'
 import type { ServerParts } from '../server-parts.js'

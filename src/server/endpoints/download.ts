@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
-import type { ObjectReference, StorageObject } from '../../core/records.js'
+import type { ObjectReference, StorageObject } from '../../core/store/records.js'
 import { secondsAfter } from '../lifetimes.js'
 import { notFound } from '../request-input/object-input.js'
 import { bytesOf } from '../own-bytes.js'

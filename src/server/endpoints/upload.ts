@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
-import { toClientObject, type StorageObject } from '../../core/records.js'
+import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import { endIfFailed } from '../attempts/end-if-failed.js'
 import { uploadReservationSeconds } from '../lifetimes.js'
 import { bytesOf } from '../own-bytes.js'

@@ -1,5 +1,5 @@
-import { invalid, shown } from '../../core/validation/invalid.js'
-import { checkText } from '../../core/validation/text.js'
+import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { checkText } from '../../core/store/validation/text.js'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const QUOTED = '"(?:[\\t !#-\\[\\]-~]|\\\\[\\t -~])*"'

@@ -1,7 +1,7 @@
 import { StorageError } from '../../core/errors.js'
-import { shown } from '../../core/validation/invalid.js'
-import { checkInteger } from '../../core/validation/scalars.js'
-import { checkText, type TextField } from '../../core/validation/text.js'
+import { shown } from '../../core/store/validation/invalid.js'
+import { checkInteger } from '../../core/store/validation/scalars.js'
+import { checkText, type TextField } from '../../core/store/validation/text.js'
 
 /** The mistake of whoever calls `createS3Server`: says which option is wrong, and what is allowed. */
 export function wrongOption(message: string): TypeError {

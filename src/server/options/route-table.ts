@@ -1,4 +1,4 @@
-import { shown } from '../../core/validation/invalid.js'
+import { shown } from '../../core/store/validation/invalid.js'
 import { checkMediaType, essenceOf } from './media-type.js'
 import {
   byStoreRule,

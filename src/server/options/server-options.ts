@@ -2,7 +2,7 @@ import type { Guard } from '../../core/guards/guard.js'
 import type { OperationObserver } from '../../core/observer.js'
 import type { ServerPlugin } from '../../core/plugin.js'
 import type { ErrorListener } from '../../core/reporter.js'
-import type { ObjectStorage } from '../object-storage.js'
+import type { ObjectStorage } from '../../core/object-storage.js'
 import type { UploadRoute } from './upload-routes.js'
 
 export interface DeleteOptions {

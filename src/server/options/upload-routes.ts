@@ -1,5 +1,5 @@
 import type { Guard } from '../../core/guards/guard.js'
-import { invalid, shown } from '../../core/validation/invalid.js'
+import { invalid, shown } from '../../core/store/validation/invalid.js'
 import { essenceOf } from './media-type.js'
 
 /** What a route is told to make a key of. */

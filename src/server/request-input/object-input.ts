@@ -2,9 +2,9 @@ import { StorageError } from '../../core/errors.js'
 import type { JsonSchema } from '../../core/http/endpoint-description.js'
 import { ATTEMPT_ID, nullable, textSchema, withProperties } from '../../core/openapi/schemas.js'
 import type { RecordKeeper } from '../../core/plugin.js'
-import type { ObjectReference, StorageObject } from '../../core/records.js'
-import { checkAttemptId } from '../../core/validation/scalars.js'
-import { checkText } from '../../core/validation/text.js'
+import type { ObjectReference, StorageObject } from '../../core/store/records.js'
+import { checkAttemptId } from '../../core/store/validation/scalars.js'
+import { checkText } from '../../core/store/validation/text.js'
 
 /** Names one attempt, as the answer that began it did. */
 export interface AttemptReference extends ObjectReference {

@@ -1,4 +1,4 @@
-import { utf8Length, TEXT_LIMITS } from '../../core/validation/text.js'
+import { utf8Length, TEXT_LIMITS } from '../../core/store/validation/text.js'
 
 const PREFIX_CHARACTERS = 64
 const RANDOM_BYTES = 16

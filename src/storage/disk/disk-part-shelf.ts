@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, open, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StoredPart } from '../../server/object-storage.js'
+import type { StoredPart } from '../../core/object-storage.js'
 import type { ByteShelf } from '../signed-urls/byte-shelf.js'
 import type { PartShelf, UploadDescription, UploadPlace } from '../signed-urls/part-shelf.js'
 import { removeAbandonedDrafts } from './abandoned-drafts.js'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { ObjectStorage } from '../../server/object-storage.js'
+import type { ObjectStorage } from '../../core/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
 import { diskLayout } from './disk-layout.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import type { StoredBytes } from '../../server/object-storage.js'
+import type { StoredBytes } from '../../core/object-storage.js'
 import type { NewBytes } from '../signed-urls/byte-shelf.js'
 
 /*

@@ -1,4 +1,4 @@
-import type { ObjectStorage } from '../../server/object-storage.js'
+import type { ObjectStorage } from '../../core/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
 import type { Secret } from '../signed-urls/url-signer.js'

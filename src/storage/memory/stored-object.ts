@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../../server/object-storage.js'
+import type { StoredBytes } from '../../core/object-storage.js'
 
 export interface StoredObject {
   readonly bytes: Uint8Array<ArrayBuffer>

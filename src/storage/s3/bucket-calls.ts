@@ -1,4 +1,4 @@
-import type { BytesReference } from '../../server/object-storage.js'
+import type { BytesReference } from '../../core/object-storage.js'
 import { reasonOf } from './bucket-failures.js'
 import { withinTimeLimit } from './time-limit.js'
 

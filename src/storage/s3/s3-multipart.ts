@@ -11,7 +11,7 @@ import type {
   MultipartReference,
   MultipartStorage,
   PartsPage,
-} from '../../server/object-storage.js'
+} from '../../core/object-storage.js'
 import { ATTEMPT_METADATA } from '../headers/attempt-header.js'
 import { bucketCalls, type RunBucketCall } from './bucket-calls.js'
 import { isInvalidPart, isNoSuchUpload, isServerError } from './bucket-failures.js'

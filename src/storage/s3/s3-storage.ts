@@ -1,5 +1,5 @@
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
-import type { ObjectStorage } from '../../server/object-storage.js'
+import type { ObjectStorage } from '../../core/object-storage.js'
 import { ATTEMPT_HEADER, ATTEMPT_METADATA } from '../headers/attempt-header.js'
 import { downloadHeaders } from '../headers/download-headers.js'
 import { bucketCalls } from './bucket-calls.js'

@@ -5,7 +5,7 @@ import {
   ListObjectsV2Command,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import type { BytesReference, StoredBytes } from '../../server/object-storage.js'
+import type { BytesReference, StoredBytes } from '../../core/object-storage.js'
 import { ATTEMPT_METADATA } from '../headers/attempt-header.js'
 import { isBadRequest, isNotFound, isSealed } from './bucket-failures.js'
 

@@ -1,5 +1,5 @@
 import { ListMultipartUploadsCommand, type S3Client } from '@aws-sdk/client-s3'
-import type { BytesReference } from '../../server/object-storage.js'
+import type { BytesReference } from '../../core/object-storage.js'
 
 /** The ids of the uploads under just this key. S3 lists by prefix, and not always in the order of the keys. */
 export async function uploadsUnderKey(

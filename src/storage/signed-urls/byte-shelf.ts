@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../../server/object-storage.js'
+import type { StoredBytes } from '../../core/object-storage.js'
 
 /** What an upload URL writes. */
 export interface NewBytes {

@@ -1,4 +1,4 @@
-import type { StoredPart } from '../../server/object-storage.js'
+import type { StoredPart } from '../../core/object-storage.js'
 
 /** One upload in parts, and the place where its object will lie. */
 export interface UploadPlace {

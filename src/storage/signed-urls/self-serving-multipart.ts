@@ -1,4 +1,4 @@
-import type { MultipartStorage } from '../../server/object-storage.js'
+import type { MultipartStorage } from '../../core/object-storage.js'
 import type { PartShelf } from './part-shelf.js'
 import type { Grant } from './url-signer.js'
 

@@ -1,4 +1,4 @@
-import type { ObjectStorage } from '../../server/object-storage.js'
+import type { ObjectStorage } from '../../core/object-storage.js'
 import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
 import type { ByteShelf } from './byte-shelf.js'
 import { keptOnceMade } from './kept-once-made.js'

@@ -1,5 +1,6 @@
 import type { SubtreeExchange } from '../../core/http/handler.js'
-import { errorResponse, StorageError } from '../../server/object-storage.js'
+import { StorageError } from '../../core/errors.js'
+import { errorResponse } from '../../core/http/reply.js'
 import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
 import { downloadHeaders } from '../headers/download-headers.js'
 import type { ByteShelf } from './byte-shelf.js'

@@ -1,5 +1,5 @@
 import type { RequestBody } from '../../core/http/request-body.js'
-import { StorageError } from '../../server/object-storage.js'
+import { StorageError } from '../../core/errors.js'
 
 /**
  * The body of an upload that must have just `size` bytes, chunk by chunk, read no faster than it is consumed and no

@@ -1,4 +1,4 @@
-import { StorageError } from '../../server/object-storage.js'
+import { StorageError } from '../../core/errors.js'
 
 /** What an upload URL allows. */
 export interface UploadGrant {

@@ -1,6 +1,6 @@
 import type { StorageObject } from '@svc/db'
 import { StorageError } from '@svc/db'
-import { decodeCursor, encodeCursor } from '../../../src/core/cursor.js'
+import { decodeCursor, encodeCursor } from '../../../src/core/store/cursor.js'
 import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
 const byId = (a: StorageObject, b: StorageObject) => (a.id < b.id ? 1 : -1)

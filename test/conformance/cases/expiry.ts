@@ -1,4 +1,4 @@
-import type { StorageObject } from '../../../src/core/records.js'
+import type { StorageObject } from '../../../src/core/store/records.js'
 import { allOf } from '../all-of.js'
 import type { CaseGroup } from '../case-group.js'
 import type { Given } from '../given.js'

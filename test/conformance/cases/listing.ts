@@ -1,5 +1,5 @@
-import type { ObjectPage, StorageObject } from '../../../src/core/records.js'
-import type { ListByScopeInput, StorageObjectStore } from '../../../src/core/store.js'
+import type { ObjectPage, StorageObject } from '../../../src/core/store/records.js'
+import type { ListByScopeInput, StorageObjectStore } from '../../../src/core/store/contract.js'
 import { allOf } from '../all-of.js'
 import type { CaseGroup } from '../case-group.js'
 import { holds, same, sameFields } from '../assertions.js'

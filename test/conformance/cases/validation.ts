@@ -1,4 +1,4 @@
-import type { StorageObjectStore } from '../../../src/core/store.js'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { CaseGroup } from '../case-group.js'
 import type { Call, MethodName } from '../calls.js'
 import type { Given } from '../given.js'

@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import type { StorageObjectStore } from '../../../src/core/store.js'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Observed } from '../answer.js'
 import type { Call } from '../calls.js'
 import { askStore } from '../calls.js'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { StorageObjectStore } from '../../../src/core/store.js'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { PropertySettings } from '../options.js'
 import type { Places } from '../places.js'
 import { check } from './check.js'

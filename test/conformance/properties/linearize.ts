@@ -1,4 +1,4 @@
-import type { StorageObject } from '../../../src/core/records.js'
+import type { StorageObject } from '../../../src/core/store/records.js'
 import type { Observed } from '../answer.js'
 import type { Call } from '../calls.js'
 import { askModel } from '../calls.js'

@@ -1,4 +1,4 @@
-import type { ObjectReference, Quota, StorageObject } from '../../../src/core/records.js'
+import type { ObjectReference, Quota, StorageObject } from '../../../src/core/store/records.js'
 import { valueOf } from '../answer.js'
 import { badValuesOf, fieldsOf, spoil } from '../bad-values.js'
 import type { Call } from '../calls.js'

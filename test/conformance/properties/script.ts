@@ -1,5 +1,5 @@
-import type { ObjectReference, StorageObject } from '../../../src/core/records.js'
-import type { StorageObjectStore } from '../../../src/core/store.js'
+import type { ObjectReference, StorageObject } from '../../../src/core/store/records.js'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Observed } from '../answer.js'
 import { ConformanceFailure } from '../assertions.js'
 import { EARLY_IDS, LATE_IDS, attemptIdOf, isAttemptId } from '../attempt-ids.js'

@@ -1,4 +1,4 @@
-import type { ObjectMetadata, ObjectStatus } from '../../../src/core/records.js'
+import type { ObjectMetadata, ObjectStatus } from '../../../src/core/store/records.js'
 import type { Place } from './vocabulary.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { StorageObjectStore } from '../../../src/core/store.js'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import { callOf, rowsAt } from './resolve-step.js'
 import type { Script } from './script.js'
 import type { Step } from './steps.js'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { ObjectReference } from '../../../src/core/records.js'
+import type { ObjectReference } from '../../../src/core/store/records.js'
 import { longest, texts } from './texts.js'
 
 /** The few names that a script uses again and again, so that its calls meet each other. */

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { commandBuild } from '../../../command-build.js'
+import { commandBuild } from '../../../build/command.js'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
 

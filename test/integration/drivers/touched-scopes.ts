@@ -1,6 +1,6 @@
 import { createAttemptId, type StoreDriver } from '@svc/db'
 import { expect, it } from 'vitest'
-import { confirmCommand, reserveCommand } from '../../unit/core/lifecycle/commands.js'
+import { confirmCommand, reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon, NOON } from '../../unit/core/settable-clock.js'
 
 /** What a cache relies on: a driver over an empty place names the scopes that each of its writes touched. */

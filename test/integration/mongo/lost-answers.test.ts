@@ -1,7 +1,7 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type { Db } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createStore } from '../../../src/core/create-store.js'
+import { createStore } from '../../../src/core/store/create-store.js'
 import { openPlace } from '../../../src/adapters/mongo/connection/place.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import * as esbuild from 'esbuild'
 import ts from 'typescript'
-import { entries } from '../../../entries.js'
+import { entries } from '../../../build/entries.js'
 import { readDocuments, repository } from './documents.js'
 
 /** A code block of a document that is a program. */

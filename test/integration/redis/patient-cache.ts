@@ -2,7 +2,7 @@ import type { StorageObjectStore } from '@svc/db'
 import type { RedisClient } from '@svc/db/redis'
 import { cachedStore } from '../../../src/adapters/redis/cached-store.js'
 import { createReport } from '../../../src/core/reporter.js'
-import { partsOf } from '../../../src/core/store-parts.js'
+import { partsOf } from '../../../src/core/store/store-parts.js'
 
 export interface PatientCacheOptions {
   readonly prefix: string

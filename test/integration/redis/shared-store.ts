@@ -1,6 +1,6 @@
 import type { RedisClient } from '@svc/db/redis'
 import { createStore, type StorageObjectStore, type StoreDriver } from '@svc/db'
-import { partsOf } from '../../../src/core/store-parts.js'
+import { partsOf } from '../../../src/core/store/store-parts.js'
 import { patientCache } from './patient-cache.js'
 
 /** What lies between a cache and its store, or its Redis: nothing, unless a test puts something there. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toClientObject } from '../../../src/core/records.js'
+import { toClientObject } from '../../../src/core/store/records.js'
 import { activeRow, deletedRow, idNumber, pendingRow } from './rows.js'
 import { afterNoon, NOON } from './settable-clock.js'
 

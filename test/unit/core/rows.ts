@@ -1,4 +1,4 @@
-import type { TrackedRow } from '../../../src/core/lifecycle.js'
+import type { TrackedRow } from '../../../src/core/store/lifecycle.js'
 import { afterNoon, NOON } from './settable-clock.js'
 
 /** A UUIDv7 that sorts by its number. */

@@ -1,4 +1,4 @@
-import type { StorageObject } from '../../../core/records.js'
+import type { StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/place.js'
 import { keyId, referenceOf } from './key-document.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'

@@ -1,6 +1,6 @@
-import type { LiveRows, TrackedRow } from '../../../core/lifecycle.js'
-import { NOTHING_LIVE } from '../../../core/lifecycle.js'
-import type { ObjectReference, StorageObject } from '../../../core/records.js'
+import type { LiveRows, TrackedRow } from '../../../core/store/lifecycle.js'
+import { NOTHING_LIVE } from '../../../core/store/lifecycle.js'
+import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/place.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 

@@ -1,4 +1,4 @@
-import type { Leftover } from '../../../core/records.js'
+import type { Leftover } from '../../../core/store/records.js'
 import type { Stored } from '../connection/place.js'
 import { keyId, referenceOf } from './key-document.js'
 

@@ -1,7 +1,7 @@
-import type { KeyChange, LiveRows } from '../../../core/lifecycle.js'
-import { scopeOf, usageOf } from '../../../core/lifecycle.js'
-import type { ObjectStatus, ScopeUsage } from '../../../core/records.js'
-import { NO_USAGE } from '../../../core/usage.js'
+import type { KeyChange, LiveRows } from '../../../core/store/lifecycle.js'
+import { scopeOf, usageOf } from '../../../core/store/lifecycle.js'
+import type { ObjectStatus, ScopeUsage } from '../../../core/store/records.js'
+import { NO_USAGE } from '../../../core/store/usage.js'
 import { long, readNumber } from './numbers.js'
 
 /** What the document of a scope counts: its usage, and the rows of the statuses that usage doesn't tell. */

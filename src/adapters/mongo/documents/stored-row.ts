@@ -1,5 +1,5 @@
-import type { TrackedRow } from '../../../core/lifecycle.js'
-import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/records.js'
+import type { TrackedRow } from '../../../core/store/lifecycle.js'
+import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import { long, readNumber } from './numbers.js'
 
 /** The fields of a row that don't follow from where it is. What is absent is left out. */

@@ -1,4 +1,4 @@
-import type { ObjectReference, StorageObject } from '../../../core/records.js'
+import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Place } from '../connection/place.js'
 import { majority, snapshot } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'

@@ -1,6 +1,6 @@
 import type { AggregationCursor, Document } from 'mongodb'
-import type { Leftover, StorageObject } from '../../../core/records.js'
-import type { ListExpiredQuery, ListLeftoversQuery, ListQuery } from '../../../core/store-driver.js'
+import type { Leftover, StorageObject } from '../../../core/store/records.js'
+import type { ListExpiredQuery, ListLeftoversQuery, ListQuery } from '../../../core/store/driver.js'
 import type { Place } from '../connection/place.js'
 import { snapshot } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'

@@ -1,4 +1,4 @@
-import type { MigrationResult } from '../../../core/store.js'
+import type { MigrationResult } from '../../../core/store/contract.js'
 import { mayBeginAgain, serverCode } from '../connection/failures.js'
 import type { Call } from '../connection/patience.js'
 import { pauseAfter } from '../connection/pause.js'

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { KeyChange } from '../../../core/lifecycle.js'
+import type { KeyChange } from '../../../core/store/lifecycle.js'
 import { runCommand, type Place, type Stored } from '../connection/place.js'
 import { historyDocument } from '../documents/history-document.js'
 import { keyDocument, keyId } from '../documents/key-document.js'

@@ -7,8 +7,8 @@ import {
   planSetUploadId,
   type KeyChange,
   type LiveRows,
-} from '../../../core/lifecycle.js'
-import type { ObjectReference, ScopeUsage, StorageObject } from '../../../core/records.js'
+} from '../../../core/store/lifecycle.js'
+import type { ObjectReference, ScopeUsage, StorageObject } from '../../../core/store/records.js'
 import type {
   ConfirmCommand,
   ConfirmRefusal,
@@ -17,7 +17,7 @@ import type {
   ReserveCommand,
   ReserveRefusal,
   SetUploadIdCommand,
-} from '../../../core/store-driver.js'
+} from '../../../core/store/driver.js'
 
 /** The end of a reservation that has lapsed. */
 export interface PurgeCommand extends ObjectReference {

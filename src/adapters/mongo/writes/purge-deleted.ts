@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import type { PurgeDeletedCommand } from '../../../core/store-driver.js'
+import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
 import { runCommand, type Place } from '../connection/place.js'
 import { majority } from '../connection/reads.js'
 import type { HistoryDocument } from '../documents/history-document.js'

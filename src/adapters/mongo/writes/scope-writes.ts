@@ -1,4 +1,4 @@
-import { createLanes } from '../../../core/lane.js'
+import { createWriteBatcher } from '../../../core/store/write-batcher.js'
 import { lostRace, wasAnswered } from '../connection/failures.js'
 import { nobodyWaits, type Call } from '../connection/patience.js'
 import type { Place } from '../connection/place.js'
@@ -29,11 +29,11 @@ export interface ScopeWrites {
  */
 export function createScopeWrites(place: Place): ScopeWrites {
   const guesses = createScopeGuesses()
-  const lanes = createLanes<Job, KeyResult>({
+  const batcher = createWriteBatcher<Job, KeyResult>({
     run: together,
-    turnOf: ({ write }) => keyId(write.command),
+    conflictKeyOf: ({ write }) => keyId(write.command),
     // What was answered was undone, and concerns one of them: which, each finds out by itself.
-    afterFailure: (error) => (wasAnswered(error) ? 'one-by-one' : 'fail'),
+    recoveryFrom: (error) => (wasAnswered(error) ? 'sequential' : 'fail'),
   })
 
   /** Jobs whose callers have gone are not begun. The others are waited for as long as anybody does. */
@@ -80,7 +80,7 @@ export function createScopeWrites(place: Place): ScopeWrites {
   }
 
   function inLane(scope: string, write: KeyWrite, call: Call): Promise<KeyResult> {
-    return lanes.run(scope, { scope, write, call })
+    return batcher.run(scope, { scope, write, call })
   }
 
   return {

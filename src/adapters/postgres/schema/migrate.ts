@@ -1,5 +1,5 @@
 import { StorageError } from '../../../core/errors.js'
-import type { MigrationResult } from '../../../core/store.js'
+import type { MigrationResult } from '../../../core/store/contract.js'
 import type { Database } from '../connection/database.js'
 import { databaseError, wasRolledBack } from '../connection/failures.js'
 import { readNumber } from '../statements/object-row.js'

@@ -1,5 +1,5 @@
-import { shown } from '../../../core/validation/invalid.js'
-import { textFlaw, utf8Length } from '../../../core/validation/text.js'
+import { shown } from '../../../core/store/validation/invalid.js'
+import { textFlaw, utf8Length } from '../../../core/store/validation/text.js'
 
 const MAX_BYTES = 63
 

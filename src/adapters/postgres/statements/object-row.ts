@@ -1,4 +1,4 @@
-import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/records.js'
+import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 
 /**

@@ -1,5 +1,5 @@
-import type { ScopeUsage, UsageDifference } from '../../../core/records.js'
-import { sameUsage } from '../../../core/usage.js'
+import type { ScopeUsage, UsageDifference } from '../../../core/store/records.js'
+import { sameUsage } from '../../../core/store/usage.js'
 import type { Statement, TextRow } from '../connection/database.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { readNumber } from './object-row.js'

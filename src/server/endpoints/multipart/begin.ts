@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { OBJECT, textSchema, withProperties } from '../../../core/openapi/schemas.js'
-import { toClientObject } from '../../../core/records.js'
+import { toClientObject } from '../../../core/store/records.js'
 import { announcementBody, ANNOUNCEMENT_ERRORS } from '../../request-input/announcement-description.js'
 import { endIfFailed } from '../../attempts/end-if-failed.js'
 import { bytesOf } from '../../own-bytes.js'

@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { OBJECT, withProperties } from '../../../core/openapi/schemas.js'
-import { toClientObject, type StorageObject } from '../../../core/records.js'
+import { toClientObject, type StorageObject } from '../../../core/store/records.js'
 import { confirmStored, mismatch } from '../../attempts/confirm-stored.js'
 import {
   multipartAttemptBody,
@@ -11,7 +11,7 @@ import {
   type MultipartAttemptReference,
   type PendingMultipart,
 } from '../../request-input/object-input.js'
-import type { MultipartReference, StoredPart } from '../../object-storage.js'
+import type { MultipartReference, StoredPart } from '../../../core/object-storage.js'
 import { bytesOf } from '../../own-bytes.js'
 import { partCountOf, sizeOfPart } from './part-sizes.js'
 import type { MultipartServerParts } from '../../server-parts.js'

@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../../core/openapi/schemas.js'
-import { invalid, shown } from '../../../core/validation/invalid.js'
-import { checkInteger } from '../../../core/validation/scalars.js'
+import { invalid, shown } from '../../../core/store/validation/invalid.js'
+import { checkInteger } from '../../../core/store/validation/scalars.js'
 import {
   multipartAttemptBody,
   notFound,

@@ -1,4 +1,4 @@
-import type { MultipartReference, MultipartStorage, StoredPart } from '../../object-storage.js'
+import type { MultipartReference, MultipartStorage, StoredPart } from '../../../core/object-storage.js'
 
 /** All parts that lie in the bucket, by part number; `null` for no such upload. */
 export async function storedParts(

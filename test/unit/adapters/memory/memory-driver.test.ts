@@ -4,7 +4,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
 import { seed } from '../../../../src/adapters/memory/seed.js'
 import { Tables } from '../../../../src/adapters/memory/tables.js'
-import { confirmCommand, reserveCommand } from '../../core/lifecycle/commands.js'
+import { confirmCommand, reserveCommand } from '../../core/store/lifecycle/commands.js'
 import { idNumber } from '../../core/rows.js'
 import { afterNoon, NOON } from '../../core/settable-clock.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
 import { Tables } from '../../../../src/adapters/memory/tables.js'
-import { NOTHING_LIVE, type TrackedRow } from '../../../../src/core/lifecycle.js'
+import { NOTHING_LIVE, type TrackedRow } from '../../../../src/core/store/lifecycle.js'
 import { createStore } from '@svc/db'
 import { activeRow, deletedRow, idNumber, pendingRow } from '../../core/rows.js'
 import { afterNoon, NOON } from '../../core/settable-clock.js'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createStore } from '@svc/db'
 import { memoryAdapter, type SeedObject } from '@svc/db/memory'
-import { encodeCursor } from '../../../../src/core/cursor.js'
+import { encodeCursor } from '../../../../src/core/store/cursor.js'
 import { idNumber } from '../rows.js'
 import { NOON } from '../settable-clock.js'
 import { recordingDriver } from '../store/recording-driver.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createStore, StorageError, type StorageObjectStore } from '@svc/db'
-import { decodeCursor } from '../../../../src/core/cursor.js'
+import { decodeCursor } from '../../../../src/core/store/cursor.js'
 import { activeRow, idNumber, pendingRow } from '../rows.js'
 import { afterNoon, NOON } from '../settable-clock.js'
 import { failingDriver, recordingDriver, type DriverAnswers } from './recording-driver.js'

@@ -12,7 +12,7 @@ import {
   type RemoveInput,
   type StorageObjectStore,
 } from '@svc/db'
-import { encodeCursor } from '../../../../src/core/cursor.js'
+import { encodeCursor } from '../../../../src/core/store/cursor.js'
 import { activeRow, idNumber, pendingRow } from '../rows.js'
 import { afterNoon, NOON } from '../settable-clock.js'
 import { recordingDriver, type DriverAnswers } from './recording-driver.js'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createStore } from '@svc/db'
-import { partsOf } from '../../../../src/core/store-parts.js'
+import { partsOf } from '../../../../src/core/store/store-parts.js'
 import { recordingDriver } from './recording-driver.js'
 
 it('a store remembers the driver and the clock that it was made of', () => {

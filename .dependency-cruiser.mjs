@@ -1,0 +1,104 @@
+import { builtinModules } from 'node:module'
+
+/**
+ * Which folder may import which: the layers of the library. A folder may always import its own files.
+ *
+ * `values` and `types` name folders, files, packages, or `node:` for Node's built-in modules. What is listed under
+ * `types` may be imported as a type only. `loads` names packages that are imported at run time and may be missing.
+ */
+const layers = [
+  { folder: 'src/core' },
+  { folder: 'src/adapters/memory', values: ['src/core'] },
+  { folder: 'src/adapters/postgres', values: ['src/core'], types: ['pg', '@electric-sql/pglite'] },
+  { folder: 'src/adapters/mongo', values: ['src/core'], types: ['mongodb'] },
+  { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
+  { folder: 'src/storage/headers' },
+  {
+    folder: 'src/storage/signed-urls',
+    values: ['src/core/errors.ts', 'src/core/http/reply.ts', 'src/storage/headers'],
+    types: ['src/core'],
+  },
+  { folder: 'src/storage/memory', values: ['src/storage/signed-urls'], types: ['src/core'] },
+  { folder: 'src/storage/disk', values: ['src/storage/signed-urls', 'node:'], types: ['src/core'] },
+  { folder: 'src/storage/s3', values: ['src/storage/headers', '@aws-sdk'], types: ['src/core'] },
+  { folder: 'src/server', values: ['src/core'] },
+  { folder: 'src/bindings/node', values: ['node:'], types: ['src/core'] },
+  { folder: 'src/bindings/express', values: ['src/bindings/node'], types: ['src/core', 'express', 'node:'] },
+  { folder: 'src/bindings/koa', values: ['src/bindings/node'], types: ['src/core', 'koa', 'node:'] },
+  { folder: 'src/client', types: ['src/core'] },
+  {
+    folder: 'src/cli',
+    values: ['src/index.ts', 'src/adapter.ts', 'src/adapters', 'commander', 'node:'],
+    loads: ['pg', 'mongodb'],
+  },
+  { folder: 'test/conformance', values: ['fast-check'], types: ['src/core'] },
+]
+
+const escape = (text) => text.replaceAll('.', '\\.')
+
+/** The paths that `target` stands for, as a regular expression over resolved paths. */
+function pathOf(target) {
+  if (target === 'node:') return `^(node:)?(${builtinModules.join('|')})$`
+  if (/^(src|test)\//.test(target)) return `^${escape(target)}(/|$)`
+  return `(^|/)node_modules/(@types/)?${escape(target)}/`
+}
+
+const rulesOf = ({ folder, values = [], types = [], loads = [] }) => {
+  const from = { path: `^${folder}/` }
+  const allowed = [folder, ...values, ...types, ...loads]
+  const rules = [
+    {
+      name: `${folder} may import only ${allowed.join(', ')}`,
+      severity: 'error',
+      from,
+      to: { pathNot: allowed.map(pathOf) },
+    },
+  ]
+  if (types.length > 0) {
+    rules.push({
+      name: `${folder} may import ${types.join(', ')} only as types`,
+      severity: 'error',
+      from,
+      to: { path: types.map(pathOf), pathNot: values.map(pathOf), dependencyTypesNot: ['type-only'] },
+    })
+  }
+  if (loads.length > 0) {
+    rules.push({
+      name: `${folder} may load ${loads.join(', ')} only at run time, or import types of them`,
+      severity: 'error',
+      from,
+      to: { path: loads.map(pathOf), dependencyTypesNot: ['type-only', 'dynamic-import'] },
+    })
+  }
+  return rules
+}
+
+export default {
+  forbidden: [
+    ...layers.flatMap(rulesOf),
+    {
+      name: 'no cycles, not even of types',
+      severity: 'error',
+      from: { path: '^(src|test/conformance)/' },
+      to: { circular: true },
+    },
+    {
+      name: 'every folder of src has a line in the table above',
+      severity: 'error',
+      from: {
+        path: '^src/.+/',
+        pathNot: layers.map(({ folder }) => `^${folder}/`),
+      },
+      to: {},
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'types', 'default'],
+    },
+  },
+}

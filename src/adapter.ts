@@ -1,0 +1,34 @@
+/**
+ * `@svc/db/adapter`: what an implementation of a database adapter or of an object storage needs.
+ * Applications import from `@svc/db`.
+ */
+
+// Database adapters: implement `StoreDriver`, then pass it to `createStore`.
+export { createAttemptId } from './core/store/attempt-id.js'
+export { createStore, type CreateStoreOptions } from './core/store/create-store.js'
+export type * from './core/store/contract.js'
+export type * from './core/store/driver.js'
+export * from './core/store/lifecycle.js'
+export type {
+  Leftover,
+  ObjectMetadata,
+  ObjectPage,
+  ObjectReference,
+  ObjectStatus,
+  Quota,
+  ScopeUsage,
+  StorageObject,
+  UsageDifference,
+} from './core/store/records.js'
+export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/usage.js'
+export {
+  ERROR_CODES,
+  StorageError,
+  type ErrorCode,
+  type ErrorParams,
+  type ErrorStatus,
+  type StorageErrorOptions,
+} from './core/errors.js'
+
+// Object storages: implement `ObjectStorage`.
+export type * from './core/object-storage.js'

@@ -1,0 +1,169 @@
+import { encodeCursor } from './cursor.js'
+import { StorageError } from '../errors.js'
+import type { StorageObjectStore } from './contract.js'
+import type { QuotaExcess, StoreDriver } from './driver.js'
+import * as inputs from './inputs.js'
+import { rememberParts } from './store-parts.js'
+import { invalid } from './validation/invalid.js'
+import { optional } from './validation/scalars.js'
+import { checkText } from './validation/text.js'
+
+export interface CreateStoreOptions {
+  /** The clock of the store. Default: the system's. */
+  readonly now?: (() => Date) | null | undefined
+}
+
+/**
+ * Makes the public store of a driver: checks and completes every input, makes ids, reads and writes cursors, shapes
+ * pages, and turns outcomes into errors. So all adapters accept the same and answer the same.
+ */
+export function createStore(driver: StoreDriver, options: CreateStoreOptions = {}): StorageObjectStore {
+  const clock = options.now ?? (() => new Date())
+  // A copy, because the rows keep it and a test may move the Date that its clock hands out.
+  const now = () => new Date(clock())
+
+  const store: StorageObjectStore = {
+    async listByScope(input) {
+      const query = inputs.listQuery(input)
+      const rows = await driver.list({ ...query, limit: query.limit + 1 })
+      if (rows.length <= query.limit) return { objects: rows }
+      const objects = rows.slice(0, query.limit)
+      return { objects, nextCursor: encodeCursor(objects[query.limit - 1]!.id) }
+    },
+
+    async countByScope(scope, status) {
+      return driver.count({ scope: checkText('scope', scope), statuses: inputs.statuses(status) })
+    },
+
+    async getScopeUsage(scope) {
+      return driver.usage(checkText('scope', scope))
+    },
+
+    async find(reference) {
+      return driver.find(inputs.reference(reference))
+    },
+
+    async findActive(reference) {
+      return driver.findActive(inputs.reference(reference))
+    },
+
+    async findPending(input) {
+      return driver.findPending(inputs.findPendingQuery(input))
+    },
+
+    async findPendingMultipart(input) {
+      return driver.findPendingMultipart(inputs.findPendingMultipartQuery(input, now()))
+    },
+
+    async reserve(input) {
+      const result = await driver.reserve(inputs.reserveCommand(input, now()))
+      switch (result.outcome) {
+        case 'reserved':
+          return result.row
+        case 'key-conflict':
+          throw new StorageError('KEY_CONFLICT')
+        case 'reused':
+          throw invalid(
+            result.field,
+            'is carried by another attempt of this key; each attempt needs its own.',
+          )
+        case 'quota-exceeded':
+          throw quotaExceeded(result)
+        case 'sum-too-large':
+          throw sumTooLarge('declaredSize')
+      }
+    },
+
+    async confirm(input) {
+      const result = await driver.confirm(inputs.confirmCommand(input, now()))
+      switch (result.outcome) {
+        case 'confirmed':
+          return result.row
+        case 'not-found':
+          throw new StorageError('OBJECT_NOT_FOUND')
+        case 'quota-exceeded':
+          throw quotaExceeded(result)
+        case 'sum-too-large':
+          throw sumTooLarge('size')
+      }
+    },
+
+    async setUploadId(input) {
+      const result = await driver.setUploadId(inputs.setUploadIdCommand(input, now()))
+      switch (result.outcome) {
+        case 'set':
+          return result.row
+        case 'not-found':
+          throw new StorageError('OBJECT_NOT_FOUND')
+        case 'other-upload':
+          throw invalid('uploadId', 'is set once for an attempt, and this one has another already.')
+      }
+    },
+
+    async release(input) {
+      return (await driver.release(inputs.releaseCommand(input, now()))).row
+    },
+
+    async remove(input) {
+      return (await driver.remove(inputs.removeCommand(input, now()))).row
+    },
+
+    async listExpired(input) {
+      return driver.listExpired(inputs.listExpiredQuery(input, now()))
+    },
+
+    async purgeExpired(input) {
+      return (await driver.purgeExpired(inputs.purgeExpiredCommand(input, now()))).rows
+    },
+
+    async listLeftovers(input) {
+      return driver.listLeftovers(inputs.listLeftoversQuery(input))
+    },
+
+    async forgetLeftover(input) {
+      return driver.forgetLeftover(inputs.leftoverId(input))
+    },
+
+    async purgeDeleted(input) {
+      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
+    },
+
+    async migrate() {
+      return driver.migrate()
+    },
+
+    async verify() {
+      return driver.verify()
+    },
+
+    async checkUsage(scope) {
+      return driver.checkUsage(optional(scope, (given) => checkText('scope', given)))
+    },
+
+    async repairUsage(scope) {
+      return driver.repairUsage(optional(scope, (given) => checkText('scope', given)))
+    },
+
+    async ping() {
+      return driver.ping()
+    },
+
+    async close() {
+      return driver.close()
+    },
+  }
+  return rememberParts(store, { driver, now })
+}
+
+/** The error for a quota that would be passed: by which limit, and by how much. */
+export function quotaExceeded({ limit, max, used, requested }: QuotaExcess): StorageError {
+  const unit = limit === 'maxBytes' ? 'bytes' : 'files'
+  return new StorageError('QUOTA_EXCEEDED', {
+    message: `The quota is ${max} ${unit}; ${used} are used, and this needs ${requested} more.`,
+    params: { limit, max, used, requested },
+  })
+}
+
+function sumTooLarge(field: string): StorageError {
+  return invalid(field, `would carry the bytes of the scope beyond ${Number.MAX_SAFE_INTEGER}.`)
+}

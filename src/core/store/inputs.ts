@@ -1,0 +1,204 @@
+import { createAttemptId } from './attempt-id.js'
+import { decodeCursor } from './cursor.js'
+import { OBJECT_STATUSES, type ObjectReference, type ObjectStatus, type Quota } from './records.js'
+import type {
+  ConfirmInput,
+  FindPendingInput,
+  FindPendingMultipartInput,
+  ForgetLeftoverInput,
+  ListByScopeInput,
+  ListExpiredInput,
+  ListLeftoversInput,
+  PurgeDeletedInput,
+  PurgeExpiredInput,
+  ReleaseInput,
+  RemoveInput,
+  ReserveInput,
+  SetUploadIdInput,
+} from './contract.js'
+import type * as Driver from './driver.js'
+import { invalid } from './validation/invalid.js'
+import { checkMetadata } from './validation/metadata.js'
+import { quotaFlaw, quotaLimits } from './validation/quota.js'
+import {
+  checkAttemptId,
+  checkBoolean,
+  checkDate,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkSize,
+  optional,
+} from './validation/scalars.js'
+import { checkText, type TextField } from './validation/text.js'
+
+/**
+ * From what a caller gives to what a driver gets: every input of the store is checked and completed here, once, for all
+ * adapters. The types say what is allowed; the checks hold it against callers that have none.
+ */
+
+export const MAX_PAGE = 1000
+const DEFAULT_PAGE = 100
+
+/** Left out means the objects that are there or on their way. */
+const LIVE: readonly ObjectStatus[] = ['pending', 'active']
+
+const optionalText = (field: TextField, value: unknown) => optional(value, (text) => checkText(field, text))
+const optionalId = (field: string, value: unknown) => optional(value, (id) => checkAttemptId(field, id))
+
+function pageLimit(value: unknown): number {
+  return optional(value, (limit) => checkInteger('limit', limit, 1, MAX_PAGE)) ?? DEFAULT_PAGE
+}
+
+function quota(value: unknown): Driver.QuotaLimits {
+  const checked = optional(value, (given) => {
+    const flaw = quotaFlaw(given)
+    if (flaw) throw invalid('quota', `${flaw}.`)
+    return given as Quota
+  })
+  return quotaLimits(checked)
+}
+
+export function statuses(value: unknown): readonly ObjectStatus[] {
+  const status = optional(value, (given) => checkOneOf('status', given, OBJECT_STATUSES))
+  return status === null ? LIVE : [status]
+}
+
+export function reference(input: ObjectReference): ObjectReference {
+  const { bucket, key } = checkObject('input', input)
+  return { bucket: checkText('bucket', bucket), key: checkText('key', key) }
+}
+
+export function listQuery(input: ListByScopeInput): Driver.ListQuery {
+  const { scope, status, route, limit, cursor } = checkObject('input', input)
+  return {
+    scope: checkText('scope', scope),
+    statuses: statuses(status),
+    route: optionalText('route', route),
+    limit: pageLimit(limit),
+    before: optional(cursor, decodeCursor),
+  }
+}
+
+export function findPendingQuery(input: FindPendingInput): Driver.FindPendingQuery {
+  return {
+    ...reference(input),
+    id: optionalId('id', input.id),
+    uploadId: optionalText('uploadId', input.uploadId),
+  }
+}
+
+export function findPendingMultipartQuery(
+  input: FindPendingMultipartInput,
+  now: Date,
+): Driver.FindPendingMultipartQuery {
+  return { ...reference(input), fileSize: checkSize('fileSize', input.fileSize), now }
+}
+
+export function reserveCommand(input: ReserveInput, now: Date): Driver.ReserveCommand {
+  const { bucket, key } = reference(input)
+  const expiresAt = checkDate('expiresAt', input.expiresAt)
+  if (expiresAt <= now) throw invalid('expiresAt', 'must lie in the future.')
+  return {
+    scope: checkText('scope', input.scope),
+    bucket,
+    key,
+    declaredSize: checkSize('declaredSize', input.declaredSize),
+    expiresAt,
+    route: optionalText('route', input.route),
+    filename: optionalText('filename', input.filename),
+    contentType: optionalText('contentType', input.contentType),
+    metadata: optional(input.metadata, checkMetadata),
+    storageKey: optionalText('storageKey', input.storageKey),
+    uploadId: optionalText('uploadId', input.uploadId),
+    overwrite: optional(input.overwrite, (value) => checkBoolean('overwrite', value)) ?? true,
+    quota: quota(input.quota),
+    id: optionalId('id', input.id) ?? createAttemptId({ now: () => now }),
+    now,
+  }
+}
+
+export function confirmCommand(input: ConfirmInput, now: Date): Driver.ConfirmCommand {
+  return {
+    ...reference(input),
+    id: optionalId('id', input.id),
+    scope: optionalText('scope', input.scope),
+    size: checkSize('size', input.size),
+    eTag: optionalText('eTag', input.eTag),
+    contentType: optionalText('contentType', input.contentType),
+    quota: quota(input.quota),
+    now,
+  }
+}
+
+export function setUploadIdCommand(input: SetUploadIdInput, now: Date): Driver.SetUploadIdCommand {
+  return {
+    ...reference(input),
+    id: checkAttemptId('id', input.id),
+    uploadId: checkText('uploadId', input.uploadId),
+    now,
+  }
+}
+
+export function releaseCommand(input: ReleaseInput, now: Date): Driver.ReleaseCommand {
+  return {
+    ...reference(input),
+    id: optionalId('id', input.id),
+    scope: optionalText('scope', input.scope),
+    uploadId: optionalText('uploadId', input.uploadId),
+    now,
+  }
+}
+
+export function removeCommand(input: RemoveInput, now: Date): Driver.RemoveCommand {
+  return {
+    ...reference(input),
+    scope: optionalText('scope', input.scope),
+    mode: optional(input.mode, (mode) => checkOneOf('mode', mode, ['soft', 'hard'])) ?? 'soft',
+    now,
+  }
+}
+
+export function listExpiredQuery(input: ListExpiredInput | undefined, now: Date): Driver.ListExpiredQuery {
+  const { after, ...rest } = checkObject('input', input ?? {})
+  const position = optional(after, (item) => {
+    const { expiresAt, id } = checkObject('after', item)
+    return { expiresAt: checkDate('after', expiresAt), id: checkAttemptId('after', id) }
+  })
+  const { scope, before, limit } = purgeExpiredCommand(rest, now)
+  return { scope, before, limit, after: position }
+}
+
+export function purgeExpiredCommand(
+  input: PurgeExpiredInput | undefined,
+  now: Date,
+): Driver.PurgeExpiredCommand {
+  const { scope, before, limit } = checkObject('input', input ?? {})
+  const latest = optional(before, (date) => checkDate('before', date)) ?? now
+  return {
+    scope: optionalText('scope', scope),
+    before: latest > now ? now : latest,
+    limit: pageLimit(limit),
+    now,
+  }
+}
+
+export function listLeftoversQuery(input: ListLeftoversInput | undefined): Driver.ListLeftoversQuery {
+  const { limit, after } = checkObject('input', input ?? {})
+  return {
+    limit: pageLimit(limit),
+    after: optional(after, (item) => {
+      const { since, attemptId } = checkObject('after', item)
+      return { since: checkDate('after', since), attemptId: checkAttemptId('after', attemptId) }
+    }),
+  }
+}
+
+export function leftoverId(input: ForgetLeftoverInput): string {
+  return checkAttemptId('attemptId', checkObject('input', input).attemptId)
+}
+
+export function purgeDeletedCommand(input: PurgeDeletedInput): Driver.PurgeDeletedCommand {
+  const { before, limit } = checkObject('input', input)
+  return { before: checkDate('before', before), limit: pageLimit(limit) }
+}

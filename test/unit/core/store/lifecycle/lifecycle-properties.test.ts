@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Leftover, QuotaLimits, ScopeUsage, StorageObject } from '@svc/db'
+import {
+  NOTHING_LIVE,
+  planConfirm,
+  planPurge,
+  planRelease,
+  planRemove,
+  planReserve,
+  planSetUploadId,
+  scopeOf,
+  usageOf,
+  type KeyChange,
+  type LiveRows,
+} from '../../../../../src/core/store/lifecycle.js'
+import { NO_USAGE, usageAfter } from '../../../../../src/core/store/usage.js'
+import { idNumber } from '../../rows.js'
+import { afterNoon } from '../../settable-clock.js'
+import { confirmCommand, reserveCommand } from './commands.js'
+
+const SCOPES = ['user:1', 'user:2']
+const KEYS = ['a', 'b', 'c']
+const QUOTA: QuotaLimits = { maxBytes: 100, maxFiles: 3 }
+
+/** A store as small as can be: the rows of each key, counters kept by the changes, and what is left over. */
+class SmallStore {
+  readonly rows = new Map<string, LiveRows>()
+  readonly usage = new Map<string, ScopeUsage>()
+  readonly history: StorageObject[] = []
+  readonly leftovers: Leftover[] = []
+  /** Every storage key that was ever reserved. */
+  readonly storageKeys: string[] = []
+  /** The upload of each attempt that ever had one. */
+  readonly uploads = new Map<string, string>()
+  readonly confirmed = new Set<string>()
+
+  at(key: string): LiveRows {
+    return this.rows.get(key) ?? NOTHING_LIVE
+  }
+
+  usedBy(scope: string | null): ScopeUsage {
+    return (scope !== null && this.usage.get(scope)) || NO_USAGE
+  }
+
+  apply(key: string, plan: KeyChange | { readonly outcome: string }): void {
+    if (!('leftovers' in plan)) return
+    expect(plan.before).toBe(this.at(key))
+    this.#charge(scopeOf(plan.before), usageOf(plan.before), NO_USAGE)
+    this.#charge(scopeOf(plan.after), NO_USAGE, usageOf(plan.after))
+    this.rows.set(key, plan.after)
+    if (plan.history) this.history.push(plan.history)
+    this.leftovers.push(...plan.leftovers)
+  }
+
+  #charge(scope: string | null, removed: ScopeUsage, added: ScopeUsage): void {
+    if (scope !== null) this.usage.set(scope, usageAfter(this.usedBy(scope), removed, added))
+  }
+}
+
+interface Step {
+  readonly act: 'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove' | 'purge'
+  readonly scope: string
+  readonly key: string
+  readonly size: number
+  readonly stored: boolean
+  readonly hard: boolean
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  act: fc.constantFrom(
+    'reserve',
+    'reserve',
+    'confirm',
+    'confirm',
+    'setUploadId',
+    'release',
+    'remove',
+    'purge',
+  ),
+  scope: fc.constantFrom(...SCOPES),
+  key: fc.constantFrom(...KEYS),
+  size: fc.nat({ max: 60 }),
+  stored: fc.boolean(),
+  hard: fc.boolean(),
+})
+
+/** Takes the step at its number of seconds after noon. A reservation lapses after five of them. */
+function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, number: number): void {
+  const place = { bucket: 'photos', key }
+  const now = afterNoon(number * 1000)
+  const before = store.at(key)
+  switch (act) {
+    case 'reserve': {
+      const id = idNumber(number)
+      const storageKey = stored ? `stored/${number}` : null
+      const uploadId = hard ? `upload/${number}` : null
+      const expiresAt = afterNoon((number + 5) * 1000)
+      const attempt = { ...place, scope, declaredSize: size, id, storageKey, uploadId, expiresAt }
+      const command = reserveCommand({ ...attempt, now, quota: QUOTA })
+      const plan = planReserve(before, store.usedBy(scope), command)
+      if (plan.outcome === 'change' && storageKey !== null) store.storageKeys.push(storageKey)
+      if (plan.outcome === 'change' && uploadId !== null) store.uploads.set(id, uploadId)
+      return store.apply(key, plan)
+    }
+    case 'confirm': {
+      const command = confirmCommand({ ...place, size, now, quota: QUOTA })
+      const plan = planConfirm(before, store.usedBy(scopeOf(before)), command)
+      if (plan.outcome === 'change') store.confirmed.add(plan.row.attemptId)
+      return store.apply(key, plan)
+    }
+    case 'setUploadId': {
+      const uploadId = `upload/${number}`
+      const id = before.pending?.id ?? idNumber(0)
+      const plan = planSetUploadId(before, { ...place, id, uploadId, now })
+      if (plan.outcome === 'change') store.uploads.set(id, uploadId)
+      return store.apply(key, plan)
+    }
+    case 'release':
+      return store.apply(key, planRelease(before, { ...place, id: null, scope, uploadId: null, now }))
+    case 'remove':
+      return store.apply(key, planRemove(before, { ...place, scope, mode: hard ? 'hard' : 'soft', now }))
+    case 'purge':
+      return store.apply(key, planPurge(before, before.pending?.id ?? idNumber(0), now, now))
+  }
+}
+
+function always(holds: (store: SmallStore) => void): void {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const store = new SmallStore()
+      steps.forEach((one, index) => {
+        take(store, one, index + 1)
+        holds(store)
+      })
+    }),
+  )
+}
+
+describe('whatever is written in whatever order,', () => {
+  it('the counters of a scope are the sum of its keys, and never negative', () => {
+    always((store) => {
+      for (const scope of SCOPES) {
+        const rows = [...store.rows.values()].filter((live) => scopeOf(live) === scope)
+        const sum = rows.reduce((total, live) => usageAfter(total, NO_USAGE, usageOf(live)), NO_USAGE)
+        expect(store.usedBy(scope)).toEqual(sum)
+        expect(Math.min(sum.bytes, sum.files, sum.reservedBytes, sum.reservedFiles)).toBeGreaterThanOrEqual(0)
+      }
+    })
+  })
+
+  it('no scope is ever over its quota', () => {
+    always((store) => {
+      for (const scope of SCOPES) {
+        const { bytes, reservedBytes, files, reservedFiles } = store.usedBy(scope)
+        expect(bytes + reservedBytes).toBeLessThanOrEqual(100)
+        expect(files + reservedFiles).toBeLessThanOrEqual(3)
+      }
+    })
+  })
+
+  it('the rows of a key are of one scope, with the fields that their status has', () => {
+    always((store) => {
+      for (const { active, pending } of store.rows.values()) {
+        if (active && pending) expect(pending.scope).toBe(active.scope)
+        if (pending) {
+          expect(pending).toMatchObject({
+            status: 'pending',
+            size: null,
+            confirmedAt: null,
+            attemptId: pending.id,
+          })
+          expect(pending.declaredSize).not.toBeNull()
+          expect(pending.expiresAt).not.toBeNull()
+        }
+        if (active) {
+          const none = { status: 'active', declaredSize: null, uploadId: null, expiresAt: null }
+          expect(active).toMatchObject(none)
+          expect(active.size).not.toBeNull()
+          expect(active.confirmedAt).not.toBeNull()
+        }
+      }
+      for (const row of store.history) {
+        expect(row).toMatchObject({ status: 'deleted', uploadId: null })
+        expect(row.deletedAt).not.toBeNull()
+      }
+    })
+  })
+
+  it('no storage key is forgotten: it is on a live row or left over, and never on both', () => {
+    always((store) => {
+      const live = [...store.rows.values()].flatMap(({ active, pending }) => [active, pending])
+      const onRows = live.flatMap((row) => row?.storageKey ?? [])
+      const leftOver = store.leftovers.flatMap(({ storageKey }) => storageKey ?? [])
+      expect([...onRows, ...leftOver].sort()).toEqual([...store.storageKeys].sort())
+    })
+  })
+
+  it('no upload is forgotten: its attempt is pending, or was confirmed, or has left it over', () => {
+    always((store) => {
+      const pending = new Set([...store.rows.values()].map((live) => live.pending?.id))
+      const leftOver = new Map(store.leftovers.map(({ attemptId, uploadId }) => [attemptId, uploadId]))
+      for (const [id, uploadId] of store.uploads) {
+        if (store.confirmed.has(id)) expect(leftOver.get(id) ?? null).toBeNull()
+        else if (!pending.has(id)) expect(leftOver.get(id)).toBe(uploadId)
+      }
+    })
+  })
+})

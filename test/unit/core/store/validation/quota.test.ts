@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { quotaFlaw, quotaLimits } from '../../../../../src/core/store/validation/quota.js'
+
+const NAMES = ['maxBytes', 'maxFiles'] as const
+
+describe('a quota', () => {
+  it.each([
+    {},
+    { maxBytes: 0 },
+    { maxFiles: 0 },
+    { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
+    { maxBytes: null, maxFiles: undefined },
+  ])('may be %o', (quota) => {
+    expect(quotaFlaw(quota)).toBeNull()
+  })
+
+  it.each([null, undefined, 5, '5', true, [], [5], () => ({})])('is an object and not %o', (value) => {
+    expect(quotaFlaw(value)).toContain('must be an object { maxBytes?, maxFiles? }, not ')
+  })
+
+  describe.each(NAMES)('%s', (name) => {
+    it.each([-1, 1.5, NaN, Infinity, Number.MAX_SAFE_INTEGER + 1, '5', 5n, true, {}])(
+      'is a non-negative integer and not %o',
+      (value) => {
+        expect(quotaFlaw({ [name]: value })).toMatch(
+          new RegExp(`^has ${name} .+, which must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}$`),
+        )
+      },
+    )
+  })
+
+  it('has null for each limit that is not set', () => {
+    expect(quotaLimits(null)).toEqual({ maxBytes: null, maxFiles: null })
+    expect(quotaLimits({ maxBytes: undefined, maxFiles: null })).toEqual({ maxBytes: null, maxFiles: null })
+    expect(quotaLimits({ maxBytes: 0 })).toEqual({ maxBytes: 0, maxFiles: null })
+    expect(quotaLimits({ maxFiles: 3 })).toEqual({ maxBytes: null, maxFiles: 3 })
+  })
+})
