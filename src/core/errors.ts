@@ -1,33 +1,32 @@
 /**
- * Every code with its HTTP status and the message that is used where the thrower has none of its own.
- * `code` is API and stable; messages may change. Codes with `internal: true` never show a client more than
- * the message of this table, whatever the error itself says to the operator.
+ * Every error code with its HTTP status and default message. Codes are stable API; messages may change. For codes with
+ * `internal: true`, clients only ever see the message in this table.
  */
 const ERROR_TABLE = {
-  VALIDATION_ERROR: { status: 400, message: 'A parameter is not valid.' },
-  INVALID_CURSOR: { status: 400, message: 'The cursor is not one that this API gave out.' },
+  VALIDATION_ERROR: { status: 400, message: 'A parameter is invalid.' },
+  INVALID_CURSOR: { status: 400, message: 'The cursor is invalid. Use the nextCursor of an earlier page.' },
   UNAUTHORIZED: { status: 401, message: 'Sign in to do this.' },
-  FORBIDDEN: { status: 403, message: 'This is not allowed.' },
-  OBJECT_NOT_FOUND: { status: 404, message: 'There is no such object.' },
-  NOT_FOUND: { status: 404, message: 'There is nothing at this path.' },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not take that method.' },
-  KEY_CONFLICT: { status: 409, message: 'The key is taken.' },
-  UPLOAD_MISMATCH: { status: 409, message: 'What was uploaded is not what was announced.' },
-  QUOTA_EXCEEDED: { status: 413, message: 'The quota is used up.' },
+  FORBIDDEN: { status: 403, message: 'You do not have permission to do this.' },
+  OBJECT_NOT_FOUND: { status: 404, message: 'The object does not exist.' },
+  NOT_FOUND: { status: 404, message: 'Nothing exists at this path.' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not support this method.' },
+  KEY_CONFLICT: { status: 409, message: 'The key is already in use.' },
+  UPLOAD_MISMATCH: { status: 409, message: 'The uploaded bytes do not match the upload request.' },
+  QUOTA_EXCEEDED: { status: 413, message: 'The quota would be exceeded.' },
   FILE_TOO_LARGE: { status: 413, message: 'The file is too large.' },
-  CONTENT_TYPE_NOT_ALLOWED: { status: 415, message: 'Files of this type are not accepted here.' },
-  STORAGE_UNAVAILABLE: { status: 502, message: 'The storage could not be reached.', internal: true },
-  DATABASE_UNAVAILABLE: { status: 503, message: 'The database could not be reached.', internal: true },
+  CONTENT_TYPE_NOT_ALLOWED: { status: 415, message: 'This content type is not allowed.' },
+  STORAGE_UNAVAILABLE: { status: 502, message: 'The storage is unavailable.', internal: true },
+  DATABASE_UNAVAILABLE: { status: 503, message: 'The database is unavailable.', internal: true },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong.', internal: true },
 } as const satisfies Record<string, { status: number; message: string; internal?: true }>
 
-/** The codes of {@link StorageError}; each has one HTTP status. */
+/** The codes of {@link StorageError}. Each maps to one HTTP status. */
 export type ErrorCode = keyof typeof ERROR_TABLE
 
-/** The HTTP status that belongs to a code. */
+/** An HTTP status that a code maps to. */
 export type ErrorStatus = (typeof ERROR_TABLE)[ErrorCode]['status']
 
-/** What a body of an error response says beside code and message: names, numbers and short texts. */
+/** Details of an error: names, numbers and short texts. */
 export type ErrorParams = Readonly<Record<string, string | number | boolean>>
 
 /** The body of every error response. */
@@ -38,23 +37,23 @@ export interface ErrorBody {
 }
 
 export interface StorageErrorOptions {
-  /** For whoever reads the error. Default: the code's own sentence. */
+  /** Default: the message of the code. */
   readonly message?: string | undefined
-  /** Details that a program may use; sent to clients except with the 5xx codes. */
+  /** Details for programs. Clients get them, except with 5xx codes. */
   readonly params?: ErrorParams | undefined
-  /** The error behind this one; never sent to a client. */
+  /** The underlying error. Never sent to clients. */
   readonly cause?: unknown
 }
 
 const BRAND = Symbol.for('@svc/db/StorageError')
 
-/** All codes, for tables and documentation. */
+/** All error codes. */
 export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[]
 
 /**
- * The one error class of the library. `status` follows from `code`.
+ * The only error class of the library. `status` follows from `code`.
  *
- * `instanceof StorageError` holds between the ESM and the CommonJS build, which are two copies of this class.
+ * `instanceof StorageError` works across the ESM and the CommonJS build, although each has its own copy of this class.
  */
 export class StorageError extends Error {
   override readonly name = 'StorageError'
@@ -62,10 +61,10 @@ export class StorageError extends Error {
   readonly status: ErrorStatus
   declare readonly params?: ErrorParams
 
-  /** @throws TypeError for a code that is not in the table. */
+  /** @throws TypeError for an unknown code. */
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
     if (!Object.hasOwn(ERROR_TABLE, code)) {
-      throw new TypeError(`Unknown error code ${JSON.stringify(code)}. Known: ${ERROR_CODES.join(', ')}.`)
+      throw new TypeError(`code must be one of ${ERROR_CODES.join(', ')} (got ${JSON.stringify(code)}).`)
     }
     const { status, message } = ERROR_TABLE[code]
     super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -81,7 +80,7 @@ export class StorageError extends Error {
   }
 }
 
-/** What a client may see of an error: code, message, params. Errors with a 5xx code show only the code's own sentence. */
+/** Returns what a client may see of an error: code, message and params. 5xx errors show only the default message of their code. */
 export function errorBody(error: StorageError): ErrorBody {
   const entry: { message: string; internal?: true } = ERROR_TABLE[error.code]
   if (entry.internal) return { code: error.code, message: entry.message }
@@ -89,8 +88,8 @@ export function errorBody(error: StorageError): ErrorBody {
 }
 
 /**
- * Any thrown value as a `StorageError`: what is not one already is an `INTERNAL_ERROR` with it as `cause`, and so is one
- * of another version of the library with a code that this one doesn't know.
+ * Returns a thrown value as a `StorageError`. Anything else becomes the `cause` of an `INTERNAL_ERROR`, and so does a
+ * `StorageError` of another version of the library with a code that this version doesn't know.
  */
 export function toStorageError(thrown: unknown): StorageError {
   const known = thrown instanceof StorageError && Object.hasOwn(ERROR_TABLE, thrown.code)

@@ -1,34 +1,34 @@
 import type { SubtreeExchange } from './http/handler.js'
 
-/** Where bytes lie: a key in a bucket, which is the record's `storageKey`. */
+/** Identifies bytes in a bucket. `key` is the record's `storageKey`. */
 export interface BytesReference {
   readonly bucket: string
   readonly key: string
-  /** Aborts the call; the storage may have acted all the same. */
+  /** Aborts the call. The storage may have acted already. */
   readonly signal?: AbortSignal
 }
 
-/** What one upload URL is bound to. */
+/** The terms that an upload URL is bound to. */
 export interface SignUploadInput extends BytesReference {
-  /** Bytes, exactly. */
+  /** Exact size in bytes. */
   readonly size: number
   readonly contentType: string
   readonly attemptId: string
   readonly expiresAt: Date
-  /** Absolute URL below which a storage may serve URLs of its own in this server, without a slash at its end. */
+  /** Absolute URL, without a trailing slash, below which a storage may serve its own URLs in this server. */
   readonly serverURL: string
 }
 
 export interface SignedUpload {
   readonly method: 'PUT'
-  /** Absolute. */
+  /** Absolute URL. */
   readonly url: string
-  /** To be sent along as they are; only such as a browser may set. */
+  /** Headers that the request must carry unchanged. Browsers can set all of them. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 export interface SignDownloadInput extends BytesReference {
-  /** The name under which a browser saves it. */
+  /** File name that browsers save the download under. */
   readonly filename: string
   readonly contentType: string | null
   readonly expiresAt: Date
@@ -37,28 +37,28 @@ export interface SignDownloadInput extends BytesReference {
 }
 
 export interface SignedDownload {
-  /** Absolute. */
+  /** Absolute URL. */
   readonly url: string
 }
 
-/** What lies at a key, as the storage itself knows it. */
+/** Stored bytes, as the storage reports them. */
 export interface StoredBytes {
   /** Bytes. */
   readonly size: number
   readonly contentType: string | null
   /** 1..255 characters. */
   readonly eTag: string | null
-  /** The attempt that wrote it; `null` for bytes that came some other way. */
+  /** The attempt that uploaded the bytes; `null` if they were not uploaded through a signed URL. */
   readonly attemptId: string | null
 }
 
-/** One multipart upload of a storage, under the key where its bytes will lie. */
+/** Identifies a multipart upload, by the key of its future bytes. */
 export interface MultipartReference extends BytesReference {
   readonly uploadId: string
 }
 
 export interface CreateMultipartInput extends BytesReference {
-  /** What `head` says of the object, once it is complete. */
+  /** What `head` returns once the upload is complete. */
   readonly contentType: string
   readonly attemptId: string
 }
@@ -66,21 +66,21 @@ export interface CreateMultipartInput extends BytesReference {
 export interface SignPartInput extends MultipartReference {
   /** 1..10000. */
   readonly partNumber: number
-  /** Bytes, exactly. */
+  /** Exact size in bytes. */
   readonly size: number
   readonly expiresAt: Date
   /** As in {@link SignUploadInput}. */
   readonly serverURL: string
 }
 
-/** A part is sent with PUT and no headers beyond those that a browser makes. */
+/** The URL of one part. Upload with PUT, without extra headers. */
 export interface SignedPart {
-  /** Absolute. */
+  /** Absolute URL. */
   readonly url: string
 }
 
 export interface ListPartsInput extends MultipartReference {
-  /** The part number after which the page begins; 0 for the first. */
+  /** Only parts with a higher number; 0 for the first page. */
   readonly after: number
 }
 
@@ -103,46 +103,51 @@ export interface CompleteMultipartInput extends MultipartReference {
 }
 
 /**
- * Uploads in parts (S3's limits: 10,000 parts, each but the last of 5 MiB or more, none above 5 GiB). An upload that was
- * completed or aborted, or never was, is "no such upload": an answer, never a rejection.
+ * Multipart uploads. S3 limits them to 10,000 parts; all but the last must have at least 5 MiB, and none more than 5 GiB.
+ *
+ * An unknown, completed or aborted upload is an ordinary result, never a rejection.
  */
 export interface MultipartStorage {
   /**
-   * Begins an upload; `uploadId` has 1..1024 characters. Where it had to try twice and can't tell whether that began two, it
-   * rejects, and both are aborted soon; one that it says nothing of lies there until `cleanUp` forgets the ended attempt.
+   * Starts an upload. `uploadId` has 1..1024 characters.
+   *
+   * Rejects if the request was retried and may have started two uploads; the storage then aborts both. An upload that was
+   * started without a response remains until `cleanUp` finds it through {@link list}.
    */
   create(input: CreateMultipartInput): Promise<{ readonly uploadId: string }>
-  /** A URL that writes this one part, of just this size; it may be written again until the upload ends. */
+  /** Returns a URL that writes this part, with exactly this size. It may be used repeatedly until the upload ends. */
   signPart(input: SignPartInput): Promise<SignedPart>
-  /** The parts that lie there, or `null` for no such upload. */
+  /** Returns the uploaded parts, or `null` if there is no such upload. */
   listParts(input: ListPartsInput): Promise<PartsPage | null>
   /**
-   * Makes the object of just these parts, as one step; whether it did. `false`: no such upload, or the parts are no longer
-   * these. After an answer that was lost, `head` tells.
+   * Creates the object from exactly these parts, atomically. Returns `false` if there is no such upload or its parts
+   * have changed. After a lost response, `head` shows whether it took effect.
    */
   complete(input: CompleteMultipartInput): Promise<boolean>
-  /** Drops the upload and its parts; resolves as well where there is none. */
+  /** Deletes the upload and its parts. Also resolves if there is none. */
   abort(reference: MultipartReference): Promise<void>
-  /** The ids of uploads under this very key that were begun and neither completed nor aborted. */
+  /** Returns the ids of unfinished uploads under exactly this key. */
   list(reference: BytesReference): Promise<readonly string[]>
 }
 
 /**
- * A bucket service. Uploads and downloads go straight between it and the browser, by signed URLs.
+ * The contract between the library and a bucket service. Browsers upload to and download from the service directly, through
+ * signed URLs.
  *
- * A call rejects where the storage can't be reached or refuses, a bucket that doesn't exist included; it never answers
- * "nothing there" for that. What isn't a `StorageError` reaches the client as `STORAGE_UNAVAILABLE`.
+ * A call rejects if the service is unavailable or refuses the request, and for a missing bucket. It never reports
+ * "nothing there" in these cases. Clients see any rejection other than a `StorageError` as `STORAGE_UNAVAILABLE`.
  */
 export interface ObjectStorage {
-  /** A URL that writes one object once: of just this size, type and attempt, and only where nothing lies yet. */
+  /** Returns a URL that writes one object, once, with exactly this size, type and attempt, and only if the key is empty. */
   signUpload(input: SignUploadInput): Promise<SignedUpload>
+  /** Returns a URL that downloads the bytes under the given name. */
   signDownload(input: SignDownloadInput): Promise<SignedDownload>
-  /** What lies there, or `null`. */
+  /** Returns what is stored under the key, or `null`. */
   head(reference: BytesReference): Promise<StoredBytes | null>
-  /** Resolves as well where nothing lay there. */
+  /** Deletes the bytes. Also resolves if there are none. */
   remove(reference: BytesReference): Promise<void>
-  /** Uploads in parts; a storage without it leaves the server's multipart verbs off. */
+  /** Multipart uploads. Without it, the server has no `/multipart` endpoints. */
   readonly multipart?: MultipartStorage
-  /** Serves the storage's own signed URLs, for storages that are no server of their own. */
+  /** Serves the storage's own signed URLs, if it has no server of its own. */
   serve?(exchange: SubtreeExchange): Promise<Response>
 }

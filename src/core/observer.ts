@@ -1,51 +1,51 @@
 import type { StorageError } from './errors.js'
 import type { Report } from './reporter.js'
 
-/** An operation that a request has reached. */
+/** An operation that is about to run. */
 export interface OperationEvent {
-  /** As `onError` is told it, such as `upload.confirm`. */
+  /** Such as `upload.confirm`; the same name that `onError` gets. */
   readonly operation: string
   readonly request: Request
 }
 
-/** How it was answered. */
+/** The outcome of an operation. */
 export interface OperationResult {
-  /** Of HTTP. */
+  /** HTTP status of the response. */
   readonly status: number
-  /** What the answer says; `null` where all went well. */
+  /** The error in the response, or `null`. */
   readonly error: StorageError | null
-  /** Who asked; `null` where the request didn't get so far, or needs no scope, such as one for bytes. */
+  /** The caller; `null` if the request was refused before, or needs no scope (signed URLs). */
   readonly scope: string | null
-  /** The upload route: of the upload that begins, or of the object; `null` where that isn't known, and for lists. */
+  /** The upload route of the new upload or of the object; `null` if it is unknown, and for lists. */
   readonly route: string | null
 }
 
 /**
- * Goes around each operation, for traces and metrics: it calls `run` at once, in whatever context the operation is to
- * have, and may wait for the result, which never rejects. The client's answer doesn't wait for it, and isn't changed by
- * what it throws or leaves out.
+ * Wraps each operation, for traces and metrics. Call `run` immediately, in the async context that the operation should
+ * have. Its promise never rejects. The response neither waits for the observer nor depends on it: if the observer throws or never
+ * calls `run`, the operation still runs.
  */
 export type OperationObserver = (event: OperationEvent, run: () => Promise<OperationResult>) => unknown
 
-/** Answers under the eyes of an observer. `work` never rejects, and is begun once. */
-export type Observe = (event: OperationEvent, work: () => Promise<ObservedAnswer>) => Promise<Response>
+/** Runs `work` once, wrapped by the observer. `work` never rejects. */
+export type Observe = (event: OperationEvent, work: () => Promise<ObservedResponse>) => Promise<Response>
 
-export interface ObservedAnswer extends Omit<OperationResult, 'status'> {
+export interface ObservedResponse extends Omit<OperationResult, 'status'> {
   readonly response: Response
 }
 
 export function createObserve(observer: OperationObserver | null | undefined, report: Report): Observe {
   if (!observer) return async (_, work) => (await work()).response
   return async (event, work) => {
-    let answer: Promise<ObservedAnswer> | undefined
-    const begin = () => (answer ??= work())
+    let outcome: Promise<ObservedResponse> | undefined
+    const begin = () => (outcome ??= work())
     const run = async (): Promise<OperationResult> => {
       const { response, ...result } = await begin()
       return { status: response.status, ...result }
     }
-    // A broken observer is the application's to know of, and no reason to refuse anybody.
-    const tell = (thrown: unknown) => report(thrown, { ...event, operation: 'onOperation' })
-    new Promise((resolve) => resolve(observer(event, run))).catch(tell)
+    // A broken observer must not fail the request.
+    const reportFailure = (thrown: unknown) => report(thrown, { ...event, operation: 'onOperation' })
+    new Promise((resolve) => resolve(observer(event, run))).catch(reportFailure)
     return (await begin()).response
   }
 }

@@ -4,44 +4,44 @@ import type { Quota, StorageObject } from './store/records.js'
 import type { Report } from './reporter.js'
 import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
 
-/** What a server tells its plugins. */
+/** What a server passes to its plugins. */
 export interface ServerEnvironment {
   readonly basePath: string
   readonly bucket: string
   readonly report: Report
-  /** What goes around each operation; handlers of a plugin's own pass it on. */
+  /** The server's `onOperation`, for handlers that the plugin creates itself. */
   readonly onOperation?: OperationObserver | null | undefined
   readonly now: () => Date
 }
 
-/** A part of a server: `id` is the name under which its context stands on the server. */
+/** A server plugin. Its context becomes the property `id` of the server. */
 export interface ServerPlugin<Id extends string = string, Context extends object = object> {
   readonly id: Id
   install(environment: ServerEnvironment): InstalledPlugin<Context>
 }
 
 export interface InstalledPlugin<Context extends object = object> {
-  /** What the application finds at `server[id]`. */
+  /** The value of `server[id]`. */
   readonly context: Context
   readonly endpoints: readonly Endpoint[]
-  /** Set by the plugin that keeps the records; a server needs exactly one. */
+  /** Set by the plugin that keeps records. A server needs exactly one. */
   readonly records?: RecordKeeper
 }
 
-/** What the server asks of the plugin that keeps records. Each act calls the application's hook after the database has it. */
+/** What the server needs from the plugin that keeps records. Hooks run after the database has committed the change. */
 export interface RecordKeeper {
   readonly objects: StorageObjectStore
-  /** How long a reservation may last, in seconds. */
+  /** Maximum lifetime of a reservation, in seconds. */
   readonly pendingTtlSeconds: number
   readonly deleteMode: 'soft' | 'hard'
-  /** The caller. @throws StorageError `UNAUTHORIZED` where there is none. */
+  /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
   resolveScope(request: Request): Promise<string>
-  /** The quota of a scope; `null`: none. @throws StorageError `INTERNAL_ERROR` where the application's function fails. */
+  /** Returns the quota of a scope, or `null` for none. @throws StorageError `INTERNAL_ERROR` if the application's function fails. */
   quotaOf(scope: string, request: Request): Promise<Quota | null>
-  /** Then `onReserved`. */
+  /** Reserves, then calls `onReserved`. */
   reserve(input: ReserveInput, request: Request): Promise<StorageObject>
-  /** Then `onActivated`, unless the object turns out to have been confirmed before. */
+  /** Confirms, then calls `onActivated`, unless an earlier call confirmed the object already. */
   confirm(input: ConfirmInput, request?: Request): Promise<StorageObject>
-  /** Then `onDeleted`, if there was an active object. */
+  /** Removes, then calls `onDeleted`, if there was an active object. */
   remove(input: RemoveInput, request: Request): Promise<StorageObject | null>
 }

@@ -1,31 +1,31 @@
 import { StorageError } from './errors.js'
 
-/** What an error happened in: the operation's name, such as `upload.confirm`, and the request where there was one. */
+/** Where an error happened: the operation, such as `upload.confirm`, and the request, if there was one. */
 export interface ErrorContext {
   readonly request?: Request
   readonly operation: string
 }
 
-/** Told every 5xx and every error of a guard or a hook. What it throws is ignored. */
+/** Called with every 5xx error and every error thrown by a guard or hook. What it throws is ignored. */
 export type ErrorListener = (error: unknown, context: ErrorContext) => unknown
 
-/** Tells the application of an error; never throws, waits for nothing. */
+/** Reports an error to the application. Never throws and never waits. */
 export type Report = (error: unknown, context: ErrorContext) => void
 
-/** Errors that nobody listens to must not vanish: they go where a developer looks first. */
+/** The default listener, so that errors don't disappear without one. */
 const printError: ErrorListener = (error, { operation }) => {
-  console.error(`@svc/db: an error in ${operation}`, error)
+  console.error(`@svc/db: ${operation} failed:`, error)
 }
 
 export function createReport(listener: ErrorListener | null | undefined): Report {
-  const tell = listener ?? printError
+  const listen = listener ?? printError
   return (error, context) => {
-    // A broken listener must not turn one error into two.
-    new Promise((resolve) => resolve(tell(originOf(error), context))).catch(() => undefined)
+    // An error of the listener is ignored: reporting it would call the broken listener again.
+    new Promise((resolve) => resolve(listen(originOf(error), context))).catch(() => undefined)
   }
 }
 
-/** What the operator wants to see: the application's own error, where an `INTERNAL_ERROR` only wraps it. */
+/** Unwraps an `INTERNAL_ERROR`, because its cause is what an operator needs to see. */
 function originOf(error: unknown): unknown {
   const wraps = error instanceof StorageError && error.code === 'INTERNAL_ERROR' && error.cause !== undefined
   return wraps ? error.cause : error

@@ -1,35 +1,36 @@
 import { StorageError } from './errors.js'
 import { checkText } from './store/validation/text.js'
 
-/** Who a request comes from: the owner of what it stores; `null` or `undefined` where nobody is signed in. */
+/** Returns the scope of a request: the owner of what it stores. `null` or `undefined` means that the caller is not signed in. */
 export type ResolveScope = (
   request: Request,
 ) => string | null | undefined | Promise<string | null | undefined>
 
-const remembered = new WeakMap<ResolveScope, WeakMap<Request, Promise<string | null>>>()
+const cache = new WeakMap<ResolveScope, WeakMap<Request, Promise<string | null>>>()
 
 /**
- * The scope of a request. The function is called once a request: its answer is remembered for that `Request` object, for
- * the plugin and for every guard with the same function.
+ * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
+ * function share the result.
  *
- * @throws StorageError `INTERNAL_ERROR` where the function throws (a `StorageError` of its own stands) or answers no scope.
+ * @throws StorageError `INTERNAL_ERROR` if the function throws or returns an invalid scope. A `StorageError` that it throws
+ * is passed on.
  */
 export function resolveScopeOnce(resolveScope: ResolveScope, request: Request): Promise<string | null> {
-  let ofRequests = remembered.get(resolveScope)
-  if (!ofRequests) remembered.set(resolveScope, (ofRequests = new WeakMap()))
-  let scope = ofRequests.get(request)
-  if (!scope) ofRequests.set(request, (scope = askScope(resolveScope, request)))
+  let scopes = cache.get(resolveScope)
+  if (!scopes) cache.set(resolveScope, (scopes = new WeakMap()))
+  let scope = scopes.get(request)
+  if (!scope) scopes.set(request, (scope = callResolveScope(resolveScope, request)))
   return scope
 }
 
-/** As `resolveScopeOnce`. @throws StorageError `UNAUTHORIZED` where nobody is signed in. */
+/** Like {@link resolveScopeOnce}. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
 export async function requireScope(resolveScope: ResolveScope, request: Request): Promise<string> {
   const scope = await resolveScopeOnce(resolveScope, request)
   if (scope === null) throw new StorageError('UNAUTHORIZED')
   return scope
 }
 
-async function askScope(resolveScope: ResolveScope, request: Request): Promise<string | null> {
+async function callResolveScope(resolveScope: ResolveScope, request: Request): Promise<string | null> {
   let scope: unknown
   try {
     scope = (await resolveScope(request)) ?? null
@@ -40,7 +41,7 @@ async function askScope(resolveScope: ResolveScope, request: Request): Promise<s
   try {
     return scope === null ? null : checkText('scope', scope)
   } catch (cause) {
-    // The fault is the application's, not the client's.
-    throw new StorageError('INTERNAL_ERROR', { message: 'resolveScope answered no valid scope.', cause })
+    // The application is at fault, not the client, so this is not a VALIDATION_ERROR.
+    throw new StorageError('INTERNAL_ERROR', { message: 'resolveScope returned an invalid scope.', cause })
   }
 }

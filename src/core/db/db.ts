@@ -17,26 +17,26 @@ import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'
 
-/** An input of the store without what the plugin fills in; the bucket may be named. */
+/** An input of the store without the fields that the plugin fills in. */
 type WithoutOwner<Input extends { readonly bucket: string }> = Omit<Input, 'scope' | 'quota' | 'bucket'> & {
   readonly bucket?: string | null | undefined
 }
 
-/** `expiresAt`: default now plus `pendingTtlSeconds`. */
+/** `expiresAt` defaults to now plus `pendingTtlSeconds`. */
 export type DbReserveInput = Omit<WithoutOwner<ReserveInput>, 'expiresAt'> & {
   readonly expiresAt?: Date | null | undefined
 }
 export type DbConfirmInput = WithoutOwner<ConfirmInput>
 export type DbReleaseInput = WithoutOwner<ReleaseInput>
-/** `mode`: default the `deleteMode` of `db()`. */
+/** `mode` defaults to the `deleteMode` of `db()`. */
 export type DbRemoveInput = WithoutOwner<RemoveInput>
 
 /**
- * What `db()` gives, and what stands at `s3.db`: the store, its two endpoints, and the store's writes on behalf of a
- * request, for servers with upload code of their own.
+ * What `db()` returns, and the value of `s3.db`: the store, its two endpoints, and writes on behalf of a request, for servers
+ * with their own upload code.
  *
- * The four writes fill in the caller's scope, the quota, the expiry and the bucket, and call the hooks. Each rejects as
- * the store does, and with `UNAUTHORIZED` where nobody is signed in; what is another scope's is as if it weren't there.
+ * The four writes fill in the caller's scope, the quota, the expiry and the bucket, and call the hooks. They reject like
+ * the store, and with `UNAUTHORIZED` if the caller is not signed in. Another scope's object is treated as missing.
  */
 export interface DbContext {
   readonly objects: StorageObjectStore
@@ -49,23 +49,23 @@ export interface DbContext {
   remove(request: Request, input: DbRemoveInput): Promise<StorageObject | null>
 }
 
-/** Usable by itself, or in `plugins` of a server. */
+/** Works on its own, or in the `plugins` of a server. */
 export type DbPlugin = DbContext & ServerPlugin<'db', DbContext>
 
-interface Surroundings extends Omit<ServerEnvironment, 'bucket'> {
+interface Environment extends Omit<ServerEnvironment, 'bucket'> {
   readonly bucket: string | null
 }
 
 /**
- * Records every stored object of a bucket, ties it to its owner, and guards it by ownership and quota.
+ * Records every object of a bucket with its owner, and enforces ownership and quotas.
  *
- * @throws TypeError for bad options.
+ * @throws TypeError for invalid options.
  */
 export function db(options: DbOptions): DbPlugin {
   checkDbOptions(options)
   const ownReport = options.onError && createReport(options.onError)
 
-  function install(environment: Surroundings) {
+  function install(environment: Environment) {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
     const records = createRecordKeeper(options, report)
@@ -97,13 +97,13 @@ function writesFor(
   defaultBucket: string | null,
   now: () => Date,
 ): Pick<DbContext, 'reserve' | 'confirm' | 'release' | 'remove'> {
-  /** Fills in scope and bucket. The store checks the bucket, so one that nobody named is its error to tell. */
-  async function forCaller<Input extends { readonly bucket?: string | null | undefined }, Answer>(
+  /** Fills in scope and bucket. The store rejects a missing bucket. */
+  async function forCaller<Input extends { readonly bucket?: string | null | undefined }, Result>(
     operation: string,
     request: Request,
     input: Input,
-    act: (input: Input & { bucket: string; scope: string }) => Promise<Answer>,
-  ): Promise<Answer> {
+    act: (input: Input & { bucket: string; scope: string }) => Promise<Result>,
+  ): Promise<Result> {
     try {
       const scope = await records.resolveScope(request)
       checkObject('input', input)
@@ -119,7 +119,7 @@ function writesFor(
     reserve: (request, input) =>
       forCaller('db.reserve', request, input, async (filled) => {
         const expiresAt = input.expiresAt ?? new Date(now().getTime() + records.pendingTtlSeconds * 1000)
-        // The input comes first: the quota of what can't be reserved is nobody's question.
+        // Bad input is rejected before the application is asked for a quota.
         reserveCommand({ ...filled, expiresAt }, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.reserve({ ...filled, expiresAt, quota }, request)

@@ -13,30 +13,33 @@ const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
 function checkLimit(text: string): number {
   if (!LIMIT.test(text))
-    throw invalid('limit', `must be an integer from 1 to ${MAX_LIMIT}, not ${shown(text)}.`)
+    throw invalid('limit', `must be an integer from 1 to ${MAX_LIMIT} (got ${shown(text)}).`)
   return Number(text)
 }
 
-/** The two endpoints of the plugin. `bucket` is the one taken where a request names none; `null`: each must. */
+/** Creates the endpoints of the plugin. `bucket` is used if a request names none; `null` makes it required. */
 export function dbEndpoints(objects: StorageObjectStore, bucket: string | null): readonly Endpoint[] {
   const listObjects = guardedEndpoint<ListByScopeInput, null>({
     method: 'GET',
     path: '/db/objects',
     operation: 'db.listObjects',
     describe: () => ({
-      summary: 'Lists the objects of the caller, the newest first.',
+      summary: "Lists the caller's objects, newest first.",
       query: {
         status: { description: 'Default: active.', schema: STATUS },
         limit: {
           description: `Default: ${DEFAULT_LIMIT}.`,
           schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
         },
-        cursor: { description: 'The nextCursor of the page before.', schema: { type: 'string' } },
-        route: { description: 'The exact name of an upload route.', schema: textSchema('route') },
+        cursor: { description: 'The nextCursor of the previous page.', schema: { type: 'string' } },
+        route: {
+          description: 'Only objects of this upload route. Matches exactly.',
+          schema: textSchema('route'),
+        },
       },
       answer: {
         status: 200,
-        description: 'A page. Without nextCursor it is the last.',
+        description: 'One page. The last page has no nextCursor.',
         body: withProperties(
           { objects: { type: 'array', maxItems: MAX_LIMIT, items: OBJECT }, nextCursor: { type: 'string' } },
           ['nextCursor'],
@@ -64,7 +67,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     path: '/db/object',
     operation: 'db.getObject',
     describe: () => ({
-      summary: 'Gives the active object of the caller at a key, else the pending one.',
+      summary: "Returns the caller's object at a key: the active one, else the pending one.",
       query: referenceQuery(bucket),
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],

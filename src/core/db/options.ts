@@ -4,13 +4,14 @@ import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
+import { shown } from '../store/validation/invalid.js'
 import { quotaFlaw } from '../store/validation/quota.js'
 import { checkText } from '../store/validation/text.js'
 
-/** The limits of a scope; `null`: none. A function may answer for each customer differently. */
+/** A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. */
 export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)
 
-/** Called after the database has the change, and awaited; an error of theirs changes nothing for the client. Not exactly once. */
+/** Hooks run after the database has committed the change, and are awaited. Their errors don't affect the response. Not called exactly once. */
 export interface DbHooks {
   readonly onReserved?: ((event: ReservedEvent) => unknown) | null | undefined
   readonly onActivated?: ((event: ActivatedEvent) => unknown) | null | undefined
@@ -24,9 +25,9 @@ export interface ReservedEvent {
 
 export interface ActivatedEvent {
   readonly object: StorageObject
-  /** The record before, where the object was replaced. */
+  /** The record that was replaced, or `null`. */
   readonly replaced: StorageObject | null
-  /** Absent where the clean-up job confirmed it. */
+  /** Absent if `cleanUp` confirmed the object. */
   readonly request?: Request
 }
 
@@ -39,49 +40,49 @@ export interface DbOptions {
   readonly client: StorageObjectStore
   readonly resolveScope: ResolveScope
   readonly quota?: QuotaSource | null | undefined
-  /** How long a reservation may last, in seconds. Default 86400, a day. */
+  /** Maximum lifetime of a reservation, in seconds. Default 86400 (one day). */
   readonly pendingTtlSeconds?: number | null | undefined
-  /** `soft` keeps what was deleted as history. Default `soft`. */
+  /** `soft` keeps deleted objects as history. Default `soft`. */
   readonly deleteMode?: 'soft' | 'hard' | null | undefined
-  /** Where a call names none. On a server: the server's. */
+  /** The bucket of calls that name none. Default: the server's bucket. */
   readonly bucket?: string | null | undefined
   readonly hooks?: DbHooks | null | undefined
-  /** Where the endpoints are, without a server. Default `/api/s3`. */
+  /** Path of the endpoints, if `db()` is used without a server. Default `/api/s3`. */
   readonly basePath?: string | null | undefined
-  /** Told every 5xx and every error of a hook. Default: the server's, or `console.error`. */
+  /** Called with every 5xx error and every error of a hook. Default: the server's `onError`, or `console.error`. */
   readonly onError?: ErrorListener | null | undefined
-  /** Goes around each request that its endpoints answer without a server. Default: the server's, or nothing. */
+  /** Wraps each operation of `db()` used without a server. Default: the server's `onOperation`, or none. */
   readonly onOperation?: OperationObserver | null | undefined
-  /** Default: the system's clock, or the server's. */
+  /** Returns the current time. Default: the server's clock, or the system clock. */
   readonly now?: (() => Date) | null | undefined
 }
 
 const HOOKS = ['onReserved', 'onActivated', 'onDeleted'] as const
 
-/** As in every input of the store, `null` means the same as leaving an option out. */
+/** As in every input of the store, `null` means the same as leaving the option out. */
 function given<T>(value: T | null | undefined): value is T & {} {
   return value !== null && value !== undefined
 }
 
-/** @throws TypeError that says which option is wrong and what is allowed. */
+/** Checks the options of `db()`. @throws TypeError that names the option, its value and what is allowed. */
 export function checkDbOptions(options: DbOptions): void {
   const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks, onOperation } =
     options
   const wrong = (message: string) => new TypeError(`db(): ${message}`)
   if (typeof client?.reserve !== 'function') {
-    throw wrong('client must be a store, such as memoryAdapter().')
+    throw wrong(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
   }
   if (typeof resolveScope !== 'function')
-    throw wrong('resolveScope must be a function (request) => scope or null.')
+    throw wrong(`resolveScope must be a function that returns a scope or null (got ${shown(resolveScope)}).`)
   if (given(quota) && typeof quota !== 'function') {
-    const flaw = quotaFlaw(quota)
-    if (flaw) throw wrong(`quota ${flaw}.`)
+    const flaw = quotaFlaw('quota', quota)
+    if (flaw) throw wrong(`${flaw}.`)
   }
   if (given(pendingTtlSeconds) && !(Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0)) {
-    throw wrong(`pendingTtlSeconds must be a positive integer, not ${String(pendingTtlSeconds)}.`)
+    throw wrong(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)
   }
   if (given(deleteMode) && deleteMode !== 'soft' && deleteMode !== 'hard') {
-    throw wrong(`deleteMode must be "soft" or "hard", not ${String(deleteMode)}.`)
+    throw wrong(`deleteMode must be "soft" or "hard" (got ${shown(deleteMode)}).`)
   }
   try {
     if (given(bucket)) checkText('bucket', bucket)
@@ -89,9 +90,10 @@ export function checkDbOptions(options: DbOptions): void {
     throw new TypeError(`db(): ${(cause as Error).message}`, { cause })
   }
   if (given(basePath)) checkBasePath('db()', basePath)
-  if (given(onOperation) && typeof onOperation !== 'function') throw wrong('onOperation must be a function.')
+  if (given(onOperation) && typeof onOperation !== 'function')
+    throw wrong(`onOperation must be a function (got ${shown(onOperation)}).`)
   for (const hook of HOOKS) {
     if (given(hooks?.[hook]) && typeof hooks[hook] !== 'function')
-      throw wrong(`hooks.${hook} must be a function.`)
+      throw wrong(`hooks.${hook} must be a function (got ${shown(hooks[hook])}).`)
   }
 }

@@ -7,15 +7,15 @@ import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
 import { quotaFlaw } from '../store/validation/quota.js'
 import type { DbHooks, DbOptions, QuotaSource } from './options.js'
 
-const A_DAY = 86_400
+const DEFAULT_PENDING_TTL_SECONDS = 86_400
 
-/** The store with the application's rules around it: who calls, how much they may store, and what to tell the hooks. */
+/** Combines the store with the application's `resolveScope`, quota and hooks. */
 export function createRecordKeeper(options: DbOptions, report: Report): RecordKeeper {
   const { client: objects, resolveScope } = options
   const hooks = options.hooks ?? {}
 
-  /** The database has the change already, so whatever a hook throws is the application's to know and nobody else's. */
-  async function tell<Name extends keyof DbHooks>(
+  /** Calls a hook. The change is committed, so an error of the hook is reported and doesn't affect the caller. */
+  async function callHook<Name extends keyof DbHooks>(
     name: Name,
     event: Parameters<NonNullable<DbHooks[Name]>>[0],
   ): Promise<void> {
@@ -29,7 +29,7 @@ export function createRecordKeeper(options: DbOptions, report: Report): RecordKe
 
   return {
     objects,
-    pendingTtlSeconds: options.pendingTtlSeconds ?? A_DAY,
+    pendingTtlSeconds: options.pendingTtlSeconds ?? DEFAULT_PENDING_TTL_SECONDS,
     deleteMode: options.deleteMode ?? 'soft',
 
     resolveScope(request) {
@@ -37,28 +37,28 @@ export function createRecordKeeper(options: DbOptions, report: Report): RecordKe
     },
 
     quotaOf(scope, request) {
-      return askQuota(options.quota ?? null, scope, request)
+      return resolveQuota(options.quota ?? null, scope, request)
     },
 
     async reserve(input, request) {
       const object = await objects.reserve(input)
-      await tell('onReserved', { object, request })
+      await callHook('onReserved', { object, request })
       return object
     },
 
     async confirm(input, request) {
       const before = hooks.onActivated ? await rowsBefore(objects, input) : null
       const object = await objects.confirm(input)
-      // Without a pending row beforehand the object was active already: a repeat, which is no news.
+      // Without a pending row before, this call repeats an earlier confirm, whose hook has run already.
       if (before?.pending) {
-        await tell('onActivated', { object, replaced: before.active, ...(request && { request }) })
+        await callHook('onActivated', { object, replaced: before.active, ...(request && { request }) })
       }
       return object
     },
 
     async remove(input, request) {
       const object = await objects.remove(input)
-      if (object && object.status !== 'pending') await tell('onDeleted', { object, request })
+      if (object && object.status !== 'pending') await callHook('onDeleted', { object, request })
       return object
     },
   }
@@ -75,18 +75,22 @@ async function rowsBefore(
   return { pending, active }
 }
 
-async function askQuota(quota: QuotaSource | null, scope: string, request: Request): Promise<Quota | null> {
+async function resolveQuota(
+  quota: QuotaSource | null,
+  scope: string,
+  request: Request,
+): Promise<Quota | null> {
   if (typeof quota !== 'function') return quota
-  let answer: unknown
+  let result: unknown
   try {
-    answer = await quota(scope, request)
+    result = await quota(scope, request)
   } catch (cause) {
     if (cause instanceof StorageError) throw cause
     throw new StorageError('INTERNAL_ERROR', { message: 'The quota function threw an error.', cause })
   }
-  // "No quota" must be said: a function that forgets to answer doesn't mean it.
-  if (answer === null) return null
-  const flaw = quotaFlaw(answer)
-  if (flaw) throw new StorageError('INTERNAL_ERROR', { message: `The answer of the quota function ${flaw}.` })
-  return answer as Quota
+  // Only an explicit `null` means "unlimited". `undefined` is probably a forgotten return statement.
+  if (result === null) return null
+  const flaw = quotaFlaw('The result of the quota function', result)
+  if (flaw) throw new StorageError('INTERNAL_ERROR', { message: `${flaw}.` })
+  return result as Quota
 }

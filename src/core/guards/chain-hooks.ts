@@ -1,7 +1,7 @@
-/** A guard or a hook: gets one context; what it resolves to is ignored. */
+/** A guard or hook. Its result is ignored. */
 type Hook<Context> = (context: Context) => unknown
 
-/** One hook of several: runs them in order, each awaited, skips what is left out, and stops at the first throw. */
+/** Combines hooks or guards into one. They run in order, each awaited; `null` and `undefined` are skipped; the first throw stops the chain. */
 export function chainHooks<Context>(
   ...hooks: readonly (Hook<Context> | null | undefined)[]
 ): (context: Context) => Promise<void> {

@@ -1,13 +1,13 @@
 import { StorageError } from '../errors.js'
 import type { StorageObject } from '../store/records.js'
 
-/** What a guard is shown of the operation it may deny. */
+/** What a guard knows about the operation. */
 export interface GuardContext {
-  /** The web-standard request; `expressRequest(request)` and its kin give the framework's own. */
+  /** The web-standard request. `expressRequest(request)` and `koaContext(request)` return the framework's own. */
   readonly request: Request
   readonly bucket: string
   readonly key: string
-  /** `null` where nobody is signed in and the guard may still let it pass. */
+  /** `null` if the caller is not signed in and the guard may still allow the operation. */
   readonly scope?: string | null
   readonly object?: StorageObject
   readonly route?: string | null
@@ -15,12 +15,12 @@ export interface GuardContext {
   readonly size?: number | null
 }
 
-/** Denies by throwing. What it resolves to is ignored. */
+/** Denies an operation by throwing. Its result is ignored. */
 export type Guard<Context extends GuardContext = GuardContext> = (context: Context) => unknown
 
 /**
- * Runs the application's guards in order. A `StorageError` of theirs stands as it is; anything else becomes `FORBIDDEN`
- * without its message, because an exception of an authorisation must not read as a yes, nor tell the client why.
+ * Runs the application's guards in order. A thrown `StorageError` is passed on. Anything else becomes `FORBIDDEN` without
+ * its message: a failing authorization check must deny, and must not reveal why.
  */
 export async function runGuards(
   guards: readonly (Guard | null | undefined)[],
@@ -38,7 +38,7 @@ export async function runGuards(
   }
 }
 
-/** A thrown value as the error that denies: what is no `StorageError` is `FORBIDDEN` because of it. */
+/** Returns a thrown value as the error that denies: a `StorageError` as it is, anything else as the cause of `FORBIDDEN`. */
 export function asDenial(thrown: unknown): StorageError {
   return thrown instanceof StorageError
     ? thrown

@@ -2,9 +2,10 @@ import { StorageError } from '../errors.js'
 import type { StorageObject } from '../store/records.js'
 import { requireScope, resolveScopeOnce, type ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
+import { shown } from '../store/validation/invalid.js'
 import { asDenial, type GuardContext } from './guard.js'
 
-/** What `authorize` is shown: the guard's context with the scope that was found out, `null` where nobody is signed in. */
+/** The context of `authorize`: the guard's context with the object and the caller's scope, `null` if the caller is not signed in. */
 export type AuthorizeContext = GuardContext & {
   readonly scope: string | null
   readonly object: StorageObject
@@ -14,21 +15,21 @@ export interface ObjectAccessGuardOptions {
   readonly client: StorageObjectStore
   readonly resolveScope: ResolveScope
   /**
-   * Replaces the comparison of owners. Anything but `true` is `FORBIDDEN`, which tells that the object exists; throw
-   * `new StorageError('OBJECT_NOT_FOUND')` to hide it.
+   * Replaces the ownership check. Any result but `true` denies with `FORBIDDEN`, which reveals that the object exists. To
+   * hide it, throw `new StorageError('OBJECT_NOT_FOUND')`.
    */
   readonly authorize?:
     ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined
-  /** `any` takes pending objects too. Default `active`. */
+  /** `any` also accepts pending objects. Default `active`. */
   readonly status?: 'active' | 'any' | null | undefined
 }
 
 /**
- * A guard for custom routes that resolves to the row which the caller may use. An object of another scope is answered as
+ * Creates a guard for custom routes. It returns the object if the caller may access it. Another owner's object looks like
  * one that doesn't exist.
  *
  * The guard rejects with `UNAUTHORIZED`, `OBJECT_NOT_FOUND`, `FORBIDDEN`, or `VALIDATION_ERROR` for a bad bucket or key.
- * @throws TypeError for bad options.
+ * @throws TypeError for invalid options.
  */
 export function createObjectAccessGuard(
   options: ObjectAccessGuardOptions,
@@ -36,7 +37,7 @@ export function createObjectAccessGuard(
   const { client, resolveScope, authorize } = options
   const status = options.status ?? 'active'
   if (status !== 'active' && status !== 'any') {
-    throw new TypeError(`createObjectAccessGuard: status must be "active" or "any", not ${String(status)}.`)
+    throw new TypeError(`createObjectAccessGuard: status must be "active" or "any" (got ${shown(status)}).`)
   }
 
   return async (context) => {

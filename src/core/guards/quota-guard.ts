@@ -12,17 +12,17 @@ export interface QuotaGuardOptions extends Quota {
 }
 
 /**
- * A guard for custom routes that refuses where `bytes + reservedBytes + (size ?? 0)` or `files + reservedFiles + 1` would
- * be over the number. It looks before the act: calls at once can pass it together. What enforces a quota exactly is
- * `db({ quota })`, in `reserve`.
+ * Creates a guard for custom routes that denies if `bytes + reservedBytes + (size ?? 0)` exceeds `maxBytes` or
+ * `files + reservedFiles + 1` exceeds `maxFiles`. It only checks, so concurrent requests can pass it together. To enforce a
+ * quota exactly, use `db({ quota })`, which checks in `reserve`.
  *
  * The guard rejects with `UNAUTHORIZED`, `QUOTA_EXCEEDED`, or `VALIDATION_ERROR` for a bad `size`.
- * @throws TypeError for a limit that is no integer from 0 to `Number.MAX_SAFE_INTEGER`.
+ * @throws TypeError for a limit that is not an integer from 0 to `Number.MAX_SAFE_INTEGER`.
  */
 export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardContext) => Promise<void> {
   const { client, resolveScope } = options
-  const flaw = quotaFlaw(options)
-  if (flaw) throw new TypeError(`createQuotaGuard: the quota ${flaw}.`)
+  const flaw = quotaFlaw('options', options)
+  if (flaw) throw new TypeError(`createQuotaGuard: ${flaw}.`)
   const { maxBytes, maxFiles } = quotaLimits(options)
 
   return async ({ request, size }) => {

@@ -3,19 +3,19 @@ import type { ErrorCode } from '../errors.js'
 export type JsonValue =
   string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
 
-/** A schema in the words of JSON Schema 2020-12, which are OpenAPI 3.1's. */
+/** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = { readonly [keyword: string]: JsonValue }
 
-/** What an endpoint takes and answers, for whoever calls it. It stands beside the endpoint's row in the router's table. */
+/** The documentation of an endpoint: its parameters and responses. */
 export interface EndpointDescription {
-  /** A sentence. */
+  /** One sentence. */
   readonly summary: string
-  /** Parameters of the query, by name. */
+  /** Query parameters by name. */
   readonly query?: Readonly<Record<string, QueryParameter>>
-  /** Of the JSON body. */
+  /** Schema of the JSON body. */
   readonly body?: JsonSchema
   readonly answer: DescribedAnswer
-  /** Beside those that every endpoint may answer: `UNAUTHORIZED`, `INTERNAL_ERROR` and `DATABASE_UNAVAILABLE`. */
+  /** In addition to `UNAUTHORIZED`, `INTERNAL_ERROR` and `DATABASE_UNAVAILABLE`, which every endpoint may return. */
   readonly errors: readonly ErrorCode[]
 }
 
@@ -25,7 +25,7 @@ export interface QueryParameter {
   readonly schema: JsonSchema
 }
 
-/** Without a body only 204. */
+/** The success response. Only 204 has no body. */
 export type DescribedAnswer =
   | { readonly status: 200 | 201; readonly description: string; readonly body: JsonSchema }
   | { readonly status: 204; readonly description: string }

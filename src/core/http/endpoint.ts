@@ -4,64 +4,64 @@ import type { EndpointDescription } from './endpoint-description.js'
 import type { Query } from './query.js'
 import type { Reply } from './reply.js'
 
-/** What the input of an endpoint is read from. */
+/** Where an endpoint reads its input from. */
 export interface InputSource {
   readonly query: Query
-  /** The JSON object of the body; `VALIDATION_ERROR` (`body`) where there is none. */
+  /** Reads the body as a JSON object. @throws StorageError `VALIDATION_ERROR` (`body`) */
   json(): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** What every step of an operation knows. */
+/** What every step of an operation gets. */
 export interface Call {
   readonly request: Request
   readonly scope: string
-  /** Absolute URL of the library's base in this request, without a slash at its end. */
+  /** Absolute URL of the base path in this request, without a trailing slash. */
   readonly baseURL: string
   readonly known: OperationSubject
 }
 
-/** What a request turns out to be about, filled in as it goes on, for whoever observes it: also if it is refused then. */
+/** Scope and route of an operation for observers. Filled in step by step, so that refused requests report what is known. */
 export interface OperationSubject {
   scope: string | null
-  /** Of the upload that begins, or of the object. */
+  /** The route of the new upload or of the object. */
   route: string | null
 }
 
-/** A request that has reached its endpoint. */
+/** A request at its endpoint. */
 export interface Exchange {
   readonly request: Request
   readonly known: OperationSubject
   readonly source: InputSource
   readonly baseURL: string
   readonly report: Report
-  /** The caller; `UNAUTHORIZED` where there is none. */
+  /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
   resolveScope(): Promise<string>
 }
 
-/** One row of the table that the router works from. */
+/** One row of the router's table. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the base path. */
+  /** Path below the base path. */
   readonly path: `/${string}`
-  /** What `onError` is told, such as `upload.confirm`. */
+  /** The operation's name in `onError` and `onOperation`, such as `upload.confirm`. */
   readonly operation: string
-  /** For the API's document; never called while a request is served. */
+  /** Describes the endpoint for the OpenAPI document. Never called while serving a request. */
   describe(): EndpointDescription
   run(exchange: Exchange): Promise<Reply>
 }
 
-/** What a caller owns, where there is anything yet. */
+/** What the ownership check found; `null` if the operation has no object yet. */
 export type OwnedSubject = { readonly route?: string | null } | null
 
-/** The steps of a guarded operation, in the order in which they run; none runs when an earlier one has denied. */
+/** The steps of a guarded operation, in the order in which they run. A step that throws ends the operation. */
 export interface GuardedOperation<Input, Subject extends OwnedSubject> extends Omit<Endpoint, 'run'> {
-  /** Checks the input. Denies with `VALIDATION_ERROR` and its kin. */
+  /** Parses and validates the input. */
   parse(source: InputSource, call: Call): Input | Promise<Input>
-  /** Finds what the caller owns. Denies with `OBJECT_NOT_FOUND`, whether it is missing or another scope's. */
+  /** Finds the caller's object. Throws `OBJECT_NOT_FOUND`, whether it is missing or belongs to another scope. */
   own(input: Input, call: Call): Subject | Promise<Subject>
-  /** The application's guards and what they are shown. Left out: none. */
+  /** Returns the application's guards and their context. */
   guard?(input: Input, subject: Subject, call: Call): GuardPlan
-  /** The act itself, with the application's hooks. */
+  /** Performs the operation and calls the application's hooks. */
   act(input: Input, subject: Subject, call: Call): Promise<Reply>
 }
 
@@ -70,7 +70,7 @@ export interface GuardPlan {
   readonly context: Omit<GuardContext, 'request' | 'scope'>
 }
 
-/** The one place that knows the order: scope, input, ownership, the application's guards, the act. */
+/** Creates an endpoint from its steps. Their order is defined here only: scope, input, ownership, application guards, act. */
 export function guardedEndpoint<Input, Subject extends OwnedSubject>(
   operation: GuardedOperation<Input, Subject>,
 ): Endpoint {

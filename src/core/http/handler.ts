@@ -1,35 +1,35 @@
 import { StorageError, toStorageError } from '../errors.js'
-import { createObserve, type ObservedAnswer, type OperationObserver } from '../observer.js'
+import { createObserve, type ObservedResponse, type OperationObserver } from '../observer.js'
 import type { Report } from '../reporter.js'
 import type { Endpoint, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
 import { errorResponse, replyResponse } from './reply.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
 
-/** What a binding knows of a request beyond the `Request` itself. */
+/** What a binding knows about a request beyond the `Request` itself. */
 export interface HandlerOptions {
-  /** The library's base path as it stands in this request's URL. Default: the configured `basePath`. */
+  /** The base path in this request's URL. Default: the configured `basePath`. */
   readonly basePath?: string
   /** Default: the body of the `Request`. */
   readonly body?: RequestBody
 }
 
-/** Serves anything that speaks `Request` and `Response`; never rejects. */
+/** Returns the response to a request. Never rejects. */
 export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
 
-/** What the handler gives to the part that serves paths below a prefix by itself, such as a storage's own URLs. */
+/** A request to a path below a {@link Subtree}. */
 export interface SubtreeExchange {
   readonly request: Request
   readonly body: RequestBody
-  /** Absolute URL of the subtree, without a slash at its end. */
+  /** Absolute URL of the subtree, without a trailing slash. */
   readonly baseURL: string
-  /** The path below the subtree, still percent-encoded, without a slash at its start. */
+  /** The path below the subtree, percent-encoded, without a leading slash. */
   readonly path: string
 }
 
-/** Paths that are served whole by somebody else, who knows what may be done there by other means than the scope. */
+/** A prefix whose paths are served by other code with its own access control, such as the signed URLs of a storage. */
 export interface Subtree {
-  /** Such as `/_storage`. */
+  /** Path below the base path, such as `/_storage`. */
   readonly prefix: `/${string}`
   readonly operation: string
   serve(exchange: SubtreeExchange): Promise<Response>
@@ -41,27 +41,27 @@ export interface HandlerConfiguration {
   readonly subtrees?: readonly Subtree[]
   readonly report: Report
   readonly onOperation?: OperationObserver | null | undefined
-  /** The caller of a request. @throws StorageError `UNAUTHORIZED` where there is none. */
+  /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
   resolveScope(request: Request): Promise<string>
 }
 
-/** What a router works by. */
+/** The router's table, for the OpenAPI document. */
 export type EndpointTable = Pick<HandlerConfiguration, 'basePath' | 'endpoints'>
 
-/** Under this name a handler keeps its table, the same one in the ESM and the CommonJS copy of this module. */
+/** A registered symbol, because the ESM and the CommonJS build are two copies of this module. */
 const TABLE = Symbol.for('@svc/db/endpoint-table')
 
-/** The table of a handler that `createHandler` made; `undefined` for anything else. */
+/** Returns the table of a handler that `createHandler` created, or `undefined` for anything else. */
 export function tableOf(handler: unknown): EndpointTable | undefined {
   return (handler as { [TABLE]?: EndpointTable } | null | undefined)?.[TABLE]
 }
 
-/** The router: finds the endpoint, runs it, and makes every answer, errors included. */
+/** Creates the router: it finds and runs the endpoint, and builds every response, errors included. */
 export function createHandler(configuration: HandlerConfiguration): Handler {
   const { endpoints, subtrees = [], report } = configuration
   const observe = createObserve(configuration.onOperation, report)
 
-  async function answer(request: Request, options: HandlerOptions): Promise<Response> {
+  async function respond(request: Request, options: HandlerOptions): Promise<Response> {
     const url = new URL(request.url)
     const basePath = options.basePath ?? configuration.basePath
     const path = pathBelow(basePath, url.pathname)
@@ -72,7 +72,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       const rest = path === null ? null : pathBelow(subtree.prefix, path)
       if (rest) {
         const exchange = { request, body, baseURL: baseURL + subtree.prefix, path: rest.slice(1) }
-        return answering(request, subtree.operation, () => subtree.serve(exchange))
+        return runOperation(request, subtree.operation, () => subtree.serve(exchange))
       }
     }
 
@@ -93,16 +93,16 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       resolveScope: async () => (known.scope = await configuration.resolveScope(request)),
     }
     const work = async () => replyResponse(await endpoint.run(exchange))
-    return answering(request, endpoint.operation, work, known)
+    return runOperation(request, endpoint.operation, work, known)
   }
 
-  function answering(
+  function runOperation(
     request: Request,
     operation: string,
     work: () => Promise<Response>,
     known: OperationSubject = { scope: null, route: null },
   ): Promise<Response> {
-    return observe({ operation, request }, async (): Promise<ObservedAnswer> => {
+    return observe({ operation, request }, async (): Promise<ObservedResponse> => {
       try {
         return { response: await work(), error: null, ...known }
       } catch (thrown) {
@@ -114,9 +114,9 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   }
 
   const handler: Handler = async (request, options = {}) => {
-    const response = await answer(request, options)
+    const response = await respond(request, options)
     if (request.method !== 'HEAD') return response
-    // Nobody will read it, and what feeds it (a file, say) must not stay open.
+    // A HEAD response has no body, so its source (an open file, for example) must be released.
     void response.body?.cancel().catch(() => undefined)
     return new Response(null, response)
   }
@@ -124,7 +124,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   return Object.defineProperty(handler, TABLE, { value: table })
 }
 
-/** The rest of `path` below `base`: `''` or from a slash on; `null` where it isn't below. */
+/** Returns the rest of `path` below `base`: `''`, or a path with a leading slash; `null` if it isn't below. */
 export function pathBelow(base: string, path: string): string | null {
   if (!path.startsWith(base)) return null
   const rest = path.slice(base.length)

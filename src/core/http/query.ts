@@ -1,10 +1,10 @@
-import { StorageError } from '../errors.js'
+import { invalid } from '../store/validation/invalid.js'
 
-/** The query of a URL, read strictly: each known parameter at most once, and nothing that isn't UTF-8. */
+/** The query of a URL, parsed strictly: every parameter at most once, in valid UTF-8. */
 export interface Query {
   /**
-   * The value, or `null` where the parameter is absent; an empty value is `''`.
-   * @throws StorageError `VALIDATION_ERROR` if it is given twice or its percent-encoding is no UTF-8.
+   * Returns the value of a parameter, or `null` if it is absent. An empty value is `''`.
+   * @throws StorageError `VALIDATION_ERROR` if it occurs twice or is not valid percent-encoded UTF-8.
    */
   get(name: string): string | null
 }
@@ -22,16 +22,12 @@ export function parseQuery(search: string): Query {
     get(name) {
       const [first, second] = pairs.filter((pair) => decode(pair.name) === name)
       if (!first) return null
-      if (second) throw invalid(name, `"${name}" must be given once.`)
+      if (second) throw invalid(name, 'must be given only once.')
       const value = decode(first.value)
-      if (value === null) throw invalid(name, `"${name}" is not valid percent-encoded UTF-8.`)
+      if (value === null) throw invalid(name, 'must be valid percent-encoded UTF-8.')
       return value
     },
   }
-}
-
-function invalid(field: string, message: string): StorageError {
-  return new StorageError('VALIDATION_ERROR', { message, params: { field } })
 }
 
 function decode(text: string): string | null {

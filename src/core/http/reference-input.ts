@@ -5,7 +5,7 @@ import type { QueryParameter } from './endpoint-description.js'
 import type { Query } from './query.js'
 
 /**
- * The object that a query names by `key` and `bucket`. `defaultBucket` is taken where it names none; `null`: it must.
+ * Reads `key` and `bucket` from a query. `defaultBucket` replaces a missing bucket; `null` makes it required.
  * @throws StorageError `VALIDATION_ERROR`
  */
 export function readReference(query: Query, defaultBucket: string | null): ObjectReference {
@@ -15,7 +15,7 @@ export function readReference(query: Query, defaultBucket: string | null): Objec
   }
 }
 
-/** The parameters that {@link readReference} reads, for the API's document. */
+/** Describes the parameters of {@link readReference} for the OpenAPI document. */
 export function referenceQuery(defaultBucket: string | null): Readonly<Record<string, QueryParameter>> {
   const bucket = { description: 'The bucket of the object.', schema: textSchema('bucket') }
   return {

@@ -1,19 +1,19 @@
 import { errorBody, type StorageError } from '../errors.js'
 
-/** An answer before it becomes a `Response`; without `body` it has none. */
+/** The result of an endpoint, before it becomes a `Response`. */
 export interface Reply {
   readonly status: 200 | 201 | 204
   readonly body?: object
 }
 
-/** Seconds after which a client may try again when the database can't be reached. */
+/** Sent as `Retry-After` while the database is unavailable. Seconds. */
 const RETRY_AFTER_SECONDS = '5'
 
 const NEVER_CACHED = { 'cache-control': 'private, no-store' }
 
 /**
- * Where a `Response` keeps the text of its body for bindings, which then don't read it back through a stream. Registered:
- * they know core by its types only, and the ESM and the CommonJS build agree.
+ * The property of a `Response` that holds the text of its body, so bindings don't have to read it back through a stream. It is
+ * a registered symbol because bindings import only types of core.
  */
 const RESPONSE_TEXT = Symbol.for('@svc/db/response-text')
 
@@ -23,7 +23,7 @@ export function replyResponse({ status, body }: Reply): Response {
     : jsonResponse(body, status, NEVER_CACHED)
 }
 
-/** As `Response.json`, which takes twice as long. */
+/** Like `Response.json`, in half the time. */
 function jsonResponse(body: object, status: number, headers: Readonly<Record<string, string>>): Response {
   const text = JSON.stringify(body)
   const response = new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } })

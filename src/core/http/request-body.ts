@@ -1,17 +1,16 @@
 import { StorageError } from '../errors.js'
 
-/** The most bytes of a JSON body; far above what any endpoint takes. */
+/** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
 
 /**
- * How the bytes of a request reach the library: as a stream that nobody has read yet, or, where a framework's body
- * parser came first, as the value that it made of them.
+ * The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value.
  */
 export type RequestBody =
   | { readonly kind: 'stream'; readonly open: () => ReadableStream<Uint8Array> | null }
   | { readonly kind: 'parsed'; readonly value: unknown }
 
-/** The body of a plain `Request`, opened only when it is read. */
+/** Returns the body of a `Request`. Its stream is opened only when the body is read. */
 export function bodyOf(request: Request): RequestBody {
   return { kind: 'stream', open: () => request.body }
 }
@@ -20,7 +19,11 @@ function invalidBody(message: string): StorageError {
   return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' } })
 }
 
-/** Reads a stream to its end. @throws StorageError `VALIDATION_ERROR` (`body`) as soon as it is longer than `maxBytes`. */
+function bodyTooLong(maxBytes: number): StorageError {
+  return invalidBody(`The body must be at most ${maxBytes} bytes.`)
+}
+
+/** Reads a stream to its end. @throws StorageError `VALIDATION_ERROR` (`body`) as soon as it exceeds `maxBytes`. */
 export async function readBytes(
   stream: ReadableStream<Uint8Array> | null,
   maxBytes: number,
@@ -31,7 +34,7 @@ export async function readBytes(
   for (;;) {
     const next = await reader?.read().catch((cause: unknown) => {
       throw new StorageError('VALIDATION_ERROR', {
-        message: 'The body could not be read to its end.',
+        message: 'The body ended before it was complete.',
         params: { field: 'body' },
         cause,
       })
@@ -39,9 +42,9 @@ export async function readBytes(
     if (!next || next.done) break
     length += next.value.byteLength
     if (length > maxBytes) {
-      // The caller answers without the rest; a failure to cancel changes nothing about that answer.
+      // The response doesn't depend on the rest of the body, so a failing cancel can be ignored.
       void reader?.cancel().catch(() => undefined)
-      throw invalidBody(`The body must not be longer than ${maxBytes} bytes.`)
+      throw bodyTooLong(maxBytes)
     }
     chunks.push(next.value)
   }
@@ -58,7 +61,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw invalidBody('The body is not valid JSON.')
+    throw invalidBody('The body must be valid JSON.')
   }
 }
 
@@ -66,13 +69,14 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw invalidBody('The body is not valid UTF-8.')
+    throw invalidBody('The body must be valid UTF-8.')
   }
 }
 
 /**
- * The JSON object in a request's body.
- * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, over 64 KiB, bad JSON, or no object.
+ * Returns the JSON object in a request's body.
+ * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, more than 64 KiB, invalid JSON, or a value that
+ * isn't an object.
  */
 export async function readJsonObject(
   request: Request,
@@ -80,7 +84,7 @@ export async function readJsonObject(
 ): Promise<Readonly<Record<string, unknown>>> {
   const mediaType = (request.headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
   if (mediaType !== 'application/json') {
-    throw invalidBody('The body must be sent as Content-Type: application/json.')
+    throw invalidBody('The body must have the content type application/json.')
   }
   const value = body.kind === 'parsed' ? checkParsed(body.value) : await readStream(body)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -93,16 +97,15 @@ async function readStream(body: Extract<RequestBody, { kind: 'stream' }>): Promi
   return parseJson(decodeUtf8(await readBytes(body.open(), MAX_JSON_BYTES)))
 }
 
-/** A parser may hand on the text or the bytes it read; and it has its own limit, so ours is measured on what it made. */
+/** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
 function checkParsed(value: unknown): unknown {
   if (value instanceof Uint8Array) {
-    if (value.byteLength > MAX_JSON_BYTES)
-      throw invalidBody(`The body must not be longer than ${MAX_JSON_BYTES} bytes.`)
+    if (value.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
     return parseJson(decodeUtf8(value))
   }
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   if (new TextEncoder().encode(text).byteLength > MAX_JSON_BYTES) {
-    throw invalidBody(`The body must not be longer than ${MAX_JSON_BYTES} bytes.`)
+    throw bodyTooLong(MAX_JSON_BYTES)
   }
   return typeof value === 'string' ? parseJson(value) : value
 }

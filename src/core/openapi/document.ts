@@ -5,26 +5,26 @@ import { tableOf, type Handler } from '../http/handler.js'
 import { OBJECT_SCHEMA, withProperties } from './schemas.js'
 
 export interface OpenApiOptions {
-  /** What the API is called. Default `Object storage`. */
+  /** Title of the API. Default `Object storage`. */
   readonly title?: string | null | undefined
-  /** Of your API. Default `1`. */
+  /** Version of your API. Default `1`. */
   readonly version?: string | null | undefined
-  /** What stands before the base path in the URLs of clients, such as `https://app.example`. Default: nothing, so that it is where the document is. */
+  /** Origin of the API, such as `https://app.example`. Default: relative to the document. */
   readonly serverURL?: string | null | undefined
 }
 
-/** An OpenAPI 3.1 document: plain JSON, to be served, printed, or completed by what the application knows, such as `security`. */
+/** An OpenAPI 3.1 document as plain JSON. Add what only your application knows, such as `security`, and serve it. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly servers: readonly { readonly url: string }[]
-  /** By path below the base path, and by method in lower case. */
+  /** By path below the base path, then by method in lower case. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> }
 }
 
 export interface OpenApiOperation {
-  /** What `onError` is told of it. */
+  /** The operation's name in `onError` and `onOperation`. */
   readonly operationId: string
   readonly summary: string
   readonly parameters?: readonly JsonSchema[]
@@ -34,17 +34,17 @@ export interface OpenApiOperation {
 }
 
 const DESCRIPTION =
-  'Objects of a bucket, recorded by their owner. Who calls is found out by the application. ' +
-  'HEAD is answered as GET without a body. A guard of the application may answer any of the errors.'
+  'Objects of a bucket, recorded per owner. The application authenticates the caller. ' +
+  'HEAD works like GET, without a body. A guard of the application may return any of the errors.'
 
-/** What every endpoint may answer. */
+/** Every endpoint may return these. */
 const ERRORS_OF_ALL: readonly ErrorCode[] = ['UNAUTHORIZED', 'INTERNAL_ERROR', 'DATABASE_UNAVAILABLE']
 
 /**
- * Describes the endpoints of a server, or of a `db()` that stands alone: just those that it has, from the table that its
- * router works by.
+ * Returns the OpenAPI document of a server, or of a `db()` used on its own. It lists exactly the endpoints in the router's
+ * table.
  *
- * @throws TypeError for what `createS3Server` or `db` did not make.
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function openApiDocument(
   s3: { readonly handler: Handler },
@@ -52,9 +52,7 @@ export function openApiDocument(
 ): OpenApiDocument {
   const table = tableOf(s3?.handler)
   if (!table) {
-    throw new TypeError(
-      'openApiDocument: the first argument must be a server of createS3Server(), or a db().',
-    )
+    throw new TypeError('openApiDocument: the first argument must be the result of createS3Server() or db().')
   }
   const { title, version, serverURL } = options
   const url = (serverURL ?? '').replace(/\/+$/, '') + table.basePath
@@ -100,7 +98,7 @@ function operationOf(
   }
 }
 
-/** OpenAPI knows one response a status, and several errors may share one. */
+/** Groups error codes by status, because OpenAPI allows one response per status. */
 function errorResponses(codes: readonly ErrorCode[]): Record<string, JsonSchema> {
   const responses: Record<string, JsonSchema> = {}
   for (const { status } of codes.map((code) => new StorageError(code))) {
@@ -123,12 +121,12 @@ function json(schema: JsonSchema): { readonly [type: string]: JsonValue } {
 function errorSchema(): JsonSchema {
   return withProperties(
     {
-      code: { type: 'string', enum: ERROR_CODES, description: 'Stable.' },
-      message: { type: 'string', description: 'May change.' },
+      code: { type: 'string', enum: ERROR_CODES, description: 'Stable across versions.' },
+      message: { type: 'string', description: 'For people. May change between versions.' },
       params: {
         type: 'object',
         additionalProperties: { type: ['string', 'number', 'boolean'] },
-        description: 'Such as `field`, the parameter at fault.',
+        description: 'Details, such as `field`: the name of the invalid parameter.',
       },
     },
     ['params'],

@@ -3,24 +3,24 @@ import { OBJECT_STATUSES } from '../store/records.js'
 import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../store/validation/metadata.js'
 import { TEXT_LIMITS, type TextField } from '../store/validation/text.js'
 
-/** Of what an object is like to a client; in the document it stands once. */
+/** A reference to the schema of an object, which the document defines once. */
 export const OBJECT: JsonSchema = { $ref: '#/components/schemas/Object' }
 
-/** A string within the limits of its field. */
+/** Returns the schema of a string within the limits of its field. */
 export function textSchema(field: TextField, description?: string): JsonSchema {
   const { max, unit } = TEXT_LIMITS[field]
-  // JSON Schema counts characters, of which a key has no more than bytes.
+  // JSON Schema counts characters. A string never has more characters than bytes.
   const limit = unit === 'characters' ? '' : `At most ${max} ${unit}.`
   const said = [description, limit].filter(Boolean).join(' ')
   return { type: 'string', minLength: 1, maxLength: max, ...(said && { description: said }) }
 }
 
-/** What may be left out of a body, and then may be `null` as well. */
+/** Returns the schema of an optional field of a body, which may also be `null`. */
 export function nullable(schema: JsonSchema): JsonSchema {
   return { anyOf: [schema, { type: 'null' }] }
 }
 
-/** An object with these properties; those that are not `optional` are there. Others are ignored: a later minor release may add some. */
+/** Returns the schema of an object. Properties are required unless listed in `optional`. Others are allowed: minor releases may add some. */
 export function withProperties(
   properties: Readonly<Record<string, JsonSchema>>,
   optional: readonly string[] = [],
@@ -41,10 +41,10 @@ export const MOMENT: JsonSchema = { type: 'string', format: 'date-time' }
 export const SIGNED_URL: JsonSchema = {
   type: 'string',
   format: 'uri',
-  description: 'Signed: whoever has it may use it.',
+  description: 'Signed. Anyone who has the URL can use it.',
 }
 
-/** As `createAttemptId` makes them. */
+/** The format of `createAttemptId`. */
 export const ATTEMPT_ID: JsonSchema = {
   type: 'string',
   format: 'uuid',
@@ -60,7 +60,7 @@ export const METADATA: JsonSchema = {
 
 export const STATUS: JsonSchema = { type: 'string', enum: OBJECT_STATUSES }
 
-/** As `toClientObject` makes it. */
+/** The result of `toClientObject`. */
 export const OBJECT_SCHEMA: JsonSchema = withProperties(
   {
     id: ATTEMPT_ID,
@@ -70,9 +70,9 @@ export const OBJECT_SCHEMA: JsonSchema = withProperties(
     createdAt: MOMENT,
     filename: textSchema('filename'),
     contentType: textSchema('contentType'),
-    size: { ...BYTES, description: 'Verified bytes, of what is no longer pending.' },
-    declaredSize: { ...BYTES, description: 'Announced bytes, of what is pending.' },
-    route: textSchema('route', 'The upload route that it came by.'),
+    size: { ...BYTES, description: 'Verified bytes. Absent while pending.' },
+    declaredSize: { ...BYTES, description: 'Declared bytes. Only while pending.' },
+    route: textSchema('route', 'The upload route that created it.'),
   },
   ['filename', 'contentType', 'size', 'declaredSize', 'route'],
 )

@@ -10,30 +10,30 @@ import type {
   UsageDifference,
 } from './records.js'
 
-/** In every input `null` means the same as leaving the field out. */
+/** In every input, `null` means the same as leaving the field out. */
 type Maybe<T> = T | null | undefined
 
 export interface ListByScopeInput {
   readonly scope: string
   /** Default: pending and active. */
   readonly status?: Maybe<ObjectStatus>
-  /** Exact route name. */
+  /** Only objects of this upload route. Matches exactly. */
   readonly route?: Maybe<string>
-  /** 1..1000, default 100. */
+  /** 1..1000. Default 100. */
   readonly limit?: Maybe<number>
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: Maybe<string>
 }
 
 export interface FindPendingInput extends ObjectReference {
-  /** Only the attempt of this id. */
+  /** Only the attempt with this id. */
   readonly id?: Maybe<string>
-  /** Only the multipart upload of this id. */
+  /** Only the multipart upload with this id. */
   readonly uploadId?: Maybe<string>
 }
 
 export interface FindPendingMultipartInput extends ObjectReference {
-  /** Bytes; equals the `declaredSize` of the row that is found. */
+  /** Bytes. Must equal the `declaredSize` of the row. */
   readonly fileSize: number
 }
 
@@ -41,19 +41,22 @@ export interface ReserveInput extends ObjectReference {
   readonly scope: string
   /** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
   readonly declaredSize: number
-  /** In the future, at most the year 9999. */
+  /** In the future, and not after the year 9999. */
   readonly expiresAt: Date
   readonly route?: Maybe<string>
   readonly filename?: Maybe<string>
   readonly contentType?: Maybe<string>
   readonly metadata?: Maybe<ObjectMetadata>
-  /** A key in the bucket that only this attempt ever uses, 1..1024 bytes of UTF-8. */
+  /** The key of the bytes in the bucket, 1..1024 bytes of UTF-8. Only this attempt may ever use it. */
   readonly storageKey?: Maybe<string>
   readonly uploadId?: Maybe<string>
   /** `false` refuses a key that has an active row. Default `true`. */
   readonly overwrite?: Maybe<boolean>
   readonly quota?: Maybe<Quota>
-  /** From `createAttemptId()`, to know the attempt beforehand; a repeat with the id of the pending row returns that row. */
+  /**
+   * The id of the attempt, from `createAttemptId()`. Pass one to know it before the call, or to make a retry idempotent: a
+   * repeated call with the id of the pending row returns that row.
+   */
   readonly id?: Maybe<string>
 }
 
@@ -64,9 +67,9 @@ export interface ConfirmInput extends ObjectReference {
   /** Verified bytes. */
   readonly size: number
   readonly eTag?: Maybe<string>
-  /** Default: the attempt's. */
+  /** Default: the content type of the attempt. */
   readonly contentType?: Maybe<string>
-  /** Compared with what the object grows beyond its reservation. */
+  /** Limits the growth beyond the reservation. */
   readonly quota?: Maybe<Quota>
 }
 
@@ -83,26 +86,26 @@ export interface ReleaseInput extends ObjectReference {
 
 export interface RemoveInput extends ObjectReference {
   readonly scope?: Maybe<string>
-  /** `soft` keeps the row as history, `hard` drops it. Default `soft`. */
+  /** `soft` keeps the row as history, `hard` deletes it. Default `soft`. */
   readonly mode?: Maybe<'soft' | 'hard'>
 }
 
 export interface ListExpiredInput {
   readonly scope?: Maybe<string>
-  /** Latest expiry taken. Default now; a later one counts as now. */
+  /** Only reservations that expired by then. Default now, which is also the latest possible value. */
   readonly before?: Maybe<Date>
-  /** 1..1000, default 100. */
+  /** 1..1000. Default 100. */
   readonly limit?: Maybe<number>
-  /** The last item of the page before. */
+  /** The last item of the previous page. */
   readonly after?: Maybe<Pick<StorageObject, 'id' | 'expiresAt'>>
 }
 
 export type PurgeExpiredInput = Omit<ListExpiredInput, 'after'>
 
 export interface ListLeftoversInput {
-  /** 1..1000, default 100. */
+  /** 1..1000. Default 100. */
   readonly limit?: Maybe<number>
-  /** The last item of the page before. */
+  /** The last item of the previous page. */
   readonly after?: Maybe<Pick<Leftover, 'since' | 'attemptId'>>
 }
 
@@ -111,77 +114,89 @@ export interface ForgetLeftoverInput {
 }
 
 export interface PurgeDeletedInput {
-  /** Latest `deletedAt` dropped. */
+  /** Only history with `deletedAt` up to and including this time. */
   readonly before: Date
-  /** 1..1000, default 100. */
+  /** 1..1000. Default 100. */
   readonly limit?: Maybe<number>
 }
 
-/** Schema versions before and after `migrate()`; 0 where there was nothing, and for stores that need no schema. */
+/** Schema versions before and after `migrate()`. 0 for an empty database, and for stores without a schema. */
 export interface MigrationResult {
   readonly from: number
   readonly to: number
 }
 
 /**
- * Tracks the objects of a bucket. All calls are safe under concurrency from several processes, and atomic: after a
- * crash each has happened wholly or not at all (purges and `repairUsage` row by row or scope by scope).
+ * Tracks the objects of a bucket. Create one with an adapter such as `postgresAdapter(pool)`.
  *
- * Every call may reject with `StorageError` `VALIDATION_ERROR` (bad input, `params.field` names it; nothing was sent to
- * the database) and `DATABASE_UNAVAILABLE`. What else a call rejects with is said at the call.
+ * Every call is atomic and safe under concurrency, across processes: after a crash it has happened completely or not at
+ * all. Purges are atomic per row, and `repairUsage` is atomic per scope.
+ *
+ * Every call can reject with a `StorageError`: `VALIDATION_ERROR` for bad input (`params.field` names the field, and
+ * nothing was sent to the database) or `DATABASE_UNAVAILABLE`. Further codes are listed at each method.
  */
 export interface StorageObjectStore {
-  /** Newest created first (by `id`). One page costs the same at any depth. Rejects with `INVALID_CURSOR`. */
+  /**
+   * Lists the objects of a scope, newest first (by `id`). A page costs the same at any depth.
+   * @throws StorageError `INVALID_CURSOR`
+   */
   listByScope(input: ListByScopeInput): Promise<ObjectPage>
-  /** Constant time. `status` left out: pending and active. */
+  /** Counts objects in constant time. Without `status`: pending and active. */
   countByScope(scope: string, status?: Maybe<ObjectStatus>): Promise<number>
-  /** Constant time; zeros for a scope never seen. */
+  /** Returns the usage of a scope in constant time; zeros for an unknown scope. */
   getScopeUsage(scope: string): Promise<ScopeUsage>
-  /** The active row, else the pending one, else the newest deleted one. */
+  /** Returns the active row of a key, else the pending one, else the most recent deleted one. */
   find(reference: ObjectReference): Promise<StorageObject | null>
+  /** Returns the active row of a key. */
   findActive(reference: ObjectReference): Promise<StorageObject | null>
+  /** Returns the pending row of a key. */
   findPending(input: FindPendingInput): Promise<StorageObject | null>
-  /** The pending row with an `uploadId` that announced this size and has not lapsed. */
+  /** Returns the pending row of a key if it has an `uploadId`, declared this size and has not expired. */
   findPendingMultipart(input: FindPendingMultipartInput): Promise<StorageObject | null>
 
   /**
-   * Begins an attempt; resolves to its pending row. Quota and insert are one atomic step.
-   * Rejects with `KEY_CONFLICT` (live in another scope, or active and `overwrite: false`) and `QUOTA_EXCEEDED`.
+   * Starts an attempt and returns its pending row. Quota check and insert are one atomic step.
+   * @throws StorageError `KEY_CONFLICT` if another scope uses the key, or if it is active and `overwrite` is `false`;
+   * `QUOTA_EXCEEDED`
    */
   reserve(input: ReserveInput): Promise<StorageObject>
   /**
-   * Makes the pending row active, with verified fields. May be repeated.
-   * Rejects with `OBJECT_NOT_FOUND`, and with `QUOTA_EXCEEDED` where it grows beyond what was reserved.
+   * Makes the pending row active, with verified size, eTag and content type. Idempotent.
+   * @throws StorageError `OBJECT_NOT_FOUND` if there is no such attempt; `QUOTA_EXCEEDED` if the object grew beyond its
+   * reservation and the quota
    */
   confirm(input: ConfirmInput): Promise<StorageObject>
-  /** Sets the upload id of an attempt, once. Rejects with `OBJECT_NOT_FOUND` where that attempt has ended. */
+  /**
+   * Sets the multipart upload id of an attempt, once.
+   * @throws StorageError `OBJECT_NOT_FOUND` if the attempt has ended
+   */
   setUploadId(input: SetUploadIdInput): Promise<StorageObject>
-  /** Ends an attempt without its object; resolves to the row that was removed. */
+  /** Ends an attempt without an object. Returns the row it removed, or `null`. */
   release(input: ReleaseInput): Promise<StorageObject | null>
-  /** Removes the active row and any pending replacement; a key that is only pending is released. */
+  /** Removes the active row and a pending replacement. A key with only a pending row is released. Returns the removed row, or `null`. */
   remove(input: RemoveInput): Promise<StorageObject | null>
 
-  /** Lapsed reservations, earliest expiry first, then by `id`. Changes nothing. */
+  /** Lists expired reservations, earliest expiry first, then by `id`. Changes nothing. */
   listExpired(input?: ListExpiredInput): Promise<StorageObject[]>
-  /** Drops lapsed reservations; each is returned to exactly one of the processes that do this at once. */
+  /** Removes expired reservations and returns them. Of several concurrent calls, exactly one returns each row. */
   purgeExpired(input?: PurgeExpiredInput): Promise<StorageObject[]>
-  /** What may still lie in the bucket without a row, oldest first (by `since`, then `attemptId`). */
+  /** Lists leftovers, oldest first (by `since`, then `attemptId`). */
   listLeftovers(input?: ListLeftoversInput): Promise<Leftover[]>
-  /** To be called once nothing is there and nothing can be written any more. Resolves to whether there was one. */
+  /** Deletes a leftover. Call it only once nothing is in the bucket and nothing can arrive any more. Returns whether it existed. */
   forgetLeftover(input: ForgetLeftoverInput): Promise<boolean>
-  /** Drops history, the earliest deletion first; resolves to the number of rows dropped. */
+  /** Deletes history, earliest deletion first, and returns the number of rows. */
   purgeDeleted(input: PurgeDeletedInput): Promise<number>
 
-  /** Creates or upgrades what the adapter needs in its database. Idempotent; any number of processes may call it at once. */
+  /** Creates or upgrades the schema in the database. Idempotent, and safe to call from several processes at once. */
   migrate(): Promise<MigrationResult>
-  /** Changes nothing; lists what is missing or differs in the database. Empty: all is well. */
+  /** Returns one sentence for each thing that is missing or differs in the database. Empty if all is well. Changes nothing. */
   verify(): Promise<string[]>
-  /** Compares usage with the rows of one scope or of all; reports the scopes that differ, changes nothing. */
+  /** Compares the recorded usage of one scope, or of all, with the rows. Returns the scopes that differ and changes nothing. */
   checkUsage(scope?: Maybe<string>): Promise<UsageDifference[]>
-  /** Corrects what `checkUsage` would report (and the counters behind `countByScope`), and reports it. */
+  /** Corrects what `checkUsage` reports, and the counters behind `countByScope`. Returns what it corrected. */
   repairUsage(scope?: Maybe<string>): Promise<UsageDifference[]>
-  /** Resolves if the database answers. */
+  /** Resolves if the database responds. */
   ping(): Promise<void>
-  /** Closes only what the adapter opened itself. */
+  /** Closes the connections that the adapter opened itself. */
   close(): Promise<void>
 }

@@ -9,17 +9,17 @@ import { optional } from './validation/scalars.js'
 import { checkText } from './validation/text.js'
 
 export interface CreateStoreOptions {
-  /** The clock of the store. Default: the system's. */
+  /** Returns the current time. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
 }
 
 /**
- * Makes the public store of a driver: checks and completes every input, makes ids, reads and writes cursors, shapes
- * pages, and turns outcomes into errors. So all adapters accept the same and answer the same.
+ * Creates the public store of a driver. It validates and completes every input, creates ids, encodes and decodes cursors,
+ * builds pages and turns refusals into errors, so all adapters accept and return the same.
  */
 export function createStore(driver: StoreDriver, options: CreateStoreOptions = {}): StorageObjectStore {
   const clock = options.now ?? (() => new Date())
-  // A copy, because the rows keep it and a test may move the Date that its clock hands out.
+  // A copy, because rows keep the Date, and a test may change the one its clock returns.
   const now = () => new Date(clock())
 
   const store: StorageObjectStore = {
@@ -65,7 +65,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
         case 'reused':
           throw invalid(
             result.field,
-            'is carried by another attempt of this key; each attempt needs its own.',
+            'must be unique per attempt (another attempt at this key already uses it).',
           )
         case 'quota-exceeded':
           throw quotaExceeded(result)
@@ -96,7 +96,10 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
         case 'not-found':
           throw new StorageError('OBJECT_NOT_FOUND')
         case 'other-upload':
-          throw invalid('uploadId', 'is set once for an attempt, and this one has another already.')
+          throw invalid(
+            'uploadId',
+            'must be set only once per attempt (this attempt already has another one).',
+          )
       }
     },
 
@@ -155,15 +158,15 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
   return rememberParts(store, { driver, now })
 }
 
-/** The error for a quota that would be passed: by which limit, and by how much. */
+/** Creates the error for a write that would exceed a quota. */
 export function quotaExceeded({ limit, max, used, requested }: QuotaExcess): StorageError {
   const unit = limit === 'maxBytes' ? 'bytes' : 'files'
   return new StorageError('QUOTA_EXCEEDED', {
-    message: `The quota is ${max} ${unit}; ${used} are used, and this needs ${requested} more.`,
+    message: `The quota of ${max} ${unit} would be exceeded: ${used} in use, ${requested} more requested.`,
     params: { limit, max, used, requested },
   })
 }
 
 function sumTooLarge(field: string): StorageError {
-  return invalid(field, `would carry the bytes of the scope beyond ${Number.MAX_SAFE_INTEGER}.`)
+  return invalid(field, `must not raise the total size of the scope above ${Number.MAX_SAFE_INTEGER} bytes.`)
 }

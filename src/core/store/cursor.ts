@@ -1,11 +1,11 @@
 import { StorageError } from '../errors.js'
 
-/** Version, 16 bytes of the last row's id, checksum: 21 bytes, which are just 28 characters of base64url. */
+/** Version, the 16 bytes of the last row's id, checksum: 21 bytes, which is exactly 28 characters of base64url. */
 const VERSION = 1
 const LENGTH = 21
 const CURSOR = /^[A-Za-z0-9_-]{28}$/
 
-/** The cursor behind a row: whoever uses it sees what comes after that row in the list of their own. */
+/** Returns the cursor that continues a listing after the row with this id. It grants no access: it only marks a position. */
 export function encodeCursor(id: string): string {
   const bytes = new Uint8Array(LENGTH)
   bytes[0] = VERSION
@@ -17,7 +17,7 @@ export function encodeCursor(id: string): string {
     .replaceAll('/', '_')
 }
 
-/** The id of the row that the cursor stands behind. @throws StorageError `INVALID_CURSOR` for anything that `encodeCursor` didn't make. */
+/** Returns the id in a cursor. @throws StorageError `INVALID_CURSOR` for anything that `encodeCursor` didn't create. */
 export function decodeCursor(cursor: unknown): string {
   if (typeof cursor !== 'string' || !CURSOR.test(cursor)) throw new StorageError('INVALID_CURSOR')
   const binary = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
@@ -29,7 +29,7 @@ export function decodeCursor(cursor: unknown): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
-/** CRC-32 (IEEE 802.3), which notices every change within four bytes. It guards against mistakes; a cursor permits nothing. */
+/** CRC-32 (IEEE 802.3). It detects accidental changes; tampering needs no protection, because a cursor grants no access. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff
   for (const byte of bytes) {

@@ -1,3 +1,4 @@
+import { StorageError } from '../errors.js'
 import { createAttemptId } from './attempt-id.js'
 import { decodeCursor } from './cursor.js'
 import { OBJECT_STATUSES, type ObjectReference, type ObjectStatus, type Quota } from './records.js'
@@ -33,14 +34,14 @@ import {
 import { checkText, type TextField } from './validation/text.js'
 
 /**
- * From what a caller gives to what a driver gets: every input of the store is checked and completed here, once, for all
- * adapters. The types say what is allowed; the checks hold it against callers that have none.
+ * Turns each public input into the exact input of a driver: checked, with defaults filled in. This is the only place that
+ * validates store input, for all adapters. Callers without TypeScript get the same checks.
  */
 
 export const MAX_PAGE = 1000
 const DEFAULT_PAGE = 100
 
-/** Left out means the objects that are there or on their way. */
+/** The statuses of a listing or count that names none. */
 const LIVE: readonly ObjectStatus[] = ['pending', 'active']
 
 const optionalText = (field: TextField, value: unknown) => optional(value, (text) => checkText(field, text))
@@ -52,8 +53,8 @@ function pageLimit(value: unknown): number {
 
 function quota(value: unknown): Driver.QuotaLimits {
   const checked = optional(value, (given) => {
-    const flaw = quotaFlaw(given)
-    if (flaw) throw invalid('quota', `${flaw}.`)
+    const flaw = quotaFlaw('quota', given)
+    if (flaw) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field: 'quota' } })
     return given as Quota
   })
   return quotaLimits(checked)
@@ -98,7 +99,7 @@ export function findPendingMultipartQuery(
 export function reserveCommand(input: ReserveInput, now: Date): Driver.ReserveCommand {
   const { bucket, key } = reference(input)
   const expiresAt = checkDate('expiresAt', input.expiresAt)
-  if (expiresAt <= now) throw invalid('expiresAt', 'must lie in the future.')
+  if (expiresAt <= now) throw invalid('expiresAt', `must be in the future (got ${expiresAt.toISOString()}).`)
   return {
     scope: checkText('scope', input.scope),
     bucket,

@@ -11,17 +11,17 @@ import type {
 import { NO_USAGE, refuseGrowth, usageOfKey } from './usage.js'
 
 /**
- * The rules of every write, as plain functions from what is at a key to what shall be there. They know no database;
- * an adapter reads the rows of the key, asks here, and writes the change in one atomic step.
+ * The rules of every write as pure functions: from the rows at a key, the usage of the scope and the command to the change
+ * to make. An adapter reads the rows, calls the function and writes the change, all in one atomic step.
  */
 
-/** A row with what only the store needs to know of it. */
+/** A row with the field that only drivers need. */
 export interface TrackedRow extends StorageObject {
-  /** The `expiresAt` that its attempt was reserved with: until then a URL may still write to its `storageKey`. */
+  /** The `expiresAt` of the row's attempt. Until then an upload URL may still write to its `storageKey`. */
   readonly writableUntil: Date
 }
 
-/** The live rows of one key; both are of one scope. */
+/** The live rows of one key, both of the same scope. */
 export interface LiveRows {
   readonly active: TrackedRow | null
   readonly pending: TrackedRow | null
@@ -29,44 +29,47 @@ export interface LiveRows {
 
 export const NOTHING_LIVE: LiveRows = { active: null, pending: null }
 
-/** What a write does to a key. The scope of `before` may be another one than that of `after` (a lapsed reservation taken over). */
+/** A change of one key. `before` and `after` have different scopes if the write takes over another scope's expired reservation. */
 export interface KeyChange {
   readonly outcome: 'change'
   readonly before: LiveRows
   readonly after: LiveRows
-  /** The row that becomes history. */
+  /** The row to store as history. */
   readonly history: StorageObject | null
   readonly leftovers: readonly Leftover[]
-  /** What the call answers. */
+  /** The row to return. */
   readonly row: StorageObject
 }
 
-/** Nothing is written; the call answers this row. */
+/** Nothing to write; the call returns this row. */
 interface Unchanged<Row extends StorageObject | null> {
   readonly outcome: 'unchanged'
   readonly row: Row
 }
 
+/** Returns the scope of a key's live rows, or `null` if there are none. */
 export function scopeOf({ active, pending }: LiveRows): string | null {
   return active?.scope ?? pending?.scope ?? null
 }
 
+/** Returns what a key's live rows add to the usage of their scope. */
 export function usageOf({ active, pending }: LiveRows): ScopeUsage {
   return usageOfKey(active, pending)
 }
 
+/** Returns whether a reservation has expired. */
 export function hasLapsed(pending: StorageObject, now: Date): boolean {
   return pending.expiresAt !== null && pending.expiresAt <= now
 }
 
-/** What lies in the bucket of a row that is about to go or to be replaced; none where nothing of its own lies there. */
+/** Returns the leftover of a row that ends, if it may have bytes or an upload of its own in the bucket. */
 function leftoverOf(row: TrackedRow | null, now: Date): Leftover[] {
   if (row === null || (row.storageKey === null && row.uploadId === null)) return []
   const { attemptId, bucket, key, storageKey, uploadId, writableUntil } = row
   return [{ attemptId, bucket, key, storageKey, uploadId, since: now, writableUntil }]
 }
 
-/** The lowest bar first: whose key it is, then whether the attempt is new, then whether it may overwrite. */
+/** Decides a reserve. The order of refusals is part of the contract: see `StoreDriver.reserve`. */
 export function planReserve(
   before: LiveRows,
   usage: ScopeUsage,
@@ -93,9 +96,9 @@ export function planReserve(
   )
 }
 
-/** The row that an attempt begins as; nothing in it depends on what was there before. */
+/** Returns the pending row of a new attempt. It depends on the command only, not on the rows at the key. */
 export function attemptRow(command: ReserveCommand): StorageObject {
-  // Named one by one: made with a spread, this row takes longer than all else that is done for it here.
+  // A spread would take longer than the rest of a reserve.
   return {
     id: command.id,
     attemptId: command.id,
@@ -120,6 +123,7 @@ export function attemptRow(command: ReserveCommand): StorageObject {
   }
 }
 
+/** Decides a confirm: see `StoreDriver.confirm`. */
 export function planConfirm(
   before: LiveRows,
   usage: ScopeUsage,
@@ -135,7 +139,7 @@ export function planConfirm(
   }
   const row: TrackedRow = {
     ...pending,
-    // A replacement keeps the place of what it replaces, so an object that stays active stays where it is in every list.
+    // A replacement keeps id and creation time, so the object keeps its position in every list.
     id: active?.id ?? pending.id,
     createdAt: active?.createdAt ?? pending.createdAt,
     status: 'active',
@@ -155,13 +159,14 @@ export function planConfirm(
   )
 }
 
-/** Whether a confirm that finds no pending row of its own was done before, by this attempt or, without id, with these bytes. */
+/** Returns whether the active row is the result of an earlier call of this confirm. */
 function isRepeat(active: StorageObject, { id, size, eTag }: ConfirmCommand): boolean {
   if (active.size !== size) return false
   if (id !== null) return active.attemptId === id && (eTag === null || active.eTag === eTag)
   return eTag !== null && active.eTag === eTag
 }
 
+/** Decides a setUploadId: see `StoreDriver.setUploadId`. */
 export function planSetUploadId(
   before: LiveRows,
   { id, uploadId, now }: SetUploadIdCommand,
@@ -178,6 +183,7 @@ export function planSetUploadId(
   return { outcome: 'change', before, after: { active, pending: row }, history: null, leftovers: [], row }
 }
 
+/** Decides a release: see `StoreDriver.release`. */
 export function planRelease(
   before: LiveRows,
   { id, scope, uploadId, now }: ReleaseCommand,
@@ -191,7 +197,7 @@ export function planRelease(
   return named ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
 }
 
-/** The pending row goes; what it put in the bucket is remembered. */
+/** Deletes the pending row and records its leftover. */
 function endOfAttempt(before: LiveRows, pending: TrackedRow, now: Date): KeyChange {
   const after: LiveRows = { active: before.active, pending: null }
   return {
@@ -204,6 +210,7 @@ function endOfAttempt(before: LiveRows, pending: TrackedRow, now: Date): KeyChan
   }
 }
 
+/** Decides a remove: see `StoreDriver.remove`. */
 export function planRemove(
   before: LiveRows,
   { scope, mode, now }: RemoveCommand,
@@ -223,7 +230,7 @@ export function planRemove(
   }
 }
 
-/** A reservation that is still there and has lapsed by `before` is dropped. */
+/** Decides the purge of one reservation: it is deleted if it still exists and expired by `before`. */
 export function planPurge(rows: LiveRows, id: string, before: Date, now: Date): KeyChange | Unchanged<null> {
   const { pending } = rows
   return pending?.id === id && hasLapsed(pending, before)

@@ -1,9 +1,9 @@
-/** Where an object is in its life: an upload that was allowed, an object, or history. */
+/** The state of an object: `pending` is an upload in progress, `deleted` is history. */
 export type ObjectStatus = 'pending' | 'active' | 'deleted'
 
 export const OBJECT_STATUSES = ['pending', 'active', 'deleted'] as const satisfies readonly ObjectStatus[]
 
-/** Names an object in a bucket. At most one active and one pending row exist for it, both of one scope. */
+/** Identifies an object in a bucket. It has at most one active and one pending row, both of the same scope. */
 export interface ObjectReference {
   /** 1..255 characters (Unicode code points). */
   readonly bucket: string
@@ -11,19 +11,19 @@ export interface ObjectReference {
   readonly key: string
 }
 
-/** Strings to strings. At most 64 entries; names and values together at most 16 KiB of UTF-8. */
+/** Your own data about an object. At most 64 entries; names and values together at most 16 KiB of UTF-8. */
 export type ObjectMetadata = Readonly<Record<string, string>>
 
-/** The record of one object, as the server sees it. What is absent is `null`. Never sent to a client as it is. */
+/** The record of one object, as the server sees it. Absent values are `null`. Clients get a {@link DbClientObject} instead. */
 export interface StorageObject extends ObjectReference {
-  /** UUIDv7; sorts by creation and stays the same for the life of the object. */
+  /** UUIDv7. Sorts by creation, and never changes while the object exists, replacements included. */
   readonly id: string
-  /** The attempt that made the row what it is: its own id while pending, else the attempt that was confirmed last. */
+  /** The attempt behind the row: its own id while pending, otherwise the attempt that was confirmed last. */
   readonly attemptId: string
   /** The owner, 1..255 characters. */
   readonly scope: string
   readonly status: ObjectStatus
-  /** Name of the upload route that produced the object, 1..255 characters. */
+  /** Name of the upload route that created the object, 1..255 characters. */
   readonly route: string | null
   /** Display name, 1..1024 characters. */
   readonly filename: string | null
@@ -31,25 +31,25 @@ export interface StorageObject extends ObjectReference {
   readonly contentType: string | null
   /** Verified bytes; `null` until active. */
   readonly size: number | null
-  /** Bytes that were announced; `null` once active. */
+  /** Bytes that the upload request declared; `null` once active. */
   readonly declaredSize: number | null
   /** 1..255 characters. */
   readonly eTag: string | null
   readonly metadata: ObjectMetadata | null
-  /** Where the bytes lie, if that is a key which only this attempt ever uses; `null`: under `key`, the application's own business. */
+  /** The key of the bytes in the bucket, used by this attempt only. `null`: the bytes are under `key`, and your application manages them. */
   readonly storageKey: string | null
   /** Multipart upload id while pending, 1..1024 characters. */
   readonly uploadId: string | null
-  /** When the reservation lapses, while pending. */
+  /** When the reservation expires; `null` once active. */
   readonly expiresAt: Date | null
   readonly createdAt: Date
-  /** Moves with every change of the row. */
+  /** Set by every change of the row. */
   readonly updatedAt: Date
   readonly confirmedAt: Date | null
   readonly deletedAt: Date | null
 }
 
-/** The record as a browser sees it: nothing internal, and of the optional fields only what is known. */
+/** The record as a browser sees it: without internal fields, and without fields that have no value. */
 export interface DbClientObject {
   readonly id: string
   readonly bucket: string
@@ -66,51 +66,51 @@ export interface DbClientObject {
   readonly route?: string
 }
 
-/** One page of records; `nextCursor` is there only when another page is. */
+/** One page of records. `nextCursor` is set only if there is another page. */
 export interface ObjectPage<T = StorageObject> {
   readonly objects: T[]
   readonly nextCursor?: string
 }
 
-/** What a scope holds. `bytes + reservedBytes` is what it would hold if every pending upload finished. */
+/** The usage of a scope. `bytes + reservedBytes` is its size if every pending upload finishes. */
 export interface ScopeUsage {
-  /** Bytes of the active objects. */
+  /** Bytes of active objects. */
   readonly bytes: number
-  /** Active objects. */
+  /** Number of active objects. */
   readonly files: number
-  /** Bytes by which pending uploads would grow the scope; an overwrite reserves only its growth. */
+  /** Bytes by which pending uploads would grow the scope. An overwrite reserves only its growth. */
   readonly reservedBytes: number
-  /** Keys with a pending row and no active one. */
+  /** Number of keys with a pending row and no active one. */
   readonly reservedFiles: number
 }
 
-/** Limits of one scope; what is left out is unlimited. Non-negative integers. */
+/** Limits of one scope, as non-negative integers. A limit that is left out or `null` is unlimited. */
 export interface Quota {
   readonly maxBytes?: number | null | undefined
   readonly maxFiles?: number | null | undefined
 }
 
-/** Something that may still lie in the bucket though no row stands for it any more. */
+/** Bytes or a multipart upload that may still be in the bucket although no live row refers to them. `cleanUp` removes them. */
 export interface Leftover extends ObjectReference {
-  /** The attempt that put it there. */
+  /** The attempt that created them. */
   readonly attemptId: string
   readonly storageKey: string | null
-  /** `null` where the attempt was confirmed. */
+  /** `null` if the attempt was confirmed. */
   readonly uploadId: string | null
   /** When the attempt ended, or when its object was replaced or removed. */
   readonly since: Date
-  /** Until when a URL given out for the attempt can write. */
+  /** When the last upload URL of the attempt expires. Until then, bytes may still arrive. */
   readonly writableUntil: Date
 }
 
-/** A scope whose counters differ from its rows. */
+/** A scope whose recorded usage differs from its rows. */
 export interface UsageDifference {
   readonly scope: string
   readonly recorded: ScopeUsage
   readonly actual: ScopeUsage
 }
 
-/** The same record in objects of its own, and nothing beside it: what a caller does to a copy it does to that copy alone. */
+/** Returns a deep copy with the fields of a record only, so that callers can change it safely. */
 export function copyObject(row: StorageObject): StorageObject {
   return {
     id: row.id,
@@ -137,10 +137,10 @@ export function copyObject(row: StorageObject): StorageObject {
 }
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** The part of a record that may leave the server. */
+/** Returns the part of a record that clients may see. */
 export function toClientObject(object: StorageObject): DbClientObject {
   const { id, bucket, key, status, createdAt, filename, contentType, size, declaredSize, route } = object
-  // Not by spreading: a page has a hundred of them, and this takes a third of the time.
+  // Assignments take a third of the time that spreads take, and a page has up to a hundred objects.
   const shown: Writable<DbClientObject> = { id, bucket, key, status, createdAt: createdAt.toISOString() }
   if (filename !== null) shown.filename = filename
   if (contentType !== null) shown.contentType = contentType

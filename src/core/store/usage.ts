@@ -3,7 +3,7 @@ import type { QuotaLimits, QuotaRefusal, SumRefusal } from './driver.js'
 
 export const NO_USAGE: ScopeUsage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
-/** What one key adds to the usage of its scope: the object, and the growth that its pending upload reserves. */
+/** Returns what one key adds to the usage of its scope: its object, and the growth its pending upload reserves. */
 export function usageOfKey(
   active: Pick<StorageObject, 'size'> | null,
   pending: Pick<StorageObject, 'declaredSize'> | null,
@@ -17,7 +17,7 @@ export function usageOfKey(
   }
 }
 
-/** `usage` with the usage of one key taken out and another put in. */
+/** Returns `usage` without `removed` and with `added`. */
 export function usageAfter(usage: ScopeUsage, removed: ScopeUsage, added: ScopeUsage): ScopeUsage {
   return {
     bytes: usage.bytes - removed.bytes + added.bytes,
@@ -37,8 +37,9 @@ export function sameUsage(a: ScopeUsage, b: ScopeUsage): boolean {
 }
 
 /**
- * Why a change of one key must not be made: it grows the scope beyond its quota, or its sum beyond what a number holds
- * exactly. What doesn't grow is never refused for the quota, so a scope over its quota can still shrink. `null`: it may.
+ * Returns why a change must be refused, or `null`. A change is refused if it makes the scope grow beyond its quota, or its
+ * sum beyond `Number.MAX_SAFE_INTEGER`. A change that doesn't grow the scope is never refused for the quota, so a scope over
+ * its quota can still shrink.
  */
 export function refuseGrowth(
   usage: ScopeUsage,
@@ -68,7 +69,7 @@ export function refuseGrowth(
       requested: moreFiles,
     }
   }
-  // Both terms are safe integers, so their sum is at most 2^54 - 2 and the comparison is exact enough to be right.
+  // Both terms are safe integers, so the sum is at most 2^54 - 2. Rounding can't change the result of this comparison.
   if (usedBytes + moreBytes > Number.MAX_SAFE_INTEGER) return { outcome: 'sum-too-large' }
   return null
 }

@@ -22,7 +22,7 @@ describe('the quota of an upload', () => {
     expect(await errorOf(await caller.begin({ size: 1 }))).toEqual({
       status: 413,
       code: 'QUOTA_EXCEEDED',
-      message: 'The quota is 10 bytes; 10 are used, and this needs 1 more.',
+      message: 'The quota of 10 bytes would be exceeded: 10 in use, 1 more requested.',
       params: { limit: 'maxBytes', max: 10, used: 10, requested: 1 },
     })
     await caller.begun({ size: 0 })

@@ -12,7 +12,7 @@ describe('a storage that fails', () => {
     expect(await errorOf(await as('user:1').confirm(object))).toEqual({
       status: 502,
       code: 'STORAGE_UNAVAILABLE',
-      message: 'The storage could not be reached.',
+      message: 'The storage is unavailable.',
     })
     expect(await objects.findPending(object)).not.toBeNull()
     expect(await toldBy('upload.confirm')).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', cause }])

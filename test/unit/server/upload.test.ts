@@ -125,7 +125,7 @@ describe('the guards of an upload', () => {
     expect(await errorOf(await as('user:1').begin())).toEqual({
       status: 403,
       code: 'FORBIDDEN',
-      message: 'This is not allowed.',
+      message: 'You do not have permission to do this.',
     })
     expect(later).toBe(0)
     expect(await objects.countByScope('user:1')).toBe(0)

@@ -1,11 +1,11 @@
 import { StorageError } from '../../errors.js'
 
-/** The error for a bad parameter: `field` names it, the message says what is wrong and what is allowed. */
+/** Creates the error for a bad parameter. `message` continues the sentence that starts with the field's name. */
 export function invalid(field: string, message: string): StorageError {
-  return new StorageError('VALIDATION_ERROR', { message: `"${field}" ${message}`, params: { field } })
+  return new StorageError('VALIDATION_ERROR', { message: `${field} ${message}`, params: { field } })
 }
 
-/** A value as an error message shows it: short, and never more than its kind where it is no simple value. */
+/** Formats a value for an error message: simple values up to 40 characters, other values by their kind. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) {

@@ -5,7 +5,7 @@ interface TextLimit {
   readonly unit: 'characters' | 'bytes of UTF-8'
 }
 
-/** Longest values; the shortest is always 1. The limit of keys is the one of S3. A character is a Unicode code point. */
+/** Maximum lengths; the minimum is always 1. The limit of keys is S3's. A character is a Unicode code point. */
 export const TEXT_LIMITS = {
   scope: { max: 255, unit: 'characters' },
   bucket: { max: 255, unit: 'characters' },
@@ -23,8 +23,8 @@ export type TextField = keyof typeof TEXT_LIMITS
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
- * Why a string can't be kept by every database alike: Postgres refuses NUL, and MongoDB stores an unpaired surrogate as
- * another character. `null`: it can.
+ * Returns why a string can't be stored unchanged in every database, or `null`. Postgres refuses NUL characters, and MongoDB
+ * replaces unpaired surrogates.
  */
 export function textFlaw(value: string): string | null {
   if (value.includes('\0')) return 'must not contain a NUL character'
@@ -32,12 +32,12 @@ export function textFlaw(value: string): string | null {
   return null
 }
 
-/** Bytes of a well-formed string in UTF-8. */
+/** Returns the length of a well-formed string in bytes of UTF-8. */
 export function utf8Length(value: string): number {
   return new TextEncoder().encode(value).byteLength
 }
 
-/** Whether a string is longer than its limit. None is measured much beyond it, however long it is. */
+/** Returns whether a string exceeds its limit, without measuring far beyond it. */
 function isLonger(value: string, { max, unit }: TextLimit): boolean {
   // A code point is one or two UTF-16 units, and at least one byte of UTF-8 for each of them.
   if (unit === 'bytes of UTF-8') return value.length > max || utf8Length(value) > max
@@ -48,9 +48,9 @@ function isLonger(value: string, { max, unit }: TextLimit): boolean {
 export function checkText(field: TextField, value: unknown): string {
   const limit: TextLimit = TEXT_LIMITS[field]
   const allowed = `must be a string of 1 to ${limit.max} ${limit.unit}`
-  if (typeof value !== 'string') throw invalid(field, `${allowed}, not ${shown(value)}.`)
-  if (value === '') throw invalid(field, `${allowed}; it is empty.`)
-  if (isLonger(value, limit)) throw invalid(field, `${allowed}; it is longer.`)
+  if (typeof value !== 'string') throw invalid(field, `${allowed} (got ${shown(value)}).`)
+  if (value === '') throw invalid(field, `${allowed} (got an empty string).`)
+  if (isLonger(value, limit)) throw invalid(field, `${allowed} (got a longer one).`)
   const flaw = textFlaw(value)
   if (flaw) throw invalid(field, `${flaw}.`)
   return value

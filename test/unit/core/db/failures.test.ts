@@ -89,8 +89,8 @@ describe('where resolveScope', () => {
 
   it.each<[string, DbOptions['resolveScope'], string | RegExp]>([
     ['throws', () => Promise.reject(thrown), thrown.message],
-    ['answers a number', () => 42 as never, /"scope" must be a string/],
-    ['answers an empty string', () => '', /"scope" must be a string/],
+    ['answers a number', () => 42 as never, /scope must be a string/],
+    ['answers an empty string', () => '', /scope must be a string/],
   ])('%s, the client is told nothing and onError why', async (_what, resolveScope, why) => {
     const onError = vi.fn()
     const ask = asker(client, { resolveScope, onError })

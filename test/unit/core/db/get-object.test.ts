@@ -69,7 +69,7 @@ describe('GET /db/object', () => {
       const answer = await ask(`${GET}?key=${encodeURIComponent(key)}`)
       expect(answer.status).toBe(404)
       expect(answer.body).toEqual(missing.body)
-      expect(errorOf(answer)).toEqual({ code: 'OBJECT_NOT_FOUND', message: 'There is no such object.' })
+      expect(errorOf(answer)).toEqual({ code: 'OBJECT_NOT_FOUND', message: 'The object does not exist.' })
       expect([...answer.headers]).toEqual([...missing.headers])
     },
   )

@@ -51,11 +51,15 @@ describe('db()', () => {
   })
 
   it.each<[string, unknown[], string]>([
-    ['client', [undefined, null, {}, 5, () => GOOD.client], 'memoryAdapter()'],
-    ['resolveScope', [undefined, null, 'user:1', {}], 'a function (request)'],
+    ['client', [undefined, null, {}, 5, () => GOOD.client], 'a store'],
+    ['resolveScope', [undefined, null, 'user:1', {}], 'a function'],
     ['quota', [5, '5', [], true], 'must be an object { maxBytes?, maxFiles? }'],
-    ['quota', [{ maxBytes: -1 }, { maxBytes: 1.5 }, { maxBytes: '5' }, { maxBytes: NaN }], 'has maxBytes'],
-    ['quota', [{ maxFiles: -1 }, { maxFiles: Infinity }, { maxFiles: {} }], 'has maxFiles'],
+    [
+      'quota',
+      [{ maxBytes: -1 }, { maxBytes: 1.5 }, { maxBytes: '5' }, { maxBytes: NaN }],
+      'quota.maxBytes must',
+    ],
+    ['quota', [{ maxFiles: -1 }, { maxFiles: Infinity }, { maxFiles: {} }], 'quota.maxFiles must'],
     ['pendingTtlSeconds', [0, -1, 1.5, NaN, Infinity, '60'], 'a positive integer'],
     ['deleteMode', ['', 'Soft', 'purge', 5], '"soft" or "hard"'],
     ['bucket', ['', 5, 'b'.repeat(256), 'a\0'], 'a string of 1 to 255 characters'],

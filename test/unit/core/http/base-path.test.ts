@@ -36,7 +36,7 @@ describe('a base path', () => {
   ])('%j is refused with a TypeError that names the caller and shows what is allowed', (given) => {
     expect(() => checkBasePath('db()', given)).toThrow(TypeError)
     expect(() => checkBasePath('db()', given)).toThrow(
-      /^db\(\): basePath must be a path such as "\/api\/s3", not /,
+      /^db\(\): basePath must be a path such as "\/api\/s3" \(got /,
     )
   })
 })

@@ -216,7 +216,7 @@ describe('what a driver refuses', () => {
   it('is told in numbers where it is a quota', async () => {
     const store = storeThatAnswers({ reserve: { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess } })
     await expect(reserve(store)).rejects.toThrow(
-      'The quota is 100 files; 90 are used, and this needs 11 more.',
+      'The quota of 100 files would be exceeded: 90 in use, 11 more requested.',
     )
   })
 })

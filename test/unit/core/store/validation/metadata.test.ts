@@ -50,7 +50,7 @@ describe('metadata', () => {
 
   it('has at most 64 entries', () => {
     expect(Object.keys(checkMetadata(entries(64)))).toHaveLength(64)
-    expect(refusal(entries(65))).toContain('at most 64 entries; it has 65')
+    expect(refusal(entries(65))).toContain('at most 64 entries (got 65)')
   })
 
   it('has at most 16 KiB of UTF-8, names and values together', () => {
@@ -58,13 +58,15 @@ describe('metadata', () => {
     for (const given of longest) {
       expect(checkMetadata(given)).toEqual(given)
       expect(refusal({ ...given, c: '' })).toContain(`at most ${16 * KIB} bytes of UTF-8`)
-      expect(refusal({ ...given, '': 'c' })).toContain(`it has ${16 * KIB + 1}`)
+      expect(refusal({ ...given, '': 'c' })).toContain(`(got ${16 * KIB + 1})`)
     }
   })
 
   it('has strings as values only, and says which entry has none', () => {
     for (const value of [null, undefined, 5, true, {}, ['a']]) {
-      expect(refusal({ good: 'a', bad: value })).toContain(`strings as values; "bad" is ${shown(value)}`)
+      expect(refusal({ good: 'a', bad: value })).toContain(
+        `must have strings as values (got ${shown(value)} for "bad")`,
+      )
     }
   })
 
@@ -75,13 +77,13 @@ describe('metadata', () => {
     ['an unpaired surrogate in a name', { '\ude00': 'b' }, 'unpaired surrogate'],
   ])('is refused with %s, and the message names the entry', (_what, value, flaw) => {
     expect(refusal(value)).toContain(flaw)
-    expect(refusal(value)).toContain(`in the entry ${shown(Object.keys(value)[0])}`)
+    expect(refusal(value)).toContain(`(entry ${shown(Object.keys(value)[0])})`)
   })
 
   it.each([null, undefined, 'a', 5, ['a'], new Map([['a', 'b']]), new Date(0), () => 'a'])(
     'is not %o',
     (value) => {
-      expect(refusal(value)).toContain(`must be an object of strings, not ${shown(value)}`)
+      expect(refusal(value)).toContain(`must be an object of strings (got ${shown(value)})`)
     },
   )
 })

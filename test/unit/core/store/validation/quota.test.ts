@@ -11,19 +11,21 @@ describe('a quota', () => {
     { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
     { maxBytes: null, maxFiles: undefined },
   ])('may be %o', (quota) => {
-    expect(quotaFlaw(quota)).toBeNull()
+    expect(quotaFlaw('quota', quota)).toBeNull()
   })
 
   it.each([null, undefined, 5, '5', true, [], [5], () => ({})])('is an object and not %o', (value) => {
-    expect(quotaFlaw(value)).toContain('must be an object { maxBytes?, maxFiles? }, not ')
+    expect(quotaFlaw('quota', value)).toContain('quota must be an object { maxBytes?, maxFiles? } (got ')
   })
 
   describe.each(NAMES)('%s', (name) => {
     it.each([-1, 1.5, NaN, Infinity, Number.MAX_SAFE_INTEGER + 1, '5', 5n, true, {}])(
       'is a non-negative integer and not %o',
       (value) => {
-        expect(quotaFlaw({ [name]: value })).toMatch(
-          new RegExp(`^has ${name} .+, which must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}$`),
+        expect(quotaFlaw('quota', { [name]: value })).toMatch(
+          new RegExp(
+            `^quota\\.${name} must be an integer from 0 to ${Number.MAX_SAFE_INTEGER} \\(got .+\\)$`,
+          ),
         )
       },
     )

@@ -8,8 +8,8 @@ export function refusalOf(field: string, check: () => unknown): string {
   } catch (error) {
     expect(error).toBeInstanceOf(StorageError)
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
-    expect((error as StorageError).message).toMatch(new RegExp(`^"${field}" must .+\\.$`))
+    expect((error as StorageError).message).toMatch(new RegExp(`^${field} must .+\\.$`))
     return (error as StorageError).message
   }
-  throw new Error(`"${field}" was not refused.`)
+  throw new Error(`${field} was not refused.`)
 }

@@ -19,7 +19,7 @@ describe('an integer', () => {
     expect(checkInteger('limit', 1000, 1, 1000)).toBe(1000)
     for (const value of [0, 1001, -1]) {
       const message = refusalOf('limit', () => checkInteger('limit', value, 1, 1000))
-      expect(message).toBe(`"limit" must be an integer from 1 to 1000, not ${value}.`)
+      expect(message).toBe(`limit must be an integer from 1 to 1000 (got ${value}).`)
     }
   })
 
@@ -27,7 +27,7 @@ describe('an integer', () => {
     'is not %o',
     (value) => {
       const message = refusalOf('limit', () => checkInteger('limit', value, 1, 1000))
-      expect(message).toContain(`must be an integer from 1 to 1000, not ${shown(value)}`)
+      expect(message).toContain(`must be an integer from 1 to 1000 (got ${shown(value)})`)
     },
   )
 })
@@ -42,7 +42,7 @@ describe('a size', () => {
     expect(checkSize('size', Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER)
     for (const value of [-1, Number.MAX_SAFE_INTEGER + 1, 0.1]) {
       const message = refusalOf('size', () => checkSize('size', value))
-      expect(message).toBe(`"size" must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, not ${value}.`)
+      expect(message).toBe(`size must be an integer from 0 to ${Number.MAX_SAFE_INTEGER} (got ${value}).`)
     }
   })
 
@@ -57,7 +57,7 @@ describe('a date', () => {
   it('ends with the year 9999', () => {
     expect(checkDate('before', new Date(LAST))).toEqual(new Date(LAST))
     const oneMore = new Date(new Date(LAST).getTime() + 1)
-    expect(refusalOf('before', () => checkDate('before', oneMore))).toContain('later than the year 9999')
+    expect(refusalOf('before', () => checkDate('before', oneMore))).toContain('after the year 9999')
   })
 
   it('counts as the start of the year 1 where it is earlier', () => {
@@ -76,14 +76,16 @@ describe('a date', () => {
   })
 
   it('has a time', () => {
-    expect(refusalOf('before', () => checkDate('before', new Date(NaN)))).toContain('has no time')
+    expect(refusalOf('before', () => checkDate('before', new Date(NaN)))).toContain(
+      'must be a valid Date (got Invalid Date)',
+    )
   })
 
   it.each([0, 1.7e12, '2026-03-01T12:00:00.000Z', null, undefined, true, {}, { getTime: () => 0 }])(
     'is not %o',
     (value) => {
       expect(refusalOf('before', () => checkDate('before', value))).toContain(
-        `must be a Date, not ${shown(value)}`,
+        `must be a Date (got ${shown(value)})`,
       )
     },
   )
@@ -95,7 +97,7 @@ describe('a switch', () => {
     expect(checkBoolean('overwrite', false)).toBe(false)
     for (const value of [0, 1, '', 'true', null, undefined, {}]) {
       const message = refusalOf('overwrite', () => checkBoolean('overwrite', value))
-      expect(message).toBe(`"overwrite" must be true or false, not ${shown(value)}.`)
+      expect(message).toBe(`overwrite must be true or false (got ${shown(value)}).`)
     }
   })
 })
@@ -105,7 +107,7 @@ describe('one of several names', () => {
     expect(checkOneOf('mode', 'hard', ['soft', 'hard'])).toBe('hard')
     for (const value of ['', 'Hard', ' hard', 'constructor', 0, null, undefined, ['hard'], {}]) {
       const message = refusalOf('mode', () => checkOneOf('mode', value, ['soft', 'hard']))
-      expect(message).toBe(`"mode" must be one of "soft", "hard", not ${shown(value)}.`)
+      expect(message).toBe(`mode must be one of "soft", "hard" (got ${shown(value)}).`)
     }
   })
 })
@@ -138,7 +140,7 @@ describe('an attempt id', () => {
   ])('is not one that is %s', (_what, value) => {
     const message = refusalOf('id', () => checkAttemptId('id', value))
     expect(message).toContain(`a lower-case UUIDv7 with hyphens`)
-    expect(message).toContain(`not ${shown(value)}`)
+    expect(message).toContain(`(got ${shown(value)})`)
   })
 })
 
@@ -148,7 +150,7 @@ describe('an object', () => {
     expect(checkObject('input', given)).toBe(given)
     for (const value of [null, undefined, 'a', 5, () => given]) {
       const message = refusalOf('input', () => checkObject('input', value))
-      expect(message).toBe(`"input" must be an object, not ${shown(value)}.`)
+      expect(message).toBe(`input must be an object (got ${shown(value)}).`)
     }
   })
 })

@@ -31,7 +31,7 @@ describe.each(inCharacters)('%s', (field, max) => {
     const longest = character.repeat(max)
     expect(checkText(field, longest)).toBe(longest)
     const message = refusalOf(field, () => checkText(field, longest + character))
-    expect(message).toContain(`a string of 1 to ${max} characters; it is longer`)
+    expect(message).toContain(`a string of 1 to ${max} characters (got a longer one)`)
   })
 
   it('counts code points where the text mixes planes', () => {
@@ -51,7 +51,7 @@ describe.each(inBytes)('%s', (field, max) => {
     const longest = character.repeat(max / utf8Length(character))
     expect(checkText(field, longest)).toBe(longest)
     const message = refusalOf(field, () => checkText(field, `${longest}a`))
-    expect(message).toContain(`a string of 1 to ${max} bytes of UTF-8; it is longer`)
+    expect(message).toContain(`a string of 1 to ${max} bytes of UTF-8 (got a longer one)`)
   })
 
   it('refuses one that has few characters and too many bytes', () => {
@@ -63,7 +63,9 @@ describe.each(inBytes)('%s', (field, max) => {
 describe.each(fields)('%s', (field) => {
   it('is a string of one character at least', () => {
     expect(checkText(field, 'a')).toBe('a')
-    expect(refusalOf(field, () => checkText(field, ''))).toMatch(/a string of 1 to \d+ .*; it is empty/)
+    expect(refusalOf(field, () => checkText(field, ''))).toMatch(
+      /a string of 1 to \d+ .* \(got an empty string\)/,
+    )
   })
 
   it.each([
@@ -78,7 +80,7 @@ describe.each(fields)('%s', (field) => {
     ['an object', new String('a')],
   ])('is refused where it is no string but %s', (shown, value) => {
     const message = refusalOf(field, () => checkText(field, value))
-    expect(message).toMatch(new RegExp(`must be a string of 1 to .*, not ${shown}\\.$`))
+    expect(message).toMatch(new RegExp(`must be a string of 1 to .* \\(got ${shown}\\)\\.$`))
   })
 
   it('has no NUL', () => {
