@@ -49,9 +49,13 @@ async function npm(folder: string, ...args: string[]): Promise<string> {
   return output
 }
 
-/** Builds where `dist` is missing something or older than what it is made of, and packs it as it would be published. */
-export async function packPackage(into: string): Promise<Tarball> {
+/** Builds the package unless `dist` is complete and newer than its sources. */
+export async function buildIfOutdated(): Promise<void> {
   if (isOutdated()) await npm(repository, 'run', 'build')
+}
+
+/** Packs the built package as npm would publish it. */
+export async function packPackage(into: string): Promise<Tarball> {
   const answer = await npm(repository, 'pack', '--json', '--ignore-scripts', '--pack-destination', into)
   const [packed] = JSON.parse(answer) as [{ filename: string; files: { path: string }[] }]
   return { file: join(into, packed.filename), contents: packed.files.map(({ path }) => path) }

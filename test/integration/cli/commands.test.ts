@@ -60,7 +60,7 @@ describePostgres('svc-db', (url) => {
   it('a scope that can be none is a wrong call', async () => {
     const ran = await run('usage', 's'.repeat(256))
     expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
-    expect(ran.stderr).toContain('"scope" must be a string of 1 to 255 characters')
+    expect(ran.stderr).toContain('scope must be a string of 1 to 255 characters')
   })
 
   it('list shows the newest first, chosen by status and route, at most so many', async () => {
