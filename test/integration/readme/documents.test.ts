@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES, StorageError } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import { anchorsOf, linkTarget, readDocuments, repository } from './documents.js'
 
 const documents = readDocuments()
@@ -12,7 +13,7 @@ const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8
 const document = (path: string) => documents.find((candidate) => candidate.path === path)!
 
 describe.each(documents)('$path', (from) => {
-  it('has links that lead somewhere', () => {
+  it('has no broken links', () => {
     const broken = from.links.filter((link) => {
       const target = linkTarget(from, link)
       if (target === null) return false
@@ -22,35 +23,52 @@ describe.each(documents)('$path', (from) => {
     expect(broken).toEqual([])
   })
 
-  it('names only npm scripts that exist', () => {
-    const named = [...from.text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, script]) => script!)
-    const standing = [...from.text.matchAll(/\bnpm (start|test)\b/g)].map(([, script]) => script!)
-    expect([...named, ...standing].filter((script) => !(script in manifest.scripts))).toEqual([])
+  // Files that are not in the tarball are named instead of linked: a link to them would be dead there.
+  it('names only repository files that exist', () => {
+    const named = [...from.text.matchAll(/`((?:bench|examples|src|test)\/[\w./-]+\.m?[jt]s)`/g)]
+    expect(named.map(([, path]) => path!).filter((path) => !existsSync(join(repository, path)))).toEqual([])
   })
 
-  it('has only code blocks of languages that are looked after', () => {
-    // `ts` and `js` are compiled and run, and so is `sql`; a block of another kind shows commands or output.
-    const known = ['ts', 'js', 'sh', 'sql', 'text', 'json']
-    const others = from.blocks.filter(({ language }) => !known.includes(language))
-    expect(others.map(({ language, line }) => `line ${line}: "${language}"`)).toEqual([])
+  it('names only npm scripts that exist', () => {
+    const scripts = [/\bnpm run ([\w:-]+)/g, /\bnpm (start|test)\b/g].flatMap((pattern) =>
+      [...from.text.matchAll(pattern)].map(([, script]) => script!),
+    )
+    expect(scripts.filter((script) => !(script in manifest.scripts))).toEqual([])
+  })
+
+  it('has code blocks only in known languages', () => {
+    // `ts` and `js` are compiled and run, and so is `sql`. The other languages show commands, output and diagrams.
+    const known = ['ts', 'js', 'sh', 'sql', 'text', 'json', 'mermaid']
+    const unknown = from.blocks.filter(({ language }) => !known.includes(language))
+    expect(unknown.map(({ language, line }) => `line ${line}: "${language}"`)).toEqual([])
   })
 })
 
-it('begins the changelog with the version of the package', () => {
+it('keeps the README at 150 lines or fewer', () => {
+  expect(document('README.md').text.split('\n').length).toBeLessThanOrEqual(150)
+})
+
+it('starts the changelog with the package version', () => {
   const heading = /^## (?:\[)?(\d+\.\d+\.\d+[^\s\]]*)/m.exec(document('CHANGELOG.md').text)
   expect(heading?.[1]).toBe(manifest.version)
 })
 
-it('has a link to every page in the README', () => {
+it('links every page from the README', () => {
   const readme = document('README.md')
   const linked = readme.links.map((link) => linkTarget(readme, link)?.path)
   const pages = documents.map(({ path }) => path).filter((path) => path !== 'README.md')
   expect(pages.filter((path) => !linked.includes(path))).toEqual([])
 })
 
-it('documents every error code with its status, and no other', () => {
+it('documents exactly the existing error codes, with their statuses', () => {
   const rows = document('docs/errors.md').text.matchAll(/^\| `([A-Z_]+)`\s*\| (\d{3})/gm)
   const documented = Object.fromEntries([...rows].map(([, code, status]) => [code!, Number(status)]))
   const actual = Object.fromEntries(ERROR_CODES.map((code) => [code, Number(new StorageError(code).status)]))
   expect(documented).toEqual(actual)
+})
+
+it('documents every call of the store, and no other', () => {
+  const [, store] = document('docs/concepts.md').text.split('\n## The store\n')
+  const rows = store!.matchAll(/^\| `(\w+)(?:\([^`]*\))?`\s+\|/gm)
+  expect([...rows].map(([, call]) => call!).sort()).toEqual(Object.keys(memoryAdapter()).sort())
 })

@@ -3,6 +3,7 @@ import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
 import { expressChecks } from './express.js'
 import { fetchChecks } from './fetch.js'
+import { gettingStartedChecks } from './getting-started.js'
 import { httpApiChecks } from './http-api.js'
 import { koaChecks } from './koa.js'
 import { mongoChecks } from './mongo.js'
@@ -16,12 +17,13 @@ import { storagesChecks } from './storages.js'
 import { testingYourAppChecks } from './testing-your-app.js'
 import { writingAnAdapterChecks } from './writing-an-adapter.js'
 
-/** Of every document that has snippets. */
+/** The check of every snippet, by document and file name. */
 export const checks: SnippetChecks = {
   ...customRoutesChecks,
   ...deployingChecks,
   ...expressChecks,
   ...fetchChecks,
+  ...gettingStartedChecks,
   ...httpApiChecks,
   ...koaChecks,
   ...mongoChecks,

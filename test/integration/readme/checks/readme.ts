@@ -1,197 +1,33 @@
 import type { Server } from 'node:http'
-import type { Express } from 'express'
 import { expect, vi } from 'vitest'
-import {
-  memoryStorage,
-  type DbClientObject,
-  type Handler,
-  type ObjectStorage,
-  type StorageObjectStore,
-} from '@svc/db'
-import { memoryAdapter } from '@svc/db/memory'
-import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import type { DbClientObject } from '@svc/db'
+import { run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
-interface AppProgram {
-  readonly createApp: (parts: { client: StorageObjectStore; storage: ObjectStorage }) => { app: Express }
-}
-
-interface ServerProgram {
-  readonly server: Server
-  readonly s3: { readonly handler: Handler; readonly db: { readonly objects: StorageObjectStore } }
-  readonly summary: (scope: string) => Promise<object>
-}
-
-interface FilesProgram {
-  readonly uploadFile: (file: File, show: (text: string) => void) => Promise<DbClientObject | null>
-  readonly allFiles: () => Promise<DbClientObject[]>
-  readonly linkTo: (file: DbClientObject) => Promise<string>
-  readonly deleteFile: (file: DbClientObject) => Promise<void>
-}
-
-interface Announced {
-  readonly object: DbClientObject
-  readonly upload: { readonly method: string; readonly url: string; readonly headers: Record<string, string> }
-}
-
-const ann = { authorization: 'Bearer secret-of-ann' }
-const bob = { authorization: 'Bearer secret-of-bob' }
-const A_DAY = 24 * 60 * 60 * 1000
-
-function announcement(file: object): RequestInit {
-  return {
-    method: 'POST',
-    headers: { ...ann, 'content-type': 'application/json' },
-    body: JSON.stringify(file),
-  }
-}
-
-const isSmallApplication: SnippetCheck = async (program) => {
-  const { createApp } = await run<AppProgram>(program)
-  const origin = await originOf(
-    createApp({ client: memoryAdapter(), storage: memoryStorage() }).app.listen(0),
-  )
-  const api = `${origin}/api/s3`
-  expect((await fetch(`${api}/db/objects`)).status).toBe(401)
-
-  const file = { route: 'avatars', filename: 'me.png', contentType: 'image/png', size: 3 }
-  const refused = await fetch(`${api}/upload`, announcement({ ...file, contentType: 'text/plain' }))
-  expect(refused.status).toBe(415)
-
-  const announced = await fetch(`${api}/upload`, announcement(file))
-  expect(announced.status).toBe(201)
-  const { object, upload } = (await announced.json()) as Announced
-  const sent = await fetch(upload.url, { method: upload.method, headers: upload.headers, body: 'png' })
-  expect(sent.status).toBe(200)
-  const confirmed = await fetch(`${api}/upload/confirm`, announcement({ key: object.key, id: object.id }))
-  expect(confirmed.status).toBe(200)
-
-  const list = async (headers: Record<string, string>) =>
-    (await (await fetch(`${api}/db/objects`, { headers })).json()) as { objects: DbClientObject[] }
-  expect((await list(ann)).objects).toMatchObject([{ filename: 'me.png', size: 3, status: 'active' }])
-  expect((await list(bob)).objects).toEqual([])
-}
-
-const listensAndCounts: SnippetCheck = async (program) => {
-  const { server, summary } = await run<ServerProgram>(program)
-  const answer = await fetch(`${await originOf(server)}/api/s3/db/objects`, { headers: ann })
-  expect(answer.status).toBe(200)
-  expect(await summary('user:nobody')).toEqual({ bytes: 0, files: 0, reservedBytes: 0, deleted: 0 })
-}
-
-/** Signs in, and resolves to what a browser would then send along. */
-async function sessionAt(origin: string): Promise<{ cookie: string }> {
-  const signedIn = await fetch(`${origin}/sign-in`, { method: 'POST' })
-  expect(signedIn.status).toBe(204)
-  return { cookie: signedIn.headers.getSetCookie().join('; ').split(';')[0]! }
-}
-
-const fitsBesideOtherRoutes: SnippetCheck = async (program) => {
-  const { server } = await run<Pick<ServerProgram, 'server'>>(program)
-  const origin = await originOf(server)
-  expect(await (await fetch(`${origin}/api/health`)).text()).toBe('ok')
-  expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
-
-  const session = await sessionAt(origin)
-  const announced = await fetch(`${origin}/api/s3/upload`, {
-    method: 'POST',
-    headers: { ...session, 'content-type': 'application/json' },
-    body: JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 1 }),
-  })
-  expect(announced.status).toBe(201)
-  expect((await fetch(`${origin}/api/elsewhere`)).status).toBe(404)
-}
-
-const fitsIntoKoa: SnippetCheck = async (program) => {
-  const { server } = await run<Pick<ServerProgram, 'server'>>(program)
+const servesApi: SnippetCheck = async (program) => {
+  const { server } = await run<{ server: Server }>(program)
   const origin = await originOf(server)
   expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
-  const list = await fetch(`${origin}/api/s3/db/objects`, { headers: { 'x-signed-in-as': 'ann' } })
+  const list = await fetch(`${origin}/api/s3/db/objects`, { headers: { 'x-user': 'ann' } })
   expect(await list.json()).toEqual({ objects: [] })
-  expect(await (await fetch(`${origin}/elsewhere`)).text()).toBe('what was there before')
 }
 
-/** Stands for the browser: resolves what is relative against the page, and keeps its cookie for its own origin. */
-const worksOnPage: SnippetCheck = async (program) => {
-  const { server } = await runBeside<Pick<ServerProgram, 'server'>>(program, 'existing-server.mjs')
+/** Against the server of the same document. Relative URLs resolve against it, as they do on a page. */
+const uploadsAndLists: SnippetCheck = async (program) => {
+  const { server } = await runBeside<{ server: Server }>(program, 'server.mjs')
   const origin = await originOf(server)
-  const session = await sessionAt(origin)
   const realFetch = globalThis.fetch
-  vi.stubGlobal('fetch', (input: string, init?: RequestInit) => {
-    const headers = new Headers(init?.headers)
-    headers.set('cookie', session.cookie)
-    return realFetch(new URL(input, origin), { ...init, headers })
-  })
+  vi.stubGlobal('fetch', (input: string, init?: RequestInit) => realFetch(new URL(input, origin), init))
   try {
-    const { uploadFile, allFiles, linkTo, deleteFile } = await run<FilesProgram>(program)
-    const shown: string[] = []
-    const file = await uploadFile(new File(['hello'], 'hello.txt', { type: 'text/plain' }), (text) =>
-      shown.push(text),
-    )
-    expect(file).toMatchObject({ filename: 'hello.txt', size: 5, status: 'active' })
-    expect(shown.at(-1)).toBe('5 of 5 bytes')
-    expect(await allFiles()).toEqual([file])
-    expect(await (await realFetch(await linkTo(file!))).text()).toBe('hello')
-    // Of the type that the application's own parser takes.
-    const settings = await uploadFile(
-      new File(['{}'], 'settings.json', { type: 'application/json' }),
-      () => {},
-    )
-    expect(settings).toMatchObject({ size: 2, status: 'active' })
-    await deleteFile(settings!)
-    await deleteFile(file!)
-    expect(await allFiles()).toEqual([])
-
-    const large = Object.defineProperty(new File([], 'large.bin'), 'size', { value: 2_000_000_000 })
-    expect(await uploadFile(large, (text) => shown.push(text))).toBeNull()
-    expect(shown.at(-1)).toBe('There is no room left.')
+    const { uploadAndList } = await run<{ uploadAndList: (file: File) => Promise<DbClientObject[]> }>(program)
+    const files = await uploadAndList(new File(['hello'], 'hello.txt', { type: 'text/plain' }))
+    expect(files).toMatchObject([{ filename: 'hello.txt', size: 5, status: 'active' }])
   } finally {
     vi.unstubAllGlobals()
   }
 }
 
-const settlesByItself: SnippetCheck = async (program) => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
-  try {
-    const { job } = await run<{ job: NodeJS.Timeout }>(program)
-    const { s3, server } = await runBeside<ServerProgram>(program, 'server.mjs')
-    await originOf(server)
-    const file = { route: 'documents', filename: 'given-up.txt', contentType: 'text/plain', size: 500 }
-    await s3.handler(new Request('http://app.test/api/s3/upload', announcement(file)))
-    const reserved = async () => (await s3.db.objects.getScopeUsage('user:ann')).reservedBytes
-    expect(await reserved()).toBe(500)
-
-    vi.setSystemTime(Date.now() + A_DAY)
-    vi.advanceTimersToNextTimer()
-    await vi.waitFor(async () => expect(await reserved()).toBe(0))
-    clearInterval(job)
-  } finally {
-    vi.useRealTimers()
-  }
-}
-
-const guardsItsRoute: SnippetCheck = async (program) => {
-  await run(program)
-  const { s3, server } = await runBeside<ServerProgram>(program, 'server.mjs')
-  const reference = { bucket: 'uploads', key: 'ann/face.png' }
-  const expiresAt = new Date(Date.now() + A_DAY)
-  await s3.db.objects.reserve({ ...reference, scope: 'user:ann', declaredSize: 7, expiresAt })
-  await s3.db.objects.confirm({ ...reference, size: 7 })
-
-  const thumbnail = `${await originOf(server)}/thumbnail?key=ann/face.png`
-  const own = await fetch(thumbnail, { headers: ann })
-  expect(await own.json()).toEqual({ name: 'ann/face.png', size: 7 })
-  expect((await fetch(thumbnail, { headers: bob })).status).toBe(404)
-  expect((await fetch(thumbnail)).status).toBe(401)
-}
-
 export const readmeChecks: SnippetChecks = {
-  'README.md#app.ts': isSmallApplication,
-  'README.md#server.ts': { onPostgres: listensAndCounts },
-  'README.md#app.test.ts': passingTests(2),
-  'README.md#existing-server.ts': fitsBesideOtherRoutes,
-  'README.md#existing-koa-server.ts': fitsIntoKoa,
-  'README.md#files.ts': worksOnPage,
-  'README.md#clean-up-job.ts': { onPostgres: settlesByItself },
-  'README.md#thumbnail-route.ts': { onPostgres: guardsItsRoute },
+  'README.md#server.ts': { onPostgres: servesApi },
+  'README.md#browser.ts': { onPostgres: uploadsAndLists },
 }
