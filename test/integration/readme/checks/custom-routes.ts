@@ -5,37 +5,37 @@ import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { signedInAs } from './sign-in.js'
 
-const sharesWhatIsPublic: SnippetCheck = async (program) => {
+const sharesPublicFiles: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Express }>(program)
   const origin = await originOf(app.listen(0))
   const size = (key: string, headers = {}) => fetch(`${origin}/size?key=${key}`, { headers })
 
   expect(await (await size('poster.png')).json()).toEqual({ size: 900 })
   expect(await (await size('diary.txt', signedInAs('user:ann'))).json()).toEqual({ size: 40 })
-  for (const answer of [await size('diary.txt'), await size('nothing.txt', signedInAs('user:ann'))]) {
-    expect(answer.status).toBe(404)
-    expect(await answer.json()).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+  for (const response of [await size('diary.txt'), await size('nothing.txt', signedInAs('user:ann'))]) {
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
   }
 }
 
 const guardsUploads: SnippetCheck = async (program) => {
   const { s3 } = await run<{ s3: { handler: Handler } }>(program)
   const upload = async (scope: string, filename: string) => {
-    const answer = await s3.handler(
+    const response = await s3.handler(
       new Request('http://app.test/api/s3/upload', {
         method: 'POST',
         headers: { ...signedInAs(scope), 'content-type': 'application/json' },
         body: JSON.stringify({ filename, contentType: 'application/octet-stream', size: 10 }),
       }),
     )
-    return { status: answer.status, body: (await answer.json()) as object }
+    return { status: response.status, body: (await response.json()) as object }
   }
 
   const allowed = await upload('user:ann', 'notes.bin')
   expect(allowed).toMatchObject({ status: 201, body: { object: { key: 'user:ann/notes.bin' } } })
   expect(await upload('user:ann', 'game.exe')).toMatchObject({ status: 415 })
   const suspended = await upload('user:mallory', 'notes.bin')
-  expect(suspended).toMatchObject({ status: 403, body: { message: 'Your account rests.' } })
+  expect(suspended).toMatchObject({ status: 403, body: { message: 'Your account is suspended.' } })
 }
 
 const receivesReports: SnippetCheck = async (program) => {
@@ -58,27 +58,30 @@ const receivesReports: SnippetCheck = async (program) => {
 const guardsNotes: SnippetCheck = async (program) => {
   const { readNote, writeNote, checkCopy } = await run<{
     readNote: (request: Request, key: string) => Promise<StorageObject>
-    writeNote: (request: Request, key: string, text: string, readers?: string) => Promise<StorageObject>
+    writeNote: (request: Request, key: string, text: string, readers?: string[]) => Promise<StorageObject>
     checkCopy: (request: Request, key: string, size: number) => Promise<void>
   }>(program)
   const by = (scope?: string) =>
     new Request('http://app.test/notes', scope === undefined ? {} : { headers: signedInAs(scope) })
 
   await writeNote(by('ann'), 'diary', 'private')
-  await writeNote(by('ann'), 'plan', 'to the sea', 'bob carl')
-  await writeNote(by('ann'), 'poster', 'come all', 'everybody')
+  await writeNote(by('ann'), 'plan', 'to the sea', ['bob', 'carl'])
+  await writeNote(by('ann'), 'poster', 'come all', ['everybody'])
   expect(await readNote(by('bob'), 'plan')).toMatchObject({ scope: 'ann', size: 10 })
   expect(await readNote(by(), 'poster')).toMatchObject({ key: 'poster' })
   for (const [reader, key] of [['bob', 'diary'] as const, ['eve', 'plan'] as const]) {
     await expect(readNote(by(reader), key)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
   }
+  await writeNote(by('ann'), 'secret', 'for bob', ['bob'])
+  await writeNote(by('ann'), 'secret', 'for ann alone')
+  await expect(readNote(by('bob'), 'secret')).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
   await checkCopy(by('bob'), 'plan', 10)
   await expect(checkCopy(by('bob'), 'plan', 1_000_001)).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
   await expect(checkCopy(by('bob'), 'diary', 1_000_001)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
 }
 
 export const customRoutesChecks: SnippetChecks = {
-  'docs/custom-routes.md#shared-files.ts': sharesWhatIsPublic,
+  'docs/custom-routes.md#shared-files.ts': sharesPublicFiles,
   'docs/custom-routes.md#team-guards.ts': guardsNotes,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,

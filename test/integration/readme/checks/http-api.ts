@@ -3,11 +3,11 @@ import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
-const servesItsDescription: SnippetCheck = async (program) => {
+const servesOpenApiDocument: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Express }>(program)
   const origin = await originOf(app.listen(0))
-  const answer = await fetch(`${origin}/openapi.json`)
-  expect(await answer.json()).toMatchObject({
+  const response = await fetch(`${origin}/openapi.json`)
+  expect(await response.json()).toMatchObject({
     openapi: '3.1.0',
     info: { title: 'Files' },
     servers: [{ url: 'https://app.example/api/s3' }],
@@ -17,5 +17,5 @@ const servesItsDescription: SnippetCheck = async (program) => {
 }
 
 export const httpApiChecks: SnippetChecks = {
-  'docs/http-api.md#openapi.ts': servesItsDescription,
+  'docs/http-api.md#openapi.ts': servesOpenApiDocument,
 }

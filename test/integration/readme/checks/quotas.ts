@@ -7,12 +7,12 @@ import { signedInAs } from './sign-in.js'
 interface PlansProgram {
   readonly s3: { readonly handler: Handler }
   readonly planOf: Map<string, string>
-  readonly roomOf: (scope: string) => Promise<object>
+  readonly spaceOf: (scope: string) => Promise<object>
 }
 
-/** With what the document says of plans that change. */
-const holdsToPlans: SnippetCheck = async (program) => {
-  const { s3, planOf, roomOf } = await run<PlansProgram>(program)
+/** Also checks what the page says about changing plans. */
+const enforcesPlans: SnippetCheck = async (program) => {
+  const { s3, planOf, spaceOf } = await run<PlansProgram>(program)
   const { api } = createS3Client({
     baseURL: 'http://app.test',
     headers: signedInAs('ann'),
@@ -27,22 +27,22 @@ const holdsToPlans: SnippetCheck = async (program) => {
   planOf.set('ann', 'paid')
   const { key } = await upload()
   planOf.set('ann', 'free')
-  expect(await roomOf('ann')).toEqual({ bytes: 20, files: 4, uploading: { bytes: 0, files: 0 } })
+  expect(await spaceOf('ann')).toEqual({ bytes: 20, files: 4, uploading: { bytes: 0, files: 0 } })
   await expect(upload()).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
   expect(await api.download({ key })).toMatchObject({ url: expect.any(String) as string })
 
   planOf.set('ann', 'staff')
   await upload()
-  planOf.set('ann', 'unheard-of')
-  const told = vi.spyOn(console, 'error').mockReturnValue()
+  planOf.set('ann', 'unknown')
+  const logged = vi.spyOn(console, 'error').mockReturnValue()
   try {
     await expect(upload()).rejects.toMatchObject({ code: 'INTERNAL_ERROR', params: undefined })
-    expect(String(told.mock.calls[0]?.[1])).toContain('Unknown plan unheard-of.')
+    expect(String(logged.mock.calls[0]?.[1])).toContain('Unknown plan unknown.')
   } finally {
-    told.mockRestore()
+    logged.mockRestore()
   }
 }
 
 export const quotasChecks: SnippetChecks = {
-  'docs/quotas.md#plans.ts': holdsToPlans,
+  'docs/quotas.md#plans.ts': enforcesPlans,
 }
