@@ -68,7 +68,10 @@ it('documents exactly the existing error codes, with their statuses', () => {
 })
 
 it('documents every call of the store, and no other', () => {
-  const [, store] = document('docs/concepts.md').text.split('\n## The store\n')
+  const store = document('docs/concepts.md')
+    .text.split('\n## ')
+    .find((section) => section.startsWith('The store\n'))
   const rows = store!.matchAll(/^\| `(\w+)(?:\([^`]*\))?`\s+\|/gm)
-  expect([...rows].map(([, call]) => call!).sort()).toEqual(Object.keys(memoryAdapter()).sort())
+  const calls = new Set([...rows].map(([, call]) => call!))
+  expect([...calls].sort()).toEqual(Object.keys(memoryAdapter()).sort())
 })

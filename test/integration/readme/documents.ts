@@ -7,20 +7,20 @@ export const repository = fileURLToPath(new URL('../../..', import.meta.url))
 export interface CodeBlock {
   readonly language: string
   readonly code: string
-  /** Of its first line of code. */
+  /** Line number of its first line of code. */
   readonly line: number
 }
 
 export interface Document {
-  /** From the root of the repository, such as `docs/http-api.md`. */
+  /** Relative to the repository root, such as `docs/http-api.md`. */
   readonly path: string
   readonly text: string
   readonly blocks: readonly CodeBlock[]
-  /** Targets of its links, as they stand there. */
+  /** Targets of its links and images, as written. */
   readonly links: readonly string[]
 }
 
-/** Every document that a user reads. */
+/** Reads every document for users. */
 export function readDocuments(): Document[] {
   const docs = readdirSync(join(repository, 'docs'), { recursive: true, encoding: 'utf8' })
   const paths = [
@@ -59,18 +59,18 @@ function splitBlocks(path: string, text: string): { blocks: CodeBlock[]; prose: 
     else if (open) open.code.push(line)
     else prose.push(line)
   }
-  if (open) throw new Error(`${path}:${open.line - 1}: this code block has no end.`)
+  if (open) throw new Error(`${path}:${open.line - 1}: this code block is not closed.`)
   return { blocks, prose: prose.join('\n') }
 }
 
-/** The file that a link leads to, from the root of the repository, and the heading in it; `null` for links elsewhere. */
+/** Returns the file of a link, relative to the repository root, and its heading; `null` for external links. */
 export function linkTarget(from: Document, link: string): { path: string; anchor: string | null } | null {
   if (/^[a-z]+:/.test(link)) return null
   const [path = '', anchor = null] = link.split('#')
   return { path: path === '' ? from.path : join(dirname(from.path), path), anchor }
 }
 
-/** The anchors of a document's headings, as the usual renderers make them. */
+/** Returns the anchors of a document's headings, as GitHub renders them. */
 export function anchorsOf({ text }: Document): string[] {
   return [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) =>
     heading!

@@ -7,7 +7,7 @@ import { readDocuments } from './documents.js'
 import { expectToServe } from './store-programs.js'
 
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
-  // Roles belong to the whole server, which other tests use too.
+  // Roles are global to the server, which other tests share.
   const suffix = randomBytes(6).toString('hex')
   const [roles, grants, neverScans, uninstall, ...others] = readDocuments()
     .find(({ path }) => path === 'docs/postgres.md')!
@@ -26,7 +26,7 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
     return url.href
   }
 
-  it('is the roles, what the smaller one needs and never does, and the end of all', () => {
+  it('creates the roles, grants rights, turns off sequential scans and uninstalls', () => {
     expect([roles, grants, neverScans, uninstall]).toEqual([
       expect.stringContaining('CREATE ROLE'),
       expect.stringContaining('GRANT'),
@@ -36,7 +36,7 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
     expect(others).toEqual([])
   })
 
-  it('gives a role all that requests and jobs need, and takes everything away again', async () => {
+  it('gives the application role what requests and jobs need, and removes everything', async () => {
     await database.query(roles!)
     await database.query(neverScans!)
     const owners = poolOf(as('files_owner'), { max: 1 })

@@ -4,13 +4,10 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
 
-/** Runs a program and tells whether it does what its document says. */
+/** Runs the program of a snippet and asserts that it does what its document says. */
 export type SnippetCheck = (program: string) => Promise<void>
 
-/**
- * A check that needs the server of `DATABASE_URL`, that of `MONGODB_URL`, or a mongod to start; without it the check is
- * skipped, and says so.
- */
+/** A check that needs the server of `DATABASE_URL`, that of `MONGODB_URL`, or a `mongod` to start. Without it, it is a visible skip. */
 export type ServerCheck =
   | { readonly onPostgres: SnippetCheck }
   | { readonly onMongo: SnippetCheck }
@@ -18,23 +15,23 @@ export type ServerCheck =
 
 export type SnippetChecks = Readonly<Record<string, SnippetCheck | ServerCheck>>
 
-/** Runs a program in this process, once; resolves to what it exports. */
+/** Runs a program in this process and returns its exports. A program runs only once. */
 export async function run<Exports>(program: string): Promise<Exports> {
   return (await import(/* @vite-ignore */ pathToFileURL(program).href)) as Exports
 }
 
-/** As `run`, for another program of the same document. */
-export async function runBeside<Exports>(program: string, name: string): Promise<Exports> {
+/** Runs another program of the same document. */
+export async function runSibling<Exports>(program: string, name: string): Promise<Exports> {
   return run(join(dirname(program), name))
 }
 
-/** Runs a program that is a test file of `node:test`, and expects its tests to pass. */
+/** Runs a `node:test` file and expects at least this many tests, all of which pass. */
 export function passingTests(atLeast: number): SnippetCheck {
   return async (program) => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['--test', '--test-reporter=tap', program],
-      // Tests under tests: what this runner says to its own workers is not meant for them.
+      // Vitest's own settings must not reach the inner test runner.
       { env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' } },
     ).catch((error: { stdout: string }) => error)
     const total = (name: string) => Number(new RegExp(`^# ${name} (\\d+)`, 'm').exec(stdout)?.[1])

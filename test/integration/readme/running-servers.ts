@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 const running = new Set<Server>()
 
-/** Where a server listens, once it does. It is closed at the end of the tests. */
+/** Resolves to the origin of a server once it listens. `closeServers` closes it. */
 export async function originOf(server: Server): Promise<string> {
   running.add(server)
   if (!server.listening) await once(server, 'listening')

@@ -2,8 +2,7 @@ import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { run, type SnippetCheck } from './programs.js'
 
-/** What programs of the documents do with a store, on whichever database it is. */
-
+/** Reserves and confirms one object, on any database. */
 export async function uploadTo(store: StorageObjectStore, scope: string): Promise<void> {
   const at = { bucket: 'uploads', key: `${scope}/a.txt` }
   const expiresAt = new Date(Date.now() + 60_000)
@@ -12,7 +11,7 @@ export async function uploadTo(store: StorageObjectStore, scope: string): Promis
   expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 5, files: 1, reservedFiles: 0 })
 }
 
-/** A program that migrates `what`, says so, and ends. */
+/** Expects a program to migrate `what`, to log that, and to end. */
 export const migratesAndEnds =
   (what: string): SnippetCheck =>
   async (program) => {
@@ -26,7 +25,7 @@ export const migratesAndEnds =
     }
   }
 
-/** Whether the store's user may do all that requests and jobs need. */
+/** Expects that the database user of this store may do everything that requests and jobs need. */
 export async function expectToServe(store: StorageObjectStore): Promise<void> {
   expect(await store.verify()).toEqual([])
   const at = { bucket: 'uploads', scope: 'user:ann' }

@@ -25,7 +25,7 @@ const servesAndStops: SnippetCheck = async (program) => {
   await client.confirm({ ...at, size: 5 })
   await client.remove(at)
   await tidyUp()
-  // What was deleted just now is kept for a month.
+  // History is kept for 30 days.
   expect(await client.countByScope('ann', 'deleted')).toBe(1)
 
   await stop()

@@ -9,7 +9,7 @@ import {
   type StorageObjectStore,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { passingTests, run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
 interface AppProgram {
@@ -113,7 +113,7 @@ const servesBesideOtherKoaMiddleware: SnippetCheck = async (program) => {
 
 /** Imitates a browser: `fetch` resolves relative URLs against the page and sends its cookie. */
 const worksInBrowser: SnippetCheck = async (program) => {
-  const { server } = await runBeside<Pick<ServerProgram, 'server'>>(program, 'existing-server.mjs')
+  const { server } = await runSibling<Pick<ServerProgram, 'server'>>(program, 'existing-server.mjs')
   const origin = await originOf(server)
   const session = await sessionAt(origin)
   const realFetch = globalThis.fetch
@@ -154,7 +154,7 @@ const releasesExpiredUploads: SnippetCheck = async (program) => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
   try {
     const { job } = await run<{ job: NodeJS.Timeout }>(program)
-    const { s3, server } = await runBeside<ServerProgram>(program, 'server.mjs')
+    const { s3, server } = await runSibling<ServerProgram>(program, 'server.mjs')
     await originOf(server)
     const file = { route: 'documents', filename: 'abandoned.txt', contentType: 'text/plain', size: 500 }
     await s3.handler(new Request('http://app.test/api/s3/upload', postAsAnn(file)))
@@ -172,7 +172,7 @@ const releasesExpiredUploads: SnippetCheck = async (program) => {
 
 const guardsOwnRoute: SnippetCheck = async (program) => {
   await run(program)
-  const { s3, server } = await runBeside<ServerProgram>(program, 'server.mjs')
+  const { s3, server } = await runSibling<ServerProgram>(program, 'server.mjs')
   const reference = { bucket: 'uploads', key: 'ann/face.png' }
   const expiresAt = new Date(Date.now() + A_DAY)
   await s3.db.objects.reserve({ ...reference, scope: 'user:ann', declaredSize: 7, expiresAt })

@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '@svc/db/mongo'
 import { installedMongod, startReplicaSet } from '../../../servers/mongod.js'
-import { run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { expectToServe, migratesAndEnds, uploadTo } from '../store-programs.js'
 
 interface MongoProgram {
@@ -12,7 +12,7 @@ interface MongoProgram {
   readonly store: StorageObjectStore
 }
 
-/** A database for the programs, which goes with the tests. */
+/** Opens a database for the snippets. `drop` removes it after the tests. */
 export function openMongoDatabase(serverUrl: string) {
   const url = urlOf(serverUrl, `test_${randomBytes(6).toString('hex')}`)
   return {
@@ -39,8 +39,8 @@ const keepsRecords: SnippetCheck = async (program) => {
   await uploadTo(store, 'plain')
 }
 
-const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
-  const { client, store } = await runBeside<MongoProgram>(program, 'database.mjs')
+const failsUntilMigrated: SnippetCheck = async (program) => {
+  const { client, store } = await runSibling<MongoProgram>(program, 'database.mjs')
   await store.migrate()
   await client.db().collection('svc_db_objects').dropIndex('pending_by_id')
   await expect(run(program)).rejects.toThrow('Missing: index pending_by_id of svc_db_objects.')
@@ -48,7 +48,7 @@ const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
   await client.close()
 }
 
-/** On a server that wants a sign-in, which the one that other tests share doesn't. */
+/** Needs a server with authentication, which the shared one doesn't have. */
 const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
   const set = await startReplicaSet(installedMongod()!, { members: 1, durable: false, signIn: true })
   const clients: MongoClient[] = []
@@ -92,6 +92,6 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
 export const mongoChecks: SnippetChecks = {
   'docs/mongo.md#database.ts': { onMongo: keepsRecords },
   'docs/mongo.md#migrate.ts': { onMongo: migratesAndEnds('collections were') },
-  'docs/mongo.md#start.ts': { onMongo: stopsWhereNobodyMigrated },
+  'docs/mongo.md#start.ts': { onMongo: failsUntilMigrated },
   'docs/mongo.md#users.ts': { onOwnMongod: givesUsersWhatTheyNeed },
 }

@@ -10,14 +10,14 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { expect, vi } from 'vitest'
 import type { CleanUpResult, DbClientObject, Handler } from '@svc/db'
-import { run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
 interface Recipe {
   readonly s3: { readonly handler: Handler }
   readonly tidyUp: () => Promise<CleanUpResult>
 }
 
-/** Uploads and deletes under a real SDK, which is there before the recipe is loaded, and looks at what it was given to export. */
+/** Uploads and deletes under a real SDK, set up before the recipe is loaded, and asserts what was exported. */
 const isTracedAndMeasured: SnippetCheck = async (program) => {
   const spans = new InMemorySpanExporter()
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -26,7 +26,7 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }))
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
   try {
-    const { s3, tidyUp } = await runBeside<Recipe>(program, 'server.mjs')
+    const { s3, tidyUp } = await runSibling<Recipe>(program, 'server.mjs')
     const ask = (method: string, path: string, body?: object) =>
       s3.handler(
         new Request(`http://app.test/api/s3${path}`, {
@@ -60,7 +60,7 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
       ['files delete', null],
       ['files cleanUp', null],
     ])
-    // Whose quota refused, and by which route, is what somebody asks first.
+    // An operator first needs the owner and the route of a refused upload.
     expect(spans.getFinishedSpans()[3]!.attributes).toMatchObject({
       'files.scope': 'user:ann',
       'files.route': 'default',
@@ -74,9 +74,9 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
     expect(values).toMatchObject({ 'files.stored': [5], 'files.deleted': [5] })
     const durations = values['files.operation.duration'] as Histogram[]
     expect(durations.reduce((sum, { count }) => sum + count, 0)).toBe(5)
-    // Seconds, so that the buckets tell milliseconds apart.
+    // The unit is seconds, so the smallest bucket must be below 10 ms.
     for (const { buckets } of durations) expect(buckets.boundaries[0]).toBeLessThan(0.01)
-    // What the deletion left is seconds old.
+    // The deletion has just created a leftover.
     expect(values['files.leftovers.age']).toEqual([expect.any(Number)])
   } finally {
     await reader.shutdown()
@@ -86,7 +86,7 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
   }
 }
 
-/** After an SDK has gone, as before one has come, the API does nothing, and the server must not mind. */
+/** Without an SDK, the OpenTelemetry API does nothing, and the server must still work. */
 const worksWithoutAnSdk: SnippetCheck = async (program) => {
   const { s3 } = await run<Recipe>(program)
   const request = new Request('http://app.test/api/s3/db/objects', {

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { createDatabase } from '../../../servers/fresh-database.js'
-import { passingTests, run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { passingTests, run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { migratesAndEnds, uploadTo } from '../store-programs.js'
 
 interface DatabaseProgram {
@@ -11,7 +11,6 @@ interface DatabaseProgram {
   readonly store: StorageObjectStore
 }
 
-/** The store of a program, over the schema that the database of these checks has by now. */
 const keepsRecords =
   (scope: string): SnippetCheck =>
   async (program) => {
@@ -21,8 +20,8 @@ const keepsRecords =
     await uploadTo(store, scope)
   }
 
-const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
-  const { store, pool } = await runBeside<DatabaseProgram>(program, 'database.mjs')
+const failsUntilMigrated: SnippetCheck = async (program) => {
+  const { store, pool } = await runSibling<DatabaseProgram>(program, 'database.mjs')
   await store.migrate()
   await pool.query('ALTER TABLE svc_db.leftovers RENAME TO mislaid')
   await expect(run(program)).rejects.toThrow('Missing: column leftovers.')
@@ -30,7 +29,7 @@ const stopsWhereNobodyMigrated: SnippetCheck = async (program) => {
 }
 
 const findsWrongCounters: SnippetCheck = async (program) => {
-  const { store, pool } = await runBeside<DatabaseProgram>(program, 'database.mjs')
+  const { store, pool } = await runSibling<DatabaseProgram>(program, 'database.mjs')
   await store.migrate()
   await uploadTo(store, 'counted')
   await pool.query(`UPDATE svc_db.scope_usage SET bytes = 6 WHERE scope = 'counted'`)
@@ -54,7 +53,7 @@ const printsWhatMigrateDoes: SnippetCheck = async (program) => {
   } finally {
     write.mockRestore()
   }
-  const { store } = await runBeside<DatabaseProgram>(program, 'database.mjs')
+  const { store } = await runSibling<DatabaseProgram>(program, 'database.mjs')
   const database = await createDatabase(process.env['DATABASE_URL']!)
   try {
     await database.query(sql)
@@ -89,7 +88,7 @@ const keepsFolder: SnippetCheck = async (program) => {
 export const postgresChecks: SnippetChecks = {
   'docs/postgres.md#database.ts': { onPostgres: keepsRecords('plain') },
   'docs/postgres.md#migrate.ts': { onPostgres: migratesAndEnds('schema was') },
-  'docs/postgres.md#start.ts': { onPostgres: stopsWhereNobodyMigrated },
+  'docs/postgres.md#start.ts': { onPostgres: failsUntilMigrated },
   'docs/postgres.md#usage-report.ts': { onPostgres: findsWrongCounters },
   'docs/postgres.md#print-schema.ts': { onPostgres: printsWhatMigrateDoes },
   'docs/postgres.md#pooled-database.ts': { onPostgres: needsNoNamedStatements },

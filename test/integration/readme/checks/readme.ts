@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { expect, vi } from 'vitest'
 import type { DbClientObject } from '@svc/db'
-import { run, runBeside, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
 const servesApi: SnippetCheck = async (program) => {
@@ -14,7 +14,7 @@ const servesApi: SnippetCheck = async (program) => {
 
 /** Against the server of the same document. Relative URLs resolve against it, as they do on a page. */
 const uploadsAndLists: SnippetCheck = async (program) => {
-  const { server } = await runBeside<{ server: Server }>(program, 'server.mjs')
+  const { server } = await runSibling<{ server: Server }>(program, 'server.mjs')
   const origin = await originOf(server)
   const realFetch = globalThis.fetch
   vi.stubGlobal('fetch', (input: string, init?: RequestInit) => realFetch(new URL(input, origin), init))

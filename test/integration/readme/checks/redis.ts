@@ -3,7 +3,7 @@ import type { StorageObjectStore } from '@svc/db'
 import { expect, inject, vi } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
-/** Where there is no Redis the store works all the same, as its document says. */
+/** The store must work without Redis too, as its document says. */
 const cachesUsage: SnippetCheck = async (program) => {
   vi.stubEnv('REDIS_URL', inject('redis').url ?? 'redis://127.0.0.1:1')
   const { redis, store } = await run<{ redis: Redis; store: StorageObjectStore }>(program)

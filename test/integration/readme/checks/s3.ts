@@ -4,7 +4,7 @@ import { expect, inject, vi } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { signedInAs } from './sign-in.js'
 
-/** With a browser's part of an upload, against the S3 service of the tests. */
+/** Uploads and downloads as a browser would, against the S3 service of the tests. */
 const storesInBucket: SnippetCheck = async (program) => {
   const server = inject('s3')
   if (server.url === null) return console.warn(`Not run: docs/s3.md#bucket.ts. There is ${server.reason}`)
@@ -24,7 +24,7 @@ const storesInBucket: SnippetCheck = async (program) => {
   await client.send(new CreateBucketCommand({ Bucket: bucket }))
 
   const { s3 } = await run<{ s3: { handler: Handler } }>(program)
-  const ask = (method: string, path: string, body?: object) =>
+  const request = (method: string, path: string, body?: object) =>
     s3.handler(
       new Request(`http://app.test/api/s3${path}`, {
         method,
@@ -33,7 +33,7 @@ const storesInBucket: SnippetCheck = async (program) => {
       }),
     )
   const file = { filename: 'ü.txt', contentType: 'text/plain', size: 5 }
-  const { object, upload } = (await (await ask('POST', '/upload', file)).json()) as {
+  const { object, upload } = (await (await request('POST', '/upload', file)).json()) as {
     object: { key: string; id: string }
     upload: { url: string; headers: Record<string, string> }
   }
@@ -41,11 +41,11 @@ const storesInBucket: SnippetCheck = async (program) => {
   const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: 'hello' })
   expect(sent.status).toBe(200)
   const { key, id } = object
-  expect((await ask('POST', '/upload/confirm', { key, id })).status).toBe(200)
-  const download = await ask('GET', `/download?key=${encodeURIComponent(key)}`)
+  expect((await request('POST', '/upload/confirm', { key, id })).status).toBe(200)
+  const download = await request('GET', `/download?key=${encodeURIComponent(key)}`)
   const { url } = (await download.json()) as { url: string }
   expect(await (await fetch(url)).text()).toBe('hello')
-  expect((await ask('DELETE', `/object?key=${encodeURIComponent(key)}`)).status).toBe(204)
+  expect((await request('DELETE', `/object?key=${encodeURIComponent(key)}`)).status).toBe(204)
   await client.send(new DeleteBucketCommand({ Bucket: bucket }))
   client.destroy()
 }

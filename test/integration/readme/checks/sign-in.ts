@@ -1,2 +1,2 @@
-/** How most programs of the documents are told who asks; it stands for a sign-in. */
+/** The header by which most snippets identify the caller. */
 export const signedInAs = (scope: string) => ({ 'x-signed-in-as': scope })

@@ -15,7 +15,7 @@ const survivesRestart: SnippetCheck = async (program) => {
   const { key } = await api.upload(new File(['kept'], 'kept.txt', { type: 'text/plain' }))
   const { url } = await api.download({ key })
 
-  // As the server of another process, which has none of the records; the link says all that is needed.
+  // Like a server in another process without the records: the signed URL contains everything it needs.
   const storage = diskStorage({ directory: process.env['FILES_FOLDER']! })
   const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
   const { handler } = createS3Server({ storage, bucket: 'uploads', plugins })
