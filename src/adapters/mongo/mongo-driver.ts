@@ -2,44 +2,43 @@ import { hasLapsed } from '../../core/store/lifecycle.js'
 import { copyObject, type UsageDifference } from '../../core/store/records.js'
 import type { RowOutcome, StoreDriver } from '../../core/store/driver.js'
 import { sameUsage } from '../../core/store/usage.js'
+import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
-import { patienceOf, type Call } from './connection/patience.js'
-import { runCommand, type Place } from './connection/place.js'
-import { readAgain } from './connection/reads.js'
+import { runCommand, type Namespace } from './connection/namespace.js'
+import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { rowsOfStatus, usageIn } from './documents/scope-document.js'
 import { findAny, findLive, findSums } from './reads/finds.js'
 import { listExpired, listLeftovers, listObjects } from './reads/lists.js'
-import type { Read } from './reads/read.js'
 import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
-import { createStateCheck } from './schema/state.js'
 import { verify } from './schema/verify.js'
+import { createStateCheck } from './schema/version.js'
 import { scopeGiven, type KeyPlan, type KeyWrite } from './writes/key-write.js'
 import { dropHistory, findHistoryBefore } from './writes/purge-deleted.js'
 import { repairSums } from './writes/repair-sums.js'
 import { createScopeWrites } from './writes/scope-writes.js'
 import type { KeyResult } from './writes/write-keys.js'
 
-/** How many times as long as for any other call is waited for a recount, which reads all rows there are. */
-const RECOUNT_TAKES_LONGER = 10
+/** A recount reads all rows, so its timeout is this many times longer. */
+const RECOUNT_FACTOR = 10
 
 export interface MongoDriverOptions {
-  readonly place: Place
-  /** Milliseconds that a call waits for the server, over all that is tried for it; a recount ten times as many. */
-  readonly limit: number
+  readonly namespace: Namespace
+  /** Milliseconds that a call may take, retries included. A recount gets ten times as long. */
+  readonly timeout: number
 }
 
-/** The store's rules over MongoDB. */
-export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDriver {
-  const patience = patienceOf(limit)
-  const recountPatience = patienceOf(limit * RECOUNT_TAKES_LONGER)
-  const checkState = createStateCheck(place)
-  const writes = createScopeWrites(place)
+/** Creates the store driver for MongoDB. */
+export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): StoreDriver {
+  const withDeadline = createDeadline(timeout)
+  const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)
+  const checkState = createStateCheck(namespace)
+  const writes = createScopeWrites(namespace)
 
-  /** A call over collections that fit this code, with the errors of the contract. */
-  function asked<T>(work: (call: Call) => Promise<T>, wait = patience): Promise<T> {
-    return wait(async (call) => {
+  /** Runs a call with a deadline, checks the schema first, and maps errors. */
+  function run<T>(work: (call: Call) => Promise<T>, limit = withDeadline): Promise<T> {
+    return limit(async (call) => {
       try {
         await checkState(call)
         return await work(call)
@@ -49,41 +48,42 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     })
   }
 
-  const read = <T>(query: Read<T>, wait = patience) => asked((call) => readAgain(place, call, query), wait)
-  const recounted = (scope: string | null) => read(recount(place, scope), recountPatience)
+  const read = <T>(query: Read<T>, limit = withDeadline) =>
+    run((call) => readWithRetry(namespace, call, query), limit)
+  const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
   const write = (keyWrite: KeyWrite, scope = scopeGiven(keyWrite)) =>
-    asked((call) => writes.run(call, keyWrite, scope))
+    run((call) => writes.run(call, keyWrite, scope))
 
   return {
     async list(query) {
-      return read(listObjects(place, query))
+      return read(listObjects(namespace, query))
     },
 
     async count({ scope, statuses }) {
-      const sums = await read(findSums(place, scope))
+      const sums = await read(findSums(namespace, scope))
       return statuses.reduce((count, status) => count + rowsOfStatus(sums, status), 0)
     },
 
     async usage(scope) {
-      return usageIn(await read(findSums(place, scope)))
+      return usageIn(await read(findSums(namespace, scope)))
     },
 
     async find(reference) {
-      return read(findAny(place, reference))
+      return read(findAny(namespace, reference))
     },
 
     async findActive(reference) {
-      return read(findLive(place, reference, 'active'))
+      return read(findLive(namespace, reference, 'active'))
     },
 
     async findPending({ id, uploadId, ...reference }) {
-      const row = await read(findLive(place, reference, 'pending'))
+      const row = await read(findLive(namespace, reference, 'pending'))
       const isWanted = (id === null || row?.id === id) && (uploadId === null || row?.uploadId === uploadId)
       return isWanted ? row : null
     },
 
     async findPendingMultipart({ fileSize, now, ...reference }) {
-      const row = await read(findLive(place, reference, 'pending'))
+      const row = await read(findLive(namespace, reference, 'pending'))
       if (!row || row.uploadId === null || row.declaredSize !== fileSize || hasLapsed(row, now)) return null
       return row
     },
@@ -100,7 +100,7 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
         case 'sum-too-large':
           return plan
         default:
-          throw foreignOutcome(plan)
+          throw unexpectedOutcome(plan)
       }
     },
 
@@ -115,7 +115,7 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
         case 'sum-too-large':
           return plan
         default:
-          throw foreignOutcome(plan)
+          throw unexpectedOutcome(plan)
       }
     },
 
@@ -129,7 +129,7 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
         case 'other-upload':
           return plan
         default:
-          throw foreignOutcome(plan)
+          throw unexpectedOutcome(plan)
       }
     },
 
@@ -142,45 +142,45 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     },
 
     async listExpired(query) {
-      return read(listExpired(place, query))
+      return read(listExpired(namespace, query))
     },
 
     async purgeExpired({ scope, before, limit, now }) {
-      const lapsed = await read(listExpired(place, { scope, before, limit, after: null }))
+      const lapsed = await read(listExpired(namespace, { scope, before, limit, after: null }))
       const purging = lapsed.map(async ({ scope, bucket, key, id }) => {
         const command = { bucket, key, id, before, now }
         return rowOutcome(await write({ kind: 'purge', command }, scope))
       })
-      const { done, isAll } = await doneOf(purging, ({ row }) => row !== null)
+      const { done, isComplete } = await effectiveOf(purging, ({ row }) => row !== null)
       return {
         rows: done.map(({ row }) => row!),
         scopes: [...new Set(done.flatMap(({ scopes }) => scopes))],
-        isUncertain: !isAll,
+        isUncertain: !isComplete,
       }
     },
 
     async listLeftovers(query) {
-      return read(listLeftovers(place, query))
+      return read(listLeftovers(namespace, query))
     },
 
     async forgetLeftover(attemptId) {
-      return asked((call) =>
-        transact({ place, audience: call }, async (session) => {
-          const { deletedCount } = await place.leftovers.deleteOne({ _id: attemptId }, { session })
+      return run((call) =>
+        transact({ namespace, call }, async (session) => {
+          const { deletedCount } = await namespace.leftovers.deleteOne({ _id: attemptId }, { session })
           return deletedCount > 0
         }),
       )
     },
 
     async purgeDeleted(command) {
-      const found = await read(findHistoryBefore(place, command))
+      const found = await read(findHistoryBefore(namespace, command))
       const purging = [...found].map(async ([scope, ids]) => {
-        const dropped = await asked((call) =>
-          transact({ place, audience: call }, (session) => dropHistory(place, session, scope, ids)),
+        const dropped = await run((call) =>
+          transact({ namespace, call }, (session) => dropHistory(namespace, session, scope, ids)),
         )
         return { scope, dropped }
       })
-      const { done } = await doneOf(purging, ({ dropped }) => dropped > 0)
+      const { done } = await effectiveOf(purging, ({ dropped }) => dropped > 0)
       return {
         dropped: done.reduce((sum, { dropped }) => sum + dropped, 0),
         scopes: done.map(({ scope }) => scope),
@@ -188,13 +188,13 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     },
 
     async migrate() {
-      return migrate(place).catch((error: unknown) => {
+      return migrate(namespace).catch((error: unknown) => {
         throw databaseError(error)
       })
     },
 
     async verify() {
-      return patience((call) => verify(place, call)).catch((error: unknown) => {
+      return withDeadline((call) => verify(namespace, call)).catch((error: unknown) => {
         throw databaseError(error)
       })
     },
@@ -206,8 +206,8 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     async repairUsage(scope) {
       const repaired: Recount[] = []
       for (const wrong of await recounted(scope)) {
-        const isRepaired = await asked((call) =>
-          transact({ place, audience: call }, (session) => repairSums(place, session, wrong)),
+        const isRepaired = await run((call) =>
+          transact({ namespace, call }, (session) => repairSums(namespace, session, wrong)),
         )
         if (isRepaired) repaired.push(wrong)
       }
@@ -215,45 +215,45 @@ export function createMongoDriver({ place, limit }: MongoDriverOptions): StoreDr
     },
 
     async ping() {
-      await patience(() => runCommand(place, { ping: 1 })).catch((error: unknown) => {
+      await withDeadline(() => runCommand(namespace, { ping: 1 })).catch((error: unknown) => {
         throw databaseError(error)
       })
     },
 
     async close() {
-      // The client is the caller's.
+      // The application closes its own client.
     },
   }
 }
 
-/** A write of one kind never comes to the outcome of another. */
-function foreignOutcome({ outcome }: KeyPlan): RangeError {
-  return new RangeError(`This write can't come to ${outcome}.`)
+function unexpectedOutcome({ outcome }: KeyPlan): RangeError {
+  return new RangeError(`Unexpected outcome of a write: ${outcome}.`)
 }
 
 function rowOutcome({ plan, scopes }: KeyResult): RowOutcome {
-  if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') throw foreignOutcome(plan)
+  if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') throw unexpectedOutcome(plan)
   return { row: plan.row && copyObject(plan.row), scopes }
 }
 
 /**
- * Those of several writes that did something: what is gone must be told to somebody, and the next call meets the same
- * trouble. Where none did, the first error: the caller would take it that nothing is left to do.
+ * Waits for all writes and returns the results of those that had an effect, even if others failed: only this call can report
+ * them, and the next call will meet the same error. Rejects with the first error if no write had an effect, because the
+ * caller would take an empty result to mean that nothing is left to do.
  */
-async function doneOf<T>(
+async function effectiveOf<T>(
   writes: readonly Promise<T>[],
-  didSomething: (result: T) => boolean,
-): Promise<{ done: T[]; isAll: boolean }> {
+  hadEffect: (result: T) => boolean,
+): Promise<{ done: T[]; isComplete: boolean }> {
   const settled = await Promise.allSettled(writes)
   const done = settled.flatMap((result) =>
-    result.status === 'fulfilled' && didSomething(result.value) ? [result.value] : [],
+    result.status === 'fulfilled' && hadEffect(result.value) ? [result.value] : [],
   )
   const failed = settled.find((result) => result.status === 'rejected')
   if (failed && done.length === 0) throw failed.reason
-  return { done, isAll: failed === undefined }
+  return { done, isComplete: failed === undefined }
 }
 
-/** The scopes whose usage differs. Those where only a count behind `countByScope` does are none of a caller's business. */
+/** Returns the scopes whose usage differs. Scopes where only a row count differs are left out: the contract doesn't report those. */
 function differences(recounts: readonly Recount[]): UsageDifference[] {
   return recounts
     .map(({ scope, recorded, actual }) => ({ scope, recorded: usageIn(recorded), actual: usageIn(actual) }))

@@ -1,25 +1,28 @@
 import { StorageError } from '../../../core/errors.js'
 
-/** The number that the server gave the error it answered; `null` for every error that is no answer. */
+/** Returns the error code that the server sent; `null` for errors that did not come from the server. */
 export function serverCode(error: unknown): number | null {
   const code = (error as { code?: unknown } | null)?.code
   return error instanceof Error && typeof code === 'number' ? code : null
 }
 
+const WRITE_CONFLICT = 112
 const DUPLICATE_KEY = 11000
 const NO_SUCH_TRANSACTION = 251
 const UNKNOWN_INDEX = 2
 
-/** A member that is not, or no longer, the primary, or that is about to go. The driver looks for another. */
-const NOT_THE_PRIMARY = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
+/** The member is not, or no longer, the primary, or is shutting down. The driver looks for another. */
+const NOT_PRIMARY = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
 
-/** What undid a transaction for no fault of its own, or must be read again: others at the same time, or a lock. */
-const LOST_RACE = [24, 112, 134, 239, 246, NO_SUCH_TRANSACTION]
+/** The transaction or read lost against a concurrent one, or against a lock. */
+const CONFLICT = [24, WRITE_CONFLICT, 134, 239, 246, NO_SUCH_TRANSACTION]
 
-const TRANSIENT = new Set([...NOT_THE_PRIMARY, ...LOST_RACE, DUPLICATE_KEY])
+const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, DUPLICATE_KEY])
 
-/** The names of errors of a connection that broke; what becomes of it the driver finds out by itself. */
-const BROKEN = new Set([
+// Errors of the driver are told apart by name, because the application's driver has classes of its own.
+
+/** Names of errors of a broken connection. The driver reconnects by itself. */
+const BROKEN_CONNECTION = new Set([
   'MongoNetworkError',
   'MongoNetworkTimeoutError',
   'MongoPoolClearedError',
@@ -28,17 +31,7 @@ const BROKEN = new Set([
   'MongoServerClosedError',
 ])
 
-/** The names of errors after which the driver does nothing more: it has waited as long as it was told to, or was closed. */
-const UNREACHABLE = new Set([
-  'MongoServerSelectionError',
-  'MongoWaitQueueTimeoutError',
-  'MongoNotConnectedError',
-  'MongoTopologyClosedError',
-  'MongoClientClosedError',
-  'MongoExpiredSessionError',
-])
-
-/** The names of those that no waiting mends. */
+/** Names of errors after which the application's client is closed for good. */
 const CLOSED = new Set([
   'MongoNotConnectedError',
   'MongoTopologyClosedError',
@@ -46,7 +39,9 @@ const CLOSED = new Set([
   'MongoExpiredSessionError',
 ])
 
-/** By name, because an application's driver has classes of its own. */
+/** Names of errors after which the driver has given up: its own time limit has passed, or it was closed. */
+const UNREACHABLE = new Set(['MongoServerSelectionError', 'MongoWaitQueueTimeoutError', ...CLOSED])
+
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : ''
 }
@@ -57,57 +52,64 @@ function hasLabel(error: unknown, label: string): boolean {
 }
 
 /**
- * Whether the same may work when it is begun again, and nothing of it has happened so far: for reads, and for a
- * transaction whose commit was not sent or was refused. The driver's labels alone don't tell: a connection that breaks
- * while another breaks gets none.
+ * Returns whether a retry may succeed and is safe, that is, nothing has taken effect. Use it for reads, and for
+ * transactions whose commit was not sent or was refused. The driver's labels are not enough: a connection that breaks while
+ * another one breaks gets none.
  */
-export function mayBeginAgain(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   const code = serverCode(error)
-  if (code === null) return BROKEN.has(nameOf(error)) || hasLabel(error, 'TransientTransactionError')
-  return TRANSIENT.has(code) || hasLabel(error, 'TransientTransactionError')
+  if (code === null)
+    return BROKEN_CONNECTION.has(nameOf(error)) || hasLabel(error, 'TransientTransactionError')
+  return RETRYABLE.has(code) || hasLabel(error, 'TransientTransactionError')
 }
 
-/** Whether two transactions met, so that this one was undone. */
-export function lostRace(error: unknown): boolean {
-  return serverCode(error) === 112 || serverCode(error) === DUPLICATE_KEY
+/** Returns whether the server undid the transaction because it conflicted with another one. */
+export function isWriteConflict(error: unknown): boolean {
+  return serverCode(error) === WRITE_CONFLICT || serverCode(error) === DUPLICATE_KEY
 }
 
-/** After commit was sent: whether it may have taken effect, as far as this error says. */
+/** Returns whether a commit that failed with this error may have taken effect. */
 export function leavesCommitUnknown(error: unknown): boolean {
   return serverCode(error) === null || hasLabel(error, 'UnknownTransactionCommitResult')
 }
 
-/** Whether the application has closed its client, so that asking again can't help. */
-export function isClosed(error: unknown): boolean {
+/** Returns whether the application has closed its client, so that retrying does not help. */
+export function isClientClosed(error: unknown): boolean {
   return CLOSED.has(nameOf(error))
 }
 
-/** Whether the server said so itself, and so has undone the transaction. Also of an error that {@link databaseError} has made. */
-export function wasAnswered(error: unknown): boolean {
+/**
+ * Returns whether the server itself reported this error, and so has rolled the transaction back. Also accepts what
+ * {@link databaseError} returned.
+ */
+export function isServerError(error: unknown): boolean {
   return serverCode(error instanceof StorageError ? error.cause : error) !== null
 }
 
 export const NOT_MIGRATED =
-  'The collections of the adapter are missing, or are not those that this version needs: run migrate().'
+  'The collections of the adapter are missing, or are not the ones that this version needs: run migrate().'
 
-/** What an operator reads for the code of an error that the server answered. */
+/** Messages for operators, by the server's error code. */
 const UNAVAILABLE: Readonly<Record<number, string>> = {
   [UNKNOWN_INDEX]: NOT_MIGRATED,
-  13: 'MongoDB refuses this user what the adapter needs.',
+  13: 'The MongoDB user lacks a privilege that the adapter needs.',
   18: 'MongoDB refused the login.',
   20: 'MongoDB must be a replica set (one member is enough): a standalone server has no transactions.',
   26: NOT_MIGRATED,
-  50: 'MongoDB has stopped the operation, because it took longer than it was allowed to.',
+  50: 'MongoDB cancelled the operation because it exceeded its time limit.',
   8000: 'MongoDB refused the login.',
 }
 
-/** Whether the entries in DNS that a `mongodb+srv:` URL stands for could not be had; the driver passes that on as it is. */
-function isLookUp(error: unknown): boolean {
+/** Returns whether a DNS lookup for a `mongodb+srv:` URL failed. The driver passes such errors on unchanged. */
+function isDnsError(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { syscall?: unknown }
   return error instanceof Error && typeof syscall === 'string' && /^query(?:Srv|Txt|Cname)$/.test(syscall)
 }
 
-/** The error that a caller of the store gets. By codes and names alone: texts differ between servers and versions. */
+/**
+ * Maps an error to the one that a caller of the store gets. Looks at codes and names only, because texts differ between
+ * servers and versions.
+ */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   const code = serverCode(error)
@@ -115,6 +117,6 @@ export function databaseError(error: unknown): unknown {
     const message = UNAVAILABLE[code]
     if (message !== undefined) return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
   }
-  const isAway = mayBeginAgain(error) || UNREACHABLE.has(nameOf(error)) || isLookUp(error)
-  return isAway ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
+  const isUnavailable = isRetryable(error) || UNREACHABLE.has(nameOf(error)) || isDnsError(error)
+  return isUnavailable ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
 }

@@ -1,27 +1,25 @@
 import type { ClientSession } from 'mongodb'
-import { mayBeginAgain } from './failures.js'
-import { nobodyWaits, type Call } from './patience.js'
-import { pauseAfter } from './pause.js'
-import type { Place } from './place.js'
+import { abandonedError, backOff, type Call } from './deadline.js'
+import { isRetryable } from './failures.js'
+import type { Namespace } from './namespace.js'
+
+/** A command that only reads, run in a session that sees all earlier writes of this process. */
+export type Read<T> = (session: ClientSession) => Promise<T>
 
 /**
- * What most members have, and will keep. Given with each read, because the driver writes the time that a session waits
- * for into the very object, where it would stay.
+ * Reads what a majority of members has, which survives an election. A new object each time, because the driver adds the
+ * time that a session waits for to the object it gets.
  */
 export const majority = () => ({ readConcern: { level: 'majority' as const } })
 
-/** The same, of one moment for all that the command reads. */
+/** As {@link majority}, with everything that the command reads taken from one moment. */
 export const snapshot = () => ({ readConcern: { level: 'snapshot' as const } })
 
 /**
- * Reads what this process has written at the least. Right after an election the new primary doesn't know at once how far
- * its predecessor had come, and `majority` alone could miss what was acknowledged.
+ * Runs a read, with retries, that sees at least what this process has committed. After an election the new primary may
+ * not know at once how far its predecessor had come, so `majority` alone could miss acknowledged writes.
  */
-export async function readAgain<T>(
-  { client, clock }: Place,
-  call: Call,
-  read: (session: ClientSession) => Promise<T>,
-): Promise<T> {
+export async function readWithRetry<T>({ client, clock }: Namespace, call: Call, read: Read<T>): Promise<T> {
   const session = client.startSession({ causalConsistency: true })
   try {
     for (let failures = 0; ; failures++) {
@@ -29,10 +27,10 @@ export async function readAgain<T>(
       try {
         return await read(session)
       } catch (error) {
-        if (!mayBeginAgain(error)) throw error
-        call.trouble = error
-        await pauseAfter(failures)
-        if (call.givenUp) throw nobodyWaits(error)
+        if (!isRetryable(error)) throw error
+        call.lastError = error
+        await backOff(failures)
+        if (call.hasTimedOut) throw abandonedError(error)
       }
     }
   } finally {

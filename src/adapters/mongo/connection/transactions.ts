@@ -1,100 +1,92 @@
 import type { ClientSession } from 'mongodb'
-import { isClosed, leavesCommitUnknown, lostRace, mayBeginAgain } from './failures.js'
-import { nobodyWaits } from './patience.js'
-import { pauseAfter } from './pause.js'
-import { rememberCommit, runCommand, type Place } from './place.js'
+import { abandonedError, backOff, type Call } from './deadline.js'
+import { isClientClosed, isRetryable, isWriteConflict, leavesCommitUnknown } from './failures.js'
+import { rememberCommit, runCommand, type Namespace } from './namespace.js'
 
-/** Whatever the client is set to. */
+/** Options of every transaction. They override whatever the client is set to. */
 export const TRANSACTION = {
   readConcern: { level: 'local' },
   writeConcern: { w: 'majority' },
   readPreference: 'primary',
 } as const
 
-/** For whom a transaction runs: it ends without commit when nobody waits for it any more. */
-export interface Audience {
-  readonly givenUp: boolean
-  /** Resolves when the last of them has gone. */
-  readonly givingUp: Promise<void>
-  trouble: unknown
-}
-
 export interface TransactOptions {
-  readonly place: Place
-  readonly audience: Audience
-  /** Asked when the transaction has met another: `true` begins nothing again, and rejects with what the server said. */
-  readonly leavesRace?: (() => boolean) | undefined
+  readonly namespace: Namespace
+  /** Once this call times out, the transaction is not committed. */
+  readonly call: Call
+  /** Asked after a write conflict. `true` stops retrying and rejects with the conflict. Default: `false`. */
+  readonly stopsAtConflict?: (() => boolean) | undefined
 }
 
 /**
- * Runs the work in a transaction, again and again until it is committed, or fails for a reason of its own: exactly once,
- * also where answers are lost. What has only read is committed too, because only then what it saw can't be rolled back.
+ * Runs the work in a transaction and retries until it is committed or fails for good. The work takes effect exactly once,
+ * even if responses are lost. A transaction that only read is committed too: until then its reads could be rolled back.
  *
- * All tries share a session. A new one so ends, on the server, what is left of the one before.
+ * All tries share one session, so that a new try ends on the server what is left of the previous one.
  */
 export async function transact<T>(
-  { place, audience, leavesRace = () => false }: TransactOptions,
+  { namespace, call, stopsAtConflict = () => false }: TransactOptions,
   work: (session: ClientSession, failures: number) => Promise<T>,
 ): Promise<T> {
-  const session = place.client.startSession({ causalConsistency: true })
+  const session = namespace.client.startSession({ causalConsistency: true })
   let isOver = false
-  void audience.givingUp.then(() => {
-    if (!isOver) endOnServer(place, session)
+  void call.timedOut.then(() => {
+    if (!isOver) endOnServer(namespace, session)
   })
   try {
     for (let failures = 0; ; failures++) {
       try {
         session.startTransaction(TRANSACTION)
         const result = await work(session, failures)
-        if (audience.givenUp) throw nobodyWaits(audience.trouble)
-        await commit(session, audience)
-        rememberCommit(place.clock, session)
+        if (call.hasTimedOut) throw abandonedError(call.lastError)
+        await commit(session, call)
+        rememberCommit(namespace.clock, session)
         return result
       } catch (error) {
-        const again = mayBeginAgain(error) && !(error instanceof CommitUnknown)
-        if (!again || audience.givenUp || (lostRace(error) && leavesRace())) throw error
-        audience.trouble = error
-        await Promise.all([abort(session), pauseAfter(failures)])
-        if (audience.givenUp) throw nobodyWaits(error)
+        const canRetry = isRetryable(error) && !(error instanceof CommitUnknown)
+        if (!canRetry || call.hasTimedOut || (isWriteConflict(error) && stopsAtConflict())) throw error
+        call.lastError = error
+        await Promise.all([abort(session), backOff(failures)])
+        if (call.hasTimedOut) throw abandonedError(error)
       }
     }
   } finally {
     isOver = true
-    // Ends what is still open, so that it is in nobody's way.
+    // Ends a transaction that is still open, which would block other writers.
     await session.endSession().catch(() => {})
   }
 }
 
-/** Nobody knows whether the transaction was committed, and nobody can be asked. */
+/** The transaction may have been committed, and the server can no longer be asked. */
 class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
 }
 
-/** Asked again in the same session, the server answers for this very transaction: it is committed, or never will be. */
-async function commit(session: ClientSession, audience: Audience): Promise<void> {
+/** Commits, with retries. In the same session the server reports what became of this transaction, so repeating is safe. */
+async function commit(session: ClientSession, call: Call): Promise<void> {
   for (let failures = 0; ; failures++) {
     try {
       return await session.commitTransaction()
     } catch (error) {
       if (!leavesCommitUnknown(error)) throw error
-      audience.trouble = error
-      if (isClosed(error) || audience.givenUp) {
+      call.lastError = error
+      if (isClientClosed(error) || call.hasTimedOut) {
         throw new CommitUnknown('The outcome of the transaction is unknown.', { cause: error })
       }
-      await pauseAfter(failures)
+      await backOff(failures)
     }
   }
 }
 
 /**
- * Where one connection hangs, others may not: a repeat of the call must not wait until the server finds out by itself
- * that nobody goes on with this transaction, which takes it a minute.
+ * Ends the session's transaction over another connection. Without this, a caller who repeats the call would wait until
+ * the server expires the transaction, 60 seconds by default.
  */
-function endOnServer(place: Place, session: ClientSession): void {
-  runCommand(place, { killSessions: [session.id] }).catch(() => {})
+function endOnServer(namespace: Namespace, session: ClientSession): void {
+  runCommand(namespace, { killSessions: [session.id] }).catch(() => {})
 }
 
 async function abort(session: ClientSession): Promise<void> {
-  // The driver tells nobody where that fails; the next try ends it then.
+  // The driver ignores failures here. The next try then ends the transaction.
   if (session.inTransaction()) await session.abortTransaction()
 }

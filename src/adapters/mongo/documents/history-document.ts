@@ -1,12 +1,12 @@
 import type { StorageObject } from '../../../core/store/records.js'
-import type { Stored } from '../connection/place.js'
+import type { Stored } from '../connection/namespace.js'
 import { keyId, referenceOf } from './key-document.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
-/** A deleted row; its `_id` is the row's. */
+/** A deleted row. Its `_id` is the id of the row. */
 export interface HistoryDocument extends Stored {
   readonly scope: string
-  /** The `_id` of the key that it was at. */
+  /** The `_id` of the key that the row belonged to. */
   readonly at: string
   readonly deletedAt: Date
   readonly row: StoredRow

@@ -1,9 +1,10 @@
 import type { Leftover } from '../../../core/store/records.js'
-import type { Stored } from '../connection/place.js'
+import type { Stored } from '../connection/namespace.js'
 import { keyId, referenceOf } from './key-document.js'
 
-/** Its `_id` is the attempt's. */
+/** Bytes of an ended attempt that may still be in the bucket. Its `_id` is the id of the attempt. */
 export interface LeftoverDocument extends Stored {
+  /** The `_id` of the key that the attempt belonged to. */
   readonly at: string
   readonly storageKey?: string
   readonly uploadId?: string

@@ -2,9 +2,9 @@ import type { KeyChange, LiveRows } from '../../../core/store/lifecycle.js'
 import { scopeOf, usageOf } from '../../../core/store/lifecycle.js'
 import type { ObjectStatus, ScopeUsage } from '../../../core/store/records.js'
 import { NO_USAGE } from '../../../core/store/usage.js'
-import { long, readNumber } from './numbers.js'
+import { long, readNumber } from '../connection/bson.js'
 
-/** What the document of a scope counts: its usage, and the rows of the statuses that usage doesn't tell. */
+/** The sums in the document of a scope: its usage, and the number of rows in the statuses that usage doesn't count. */
 export interface ScopeSums extends ScopeUsage {
   readonly pendingRows: number
   readonly deletedRows: number
@@ -13,7 +13,7 @@ export interface ScopeSums extends ScopeUsage {
 export const NO_SUMS: ScopeSums = { ...NO_USAGE, pendingRows: 0, deletedRows: 0 }
 export const SUM_NAMES = Object.keys(NO_SUMS) as readonly (keyof ScopeSums)[]
 
-/** The sums in a document; zeros where there is none, or where the field isn't there. */
+/** Returns the sums in a document. A missing document or field counts as zero. */
 export function readSums(document: Readonly<Record<string, unknown>> | null | undefined): ScopeSums {
   if (!document) return NO_SUMS
   return mapSums((name) => readNumber(document[name] ?? 0))
@@ -27,10 +27,10 @@ export function rowsOfStatus({ files, pendingRows, deletedRows }: ScopeSums, sta
   return { active: files, pending: pendingRows, deleted: deletedRows }[status]
 }
 
-/** What has to be added to the sums of each scope; only scopes where that is anything. */
+/** What to add to the sums of each scope. Scopes whose sums stay the same are left out. */
 export type SumChanges = ReadonlyMap<string, ScopeSums>
 
-/** What changes of keys add up to, scope by scope. */
+/** Adds up changes of keys by scope. */
 export function sumChanges(changes: readonly KeyChange[]): SumChanges {
   const sums = new Map<string, ScopeSums>()
   const add = (scope: string | null, more: ScopeSums, sign: 1 | -1) => {
@@ -53,7 +53,7 @@ function sumsOfKey(rows: LiveRows): ScopeSums {
   return { ...usageOf(rows), pendingRows: rows.pending ? 1 : 0, deletedRows: 0 }
 }
 
-/** The operator that adds the sums to a document, all of them, so that every document has every field. */
+/** Builds the operator that adds the sums to a document. It names all of them, so every document has every field. */
 export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigint> } {
   return {
     $inc: Object.fromEntries(SUM_NAMES.map((name) => [name, long(sums[name])])) as Record<

@@ -1,8 +1,8 @@
 import type { TrackedRow } from '../../../core/store/lifecycle.js'
 import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
-import { long, readNumber } from './numbers.js'
+import { long, readNumber } from '../connection/bson.js'
 
-/** The fields of a row that don't follow from where it is. What is absent is left out. */
+/** The fields of a row that its document doesn't already imply. Fields that would be `null` are left out. */
 export interface StoredRow {
   readonly id: string
   readonly attemptId: string
@@ -12,7 +12,7 @@ export interface StoredRow {
   readonly size?: number
   readonly declaredSize?: number
   readonly eTag?: string
-  /** Pairs, because names such as `$set`, `a.b` and the empty one have a meaning of their own as names of fields. */
+  /** Pairs, because MongoDB gives field names such as `$set`, `a.b` and the empty name a special meaning. */
   readonly metadata?: readonly { readonly name: string; readonly value: string }[]
   readonly storageKey?: string
   readonly uploadId?: string
@@ -25,7 +25,7 @@ export interface StoredRow {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** As the database takes it. Of a row that is only history nobody asks any more until when it could be written. */
+/** Builds the stored form of a row. Deleted rows have no `writableUntil`. */
 export function storedRow(row: StorageObject | TrackedRow): Fields {
   const fields: Record<string, unknown> = {
     id: row.id,
@@ -48,14 +48,18 @@ export function storedRow(row: StorageObject | TrackedRow): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 }
 
-export interface RowPlace extends ObjectReference {
+/** The fields of a row that come from its document. */
+export interface RowContext extends ObjectReference {
   readonly scope: string
   readonly status: ObjectStatus
   readonly deletedAt: Date | null
 }
 
-/** A fresh record, of which its caller may change anything. */
-export function readRow(row: StoredRow, { scope, bucket, key, status, deletedAt }: RowPlace): StorageObject {
+/** Returns a new record, which the caller may modify. */
+export function readRow(
+  row: StoredRow,
+  { scope, bucket, key, status, deletedAt }: RowContext,
+): StorageObject {
   return {
     id: row.id,
     attemptId: row.attemptId,

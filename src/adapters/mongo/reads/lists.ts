@@ -1,39 +1,38 @@
 import type { AggregationCursor, Document } from 'mongodb'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type { ListExpiredQuery, ListLeftoversQuery, ListQuery } from '../../../core/store/driver.js'
-import type { Place } from '../connection/place.js'
-import { snapshot } from '../connection/reads.js'
+import type { Namespace } from '../connection/namespace.js'
+import { snapshot, type Read } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
-import type { Read } from './read.js'
 
-/** Behind every id. An index that leaves documents out serves only filters that say something of its field. */
+/** Greater than every id. A partial index serves only queries that filter by its field, so the first page needs a bound too. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type LiveStatus = 'active' | 'pending'
 
-/** Where the rows of one status are, newest first: a range of one index. */
+/** The range of one index that holds the rows of one status, newest first. */
 interface Range {
   readonly filter: Document
   readonly sort: Document
   readonly index: string
 }
 
-/** The first answer would otherwise end after 101 documents, and a second round trip follow. */
-const whole = (limit: number) => ({ batchSize: limit + 1 })
+/** Fetches the page in one round trip. By default, the first batch ends after 101 documents. */
+const oneBatch = (limit: number) => ({ batchSize: limit + 1 })
 
-export function listObjects(place: Place, query: ListQuery): Read<StorageObject[]> {
+export function listObjects(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
   const [status, ...more] = query.statuses
-  if (more.length > 0) return listLive(place, query)
-  return status === 'deleted' ? listDeleted(place, query) : listStatus(place, query, status!)
+  if (more.length > 0) return listLive(namespace, query)
+  return status === 'deleted' ? listDeleted(namespace, query) : listStatus(namespace, query, status!)
 }
 
-function listStatus(place: Place, query: ListQuery, status: LiveStatus): Read<StorageObject[]> {
+function listStatus(namespace: Namespace, query: ListQuery, status: LiveStatus): Read<StorageObject[]> {
   const { filter, sort, index } = rangeOf(status, query)
   return async (session) => {
-    const documents = await place.objects
-      .find<KeyDocument>(filter, { session, ...snapshot(), ...whole(query.limit) })
+    const documents = await namespace.objects
+      .find<KeyDocument>(filter, { session, ...snapshot(), ...oneBatch(query.limit) })
       .sort(sort)
       .limit(query.limit)
       .hint(index)
@@ -44,10 +43,10 @@ function listStatus(place: Place, query: ListQuery, status: LiveStatus): Read<St
 }
 
 /**
- * A page of both statuses is the newest of two pages. One command reads them at one moment, so that an object which is
- * confirmed meanwhile is in one of them, and in no more.
+ * Merges a page of active and a page of pending rows. One command reads both at one moment, so an object that is
+ * confirmed meanwhile appears exactly once.
  */
-function listLive(place: Place, query: ListQuery): Read<StorageObject[]> {
+function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
   const page = (status: LiveStatus) => {
     const { filter, sort } = rangeOf(status, query)
     return [
@@ -57,20 +56,20 @@ function listLive(place: Place, query: ListQuery): Read<StorageObject[]> {
       { $project: { scope: 1, [status]: 1 } },
     ]
   }
-  const coll = place.objects.collectionName
+  const coll = namespace.objects.collectionName
   const pipeline = [...page('active'), { $unionWith: { coll, pipeline: page('pending') } }]
   const { index } = rangeOf('active', query)
   return async (session) => {
-    const cursor = place.objects.aggregate<KeyDocument>(pipeline, {
-      ...{ session, ...snapshot(), ...whole(2 * query.limit), hint: index },
+    const cursor = namespace.objects.aggregate<KeyDocument>(pipeline, {
+      ...{ session, ...snapshot(), ...oneBatch(2 * query.limit), hint: index },
     })
     return newestOf(cursor, query.limit)
   }
 }
 
 /**
- * The newest of active rows and of the pending ones that come behind them. To decode a document takes longer than to fetch
- * it, and the driver does so when it hands it out: so it is asked for no more than can be on the page.
+ * Returns the newest rows of a cursor that yields active rows first, then pending ones. Decoding is slower than fetching and
+ * happens when the driver yields a document, so this stops once no further row can be on the page.
  */
 async function newestOf(cursor: AggregationCursor<KeyDocument>, limit: number): Promise<StorageObject[]> {
   const active: StorageObject[] = []
@@ -85,7 +84,7 @@ async function newestOf(cursor: AggregationCursor<KeyDocument>, limit: number): 
     pending.push(row)
   }
   if (pending.length === 0) return active
-  // Two runs in order, which a sort merges.
+  // Both runs are sorted already, so the sort only merges them.
   return [...active, ...pending].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
 }
 
@@ -101,11 +100,14 @@ function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range
   }
 }
 
-function listDeleted(place: Place, { scope, route, before, limit }: ListQuery): Read<StorageObject[]> {
+function listDeleted(
+  namespace: Namespace,
+  { scope, route, before, limit }: ListQuery,
+): Read<StorageObject[]> {
   const filter = { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } }
   return async (session) => {
-    const documents = await place.history
-      .find<HistoryDocument>(filter, { session, ...snapshot(), ...whole(limit) })
+    const documents = await namespace.history
+      .find<HistoryDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
       .sort({ _id: -1 })
       .limit(limit)
       .hint(route === null ? 'by_scope' : 'by_route')
@@ -115,19 +117,19 @@ function listDeleted(place: Place, { scope, route, before, limit }: ListQuery): 
 }
 
 export function listExpired(
-  place: Place,
+  namespace: Namespace,
   { scope, before, limit, after }: ListExpiredQuery,
 ): Read<StorageObject[]> {
   const ofScope = scope === null ? {} : { scope }
   const lapsed = { ...ofScope, 'pending.expiresAt': { $lte: before } }
   const filter = after
-    ? behind({ ...ofScope }, ['pending.expiresAt', after.expiresAt], ['pending.id', after.id], {
+    ? afterPosition({ ...ofScope }, ['pending.expiresAt', after.expiresAt], ['pending.id', after.id], {
         $lte: before,
       })
     : lapsed
   return async (session) => {
-    const documents = await place.objects
-      .find<KeyDocument>(filter, { session, ...snapshot(), ...whole(limit) })
+    const documents = await namespace.objects
+      .find<KeyDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
       .sort({ 'pending.expiresAt': 1, 'pending.id': 1 })
       .limit(limit)
       .hint(scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry')
@@ -137,11 +139,11 @@ export function listExpired(
   }
 }
 
-export function listLeftovers(place: Place, { limit, after }: ListLeftoversQuery): Read<Leftover[]> {
-  const filter = after ? behind({}, ['since', after.since], ['_id', after.attemptId], {}) : {}
+export function listLeftovers(namespace: Namespace, { limit, after }: ListLeftoversQuery): Read<Leftover[]> {
+  const filter = after ? afterPosition({}, ['since', after.since], ['_id', after.attemptId], {}) : {}
   return async (session) => {
-    const documents = await place.leftovers
-      .find<LeftoverDocument>(filter, { session, ...snapshot(), ...whole(limit) })
+    const documents = await namespace.leftovers
+      .find<LeftoverDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
       .sort({ since: 1, _id: 1 })
       .limit(limit)
       .hint('by_age')
@@ -150,8 +152,8 @@ export function listLeftovers(place: Place, { limit, after }: ListLeftoversQuery
   }
 }
 
-/** What comes after a date and an id: two ranges of the index that sorts by both, which the server merges. */
-function behind(
+/** Builds the filter for everything after a date and an id: two ranges of one index, which the server merges. */
+function afterPosition(
   common: Document,
   [dateField, date]: readonly [string, Date],
   [idField, id]: readonly [string, string],

@@ -1,20 +1,19 @@
 import type { Document } from 'mongodb'
-import type { Place, Stored } from '../connection/place.js'
-import { snapshot } from '../connection/reads.js'
+import { readNumber } from '../connection/bson.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
+import { snapshot, type Read } from '../connection/reads.js'
 import { mapSums, readSums, SUM_NAMES, type ScopeSums } from '../documents/scope-document.js'
-import { readNumber } from '../documents/numbers.js'
-import type { Read } from './read.js'
 
-/** The sums of a scope beside what its rows add up to, both of one moment. */
+/** The recorded sums of a scope and the actual sums of its rows, both of one moment. */
 export interface Recount {
   readonly scope: string
   readonly recorded: ScopeSums
   readonly actual: ScopeSums
-  /** How often the sums were repaired before. */
+  /** Number of earlier repairs of these sums. */
   readonly repairs: number
 }
 
-/** What a document adds to the rows of its scope, and what a scope's own document says. */
+/** What a document contributes: its rows if it is of a key, the recorded sums if it is of a scope. */
 const CONTRIBUTION = {
   scope: { $ifNull: ['$scope', '$_id'] },
   repairs: 1,
@@ -37,22 +36,22 @@ const TOTAL = {
   ...Object.fromEntries(SUM_NAMES.map((name) => [`recorded_${name}`, { $max: `$recorded.${name}` }])),
 }
 
-/** Of all these sums some is not what was recorded. */
+/** Matches scopes with at least one wrong sum. */
 const DIFFERS = {
   $expr: {
     $or: SUM_NAMES.map((name) => ({ $ne: [`$${name}`, { $ifNull: [`$recorded_${name}`, 0] }] })),
   },
 }
 
-/** The scopes whose sums are not those of their rows. With `null` it reads all there is. */
-export function recount(place: Place, scope: string | null): Read<Recount[]> {
+/** Returns the scopes whose recorded sums differ from those of their rows. `null` reads all scopes. */
+export function recount(namespace: Namespace, scope: string | null): Read<Recount[]> {
   const pipeline = [
-    ...(scope === null ? contributionsOfAll(place) : contributionsOf(place, scope)),
+    ...(scope === null ? contributionsOfAll(namespace) : contributionsOf(namespace, scope)),
     { $group: TOTAL },
     { $match: DIFFERS },
   ]
   return async (session) => {
-    const found = await place.objects
+    const found = await namespace.objects
       .aggregate<Stored>(pipeline, { session, ...snapshot(), allowDiskUse: true })
       .toArray()
     return found
@@ -68,15 +67,15 @@ export function recount(place: Place, scope: string | null): Read<Recount[]> {
 
 const OF_HISTORY = { $project: { _id: 0, scope: 1, deletedRows: { $literal: 1 } } }
 
-function contributionsOfAll({ history }: Place): Document[] {
+function contributionsOfAll({ history }: Namespace): Document[] {
   return [
     { $project: CONTRIBUTION },
     { $unionWith: { coll: history.collectionName, pipeline: [OF_HISTORY] } },
   ]
 }
 
-/** By the indexes of the lists: documents with an active row, those with nothing but a pending one, history. */
-function contributionsOf({ objects, history }: Place, scope: string): Document[] {
+/** Uses the indexes of the lists: keys with an active row, keys with only a pending one, then history. */
+function contributionsOf({ objects, history }: Namespace, scope: string): Document[] {
   const ofStatus = (status: string, more: Document = {}) => ({
     coll: objects.collectionName,
     pipeline: [{ $match: { scope, [`${status}.id`]: { $gte: '' }, ...more } }, { $project: CONTRIBUTION }],

@@ -1,16 +1,25 @@
-import type { Place } from '../connection/place.js'
+import type { Namespace } from '../connection/namespace.js'
 
-/** An index of the adapter. Names and definitions are API towards what `migrate()` finds in the database. */
+/** An index of the adapter. `migrate()` and `verify()` compare name and definition with the database, so changing one is a migration. */
 export interface ExpectedIndex {
   readonly name: string
   readonly key: Readonly<Record<string, 1>>
-  /** The field without which a document is not in the index. A query uses it only where its filter implies the field. */
+  /** Indexes only documents that have this field. A query can use the index only if its filter implies the field. */
   readonly only?: string
 }
 
-type IndexedCollection = Exclude<keyof Place, 'client' | 'db' | 'clock'>
+type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
 
-/** What each filter and each order of the store needs, by collection. Documents of scopes are in none of them. */
+/**
+ * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in none of them.
+ *
+ * Decision: documents have no `key` field. `_id` is `bucket\0key`, a bucket contains no NUL, and the collections have no
+ * collation, so BSON compares `_id` byte by byte. Within a bucket, the order of `_id` is therefore the byte order of the
+ * UTF-8 key, and a prefix of the key is a range of `_id`. That is all that listing a bucket in key order (`listStored`)
+ * needs: `_id` can be the last field of an index, such as `{ 'active.storageKey': 1, _id: 1 }`. Adopting bytes looks them
+ * up by storage key. A `key` field would only help to order keys across buckets or by a collation. It would also not
+ * survive: older releases replace whole documents, so a new field takes two releases.
+ */
 export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[]>> = {
   objects: [
     { name: 'active_by_id', key: { scope: 1, 'active.id': 1 }, only: 'active.id' },
@@ -48,7 +57,7 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
 
 export const COLLECTIONS = Object.keys(INDEXES) as readonly IndexedCollection[]
 
-/** As `createIndexes` takes it. */
+/** Builds the argument for `createIndexes`. */
 export function specification({ name, key, only }: ExpectedIndex) {
   return { name, key, ...(only !== undefined && { partialFilterExpression: { [only]: { $exists: true } } }) }
 }

@@ -1,63 +1,61 @@
 import type { MigrationResult } from '../../../core/store/contract.js'
-import { mayBeginAgain, serverCode } from '../connection/failures.js'
-import type { Call } from '../connection/patience.js'
-import { pauseAfter } from '../connection/pause.js'
-import type { Place } from '../connection/place.js'
-import { describeFlaw, indexFlaws } from './found-indexes.js'
+import { backOff, NO_DEADLINE } from '../connection/deadline.js'
+import { isRetryable, serverCode } from '../connection/failures.js'
+import type { Namespace } from '../connection/namespace.js'
+import { describeDifference, indexDifferences } from './index-differences.js'
 import { COLLECTIONS, INDEXES, specification } from './indexes.js'
 import { collectionFlaws, refuse, rollbackFlaw, serverFlaw } from './requirements.js'
-import { readState, STATE_ID, THIS_VERSION, tooNew } from './state.js'
+import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
 const COLLECTION_EXISTS = 48
-const TRIES = 20
+const MAX_RETRIES = 20
 
 /**
- * Makes the collections and indexes that are missing. Any number of processes may do it at once: each step finds done
- * what another did first. Nothing that is there is changed; what is there otherwise is refused.
+ * Creates missing collections and indexes. Every step is idempotent, so any number of processes may migrate at once.
+ * Existing indexes are never changed: an index with another definition is an error.
  *
- * @throws StorageError `DATABASE_UNAVAILABLE` where the server or what is in the database can't be used.
+ * @throws StorageError `DATABASE_UNAVAILABLE` if the server, a collection or an index can't be used.
  */
-export async function migrate(place: Place): Promise<MigrationResult> {
+export async function migrate(namespace: Namespace): Promise<MigrationResult> {
   for (let failures = 0; ; failures++) {
     try {
-      return await migrateOnce(place)
+      return await migrateOnce(namespace)
     } catch (error) {
-      // Others that do the same, and an election in between; each step may be done twice.
-      if (!mayBeginAgain(error) || failures === TRIES) throw error
-      await pauseAfter(failures)
+      // Concurrent migrations conflict, and an election may interrupt one.
+      if (!isRetryable(error) || failures === MAX_RETRIES) throw error
+      await backOff(failures)
     }
   }
 }
 
-async function migrateOnce(place: Place): Promise<MigrationResult> {
-  refuse(await serverFlaw(place))
-  refuse((await collectionFlaws(place))[0])
-  const before = await readState(place, ENDLESS)
+// Without a deadline: building an index may take hours.
+async function migrateOnce(namespace: Namespace): Promise<MigrationResult> {
+  refuse(await serverFlaw(namespace))
+  refuse((await collectionFlaws(namespace))[0])
+  const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
-  for (const name of COLLECTIONS) await createCollection(place, place[name].collectionName)
-  refuse(await rollbackFlaw(place))
-  if (before.version > THIS_VERSION.version) return { from: before.version, to: before.version }
+  for (const name of COLLECTIONS) await createCollection(namespace, namespace[name].collectionName)
+  refuse(await rollbackFlaw(namespace))
+  if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
 
-  const otherwise = (await indexFlaws(place)).find(({ found }) => found !== null)
-  refuse(otherwise && `${describeFlaw(otherwise)} Drop it, and run migrate() again.`)
+  const conflicting = (await indexDifferences(namespace)).find(({ found }) => found !== null)
+  refuse(conflicting && `${describeDifference(conflicting)} Drop it and run migrate() again.`)
   for (const name of COLLECTIONS) {
     const indexes = INDEXES[name].map(specification)
-    if (indexes.length > 0) await place[name].createIndexes(indexes)
+    if (indexes.length > 0) await namespace[name].createIndexes(indexes)
   }
-  // Whoever comes late never takes back what newer code has written.
-  await place.schema.updateOne({ _id: STATE_ID }, { $max: THIS_VERSION }, { upsert: true })
-  const after = await readState(place, ENDLESS)
+  // `$max`, because newer code may have migrated further meanwhile.
+  const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
+  await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state }, { upsert: true })
+  const after = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(after))
   return { from: before.version, to: after.version }
 }
 
-async function createCollection({ db }: Place, name: string): Promise<void> {
+async function createCollection({ db }: Namespace, name: string): Promise<void> {
   try {
     await db.createCollection(name)
   } catch (error) {
     if (serverCode(error) !== COLLECTION_EXISTS) throw error
   }
 }
-
-/** Nobody limits how long a migration takes: an index over many documents is built as long as it is. */
-const ENDLESS: Call = { givenUp: false, givingUp: new Promise(() => {}), trouble: undefined }

@@ -1,44 +1,44 @@
 import { StorageError } from '../../../core/errors.js'
-import { runCommand, type Place } from '../connection/place.js'
+import { runCommand, type Namespace } from '../connection/namespace.js'
 import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
 
-/** That of MongoDB 5.0, which is the first to read several collections at one moment without a transaction. */
+/** The wire version of MongoDB 5.0, the first that reads several collections at one moment without a transaction. */
 const WIRE_VERSION = 13
 
-/** Whatever the server is, in a sentence; `null` where it can have the adapter's collections. */
-export async function serverFlaw(place: Place): Promise<string | null> {
-  const hello = await runCommand(place, { hello: 1 })
+/** Returns why the server can't hold the adapter's collections, in a sentence; `null` if it can. */
+export async function serverFlaw(namespace: Namespace): Promise<string | null> {
+  const hello = await runCommand(namespace, { hello: 1 })
   if (hello['setName'] === undefined && hello['msg'] !== 'isdbgrid') {
     return (
       'MongoDB must be a replica set (one member is enough): a standalone server has no transactions. ' +
       'Start it with --replSet and run rs.initiate() once.'
     )
   }
-  if (Number(hello['maxWireVersion']) < WIRE_VERSION) return 'MongoDB 5.0 or later is needed.'
+  if (Number(hello['maxWireVersion']) < WIRE_VERSION) return 'MongoDB 5.0 or later is required.'
   return null
 }
 
-/** Collections of the adapter that are there but can't be used, in sentences. */
-export async function collectionFlaws(place: Place): Promise<string[]> {
-  const names = COLLECTIONS.map((name) => place[name].collectionName)
-  const found = await place.db.listCollections({ name: { $in: names } }).toArray()
+/** Returns why existing collections of the adapter can't be used, one sentence for each of them. */
+export async function collectionFlaws(namespace: Namespace): Promise<string[]> {
+  const names = COLLECTIONS.map((name) => namespace[name].collectionName)
+  const found = await namespace.db.listCollections({ name: { $in: names } }).toArray()
   return found.flatMap(({ name, type, ...rest }) => {
     const options: Readonly<Record<string, unknown>> = 'options' in rest ? (rest.options ?? {}) : {}
-    if (type !== 'collection') return [`${name} is a ${type}, and must be an ordinary collection.`]
+    if (type !== 'collection') return [`${name} must be an ordinary collection (it is a ${type}).`]
     if (options['collation'] !== undefined) {
-      return [`${name} has a collation: its texts must be compared byte for byte, or two keys become one.`]
+      return [`${name} must not have a collation: with one, different keys could count as equal.`]
     }
-    if (options['capped'] === true) return [`${name} is capped, and would lose records.`]
+    if (options['capped'] === true) return [`${name} must not be capped: a capped collection loses records.`]
     return []
   })
 }
 
 /**
- * Some servers that speak MongoDB's language answer every command of a transaction with yes and carry out none of them.
- * So one is rolled back, to see whether what it wrote is there.
+ * Returns a sentence if the server doesn't roll transactions back. Some servers that speak MongoDB's protocol accept the
+ * commands of a transaction and ignore them, so this rolls a write back and looks whether it is gone.
  */
-export async function rollbackFlaw({ client, schema }: Place): Promise<string | null> {
+export async function rollbackFlaw({ client, schema }: Namespace): Promise<string | null> {
   const probe = { _id: `probe of transactions ${crypto.randomUUID()}` }
   const session = client.startSession()
   try {
@@ -50,12 +50,10 @@ export async function rollbackFlaw({ client, schema }: Place): Promise<string | 
   }
   const { deletedCount } = await schema.deleteOne(probe)
   if (deletedCount === 0) return null
-  return (
-    'The server says that it has rolled a transaction back, but what was written in it is there: ' +
-    'the adapter needs transactions that are performed.'
-  )
+  return 'The server reported a rollback but kept what the transaction had written: the adapter needs real transactions.'
 }
 
+/** @throws StorageError `DATABASE_UNAVAILABLE` with this message, unless there is none. */
 export function refuse(flaw: string | null | undefined): void {
   if (flaw != null) throw new StorageError('DATABASE_UNAVAILABLE', { message: flaw })
 }

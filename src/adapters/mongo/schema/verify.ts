@@ -1,21 +1,24 @@
-import type { Call } from '../connection/patience.js'
-import type { Place } from '../connection/place.js'
-import { describeFlaw, indexFlaws } from './found-indexes.js'
+import type { Call } from '../connection/deadline.js'
+import type { Namespace } from '../connection/namespace.js'
+import { describeDifference, indexDifferences } from './index-differences.js'
 import { collectionFlaws, serverFlaw } from './requirements.js'
-import { readState, THIS_VERSION, tooNew } from './state.js'
+import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
 /**
- * What keeps this code from working on the collections as they are, in sentences for an operator; empty: nothing. What is
- * there beside them is nobody's business. Of newer code's indexes nothing is known here.
+ * Returns what keeps this code from using the collections, in sentences for an operator; an empty list if nothing does.
+ * Other collections and indexes are ignored, and so are all indexes if newer code has migrated the collections.
  */
-export async function verify(place: Place, call: Call): Promise<string[]> {
-  const findings = [await serverFlaw(place)].filter((flaw) => flaw !== null)
-  const state = await readState(place, call)
-  const names = place.schema.collectionName
-  if (state.version === 0) return [...findings, `There is no version in ${names}: run migrate().`]
+export async function verify(namespace: Namespace, call: Call): Promise<string[]> {
+  const findings = [await serverFlaw(namespace)].filter((flaw) => flaw !== null)
+  const state = await readState(namespace, call)
+  if (state.version === 0) {
+    return [...findings, `${namespace.schema.collectionName} has no schema version: run migrate().`]
+  }
   const refusal = tooNew(state)
   if (refusal !== null) findings.push(refusal)
-  findings.push(...(await collectionFlaws(place)))
-  if (state.version <= THIS_VERSION.version) findings.push(...(await indexFlaws(place)).map(describeFlaw))
+  findings.push(...(await collectionFlaws(namespace)))
+  if (state.version <= SCHEMA_VERSION) {
+    findings.push(...(await indexDifferences(namespace)).map(describeDifference))
+  }
   return findings
 }

@@ -1,6 +1,6 @@
 import type { ClientSession, Collection } from 'mongodb'
 import type { KeyChange } from '../../../core/store/lifecycle.js'
-import { runCommand, type Place, type Stored } from '../connection/place.js'
+import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
 import { historyDocument } from '../documents/history-document.js'
 import { keyDocument, keyId } from '../documents/key-document.js'
 import { leftoverDocument } from '../documents/leftover-document.js'
@@ -14,13 +14,13 @@ interface Update {
 }
 
 export interface ApplyOptions {
-  /** Whether the documents of keys that become free are gone already. Default `false`. */
+  /** Whether the documents of keys that become free are already removed. Default: `false`. */
   readonly keysAreRemoved?: boolean
 }
 
-/** Writes what has changed at keys of a transaction that has read them, and the sums of their scopes. */
+/** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
 export async function applyChanges(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   changes: readonly KeyChange[],
   { keysAreRemoved = false }: ApplyOptions = {},
@@ -31,45 +31,47 @@ export async function applyChanges(
   const history = changes.flatMap(({ history }) => (history ? [historyDocument(history)] : []))
   const leftovers = changes.flatMap((change) => change.leftovers.map(leftoverDocument))
 
-  await update(place, session, place.objects, [...kept.map(replacement), ...sumUpdates(sumChanges(changes))])
-  if (!keysAreRemoved) await removeAll(place, session, place.objects, free)
-  await update(place, session, place.history, history.map(replacement))
-  await update(place, session, place.leftovers, leftovers.map(replacement))
+  await update(namespace, session, namespace.objects, [
+    ...kept.map(replacement),
+    ...sumUpdates(sumChanges(changes)),
+  ])
+  if (!keysAreRemoved) await removeById(namespace, session, namespace.objects, free)
+  await update(namespace, session, namespace.history, history.map(replacement))
+  await update(namespace, session, namespace.leftovers, leftovers.map(replacement))
 }
 
-/** Changes the document of a scope, so that from here on every other transaction that changes it is undone. */
-export async function takeTurn(place: Place, session: ClientSession, scope: string): Promise<void> {
+/** Locks a scope by changing its document: until the transaction ends, every other one that changes it fails. */
+export async function lockScope(namespace: Namespace, session: ClientSession, scope: string): Promise<void> {
   const updates = [{ q: { _id: scope }, u: { $inc: { turns: 1n } } }]
-  await runCommand(place, { update: place.objects.collectionName, updates }, session)
+  await runCommand(namespace, { update: namespace.objects.collectionName, updates }, session)
 }
 
-/** The statements that add to the sums of scopes. */
+/** Builds the statements that add to the sums of scopes. */
 export function sumUpdates(changes: SumChanges): Update[] {
   return [...changes].map(([scope, sums]) => ({ q: { _id: scope }, u: increment(sums), upsert: true }))
 }
 
 export async function update(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   { collectionName }: Collection<Stored>,
   updates: readonly Update[],
 ): Promise<void> {
-  if (updates.length > 0) await runCommand(place, { update: collectionName, updates }, session)
+  if (updates.length > 0) await runCommand(namespace, { update: collectionName, updates }, session)
 }
 
-/** Removes documents by their `_id`, none of which may be missing unless that is what was asked for. */
-async function removeAll(
-  place: Place,
+async function removeById(
+  namespace: Namespace,
   session: ClientSession,
   { collectionName }: Collection<Stored>,
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return
   const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }]
-  await runCommand(place, { delete: collectionName, deletes }, session)
+  await runCommand(namespace, { delete: collectionName, deletes }, session)
 }
 
-/** Whether there is such a document or not: the transaction knows, and meets whoever has changed that. */
+/** Builds a statement that creates or replaces a document. A concurrent change of it makes the transaction fail. */
 function replacement(document: Stored): Update {
   return { q: { _id: document._id }, u: document, upsert: true }
 }

@@ -19,7 +19,7 @@ import type {
   SetUploadIdCommand,
 } from '../../../core/store/driver.js'
 
-/** The end of a reservation that has lapsed. */
+/** Removes an expired reservation. */
 export interface PurgeCommand extends ObjectReference {
   readonly id: string
   readonly before: Date
@@ -35,7 +35,7 @@ export type KeyWrite =
   | { readonly kind: 'remove'; readonly command: RemoveCommand }
   | { readonly kind: 'purge'; readonly command: PurgeCommand }
 
-/** What becomes of it, by the rules of `lifecycle.ts`: a change, nothing, or a refusal. */
+/** What `lifecycle.ts` decided for a write: a change, no change, or a refusal. */
 export type KeyPlan =
   | KeyChange
   | { readonly outcome: 'unchanged'; readonly row: StorageObject | null }
@@ -60,7 +60,7 @@ export function planOf(write: KeyWrite, before: LiveRows, usage: ScopeUsage): Ke
   }
 }
 
-/** The scope whose usage the write is held against, as far as its caller says. */
+/** Returns the scope that the caller named; `null` if none. */
 export function scopeGiven(write: KeyWrite): string | null {
   return 'scope' in write.command ? write.command.scope : null
 }

@@ -1,15 +1,14 @@
 import type { ClientSession } from 'mongodb'
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
-import { runCommand, type Place } from '../connection/place.js'
-import { majority } from '../connection/reads.js'
+import { runCommand, type Namespace } from '../connection/namespace.js'
+import { majority, type Read } from '../connection/reads.js'
 import type { HistoryDocument } from '../documents/history-document.js'
 import { NO_SUMS } from '../documents/scope-document.js'
-import type { Read } from '../reads/read.js'
 import { sumUpdates, update } from './apply-changes.js'
 
-/** The rows of history that may go, by scope, those first that were deleted first. */
+/** Finds the ids of deleted rows to purge, by scope. With a limit, the earliest deletions go first. */
 export function findHistoryBefore(
-  { history }: Place,
+  { history }: Namespace,
   { before, limit }: PurgeDeletedCommand,
 ): Read<Map<string, string[]>> {
   return async (session) => {
@@ -29,19 +28,19 @@ export function findHistoryBefore(
   }
 }
 
-/** Drops those of one scope that are there still, within a transaction; resolves to how many. */
+/** Deletes history rows of one scope within a transaction. Returns how many still existed. */
 export async function dropHistory(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   scope: string,
   ids: readonly string[],
 ): Promise<number> {
   const deletes = [{ q: { _id: { $in: ids } }, limit: 0 }]
-  const answer = await runCommand(place, { delete: place.history.collectionName, deletes }, session)
-  const dropped = Number(answer['n'])
+  const response = await runCommand(namespace, { delete: namespace.history.collectionName, deletes }, session)
+  const dropped = Number(response['n'])
   if (dropped > 0) {
     const change = new Map([[scope, { ...NO_SUMS, deletedRows: -dropped }]])
-    await update(place, session, place.objects, sumUpdates(change))
+    await update(namespace, session, namespace.objects, sumUpdates(change))
   }
   return dropped
 }

@@ -1,116 +1,121 @@
 import { createWriteBatcher } from '../../../core/store/write-batcher.js'
-import { lostRace, wasAnswered } from '../connection/failures.js'
-import { nobodyWaits, type Call } from '../connection/patience.js'
-import type { Place } from '../connection/place.js'
-import { transact, type Audience } from '../connection/transactions.js'
+import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
+import { isServerError, isWriteConflict } from '../connection/failures.js'
+import type { Namespace } from '../connection/namespace.js'
+import { transact } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
+import { lockScope } from './apply-changes.js'
 import type { KeyWrite } from './key-write.js'
-import { createScopeGuesses } from './scope-guesses.js'
-import { takeTurn } from './apply-changes.js'
 import { writeKeys, type KeyResult } from './write-keys.js'
 
 interface Job {
-  /** Whose lane it is in. */
+  /** The scope whose queue the job is in. */
   readonly scope: string
   readonly write: KeyWrite
   readonly call: Call
 }
 
 export interface ScopeWrites {
-  /** Carries out a write of a scope, or of `null`: whichever has the key. */
+  /** Runs a write. `scope` is `null` if the caller didn't name one: the write then applies to whichever scope has the key. */
   run(call: Call, write: KeyWrite, scope: string | null): Promise<KeyResult>
 }
 
 /**
- * Writes of one scope change one document, and of two transactions that do so MongoDB undoes one. So those that are made
- * in this process at the same time share a transaction, and only processes meet. A write that names no scope goes where
- * its key was seen last. Where that was nowhere it goes by itself; when it meets another, it has found out its lane.
- * A lane only says with whom a write goes: what it does follows from what is at the key.
+ * Batches the writes of each scope. They all change the document of the scope, and MongoDB undoes one of two concurrent
+ * transactions that change the same document. So concurrent writes of one process share a transaction, and only processes
+ * conflict with each other.
+ *
+ * A write without a scope joins the queue of the scope in which its key was last seen. If there is none, it runs alone,
+ * and joins the queue of its scope once it has met a conflict. The queue only decides which writes share a transaction: the
+ * result depends on what is stored at the key.
  */
-export function createScopeWrites(place: Place): ScopeWrites {
-  const guesses = createScopeGuesses()
+export function createScopeWrites(namespace: Namespace): ScopeWrites {
+  const lastScopes = createLastScopes()
   const batcher = createWriteBatcher<Job, KeyResult>({
-    run: together,
+    run: runBatch,
     conflictKeyOf: ({ write }) => keyId(write.command),
-    // What was answered was undone, and concerns one of them: which, each finds out by itself.
-    recoveryFrom: (error) => (wasAnswered(error) ? 'sequential' : 'fail'),
+    // The server rolled the batch back. Run each job alone to find the one that failed.
+    recoveryFrom: (error) => (isServerError(error) ? 'sequential' : 'fail'),
   })
 
-  /** Jobs whose callers have gone are not begun. The others are waited for as long as anybody does. */
-  async function together(jobs: readonly Job[]): Promise<PromiseSettledResult<KeyResult>[]> {
-    const open = jobs.filter(({ call }) => !call.givenUp)
+  /** Skips jobs whose callers have timed out. The transaction goes on as long as any caller waits. */
+  async function runBatch(jobs: readonly Job[]): Promise<PromiseSettledResult<KeyResult>[]> {
+    const open = jobs.filter(({ call }) => !call.hasTimedOut)
     const results = new Map<Job, KeyResult>()
     if (open.length > 0) {
-      const audience = audienceOf(open.map(({ call }) => call))
-      const answers = await Promise.race([begin(open, audience), allGone(audience)])
-      open.forEach((job, index) => results.set(job, answers[index]!))
+      const call = combineCalls(open.map(({ call }) => call))
+      const values = await Promise.race([runTogether(open, call), rejectAtTimeout(call)])
+      open.forEach((job, index) => results.set(job, values[index]!))
     }
     return jobs.map((job) => {
       const value = results.get(job)
       return value === undefined
-        ? { status: 'rejected', reason: nobodyWaits(undefined) }
+        ? { status: 'rejected', reason: abandonedError(undefined) }
         : { status: 'fulfilled', value }
     })
   }
 
-  async function begin(jobs: readonly Job[], audience: Audience): Promise<KeyResult[]> {
+  async function runTogether(jobs: readonly Job[], call: Call): Promise<KeyResult[]> {
     const writes = jobs.map(({ write }) => write)
     const { scope } = jobs[0]!
-    return transact({ place, audience }, async (session, failures) => {
-      // Other processes want the scope as well. Who takes its turn first loses one statement at most, not all of them.
-      if (failures > 0) await takeTurn(place, session, scope)
-      return writeKeys(place, session, writes, { scope })
+    return transact({ namespace, call }, async (session, failures) => {
+      // Other processes write to the scope too. With the lock taken first, a conflict costs one statement, not all.
+      if (failures > 0) await lockScope(namespace, session, scope)
+      return writeKeys(namespace, session, writes, { scope })
     })
   }
 
-  /** A write that names no scope. */
-  async function alone(write: KeyWrite, call: Call): Promise<KeyResult> {
+  async function runAlone(write: KeyWrite, call: Call): Promise<KeyResult> {
     let scope: string | null = null
     const onScope = (found: string) => (scope = found)
     try {
-      const [result] = await transact(
-        { place, audience: call, leavesRace: () => scope !== null },
-        (session) => writeKeys(place, session, [write], { scope, onScope }),
+      const [result] = await transact({ namespace, call, stopsAtConflict: () => scope !== null }, (session) =>
+        writeKeys(namespace, session, [write], { scope, onScope }),
       )
       return result!
     } catch (error) {
-      if (scope === null || !lostRace(error)) throw error
-      return inLane(scope, write, call)
+      if (scope === null || !isWriteConflict(error)) throw error
+      return batcher.run(scope, { scope, write, call })
     }
-  }
-
-  function inLane(scope: string, write: KeyWrite, call: Call): Promise<KeyResult> {
-    return batcher.run(scope, { scope, write, call })
   }
 
   return {
     async run(call, write, given) {
       const key = keyId(write.command)
-      const scope = given ?? guesses.of(key)
-      if (scope === null) return alone(write, call)
-      guesses.remember(key, scope)
-      return inLane(scope, write, call)
+      const scope = given ?? lastScopes.of(key)
+      if (scope === null) return runAlone(write, call)
+      lastScopes.remember(key, scope)
+      return batcher.run(scope, { scope, write, call })
     },
   }
 }
 
-/** Several callers as one: gone when the last of them is. */
-function audienceOf(calls: readonly Call[]): Audience {
+async function rejectAtTimeout(call: Call): Promise<never> {
+  await call.timedOut
+  throw abandonedError(call.lastError)
+}
+
+/** Maximum keys to remember. Beyond it, the oldest is forgotten. */
+const MAX_KEYS = 10_000
+
+/** The scope in which this process last saw a key. Only a hint, because other processes write too. */
+interface LastScopes {
+  of(key: string): string | null
+  remember(key: string, scope: string): void
+}
+
+function createLastScopes(): LastScopes {
+  const scopes = new Map<string, string>()
   return {
-    get givenUp() {
-      return calls.every(({ givenUp }) => givenUp)
+    of(key) {
+      return scopes.get(key) ?? null
     },
-    givingUp: Promise.all(calls.map(({ givingUp }) => givingUp)).then(() => {}),
-    get trouble() {
-      return calls[0]?.trouble
-    },
-    set trouble(error: unknown) {
-      for (const call of calls) call.trouble = error
+    remember(key, scope) {
+      scopes.delete(key)
+      scopes.set(key, scope)
+      if (scopes.size <= MAX_KEYS) return
+      const [oldest] = scopes.keys()
+      scopes.delete(oldest!)
     },
   }
-}
-
-async function allGone(audience: Audience): Promise<never> {
-  await audience.givingUp
-  throw nobodyWaits(audience.trouble)
 }

@@ -2,45 +2,46 @@ import type { ClientSession } from 'mongodb'
 import { NOTHING_LIVE, scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle.js'
 import type { ScopeUsage } from '../../../core/store/records.js'
 import { NO_USAGE, usageAfter } from '../../../core/store/usage.js'
-import type { Place, Stored } from '../connection/place.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
 import { keyId, liveRows, type KeyDocument } from '../documents/key-document.js'
 import { readSums, usageIn } from '../documents/scope-document.js'
 import { applyChanges } from './apply-changes.js'
 import { planOf, scopeGiven, type KeyPlan, type KeyWrite } from './key-write.js'
 
-/** What came of a write, and the scopes that it concerned. */
+/** The outcome of a write, and the scopes whose usage it may have changed. */
 export interface KeyResult {
   readonly plan: KeyPlan
   readonly scopes: readonly string[]
 }
 
 export interface WriteKeysOptions {
-  /** The scope that most of the writes concern, where it is known. */
+  /** The scope of most of the writes; `null` if unknown. */
   readonly scope: string | null
-  /** Told the scope of what is at a key as soon as that was read, and so also where the transaction fails later. */
+  /** Called with the scope that has a key as soon as it was read, even if the transaction fails later. */
   readonly onScope?: (scope: string) => void
 }
 
-/** What is there when the writes begin. */
+/** The state before the writes. */
 interface Found {
   readonly keys: ReadonlyMap<string, KeyDocument>
   readonly usages: Map<string, ScopeUsage>
 }
 
 /**
- * Carries out writes of different keys within a transaction, in their order: reads what they need, plans each on what the
- * ones before have left, writes what has changed. Commands on the wire: one to read, one to write, and one more for each
- * kind of thing that few writes do: removing the last row of a key, keeping history, recording leftovers.
+ * Runs writes of different keys within a transaction, in order: reads what they need, plans each of them on the result of
+ * the previous ones, and writes the changes. Takes one command to read and one to write. Freeing keys, keeping history and
+ * recording leftovers take one more command each.
  */
 export async function writeKeys(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
   { scope: known, onScope = () => {} }: WriteKeysOptions,
 ): Promise<KeyResult[]> {
   const [only, ...more] = writes
-  if (only?.kind === 'remove' && more.length === 0) return [await removeKey(place, session, only, onScope)]
-  const { keys, usages } = await findAll(place, session, writes, known)
+  if (only?.kind === 'remove' && more.length === 0)
+    return [await removeKey(namespace, session, only, onScope)]
+  const { keys, usages } = await findAll(namespace, session, writes, known)
   for (const { scope } of keys.values()) onScope(scope)
   const changes: KeyChange[] = []
   const results = writes.map((write) => {
@@ -49,74 +50,80 @@ export async function writeKeys(
     const plan = planOf(write, before, (scope !== null && usages.get(scope)) || NO_USAGE)
     if (plan.outcome === 'change') {
       changes.push(plan)
-      charge(usages, plan)
+      chargeUsage(usages, plan)
     }
     return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
   })
-  await applyChanges(place, session, changes)
+  await applyChanges(namespace, session, changes)
   return results
 }
 
-/** Whatever is at the key goes, so that it can be removed and read in one command. */
+/** Removes a key. Everything at the key goes, so one command can read and remove it. */
 async function removeKey(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   write: KeyWrite & { readonly kind: 'remove' },
   onScope: (scope: string) => void,
 ): Promise<KeyResult> {
   const { scope } = write.command
   const filter = { _id: keyId(write.command), ...(scope !== null && { scope }) }
-  const removed = await place.objects.findOneAndDelete(filter, { session })
+  const removed = await namespace.objects.findOneAndDelete(filter, { session })
   if (removed && isOfKey(removed)) onScope(removed.scope)
   const before = liveRows(removed as KeyDocument | null)
   const plan = planOf(write, before, NO_USAGE)
-  if (plan.outcome === 'change') await applyChanges(place, session, [plan], { keysAreRemoved: true })
+  if (plan.outcome === 'change') await applyChanges(namespace, session, [plan], { keysAreRemoved: true })
   return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
 }
 
 async function findAll(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
   known: string | null,
 ): Promise<Found> {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [known, ...writes.map(scopeGiven)].filter((scope) => scope !== null)
-  const isAnyones = scopes.length === 0 && writes.some(growsAnyScope)
-  const first = isAnyones
-    ? await findWithScopes(place, session, ids)
-    : await findById(place, session, [...ids, ...scopes])
+  const needsLookup = scopes.length === 0 && writes.some(needsUsageOfOwner)
+  const first = needsLookup
+    ? await findWithScopes(namespace, session, ids)
+    : await findById(namespace, session, [...ids, ...scopes])
 
   const keys = new Map(first.filter(isOfKey).map((document) => [document._id, document]))
-  // Seldom any: the key of a write that names no scope has changed hands since its lane was found.
-  const strangers = isAnyones
+  // Rarely any: another process gave the key to another scope after this process last saw it.
+  const otherScopes = needsLookup
     ? []
-    : writes.filter(growsAnyScope).flatMap(({ command }) => {
+    : writes.filter(needsUsageOfOwner).flatMap(({ command }) => {
         const scope = keys.get(keyId(command))?.scope
         return scope === undefined || scopes.includes(scope) ? [] : [scope]
       })
-  const more = strangers.length > 0 ? await findById(place, session, strangers) : []
+  const more = otherScopes.length > 0 ? await findById(namespace, session, otherScopes) : []
   const sums = [...first, ...more].filter((document) => !isOfKey(document))
   return { keys, usages: new Map(sums.map((document) => [document._id, usageIn(readSums(document))])) }
 }
 
-async function findById(place: Place, session: ClientSession, ids: readonly string[]): Promise<Stored[]> {
+async function findById(
+  namespace: Namespace,
+  session: ClientSession,
+  ids: readonly string[],
+): Promise<Stored[]> {
   const distinct = [...new Set(ids)]
-  return place.objects.find({ _id: { $in: distinct } }, { session, batchSize: distinct.length + 1 }).toArray()
+  return namespace.objects
+    .find({ _id: { $in: distinct } }, { session, batchSize: distinct.length + 1 })
+    .toArray()
 }
 
-/** A confirm that names no scope is held against the usage of whatever scope has the key. */
-function growsAnyScope(write: KeyWrite): boolean {
+/** Returns whether a write needs the usage of the scope that has the key: a confirm without a scope checks its quota. */
+function needsUsageOfOwner(write: KeyWrite): boolean {
   return write.kind === 'confirm' && scopeGiven(write) === null
 }
 
 async function findWithScopes(
-  place: Place,
+  namespace: Namespace,
   session: ClientSession,
   ids: readonly string[],
 ): Promise<Stored[]> {
-  const from = place.objects.collectionName
-  const documents = await place.objects
+  const from = namespace.objects.collectionName
+  const documents = await namespace.objects
     .aggregate<Stored & { usage: Stored[] }>(
       [
         { $match: { _id: { $in: ids } } },
@@ -132,8 +139,8 @@ function isOfKey(document: Stored): document is KeyDocument {
   return document._id.includes('\0')
 }
 
-/** Later writes of the transaction see the usage that this one leaves. */
-function charge(usages: Map<string, ScopeUsage>, { before, after }: KeyChange): void {
+/** Applies a change to the usages, which later writes of the transaction see. */
+function chargeUsage(usages: Map<string, ScopeUsage>, { before, after }: KeyChange): void {
   for (const [rows, sign] of [
     [before, -1],
     [after, 1],
@@ -146,7 +153,7 @@ function charge(usages: Map<string, ScopeUsage>, { before, after }: KeyChange): 
   }
 }
 
-/** A repeat that finds its work done names them as well: whoever asked first may never have heard. */
+/** Names the scopes of a write that was already done too: the response to the first try may have been lost. */
 function scopesOf(write: KeyWrite, plan: KeyPlan, scopeBefore: string | null): string[] {
   const after = plan.outcome === 'change' ? plan.after : NOTHING_LIVE
   return [...new Set([scopeGiven(write), scopeBefore, scopeOf(after)].filter((scope) => scope !== null))]

@@ -1,34 +1,20 @@
 import type { ClientSession, Collection, Db, Document, MongoClient, Timestamp } from 'mongodb'
-
-/** How values are written and read, whatever the application's client is set to. Sizes are 64-bit integers in both directions. */
-const BSON = {
-  promoteLongs: true,
-  promoteValues: true,
-  promoteBuffers: false,
-  useBigInt64: false,
-  bsonRegExp: false,
-  ignoreUndefined: false,
-  serializeFunctions: false,
-  checkKeys: false,
-  enableUtf8Validation: true,
-  fieldsAsRaw: {},
-  raw: false,
-} as const
+import { BSON } from './bson.js'
 
 const OPTIONS = { ...BSON, readPreference: 'primary', writeConcern: { w: 'majority' } } as const
 
-/** A document of the adapter; all have texts as `_id`. */
+/** A document of the adapter. Every `_id` is a string. */
 export interface Stored extends Document {
   readonly _id: string
 }
 
-/** Where a store keeps its documents, opened with options of its own. */
-export interface Place {
+/** The collections of one store, opened with the adapter's own options. */
+export interface Namespace {
   readonly client: MongoClient
   readonly db: Db
   /**
-   * A document for each key that is live, with its rows in it, and one for each scope, with its sums. They lie together
-   * because one command can then write both.
+   * One document per live key, which holds the key's rows, and one per scope, which holds its sums. Both kinds share a
+   * collection so that one command can write both.
    */
   readonly objects: Collection<Stored>
   readonly history: Collection<Stored>
@@ -37,7 +23,7 @@ export interface Place {
   readonly clock: CommitClock
 }
 
-export function openPlace(given: Db, prefix: string): Place {
+export function openNamespace(given: Db, prefix: string): Namespace {
   const { client } = given
   const db = client.db(given.databaseName, OPTIONS)
   const open = (name: string) =>
@@ -53,12 +39,12 @@ export function openPlace(given: Db, prefix: string): Place {
   }
 }
 
-/** When this process committed last, in the server's time: reads wait until the server has come as far. */
+/** The server time of this process's last commit. Reads wait until the server has reached it. */
 export interface CommitClock {
   last: Timestamp | null
 }
 
-/** One for each client, because every store over it is to see what the others have written. */
+/** One clock per client, because all stores over a client must see each other's writes. */
 const clocks = new WeakMap<MongoClient, CommitClock>()
 
 function clockOf(client: MongoClient): CommitClock {
@@ -67,12 +53,12 @@ function clockOf(client: MongoClient): CommitClock {
   return clock
 }
 
-/** Moves the clock to a commit that has just been acknowledged. */
+/** Advances the clock to a commit that was just acknowledged. */
 export function rememberCommit(clock: CommitClock, { operationTime }: ClientSession): void {
   if (operationTime && !clock.last?.greaterThan(operationTime)) clock.last = operationTime
 }
 
-/** An error of one of the statements of a command, which the server doesn't call an error of the command. */
+/** An error of one statement. The server reports it in the response of a command that succeeded. */
 class StatementError extends Error {
   override readonly name = 'StatementError'
   readonly code: number
@@ -84,20 +70,21 @@ class StatementError extends Error {
 }
 
 /**
- * One command on the database; resolves to the server's answer. A write that it refused is an error here too. A bare
- * command takes nothing over from how the `Db` was opened, but much from the client.
+ * Runs a command on the database and returns the server's response. Rejects if the server refused a statement of it.
+ *
+ * The options are repeated here because a command inherits none from the `Db`, but several from the client.
  */
 export async function runCommand(
-  { db }: Place,
+  { db }: Namespace,
   command: Document,
   session?: ClientSession,
 ): Promise<Document> {
-  const answer = await db.command(command, {
+  const response = await db.command(command, {
     ...BSON,
     readPreference: 'primary',
     ...(session && { session }),
   })
-  const [refused] = (answer['writeErrors'] ?? []) as { code: number; errmsg: string }[]
+  const [refused] = (response['writeErrors'] ?? []) as { code: number; errmsg: string }[]
   if (refused) throw new StatementError(refused)
-  return answer
+  return response
 }

@@ -1,19 +1,19 @@
 import type { Collection } from 'mongodb'
 import { serverCode } from '../connection/failures.js'
-import type { Place, Stored } from '../connection/place.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
 import { COLLECTIONS, INDEXES, specification, type ExpectedIndex } from './indexes.js'
 
 const NO_SUCH_COLLECTION = 26
 
-/** An index of the adapter that the database hasn't got, or has otherwise. */
-export interface IndexFlaw {
+/** An index of the adapter that is missing from the database or has another definition there. */
+export interface IndexDifference {
   readonly collection: string
   readonly index: ExpectedIndex
-  /** What is in its place; `null` where nothing is. */
+  /** The index found in its place; `null` if it is missing. */
   readonly found: string | null
 }
 
-/** Options that change what an index holds or how it compares; the others are an operator's own affair. */
+/** Options that change what an index holds or how it compares. Operators may set the others. */
 const DEFINING = [
   'key',
   'partialFilterExpression',
@@ -24,29 +24,28 @@ const DEFINING = [
   'hidden',
 ]
 
-export async function indexFlaws(place: Place): Promise<IndexFlaw[]> {
-  const flaws: IndexFlaw[] = []
+export async function indexDifferences(namespace: Namespace): Promise<IndexDifference[]> {
+  const differences: IndexDifference[] = []
   for (const name of COLLECTIONS) {
-    const collection = place[name]
+    const collection = namespace[name]
     const found = await indexesOf(collection)
     for (const index of INDEXES[name]) {
       const expected = definition(specification(index))
-      const namesake = found.find((other) => other['name'] === index.name)
-      // Another name for the same is as bad: the queries ask for the index by its name.
-      const twin = found.find((other) => definition(other) === expected)
-      const other = namesake ?? twin
-      if (namesake && definition(namesake) === expected) continue
+      const sameName = found.find((other) => other['name'] === index.name)
+      if (sameName && definition(sameName) === expected) continue
+      // An index with another name doesn't do, because queries ask for indexes by name.
+      const other = sameName ?? found.find((each) => definition(each) === expected)
       const description = other ? `${String(other['name'])} ${definition(other)}` : null
-      flaws.push({ collection: collection.collectionName, index, found: description })
+      differences.push({ collection: collection.collectionName, index, found: description })
     }
   }
-  return flaws
+  return differences
 }
 
-export function describeFlaw({ collection, index, found }: IndexFlaw): string {
+export function describeDifference({ collection, index, found }: IndexDifference): string {
   if (found === null) return `Missing: index ${index.name} of ${collection}.`
   const expected = `${index.name} ${definition(specification(index))}`
-  return `Differs: index of ${collection}, ${found} instead of ${expected}.`
+  return `Differs: index of ${collection} must be ${expected} (found ${found}).`
 }
 
 async function indexesOf(collection: Collection<Stored>): Promise<Readonly<Record<string, unknown>>[]> {

@@ -1,0 +1,83 @@
+import { StorageError } from '../../../core/errors.js'
+
+/** A call of the store that is in progress, with its deadline. */
+export interface Call {
+  /** Whether the deadline has passed. The caller already got an error, so the work must stop. */
+  readonly hasTimedOut: boolean
+  /** Resolves when the deadline passes. */
+  readonly timedOut: Promise<void>
+  /** The last error that was retried. It becomes the cause of a timeout. */
+  lastError: unknown
+}
+
+/** Runs the work of a call and rejects once its deadline has passed. */
+export type WithDeadline = <T>(work: (call: Call) => Promise<T>) => Promise<T>
+
+/**
+ * Limits calls to `timeout` milliseconds, retries included. The driver itself waits as long as the connection is open,
+ * which is forever if the server hangs.
+ */
+export function createDeadline(timeout: number): WithDeadline {
+  return <T>(work: (call: Call) => Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
+      let expire = () => {}
+      const call = {
+        hasTimedOut: false,
+        timedOut: new Promise<void>((done) => (expire = done)),
+        lastError: undefined,
+      }
+      const timer = setTimeout(() => {
+        call.hasTimedOut = true
+        expire()
+        reject(timeoutError(timeout, call.lastError))
+      }, timeout)
+      work(call)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer))
+    })
+}
+
+/** A call without a deadline. */
+export const NO_DEADLINE: Call = {
+  hasTimedOut: false,
+  timedOut: new Promise(() => {}),
+  lastError: undefined,
+}
+
+/** Combines calls that share work: the combination times out when the last of them does. */
+export function combineCalls(calls: readonly Call[]): Call {
+  return {
+    get hasTimedOut() {
+      return calls.every(({ hasTimedOut }) => hasTimedOut)
+    },
+    timedOut: Promise.all(calls.map(({ timedOut }) => timedOut)).then(() => {}),
+    get lastError() {
+      return calls[0]?.lastError
+    },
+    set lastError(error: unknown) {
+      for (const call of calls) call.lastError = error
+    },
+  }
+}
+
+function timeoutError(timeout: number, cause: unknown): StorageError {
+  const message =
+    `MongoDB did not respond within ${timeout / 1000} s. Whether a write took effect is unknown; ` +
+    'retrying with the same id is safe.'
+  return new StorageError('DATABASE_UNAVAILABLE', { message, cause })
+}
+
+/** The error that stops work whose callers have all timed out. None of them sees it. */
+export function abandonedError(cause: unknown): StorageError {
+  return new StorageError('DATABASE_UNAVAILABLE', { message: 'Every caller has timed out.', cause })
+}
+
+const FIRST_PAUSE = 2
+const GROWTH = 1.7
+const LONGEST_PAUSE = 100
+
+/** Pauses before a retry, for a random time that grows with the number of failures, up to 100 milliseconds. */
+export function backOff(failures: number): Promise<void> {
+  const longest = Math.min(FIRST_PAUSE * GROWTH ** failures, LONGEST_PAUSE)
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * longest))
+}

@@ -1,0 +1,61 @@
+import { StorageError } from '../../../core/errors.js'
+import { readNumber } from '../connection/bson.js'
+import type { Call } from '../connection/deadline.js'
+import { NOT_MIGRATED } from '../connection/failures.js'
+import type { Namespace } from '../connection/namespace.js'
+import { majority, readWithRetry } from '../connection/reads.js'
+
+/** The version that `migrate()` brings the collections to. This code refuses collections of a lower version. */
+export const SCHEMA_VERSION = 1
+
+/** The lowest schema version whose code may still use the collections after `migrate()`. */
+export const MIN_COMPATIBLE_VERSION = 1
+
+/** The `_id` of the document that records the state of the collections. */
+export const STATE_ID = 'version'
+
+/** The recorded version of the collections, and the lowest version of code that may use them. */
+export interface SchemaState {
+  readonly version: number
+  readonly minCompatible: number
+}
+
+const NEVER_MIGRATED: SchemaState = { version: 0, minCompatible: 0 }
+
+/** How long a checked state is trusted, in milliseconds. */
+const CHECK_LIFETIME = 60_000
+
+export async function readState(namespace: Namespace, call: Call): Promise<SchemaState> {
+  const document = await readWithRetry(namespace, call, (session) =>
+    namespace.schema.findOne<SchemaState>({ _id: STATE_ID }, { session, ...majority() }),
+  )
+  if (!document) return NEVER_MIGRATED
+  return { version: readNumber(document.version), minCompatible: readNumber(document.minCompatible) }
+}
+
+/** Returns an error message if newer code has made the collections unusable for this code, otherwise `null`. */
+export function tooNew({ version, minCompatible }: SchemaState): string | null {
+  if (minCompatible <= SCHEMA_VERSION) return null
+  return (
+    `The collections have schema version ${version}, which requires code of schema version ${minCompatible} or later; ` +
+    `this release has ${SCHEMA_VERSION}. Upgrade the library: migrate() never downgrades.`
+  )
+}
+
+/**
+ * Builds a check that rejects calls on collections that this code can't use. MongoDB would otherwise create missing ones at
+ * the first write, without their indexes. A result is trusted for a minute, so few calls read the state.
+ */
+export function createStateCheck(namespace: Namespace): (call: Call) => Promise<void> {
+  let trustedUntil = -Infinity
+  return async (call) => {
+    if (performance.now() < trustedUntil) return
+    const state = await readState(namespace, call)
+    if (state.version < SCHEMA_VERSION) {
+      throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_MIGRATED })
+    }
+    const refusal = tooNew(state)
+    if (refusal !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal })
+    trustedUntil = performance.now() + CHECK_LIFETIME
+  }
+}
