@@ -6,20 +6,20 @@ import { redisUsageCache, type RedisClient, type RedisUsageCacheOptions } from '
 declare const store: StorageObjectStore
 
 describe('redisUsageCache()', () => {
-  it('takes a store and a client of ioredis, and is a store', () => {
+  it('takes a store and an ioredis client, and returns a store', () => {
     const redis = new Redis({ lazyConnect: true })
     expectTypeOf(redisUsageCache(store, redis)).toEqualTypeOf<StorageObjectStore>()
     expectTypeOf(redis).toExtend<RedisClient>()
     expectTypeOf<Cluster>().toExtend<RedisClient>()
-    // @ts-expect-error a client is needed
+    // @ts-expect-error the client is required
     redisUsageCache(store)
-    // @ts-expect-error no client
+    // @ts-expect-error not an ioredis client
     redisUsageCache(store, { get: async () => null })
-    // @ts-expect-error no store
+    // @ts-expect-error not a store
     redisUsageCache({}, redis)
   })
 
-  it('takes no unknown option, and each of its kind', () => {
+  it('checks the types of its options', () => {
     const redis: RedisClient = new Redis({ lazyConnect: true })
     redisUsageCache(store, redis, { ttlSeconds: null, prefix: undefined, onError: null })
     redisUsageCache(store, redis, {
@@ -29,9 +29,9 @@ describe('redisUsageCache()', () => {
       },
     })
     expectTypeOf<RedisUsageCacheOptions['ttlSeconds']>().toEqualTypeOf<number | null | undefined>()
-    // @ts-expect-error seconds are a number
+    // @ts-expect-error seconds must be a number
     redisUsageCache(store, redis, { ttlSeconds: '60' })
-    // @ts-expect-error no such option
+    // @ts-expect-error unknown option
     redisUsageCache(store, redis, { ttl: 60 })
   })
 })

@@ -7,17 +7,17 @@ import { Tables } from './tables.js'
 export type { SeedObject } from './seed.js'
 
 export interface MemoryAdapterOptions {
-  /** The clock of the store. Default: the system's. */
+  /** Returns the current time. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
-  /** Records to begin with. */
+  /** Seed records. Default: none. */
   readonly objects?: readonly SeedObject[] | null | undefined
 }
 
 /**
- * A store in the memory of this process: the same answers as from a database, gone when the process ends. For tests,
- * and for trying things out.
+ * Creates a store in the memory of this process, for tests and for trying things out. It behaves like a database, but loses
+ * its data when the process ends.
  *
- * @throws StorageError `VALIDATION_ERROR` for a record in `objects` that the contract doesn't allow.
+ * @throws StorageError `VALIDATION_ERROR` if a record in `objects` is invalid.
  */
 export function memoryAdapter(options: MemoryAdapterOptions = {}): StorageObjectStore {
   const now = options.now ?? (() => new Date())

@@ -16,8 +16,7 @@ import {
 } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
-import { datePosition, endOfDate } from './positions.js'
-import type { Tables } from './tables.js'
+import { datePosition, endOfDate, type Tables } from './tables.js'
 
 function copyLeftover(leftover: Leftover): Leftover {
   return { ...leftover, since: new Date(leftover.since), writableUntil: new Date(leftover.writableUntil) }
@@ -25,9 +24,9 @@ function copyLeftover(leftover: Leftover): Leftover {
 
 const copyOrNull = (row: StorageObject | null) => row && copyObject(row)
 
-/** The store's rules over tables in memory. Every method runs without a pause, which is what makes it atomic. */
+/** Creates the store driver over tables in memory. Every method is atomic because it never awaits. */
 export function createMemoryDriver(tables: Tables): StoreDriver {
-  /** Carries out what was planned, and answers the row with the scopes that it may have touched. */
+  /** Applies a plan. Returns the row, and the scopes whose usage or counts may have changed. */
   function write<Row extends StorageObject | null>(plan: KeyChange | { outcome: 'unchanged'; row: Row }) {
     const scopes = plan.outcome === 'change' ? tables.apply(plan) : plan.row ? [plan.row.scope] : []
     return { row: plan.row && copyObject(plan.row), scopes }
@@ -171,7 +170,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
   }
 }
 
-/** Pages that are each newest first, as one. */
+/** Merges pages that are sorted newest first. */
 function newestFirst(pages: readonly StorageObject[][], limit: number): StorageObject[] {
   if (pages.length === 1) return pages[0]!
   return pages

@@ -16,21 +16,25 @@ import {
 import { checkText } from '../../core/store/validation/text.js'
 import type { Tables } from './tables.js'
 
-/** A record to begin with. What is left out gets a default: an active object of 0 bytes, made now. */
+/** A seed record. The defaults make it an active object of 0 bytes, created now. */
 export type SeedObject = ObjectReference & Pick<StorageObject, 'scope'> & Partial<StorageObject>
 
 const DAY = 24 * 60 * 60 * 1000
 const UNLIMITED = { maxBytes: null, maxFiles: null }
 
-/** @throws StorageError `VALIDATION_ERROR` for a record that the contract doesn't allow, alone or beside the others. */
+/**
+ * Adds seed records to the tables.
+ *
+ * @throws StorageError `VALIDATION_ERROR` if a record is invalid or conflicts with another one.
+ */
 export function seed(tables: Tables, objects: readonly SeedObject[], now: Date): void {
   const ids = new Set<string>()
   objects.forEach((object, index) => {
     try {
       const row = seedRow(object, now)
-      if (ids.has(row.id)) throw invalid('id', 'is carried by another of the objects.')
+      if (ids.has(row.id)) throw invalid('id', 'must be unique among the objects.')
       ids.add(row.id)
-      place(tables, row)
+      insert(tables, row)
     } catch (error) {
       if (!(error instanceof StorageError)) throw error
       const { code, message, params } = error
@@ -39,21 +43,22 @@ export function seed(tables: Tables, objects: readonly SeedObject[], now: Date):
   })
 }
 
-function place(tables: Tables, row: TrackedRow): void {
+function insert(tables: Tables, row: TrackedRow): void {
   if (row.status === 'deleted') return tables.addHistory(row)
   const before = tables.liveRows(row)
-  if (before[row.status])
-    throw invalid('key', `has ${row.status === 'active' ? 'an active' : 'a pending'} row already.`)
+  if (before[row.status]) throw invalid('key', `must have at most one ${row.status} row.`)
   if (scopeOf(before) !== null && scopeOf(before) !== row.scope)
-    throw invalid('key', 'is live in another scope.')
+    throw invalid('key', 'must be live in one scope only.')
   const other = before.active ?? before.pending
-  if (other?.attemptId === row.attemptId) throw invalid('attemptId', 'is carried by another row of this key.')
+  if (other?.attemptId === row.attemptId) {
+    throw invalid('attemptId', 'must be unique among the rows of a key.')
+  }
   if (other && row.storageKey !== null && other.storageKey === row.storageKey) {
-    throw invalid('storageKey', 'is carried by another row of this key.')
+    throw invalid('storageKey', 'must be unique among the rows of a key.')
   }
   const after: LiveRows = { ...before, [row.status]: row }
   if (refuseGrowth(tables.usage(row.scope), usageOf(before), usageOf(after), UNLIMITED)) {
-    throw invalid('size', `would carry the bytes of the scope beyond ${Number.MAX_SAFE_INTEGER}.`)
+    throw invalid('size', `must keep the bytes of the scope at or below ${Number.MAX_SAFE_INTEGER}.`)
   }
   tables.apply({ before, after, history: null, leftovers: [], row })
 }
@@ -67,14 +72,15 @@ function seedRow(object: SeedObject, now: Date): TrackedRow {
     optional(object[field], (value) => checkText(field, value))
   const size = (field: 'size' | 'declaredSize') => optional(object[field], (value) => checkSize(field, value))
   const only = <T>(allowed: boolean, field: keyof StorageObject, value: T | null): T | null => {
-    if (!allowed && value !== null) throw invalid(field, `must be left out of a row that is ${status}.`)
+    if (!allowed && value !== null)
+      throw invalid(field, `must not be set on ${status === 'active' ? 'an' : 'a'} ${status} row.`)
     return value
   }
 
   const id =
     optional(object.id, (value) => checkAttemptId('id', value)) ?? createAttemptId({ now: () => now })
   const attemptId = optional(object.attemptId, (value) => checkAttemptId('attemptId', value)) ?? id
-  if (pending && attemptId !== id) throw invalid('attemptId', 'must be the id of a row that is pending.')
+  if (pending && attemptId !== id) throw invalid('attemptId', 'must equal "id" on a pending row.')
   const createdAt = date('createdAt') ?? now
   const expiresAt =
     only(pending, 'expiresAt', date('expiresAt')) ?? (pending ? new Date(now.getTime() + DAY) : null)

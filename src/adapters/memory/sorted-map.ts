@@ -1,4 +1,4 @@
-/** Chunks split when they reach this; half of it is what an insertion moves on average. */
+/** A chunk is split when it reaches this size. An insertion moves half of it on average. */
 const MAX_CHUNK = 512
 
 interface Chunk<V> {
@@ -7,8 +7,8 @@ interface Chunk<V> {
 }
 
 /**
- * A map that keeps its entries in the order of their keys (by UTF-16 units, so keys are plain ASCII). Finding a place,
- * adding and removing cost O(log n) comparisons and a move within one chunk; a range costs its own length on top.
+ * A map whose entries are sorted by key. Keys must be ASCII, because they compare by UTF-16 code units. Setting and deleting
+ * take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its length.
  */
 export class SortedMap<V> {
   #chunks: Chunk<V>[] = []
@@ -38,7 +38,7 @@ export class SortedMap<V> {
     if (chunk.keys.length >= MAX_CHUNK) this.#split(at, chunk)
   }
 
-  /** Whether there was such an entry. */
+  /** Returns whether the entry existed. */
   delete(key: string): boolean {
     const at = this.#chunkFor(key)
     const chunk = this.#chunks[at]
@@ -52,7 +52,7 @@ export class SortedMap<V> {
     return true
   }
 
-  /** Up to `limit` values with `after < key <= upTo`, in order; `null`: no bound. */
+  /** Returns up to `limit` values with `after < key <= upTo`, in ascending order. `null` means no bound. */
   ascending(after: string | null, upTo: string | null, limit: number): V[] {
     const found: V[] = []
     let at = after === null ? 0 : this.#chunkFor(after)
@@ -67,7 +67,7 @@ export class SortedMap<V> {
     return found
   }
 
-  /** Up to `limit` values with `key < before`, in descending order; `null`: from the last one on. */
+  /** Returns up to `limit` values with `key < before`, in descending order. `null` starts at the last entry. */
   descending(before: string | null, limit: number): V[] {
     const found: V[] = []
     let at = before === null ? this.#chunks.length - 1 : this.#chunkFor(before)
@@ -83,7 +83,7 @@ export class SortedMap<V> {
     return found
   }
 
-  /** The last chunk that begins at or before the key, where it is or belongs; 0 where it comes before all. */
+  /** Returns the index of the chunk that holds the key or would hold it. */
   #chunkFor(key: string): number {
     let low = 0
     let high = this.#chunks.length - 1
@@ -96,13 +96,13 @@ export class SortedMap<V> {
   }
 
   #split(at: number, chunk: Chunk<V>): void {
-    // Ids grow, so a full last chunk is left nearly full: the next ones come behind it.
+    // New ids are usually the greatest, so the last chunk stays nearly full when it is split.
     const from = at === this.#chunks.length - 1 ? MAX_CHUNK - 1 : MAX_CHUNK >>> 1
     this.#chunks.splice(at + 1, 0, { keys: chunk.keys.splice(from), values: chunk.values.splice(from) })
   }
 }
 
-/** Index of the first key that is not less. */
+/** Returns the index of the first key that is not less. */
 function firstFrom(keys: readonly string[], key: string): number {
   let low = 0
   let high = keys.length
@@ -114,7 +114,7 @@ function firstFrom(keys: readonly string[], key: string): number {
   return low
 }
 
-/** Index of the first key that is greater. */
+/** Returns the index of the first key that is greater. */
 function firstAfter(keys: readonly string[], key: string): number {
   const index = firstFrom(keys, key)
   return keys[index] === key ? index + 1 : index

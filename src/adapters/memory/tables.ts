@@ -16,12 +16,11 @@ import type {
   UsageDifference,
 } from '../../core/store/records.js'
 import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/usage.js'
-import { datePosition } from './positions.js'
 import { SortedMap } from './sorted-map.js'
 
 type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
 
-/** Everything of one scope: its rows by status, the same once more by route, what may lapse, and the counters. */
+/** The data of one scope: rows by status, the same rows by route, rows that may expire, and the usage. */
 interface ScopeTable {
   readonly rows: RowsByStatus
   readonly routes: Map<string, RowsByStatus>
@@ -37,12 +36,30 @@ function isEmpty(rows: RowsByStatus): boolean {
   return OBJECT_STATUSES.every((status) => rows[status].size === 0)
 }
 
-/** No bucket or key has a NUL, so the pair can't be confused with another. */
+/** Returns a unique name of a key. Buckets and keys contain no NUL. */
 function keyName({ bucket, key }: ObjectReference): string {
   return `${bucket}\0${key}`
 }
 
-/** The rows with every index that a read needs. Nothing here waits, so each change is one step for everybody. */
+/** The start of the year 1, the earliest date of a row or a bound. */
+const YEAR_ONE = -62_135_596_800_000
+const DIGITS = 15
+
+function timeKey(date: Date): string {
+  return String(date.getTime() - YEAR_ONE).padStart(DIGITS, '0')
+}
+
+/** Returns the sort key of a row in a list that is ordered by a date, then by id. */
+export function datePosition(date: Date, id: string): string {
+  return `${timeKey(date)}/${id}`
+}
+
+/** Returns the sort key after everything of that date. */
+export function endOfDate(date: Date): string {
+  return `${timeKey(date)}/~`
+}
+
+/** The rows, with an index for every read. No method awaits, so every change is atomic. */
 export class Tables {
   readonly #live = new Map<string, LiveRows>()
   readonly #history = new Map<string, SortedMap<StorageObject>>()
@@ -64,7 +81,7 @@ export class Tables {
     return this.#scopes.get(scope)?.usage ?? NO_USAGE
   }
 
-  /** The rows of a scope by status, of one route where it is given; `null` where it has none. */
+  /** Returns the rows of a scope by status, or only those of a route; `null` if there are none. */
   rows(scope: string, route: string | null): RowsByStatus | null {
     const table = this.#scopes.get(scope)
     return (route === null ? table?.rows : table?.routes.get(route)) ?? null
@@ -74,14 +91,14 @@ export class Tables {
     return this.#scopes.get(scope)?.expiring ?? null
   }
 
-  /** Carries out a change; answers the scopes that it touched. */
+  /** Applies a change. Returns the scopes it touched. */
   apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): string[] {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)
     if (after.active ?? after.pending) this.#live.set(keyName(row), after)
     else this.#live.delete(keyName(row))
-    this.#charge(scopeOf(before), usageOf(before), NO_USAGE)
-    this.#charge(scopeOf(after), NO_USAGE, usageOf(after))
+    this.#chargeUsage(scopeOf(before), usageOf(before), NO_USAGE)
+    this.#chargeUsage(scopeOf(after), NO_USAGE, usageOf(after))
     if (history) this.addHistory(history)
     for (const leftover of leftovers) this.#addLeftover(leftover)
 
@@ -112,7 +129,7 @@ export class Tables {
     return this.leftovers.delete(position)
   }
 
-  /** Counts the rows again; answers where the counters differ. */
+  /** Adds up the rows. Returns the scopes whose recorded usage differs, and corrects it if asked to. */
   recount(scope: string | null, correct: boolean): UsageDifference[] {
     const differences: UsageDifference[] = []
     for (const [name, table] of this.#scopes) {
@@ -146,7 +163,7 @@ export class Tables {
     return table
   }
 
-  #charge(scope: string | null, removed: ScopeUsage, added: ScopeUsage): void {
+  #chargeUsage(scope: string | null, removed: ScopeUsage, added: ScopeUsage): void {
     if (scope === null) return
     const table = this.#table(scope)
     table.usage = usageAfter(table.usage, removed, added)
@@ -187,7 +204,7 @@ export class Tables {
     this.#leftoverPositions.set(leftover.attemptId, position)
   }
 
-  /** A scope without rows has no usage either; keeping its table would be a leak in a long test run. */
+  /** Drops the table of a scope without rows. Its usage is zero, and keeping the table would leak memory. */
   #dropIfEmpty(scope: string): void {
     const table = this.#scopes.get(scope)
     if (table && isEmpty(table.rows)) this.#scopes.delete(scope)

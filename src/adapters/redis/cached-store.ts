@@ -1,10 +1,142 @@
-import { createStore } from '../../core/store/create-store.js'
-import type { StoreParts } from '../../core/store/store-parts.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { cachedDriver } from './cached-driver.js'
-import { createUsageCache, type UsageCacheOptions } from './usage-cache.js'
+import { createStore } from '../../core/store/create-store.js'
+import type { StoreDriver } from '../../core/store/driver.js'
+import type { StoreParts } from '../../core/store/store-parts.js'
+import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
-/** The store of these parts, with a cache in front of its usage. */
+/** Creates a store from the parts of another one, with its usage cached. */
 export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOptions): StorageObjectStore {
   return createStore(cachedDriver(driver, createUsageCache(options)), { now })
+}
+
+interface InvalidatingWrite<Result> {
+  /** The scope that the call names; `null` if none. */
+  readonly scope: string | null
+  /** Whether the write may change the usage of other scopes too. */
+  readonly mayTouchOthers: boolean
+  readonly write: () => Promise<Result>
+  /** Returns the scopes that the write reported. */
+  readonly touched: (result: Result) => readonly string[] | 'all'
+}
+
+/** Wraps a driver: `usage` is read from the cache if possible, and writes invalidate it. */
+function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
+  /** Marks the write in the cache before it starts, and invalidates what it touched before it is acknowledged. */
+  async function invalidating<Result extends object>({
+    scope,
+    mayTouchOthers,
+    write,
+    touched,
+  }: InvalidatingWrite<Result>): Promise<Result> {
+    const pending = await cache.begin(scope)
+    let result: Result
+    try {
+      result = await write()
+    } catch (error) {
+      await cache.abandon(pending, mayTouchOthers)
+      throw error
+    }
+    if (isUncertain(result)) await cache.abandon(pending, mayTouchOthers)
+    else await cache.end(pending, touched(result))
+    return result
+  }
+
+  return {
+    async usage(scope) {
+      const found = await cache.read(scope)
+      if (found && 'usage' in found) return found.usage
+      const usage = await driver.usage(scope)
+      // Not awaited: if a write comes first, the lease is gone and Redis ignores this.
+      if (found) void cache.store(scope, found.lease, usage)
+      return usage
+    },
+
+    reserve(command) {
+      // A reserve may end the expired reservation of another scope.
+      const { scope } = command
+      return invalidating({
+        scope,
+        mayTouchOthers: true,
+        write: () => driver.reserve(command),
+        touched: scopesOf,
+      })
+    },
+
+    confirm(command) {
+      const { scope } = command
+      return invalidating({
+        scope,
+        mayTouchOthers: false,
+        write: () => driver.confirm(command),
+        touched: scopesOf,
+      })
+    },
+
+    release(command) {
+      const { scope } = command
+      return invalidating({
+        scope,
+        mayTouchOthers: false,
+        write: () => driver.release(command),
+        touched: scopesOf,
+      })
+    },
+
+    remove(command) {
+      const { scope } = command
+      return invalidating({
+        scope,
+        mayTouchOthers: false,
+        write: () => driver.remove(command),
+        touched: scopesOf,
+      })
+    },
+
+    purgeExpired(command) {
+      const { scope } = command
+      const write = () => driver.purgeExpired(command)
+      return invalidating({ scope, mayTouchOthers: false, write, touched: scopesOf })
+    },
+
+    repairUsage(scope) {
+      return invalidating({
+        scope,
+        mayTouchOthers: false,
+        write: () => driver.repairUsage(scope),
+        // A repeat doesn't report what the first try repaired if its response was lost.
+        touched: () => 'all',
+      })
+    },
+
+    // These writes don't change any usage.
+    setUploadId: (command) => driver.setUploadId(command),
+    forgetLeftover: (attemptId) => driver.forgetLeftover(attemptId),
+    purgeDeleted: (command) => driver.purgeDeleted(command),
+
+    list: (query) => driver.list(query),
+    count: (query) => driver.count(query),
+    find: (reference) => driver.find(reference),
+    findActive: (reference) => driver.findActive(reference),
+    findPending: (query) => driver.findPending(query),
+    findPendingMultipart: (query) => driver.findPendingMultipart(query),
+    listExpired: (query) => driver.listExpired(query),
+    listLeftovers: (query) => driver.listLeftovers(query),
+    checkUsage: (scope) => driver.checkUsage(scope),
+
+    migrate: () => driver.migrate(),
+    verify: () => driver.verify(),
+    ping: () => driver.ping(),
+    close() {
+      cache.stop()
+      return driver.close()
+    },
+  }
+}
+
+function isUncertain(result: object): boolean {
+  return (result as { readonly isUncertain?: boolean }).isUncertain ?? false
+}
+
+function scopesOf(result: object): readonly string[] {
+  return (result as { readonly scopes?: readonly string[] }).scopes ?? []
 }

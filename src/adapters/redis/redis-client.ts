@@ -1,19 +1,19 @@
 /**
- * What the cache needs of an `ioredis` client, be it a `Redis` or a `Cluster`. Structural, so that an application's
- * version of `ioredis` and its types are its own business.
+ * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, so the types work with any
+ * version of `ioredis`.
  */
 export interface RedisClient {
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
 }
 
-/** What a script of the cache answers: a word, and what belongs to it. */
-export type ScriptAnswer = readonly string[]
+/** The result of a script: a keyword, followed by its values. */
+export type ScriptResult = readonly string[]
 
-/** A program that Redis runs in one step. */
+/** A Lua script, which Redis runs atomically. */
 export interface RedisScript {
   readonly text: string
-  /** SHA-1 of the text in hexadecimal, by which Redis knows a script that it has run before. */
+  /** Hexadecimal SHA-1 of the text, which names the script once Redis has seen it. */
   readonly sha1: Promise<string>
 }
 
@@ -26,26 +26,26 @@ async function sha1Of(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** One round trip; two where this Redis hasn't seen the script since it started. */
+/** Runs a script in one round trip, or in two if Redis hasn't seen it since its start. */
 export async function runScript(
   redis: RedisClient,
   { text, sha1 }: RedisScript,
   keys: readonly string[],
   values: readonly string[],
-): Promise<ScriptAnswer> {
-  const known = await sha1
-  let answer: unknown
+): Promise<ScriptResult> {
+  const name = await sha1
+  let result: unknown
   try {
-    answer = await redis.evalsha(known, keys.length, ...keys, ...values)
+    result = await redis.evalsha(name, keys.length, ...keys, ...values)
   } catch (error) {
     if (!isUnknownScript(error)) throw error
-    answer = await redis.eval(text, keys.length, ...keys, ...values)
+    result = await redis.eval(text, keys.length, ...keys, ...values)
   }
-  if (Array.isArray(answer) && answer.every((part) => typeof part === 'string')) return answer
-  throw new TypeError('Redis answered a script of the usage cache with something else than texts.')
+  if (Array.isArray(result) && result.every((part) => typeof part === 'string')) return result
+  throw new TypeError('A script of the usage cache must return an array of strings.')
 }
 
-/** The code at the beginning of an error is what Redis promises to keep. */
+/** Error codes, the first word of the message, are the part that Redis keeps stable. */
 function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
 }

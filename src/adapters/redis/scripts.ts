@@ -1,18 +1,18 @@
 import { redisScript } from './redis-client.js'
 
 /*
- * What lies in Redis. All keys of a prefix share one hash tag, so on a cluster a script may use several of them.
+ * The data in Redis. All keys of a prefix share one hash tag, so a script may use several of them in a cluster.
  *
- *   epoch              a name that nobody has used before; whatever carries another one is forgotten
- *   writers            the writes under way whose scopes nobody knows yet: token → until when it counts, a sorted set
- *   writers:<scope>    the writes under way that change the usage of this scope, alike
- *   usage:<scope>      "<epoch> L <token>", a lease: since it was given out nobody has begun to change the scope;
- *                      or "<epoch> V <usage>", what the database said to the holder of such a lease
+ *   epoch              a unique name; entries with another epoch are invalid
+ *   writers            marks of writes in progress whose scopes are not known yet, as a sorted set: token → expiry
+ *   writers:<scope>    marks of writes in progress that change the usage of this scope, in the same form
+ *   usage:<scope>      "<epoch> L <token>", a lease: no write of the scope has begun since it was granted;
+ *                      or "<epoch> V <usage>", the value that the holder of a lease read from the database
  *
- * A lease turns into a value without a new lifetime, so a value ends `ttlSeconds` after the moment before it was read.
- * All times are those of the Redis server; the clocks of the processes don't matter.
+ * A value inherits the lifetime of its lease, which was granted before the value was read. So a value expires at most
+ * `ttlSeconds` after it was current. All times are those of the Redis server; clocks of processes don't matter.
  *
- * `pcall` where Redis may be out of memory: what deletes works all the same, and must not be undone by what doesn't.
+ * Writes use `pcall`, because Redis may be out of memory. Deletions still work then, and a failed write must not prevent them.
  */
 
 const NOW = `
@@ -21,11 +21,11 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `
 
 /**
- * The usage of a scope, or a lease to put it there, or neither while somebody writes. A Redis that refuses to be written
- * to, such as a replica that may lag behind, wouldn't take what a write makes it forget either; so a usage is told only
- * after a command that such a one refuses, which else changes nothing that counts.
- * Keys: usage, writers of the scope, writers, epoch. Values: lifetime in ms, a new token, the name and the lifetime in ms
- * of an epoch where there is none.
+ * Returns the usage of a scope, or a lease to store it, or "busy" while a write is in progress. Before it returns a usage, it
+ * runs a command that a read-only Redis refuses (and that changes nothing of importance): a lagging replica, for example,
+ * would not receive invalidations.
+ * Keys: usage, writers of the scope, writers, epoch. Values: lifetime in ms, a new token, and the name and lifetime in ms of
+ * the epoch to start if there is none.
  */
 export const READ = redisScript(`${NOW}
 if redis.call('ZCOUNT', KEYS[2], now, '+inf') + redis.call('ZCOUNT', KEYS[3], now, '+inf') > 0 then
@@ -52,7 +52,7 @@ return {'lease', lease, epoch}
 `)
 
 /**
- * Puts a usage in the place of its lease, if that is still there.
+ * Replaces a lease with the usage, if the lease still exists.
  * Keys: usage, epoch. Values: the lease, its epoch, the usage.
  */
 export const STORE = redisScript(`
@@ -65,9 +65,10 @@ return {'stored'}
 `)
 
 /**
- * Before a write: forgets the usage and its leases, and lets nobody have one until the write is over or takes too long.
- * Keys: writers (of the scope, or those whose scopes nobody knows), and the usage where the scope is known. Values: token,
- * and for how many ms it counts at most.
+ * Runs before a write. Removes the usage or lease, and marks the write, which prevents new leases until the write has ended
+ * or the mark has expired.
+ * Keys: writers (of the scope, or of unknown scopes), and the usage if the scope is known. Values: token, and the lifetime of
+ * the mark in ms.
  */
 export const BEGIN = redisScript(`${NOW}
 if KEYS[2] then redis.call('DEL', KEYS[2]) end
@@ -79,11 +80,11 @@ return {'begun'}
 `)
 
 /**
- * After a write: forgets usages, which may have been put there if the mark of the write was lost, and takes marks away.
- * Keys: epoch, usages, and the writers of each mark. Values: "all" where every usage is to be forgotten, the number of
+ * Runs after a write. Removes usages, which may have been stored if the mark of the write was lost, and then the marks.
+ * Keys: epoch, usages, and the writers of each mark. Values: "all" to invalidate every usage, otherwise "", the number of
  * usages, and the token of each mark.
  */
-export const FORGET = redisScript(`
+export const INVALIDATE = redisScript(`
 if ARGV[1] == 'all' then redis.call('DEL', KEYS[1]) end
 local usages = tonumber(ARGV[2])
 for i = 1, usages do redis.call('DEL', KEYS[1 + i]) end

@@ -1,48 +1,52 @@
 import type { ScopeUsage } from '../../core/store/records.js'
 import type { Report } from '../../core/reporter.js'
-import { Debts, forgettable, type Forgettable, type Mark } from './debts.js'
+import { createCircuitBreaker } from './circuit-breaker.js'
+import {
+  invalidationOf,
+  PendingInvalidations,
+  type Invalidation,
+  type Mark,
+} from './pending-invalidations.js'
 import { runScript, type RedisClient } from './redis-client.js'
-import { createRedisLink } from './redis-link.js'
-import { BEGIN, FORGET, READ, STORE } from './scripts.js'
-import { readUsageText, usageText } from './usage-text.js'
+import { BEGIN, INVALIDATE, READ, STORE } from './scripts.js'
 
 /**
- * Milliseconds that the mark of a write counts. One that takes longer is still followed by its own forgetting; what the
- * mark adds is that nobody sees the usage of before once the database has the write, also where the process dies then.
+ * Lifetime of a mark, in milliseconds. A write that takes longer still invalidates when it ends. Until then the mark keeps
+ * readers from caching the previous usage, even if the process dies after the database has the write.
  */
-const LONGEST_WRITE = 30_000
+const MARK_LIFETIME = 30_000
 
-/** Milliseconds. Longer than any value lives, which is a day at most. */
+/** Milliseconds. Longer than the lifetime of any value, which is at most a day. */
 const EPOCH_LIFETIME = 2 * 86_400_000
 
-/** To take it away changes nothing, and fails where Redis takes no writes. */
+/** A mark that never exists. Removing it changes nothing, but fails if Redis is read-only. */
 const NO_MARK: Mark = { scope: null, token: '' }
 
-/** A permission to put a usage into Redis, for as long as nobody changes the scope. */
+/** Permits storing a usage in Redis until the next write of the scope. */
 export interface Lease {
   readonly text: string
   readonly epoch: string
 }
 
-/** A write under way. */
+/** A write in progress. */
 export interface PendingWrite {
-  /** `null` where only the database knows whose object it concerns. */
+  /** `null` if only the database knows the scope. */
   readonly scope: string | null
-  /** What Redis was told of it, whether it answered or not. */
+  /** The marks sent to Redis, whether or not it responded. */
   readonly marks: readonly Mark[]
 }
 
-/** The usages of scopes in Redis. No call rejects, and none waits for a Redis that doesn't answer. */
+/** The cached usages. No call rejects, and only the first calls of an outage wait for the timeout. */
 export interface UsageCache {
-  /** A usage that no write has outdated, or a lease, or neither. */
+  /** Returns a current usage, or a lease to store one, or `null`. */
   read(scope: string): Promise<{ readonly usage: ScopeUsage } | { readonly lease: Lease } | null>
   store(scope: string, lease: Lease, usage: ScopeUsage): Promise<void>
-  /** To be awaited before a write: from then on nobody relies on what was read before it. */
+  /** Await this before a write. From then on, usages that were read earlier are not used. */
   begin(scope: string | null): Promise<PendingWrite>
-  /** To be awaited before a write is acknowledged. `touched`: the scopes that the write named. */
+  /** Await this before acknowledging a write. `touched` holds the scopes that the write reported. */
   end(write: PendingWrite, touched: readonly string[] | 'all'): Promise<void>
-  /** Instead of `end`, where a write failed: it may have happened, or may yet. `hidden`: in scopes that nobody knows. */
-  abandon(write: PendingWrite, hidden: boolean): Promise<void>
+  /** Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`. */
+  abandon(write: PendingWrite, mayTouchOthers: boolean): Promise<void>
   stop(): void
 }
 
@@ -50,13 +54,13 @@ export interface UsageCacheOptions {
   readonly redis: RedisClient
   readonly prefix: string
   readonly ttlMilliseconds: number
-  /** Milliseconds that a call waits for Redis at most. */
-  readonly timeLimit: number
+  /** Maximum milliseconds that a call waits for Redis. */
+  readonly timeout: number
   readonly report: Report
 }
 
 export function createUsageCache(options: UsageCacheOptions): UsageCache {
-  const { redis, prefix, ttlMilliseconds, timeLimit, report } = options
+  const { redis, prefix, ttlMilliseconds, timeout, report } = options
   const keys = {
     epoch: `{${prefix}}:epoch`,
     writers: `{${prefix}}:writers`,
@@ -67,62 +71,62 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
   let tokens = 0
   const newToken = () => `${instance}/${(tokens++).toString(36)}`
 
-  const debts = new Debts()
-  const link = createRedisLink({
+  const pending = new PendingInvalidations()
+  const breaker = createCircuitBreaker({
     redis,
-    timeLimit,
+    timeout,
     report,
     recover: () =>
-      debts.pay(({ marks, ...owed }) =>
-        runScript(redis, FORGET, ...forgetting({ ...owed, marks: [...marks, NO_MARK] })),
+      pending.flush(({ marks, ...rest }) =>
+        runScript(redis, INVALIDATE, ...scriptArguments({ ...rest, marks: [...marks, NO_MARK] })),
       ),
-    isDone: () => debts.isEmpty,
+    isDone: () => pending.isEmpty,
   })
 
   const writersOf = (scope: string | null) => (scope === null ? keys.writers : keys.writersOf(scope))
 
-  /** Keys and values of the script. */
-  function forgetting({ scopes, all, marks }: Forgettable): [string[], string[]] {
+  /** Builds the keys and values of `INVALIDATE`. */
+  function scriptArguments({ scopes, all, marks }: Invalidation): [string[], string[]] {
     return [
       [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => writersOf(scope))],
       [all ? 'all' : '', `${scopes.length}`, ...marks.map(({ token }) => token)],
     ]
   }
 
-  /** Redis forgets it now, or as soon as it answers again. */
-  async function forget(what: Forgettable): Promise<void> {
-    const [names, values] = forgetting(what)
-    const question = { operation: 'usageCache.forget', script: FORGET, keys: names, values }
-    if ((await link.ask(question)) !== null) return
-    debts.add(what)
-    // The link may have recovered between the failure and this line.
-    link.recoverAgain()
+  /** Invalidates now, or as soon as Redis responds again. */
+  async function invalidate(invalidation: Invalidation): Promise<void> {
+    const [names, values] = scriptArguments(invalidation)
+    const call = { operation: 'usageCache.forget', script: INVALIDATE, keys: names, values }
+    if ((await breaker.run(call)) !== null) return
+    pending.add(invalidation)
+    // Redis may have recovered between the failure and this line.
+    breaker.recoverAgain()
   }
 
   return {
     async read(scope) {
-      // While Redis still holds what a write of this process outdated, it isn't asked.
-      if (!debts.isEmpty) return null
-      const answer = await link.ask({
+      // Redis may still hold a usage that a write of this process has made stale.
+      if (!pending.isEmpty) return null
+      const result = await breaker.run({
         operation: 'usageCache.read',
         script: READ,
         keys: [keys.usage(scope), keys.writersOf(scope), keys.writers, keys.epoch],
         values: [`${ttlMilliseconds}`, newToken(), newToken(), `${EPOCH_LIFETIME}`],
       })
-      switch (answer?.[0]) {
+      switch (result?.[0]) {
         case 'value': {
-          const usage = readUsageText(answer[1]!)
+          const usage = readUsageText(result[1]!)
           return usage && { usage }
         }
         case 'lease':
-          return { lease: { text: answer[1]!, epoch: answer[2]! } }
+          return { lease: { text: result[1]!, epoch: result[2]! } }
         default:
           return null
       }
     },
 
     async store(scope, { text, epoch }, usage) {
-      await link.ask({
+      await breaker.run({
         operation: 'usageCache.store',
         script: STORE,
         keys: [keys.usage(scope), keys.epoch],
@@ -131,30 +135,43 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
     },
 
     async begin(scope) {
-      if (!link.isUp) return { scope, marks: [] }
+      if (!breaker.isUp) return { scope, marks: [] }
       const token = newToken()
-      await link.ask({
+      await breaker.run({
         operation: 'usageCache.begin',
         script: BEGIN,
         keys: scope === null ? [keys.writers] : [keys.writersOf(scope), keys.usage(scope)],
-        values: [token, `${LONGEST_WRITE}`],
+        values: [token, `${MARK_LIFETIME}`],
       })
       return { scope, marks: [{ scope, token }] }
     },
 
     async end({ scope, marks }, touched) {
-      if (touched === 'all') await forget({ scopes: [], all: true, marks })
-      else await forget(forgettable(scope === null ? touched : [scope, ...touched], marks))
+      if (touched === 'all') await invalidate({ scopes: [], all: true, marks })
+      else await invalidate(invalidationOf(scope === null ? touched : [scope, ...touched], marks))
     },
 
-    async abandon({ scope }, hidden) {
-      // The mark stays until it counts no more: the database may finish the write that it didn't answer.
-      const all = hidden || scope === null
-      await forget({ scopes: scope === null ? [] : [scope], all, marks: [] })
+    async abandon({ scope }, mayTouchOthers) {
+      // The mark stays until it expires, because the database may still carry out the write.
+      const all = mayTouchOthers || scope === null
+      await invalidate({ scopes: scope === null ? [] : [scope], all, marks: [] })
     },
 
     stop() {
-      link.stop()
+      breaker.stop()
     },
   }
+}
+
+/** Formats a usage for Redis, as four decimal numbers. */
+function usageText({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): string {
+  return `${bytes} ${files} ${reservedBytes} ${reservedFiles}`
+}
+
+/** Parses a usage from Redis. Returns `null` for any other text, which then wasn't written by this cache. */
+function readUsageText(text: string): ScopeUsage | null {
+  if (!/^\d+( \d+){3}$/.test(text)) return null
+  const [bytes, files, reservedBytes, reservedFiles] = text.split(' ').map(Number)
+  const usage = { bytes: bytes!, files: files!, reservedBytes: reservedBytes!, reservedFiles: reservedFiles! }
+  return Object.values(usage).every(Number.isSafeInteger) ? usage : null
 }

@@ -4,23 +4,23 @@ import { memoryAdapter } from '@svc/db/memory'
 import { idNumber } from '../../core/rows.js'
 import { afterNoon, NOON } from '../../core/settable-clock.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
-const OWNED = { ...PLACE, scope: 'user:1' }
+const KEY = { bucket: 'photos', key: 'a.png' }
+const OWNED = { ...KEY, scope: 'user:1' }
 
-/** Changes everything in an answer that can be changed, as a careless caller might. */
-function spoil(value: unknown): void {
+/** Changes everything that can be changed in a result, as a careless caller might. */
+function mutate(value: unknown): void {
   if (value instanceof Date) {
     value.setTime(0)
     return
   }
   if (typeof value !== 'object' || value === null) return
   for (const [name, inner] of Object.entries(value)) {
-    spoil(inner)
-    if (!(inner instanceof Date)) Reflect.set(value, name, 'spoilt')
+    mutate(inner)
+    if (!(inner instanceof Date)) Reflect.set(value, name, 'mutated')
   }
 }
 
-describe('what the memory adapter answers is a copy:', () => {
+describe('the memory adapter returns a copy from', () => {
   let store: StorageObjectStore
 
   beforeEach(() => {
@@ -37,12 +37,12 @@ describe('what the memory adapter answers is a copy:', () => {
 
   it.each<[string, (of: StorageObjectStore) => Promise<unknown>]>([
     ['listByScope', (of) => of.listByScope({ scope: 'user:1' })],
-    ['listByScope of history', (of) => of.listByScope({ scope: 'user:1', status: 'deleted' })],
+    ['listByScope of deleted rows', (of) => of.listByScope({ scope: 'user:1', status: 'deleted' })],
     ['getScopeUsage', (of) => of.getScopeUsage('user:1')],
-    ['getScopeUsage of nobody', (of) => of.getScopeUsage('nobody')],
-    ['find', (of) => of.find(PLACE)],
-    ['find of history', (of) => of.find({ bucket: 'photos', key: 'd' })],
-    ['findActive', (of) => of.findActive(PLACE)],
+    ['getScopeUsage of an unknown scope', (of) => of.getScopeUsage('unknown')],
+    ['find', (of) => of.find(KEY)],
+    ['find of a deleted row', (of) => of.find({ bucket: 'photos', key: 'd' })],
+    ['findActive', (of) => of.findActive(KEY)],
     ['findPending', (of) => of.findPending({ bucket: 'photos', key: 'p' })],
     ['findPendingMultipart', (of) => of.findPendingMultipart({ bucket: 'photos', key: 'p', fileSize: 5 })],
     ['listExpired', (of) => of.listExpired()],
@@ -61,16 +61,16 @@ describe('what the memory adapter answers is a copy:', () => {
       'setUploadId, repeated',
       (of) => of.setUploadId({ bucket: 'photos', key: 'p', id: idNumber(2), uploadId: 'upload' }),
     ],
-    ['confirm, repeated', (of) => of.confirm({ ...PLACE, id: idNumber(1), size: 0 })],
-  ])('%s', async (_method, ask) => {
-    const first = await ask(store)
-    const asItWas = structuredClone(first)
-    spoil(first)
-    expect(first).not.toEqual(asItWas)
-    expect(await ask(store)).toEqual(asItWas)
+    ['confirm, repeated', (of) => of.confirm({ ...KEY, id: idNumber(1), size: 0 })],
+  ])('%s', async (_method, call) => {
+    const first = await call(store)
+    const original = structuredClone(first)
+    mutate(first)
+    expect(first).not.toEqual(original)
+    expect(await call(store)).toEqual(original)
   })
 
-  it('the row of each write', async () => {
+  it('every write', async () => {
     const reserved = await store.reserve({
       ...OWNED,
       key: 'new',
@@ -78,43 +78,45 @@ describe('what the memory adapter answers is a copy:', () => {
       expiresAt: afterNoon(1),
       metadata: { a: 'b' },
     })
-    const place = { bucket: 'photos', key: 'new' }
-    const asReserved = structuredClone(reserved)
-    spoil(reserved)
-    expect(await store.find(place)).toEqual(asReserved)
+    const newKey = { bucket: 'photos', key: 'new' }
+    const reservedRow = structuredClone(reserved)
+    mutate(reserved)
+    expect(await store.find(newKey)).toEqual(reservedRow)
 
-    const confirmed = await store.confirm({ ...place, size: 5 })
-    const asConfirmed = structuredClone(confirmed)
-    spoil(confirmed)
-    expect(await store.find(place)).toEqual(asConfirmed)
+    const confirmed = await store.confirm({ ...newKey, size: 5 })
+    const confirmedRow = structuredClone(confirmed)
+    mutate(confirmed)
+    expect(await store.find(newKey)).toEqual(confirmedRow)
 
-    const removed = await store.remove(place)
-    const asRemoved = structuredClone(removed)
-    spoil(removed)
-    expect(await store.find(place)).toEqual(asRemoved)
+    const removed = await store.remove(newKey)
+    const removedRow = structuredClone(removed)
+    mutate(removed)
+    expect(await store.find(newKey)).toEqual(removedRow)
   })
 
-  it('what is left over', async () => {
-    await store.remove(PLACE)
+  it('listLeftovers', async () => {
+    await store.remove(KEY)
     const leftovers = await store.listLeftovers()
-    const asTheyWere = structuredClone(leftovers)
-    spoil(leftovers)
-    expect(asTheyWere).toHaveLength(1)
-    expect(await store.listLeftovers()).toEqual(asTheyWere)
+    const original = structuredClone(leftovers)
+    mutate(leftovers)
+    expect(original).toHaveLength(1)
+    expect(await store.listLeftovers()).toEqual(original)
   })
+})
 
-  it('the objects that it was seeded with stay the own of the caller', async () => {
+describe('the memory adapter copies', () => {
+  it('its seed records', async () => {
     const object = { ...OWNED, metadata: { a: 'b' }, createdAt: new Date(NOON) }
     const seeded = memoryAdapter({ objects: [object] })
     object.metadata.a = 'changed'
     object.createdAt.setTime(0)
-    expect(await seeded.find(PLACE)).toMatchObject({ metadata: { a: 'b' }, createdAt: NOON })
+    expect(await seeded.find(KEY)).toMatchObject({ metadata: { a: 'b' }, createdAt: NOON })
   })
 
-  it('the Date of its clock stays the own of the caller', async () => {
+  it('the Date that its clock returns', async () => {
     const time = new Date(NOON)
     const seeded = memoryAdapter({ now: () => time, objects: [OWNED] })
     time.setTime(0)
-    expect(await seeded.find(PLACE)).toMatchObject({ createdAt: NOON, updatedAt: NOON, confirmedAt: NOON })
+    expect(await seeded.find(KEY)).toMatchObject({ createdAt: NOON, updatedAt: NOON, confirmedAt: NOON })
   })
 })

@@ -10,7 +10,7 @@ import { afterNoon, NOON } from '../../core/settable-clock.js'
 
 const at = (key: string) => ({ bucket: 'photos', key, now: NOON })
 
-describe('the memory driver names the scopes that a write touched:', () => {
+describe('the memory driver reports the touched scopes of', () => {
   let driver: StoreDriver
 
   beforeEach(() => {
@@ -39,7 +39,7 @@ describe('the memory driver names the scopes that a write touched:', () => {
     driver = createMemoryDriver(tables)
   })
 
-  it('its own', async () => {
+  it('a write of one scope', async () => {
     expect(await driver.reserve(reserveCommand({ key: 'new', scope: 'user:3' }))).toMatchObject({
       scopes: ['user:3'],
     })
@@ -55,12 +55,12 @@ describe('the memory driver names the scopes that a write touched:', () => {
     })
   })
 
-  it('both, where a lapsed reservation of one is taken over by the other', async () => {
+  it('a reserve that replaces an expired reservation of another scope', async () => {
     const outcome = await driver.reserve(reserveCommand({ key: 'lapsed', scope: 'user:3' }))
     expect(outcome).toMatchObject({ outcome: 'reserved', scopes: ['user:1', 'user:3'] })
   })
 
-  it('all of a purge, each once', async () => {
+  it('a purge, each scope once', async () => {
     const purged = await driver.purgeExpired({ scope: null, before: NOON, limit: 100, now: NOON })
     expect(purged.rows.map(({ key }) => key)).toEqual(['lapsed', 'lapsed 2', 'lapsed 3'])
     expect(purged.scopes).toEqual(['user:1', 'user:2'])
@@ -68,17 +68,17 @@ describe('the memory driver names the scopes that a write touched:', () => {
     expect(dropped).toEqual({ dropped: 2, scopes: ['user:1', 'user:2'] })
   })
 
-  it('only that of a purge of one scope, and none where nothing has lapsed', async () => {
+  it('a purge of one scope, and none if nothing has expired', async () => {
     const purge = (scope: string, before = NOON) =>
       driver.purgeExpired({ scope, before, limit: 100, now: NOON })
     expect(await purge('user:1', afterNoon(-3))).toEqual({ rows: [], scopes: [] })
-    expect(await purge('nobody')).toEqual({ rows: [], scopes: [] })
+    expect(await purge('unknown')).toEqual({ rows: [], scopes: [] })
     expect(await purge('user:2')).toMatchObject({ rows: [{ key: 'lapsed 2' }], scopes: ['user:2'] })
     expect(await driver.listExpired({ scope: 'user:2', before: NOON, limit: 100, after: null })).toEqual([])
-    expect(await driver.listExpired({ scope: 'nobody', before: NOON, limit: 100, after: null })).toEqual([])
+    expect(await driver.listExpired({ scope: 'unknown', before: NOON, limit: 100, after: null })).toEqual([])
   })
 
-  it('its own also where the work was done before, by a call that may have lost its answer', async () => {
+  it('a repeat of a write whose response may have been lost', async () => {
     const own = { scopes: ['user:1'] }
     const repeat = reserveCommand({ key: 'pending', id: idNumber(2) })
     expect(await driver.reserve(repeat)).toMatchObject({ outcome: 'reserved', ...own })
@@ -89,7 +89,7 @@ describe('the memory driver names the scopes that a write touched:', () => {
     expect(await driver.confirm(again)).toMatchObject({ outcome: 'confirmed', ...own })
   })
 
-  it('none, where nothing is there', async () => {
+  it('a write that finds nothing: none', async () => {
     const nothing = { row: null, scopes: [] }
     expect(await driver.release({ ...at('active'), id: null, scope: null, uploadId: null })).toEqual(nothing)
     expect(await driver.remove({ ...at('missing'), scope: null, mode: 'hard' })).toEqual(nothing)
@@ -100,8 +100,8 @@ describe('the memory driver names the scopes that a write touched:', () => {
   })
 })
 
-describe('the memory driver answers with an outcome and not with an error where it refuses', () => {
-  it('a reservation, a confirm and an upload id', async () => {
+describe('the memory driver', () => {
+  it('returns an outcome, not an error, when it refuses a write', async () => {
     const driver = createMemoryDriver(new Tables())
     const tooMuch = reserveCommand({ quota: { maxBytes: 0, maxFiles: null } })
     expect(await driver.reserve(tooMuch)).toMatchObject({ outcome: 'quota-exceeded' })
@@ -112,7 +112,7 @@ describe('the memory driver answers with an outcome and not with an error where 
 })
 
 describe('the memory adapter', () => {
-  it('needs no migration, misses nothing and has nothing to close', async () => {
+  it('needs no migration, verifies without findings and stays usable after close()', async () => {
     const store = memoryAdapter()
     expect(await store.migrate()).toEqual({ from: 0, to: 0 })
     expect(await store.verify()).toEqual([])
@@ -121,7 +121,7 @@ describe('the memory adapter', () => {
     expect(await store.countByScope('user:1')).toBe(0)
   })
 
-  it('is empty for itself: two stores share nothing', async () => {
+  it('shares no data between two stores', async () => {
     const [one, other] = [memoryAdapter(), memoryAdapter()]
     await one.reserve({
       scope: 'a',

@@ -4,15 +4,15 @@ import { memoryAdapter, type SeedObject } from '@svc/db/memory'
 import { idNumber } from '../../core/rows.js'
 import { afterNoon, NOON } from '../../core/settable-clock.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
-const OWNED = { ...PLACE, scope: 'user:1' }
-const MOST = Number.MAX_SAFE_INTEGER
+const KEY = { bucket: 'photos', key: 'a.png' }
+const OWNED = { ...KEY, scope: 'user:1' }
+const MAX_BYTES = Number.MAX_SAFE_INTEGER
 
 function seeded(...objects: SeedObject[]) {
   return memoryAdapter({ now: () => NOON, objects })
 }
 
-/** The error of a store that is made of these objects; they may be of any shape. */
+/** Returns the error for these seed records, which may have any shape. */
 function refusalOf(...objects: unknown[]): StorageError {
   try {
     seeded(...(objects as SeedObject[]))
@@ -21,12 +21,12 @@ function refusalOf(...objects: unknown[]): StorageError {
     expect(error).toMatchObject({ code: 'VALIDATION_ERROR' })
     return error as StorageError
   }
-  throw new Error('The objects were not refused.')
+  throw new Error('The objects were accepted.')
 }
 
-describe('an object to begin with', () => {
-  it('is active, of 0 bytes and made now where it says nothing more', async () => {
-    expect(await seeded(OWNED).find(PLACE)).toStrictEqual({
+describe('a seed record', () => {
+  it('defaults to an active object of 0 bytes, created now', async () => {
+    expect(await seeded(OWNED).find(KEY)).toStrictEqual({
       ...OWNED,
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/) as string,
       attemptId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/) as string,
@@ -48,7 +48,7 @@ describe('an object to begin with', () => {
     })
   })
 
-  it('has the same defaults where null is given', async () => {
+  it('treats null like a missing field', async () => {
     const nulls = {
       id: null,
       attemptId: null,
@@ -60,11 +60,11 @@ describe('an object to begin with', () => {
       metadata: null,
     }
     const store = seeded({ ...OWNED, ...nulls } as unknown as SeedObject)
-    expect(await store.find(PLACE)).toMatchObject({ status: 'active', size: 0, createdAt: NOON })
+    expect(await store.find(KEY)).toMatchObject({ status: 'active', size: 0, createdAt: NOON })
   })
 
-  it('reserves 0 bytes for a day where it is pending', async () => {
-    const row = await seeded({ ...OWNED, status: 'pending' }).findPending(PLACE)
+  it('reserves 0 bytes for a day if it is pending', async () => {
+    const row = await seeded({ ...OWNED, status: 'pending' }).findPending(KEY)
     expect(row).toMatchObject({
       declaredSize: 0,
       size: null,
@@ -74,12 +74,12 @@ describe('an object to begin with', () => {
     })
   })
 
-  it('was deleted now where it is deleted', async () => {
-    const row = await seeded({ ...OWNED, status: 'deleted' }).find(PLACE)
+  it('has been deleted now if it is deleted', async () => {
+    const row = await seeded({ ...OWNED, status: 'deleted' }).find(KEY)
     expect(row).toMatchObject({ status: 'deleted', size: 0, deletedAt: NOON, confirmedAt: NOON })
   })
 
-  it('is in every field as it is given', async () => {
+  it('keeps every given field', async () => {
     const given: StorageObject = {
       ...OWNED,
       id: idNumber(1),
@@ -100,19 +100,19 @@ describe('an object to begin with', () => {
       confirmedAt: afterNoon(-3),
       deletedAt: afterNoon(-2),
     }
-    expect(await seeded(given).find(PLACE)).toStrictEqual(given)
+    expect(await seeded(given).find(KEY)).toStrictEqual(given)
   })
 
-  it('was changed last when the last thing happened to it', async () => {
+  it('sets updatedAt to the latest of its dates', async () => {
     const dates = { createdAt: afterNoon(-3), confirmedAt: afterNoon(-2) }
-    expect(await seeded({ ...OWNED, ...dates }).find(PLACE)).toMatchObject({ updatedAt: afterNoon(-2) })
+    expect(await seeded({ ...OWNED, ...dates }).find(KEY)).toMatchObject({ updatedAt: afterNoon(-2) })
     const deleted = { ...OWNED, ...dates, status: 'deleted', deletedAt: afterNoon(-1) } as const
-    expect(await seeded(deleted).find(PLACE)).toMatchObject({ updatedAt: afterNoon(-1) })
+    expect(await seeded(deleted).find(KEY)).toMatchObject({ updatedAt: afterNoon(-1) })
     const pending = { ...OWNED, status: 'pending', createdAt: afterNoon(-3) } as const
-    expect(await seeded(pending).find(PLACE)).toMatchObject({ updatedAt: afterNoon(-3) })
+    expect(await seeded(pending).find(KEY)).toMatchObject({ updatedAt: afterNoon(-3) })
   })
 
-  it('counts in every answer of the store', async () => {
+  it('counts in usage, counts and lists', async () => {
     const store = seeded(
       { ...OWNED, size: 100 },
       { ...OWNED, status: 'pending', declaredSize: 130 },
@@ -131,26 +131,26 @@ describe('an object to begin with', () => {
     expect(await store.checkUsage()).toEqual([])
   })
 
-  it('leaves over its bytes until the URL of its attempt lapses', async () => {
+  it('leaves a leftover that is writable until its upload URL expires', async () => {
     const store = seeded({ ...OWNED, status: 'pending', storageKey: 'stored/1', expiresAt: afterNoon(500) })
-    await store.release(PLACE)
+    await store.release(KEY)
     expect(await store.listLeftovers()).toMatchObject([
       { storageKey: 'stored/1', since: NOON, writableUntil: afterNoon(500) },
     ])
   })
 
-  it('of an active row leaves over its bytes as of when it was confirmed', async () => {
+  it('leaves a leftover that was writable until it was confirmed, if it is active', async () => {
     const store = seeded({ ...OWNED, storageKey: 'stored/1', confirmedAt: afterNoon(-500) })
-    await store.remove(PLACE)
+    await store.remove(KEY)
     expect(await store.listLeftovers()).toMatchObject([{ writableUntil: afterNoon(-500) }])
   })
 })
 
-describe('an object to begin with is refused by its index', () => {
+describe('memoryAdapter() refuses a seed record, by its index,', () => {
   const BAD: readonly [field: string, object: unknown][] = [
     ['objects', null],
     ['objects', 'a.png'],
-    ['scope', PLACE],
+    ['scope', KEY],
     ['scope', { ...OWNED, scope: '' }],
     ['bucket', { scope: 'user:1', key: 'a.png' }],
     ['key', { scope: 'user:1', bucket: 'photos' }],
@@ -174,14 +174,14 @@ describe('an object to begin with is refused by its index', () => {
     ['deletedAt', { ...OWNED, status: 'deleted', deletedAt: 5 }],
   ]
 
-  it.each(BAD)('for a bad %s: %o', (field, object) => {
+  it.each(BAD)('with an invalid %s: %o', (field, object) => {
     const good = { ...OWNED, key: 'good.png' }
     const error = refusalOf(good, object)
     expect(error.params).toEqual({ field })
     expect(error.message).toMatch(new RegExp(`^objects\\[1\\]: ${field} must .+\\.$`))
   })
 
-  const NOT_OF_THIS_STATUS: readonly [status: string, field: string, value: unknown][] = [
+  const WRONG_STATUS: readonly [status: string, field: string, value: unknown][] = [
     ['pending', 'size', 5],
     ['pending', 'eTag', 'etag'],
     ['pending', 'confirmedAt', NOON],
@@ -195,44 +195,48 @@ describe('an object to begin with is refused by its index', () => {
     ['deleted', 'expiresAt', NOON],
   ]
 
-  it.each(NOT_OF_THIS_STATUS)(
-    'where it is %s and has a field that only others have: %s',
-    (status, field, value) => {
-      const error = refusalOf({ ...OWNED, status, [field]: value })
-      expect(error.params).toEqual({ field })
-      expect(error.message).toBe(`objects[0]: ${field} must be left out of a row that is ${status}.`)
-    },
-  )
+  it.each(WRONG_STATUS)('that is %s and has a field of another status: %s', (status, field, value) => {
+    const error = refusalOf({ ...OWNED, status, [field]: value })
+    expect(error.params).toEqual({ field })
+    expect(error.message).toBe(
+      `objects[0]: "${field}" must not be set on ${status === 'active' ? 'an' : 'a'} ${status} row.`,
+    )
+  })
 
-  it('where it is pending by another attempt than its own', () => {
+  it('that is pending with an attemptId other than its id', () => {
     const error = refusalOf({ ...OWNED, status: 'pending', id: idNumber(1), attemptId: idNumber(2) })
     expect(error.params).toEqual({ field: 'attemptId' })
   })
 
   const active = { ...OWNED, id: idNumber(1), attemptId: idNumber(2), storageKey: 'stored/1' }
   const pending = { ...OWNED, status: 'pending' }
-  const BESIDE: readonly [what: string, field: string, one: unknown, other: unknown][] = [
+  const CONFLICTING: readonly [what: string, field: string, one: unknown, other: unknown][] = [
     ['a second active row of a key', 'key', active, OWNED],
     ['a second pending row of a key', 'key', pending, pending],
-    ['a pending row in another scope than the active one', 'key', active, { ...pending, scope: 'user:2' }],
-    ['an active row in another scope than the pending one', 'key', { ...pending, scope: 'user:2' }, active],
+    ['a pending row in another scope than the active row', 'key', active, { ...pending, scope: 'user:2' }],
+    ['an active row in another scope than the pending row', 'key', { ...pending, scope: 'user:2' }, active],
     ['the id of another object', 'id', active, { ...OWNED, key: 'b.png', id: idNumber(1) }],
-    ['the id of history', 'id', { ...active, status: 'deleted' }, { ...pending, id: idNumber(1) }],
+    ['the id of a deleted row', 'id', { ...active, status: 'deleted' }, { ...pending, id: idNumber(1) }],
     ['the attempt of the active row', 'attemptId', active, { ...pending, id: idNumber(2) }],
     ['the attempt of the pending row', 'attemptId', { ...pending, id: idNumber(2) }, active],
     ['the id of the active row as its attempt', 'id', active, { ...pending, id: idNumber(1) }],
     ['the storage key of the active row', 'storageKey', active, { ...pending, storageKey: 'stored/1' }],
     ['the storage key of the pending row', 'storageKey', { ...pending, storageKey: 'stored/1' }, active],
-    ['more bytes than sums can say', 'size', { ...OWNED, size: MOST }, { ...OWNED, key: 'b.png', size: 1 }],
+    [
+      'more bytes than the scope can have',
+      'size',
+      { ...OWNED, size: MAX_BYTES },
+      { ...OWNED, key: 'b.png', size: 1 },
+    ],
   ]
 
-  it.each(BESIDE)('where it has %s', (_what, field, one, other) => {
+  it.each(CONFLICTING)('with %s', (_what, field, one, other) => {
     const error = refusalOf(one, other)
     expect(error.params).toEqual({ field })
-    expect(error.message).toMatch(new RegExp(`^objects\\[1\\]: ${field} .+\\.$`))
+    expect(error.message).toMatch(new RegExp(`^objects\\[1\\]: "${field}" must .+\\.$`))
   })
 
-  it('and what its own getters throw is thrown as it is', () => {
+  it('and rethrows errors of its getters unchanged', () => {
     const broken = Object.defineProperty({ ...OWNED }, 'size', {
       get: () => {
         throw new RangeError('broken getter')
@@ -242,21 +246,21 @@ describe('an object to begin with is refused by its index', () => {
   })
 })
 
-describe('objects to begin with may be', () => {
-  it('at the limits: all bytes that sums can say, lapsed reservations, the first date', async () => {
+describe('memoryAdapter() accepts', () => {
+  it('seed records at the limits: the maximum of bytes, expired reservations, the first date', async () => {
     const store = seeded(
-      { ...OWNED, size: MOST - 1 },
+      { ...OWNED, size: MAX_BYTES - 1 },
       { ...OWNED, key: 'b.png', size: 1, createdAt: new Date(-8.64e15) },
       { ...OWNED, key: 'c.png', scope: 'user:2', status: 'pending', expiresAt: new Date(0) },
     )
-    expect(await store.getScopeUsage('user:1')).toMatchObject({ bytes: MOST })
+    expect(await store.getScopeUsage('user:1')).toMatchObject({ bytes: MAX_BYTES })
     expect(await store.find({ bucket: 'photos', key: 'b.png' })).toMatchObject({
       createdAt: new Date('0001-01-01T00:00:00.000Z'),
     })
     expect(await store.listExpired()).toHaveLength(1)
   })
 
-  it('rows of one key that are all of its life: history, an object and its replacement', async () => {
+  it('deleted, active and pending rows of one key', async () => {
     const store = seeded(
       { ...OWNED, scope: 'user:2', status: 'deleted' },
       { ...OWNED, status: 'deleted' },
@@ -267,7 +271,7 @@ describe('objects to begin with may be', () => {
     expect(await store.countByScope('user:2', 'deleted')).toBe(1)
   })
 
-  it('none at all', async () => {
+  it('no seed records', async () => {
     expect(await memoryAdapter({ objects: [] }).listExpired()).toEqual([])
     expect(await memoryAdapter().listExpired()).toEqual([])
   })

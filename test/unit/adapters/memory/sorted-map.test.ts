@@ -27,13 +27,13 @@ const run: fc.Arbitrary<Run> = fc.record({
 const bound = fc.option(fc.nat({ max: KEYS }).map(keyOf))
 const limit = fc.oneof(fc.constantFrom(1, 100, Infinity), fc.integer({ min: 1, max: 600 }))
 
-/** The same entries in the map, and in the plainest thing that can hold them. */
-class Twins {
+/** Keeps the same entries in a SortedMap and in a plain Map. */
+class MapWithModel {
   readonly map = new SortedMap<string>()
-  readonly plain = new Map<string, string>()
+  readonly model = new Map<string, string>()
   #version = 0
 
-  take({ act, start, count, stride, backwards }: Run): void {
+  apply({ act, start, count, stride, backwards }: Run): void {
     const numbers = Array.from({ length: count }, (_, index) => (start + index * stride) % KEYS)
     if (backwards) numbers.reverse()
     for (const number of numbers) {
@@ -43,82 +43,82 @@ class Twins {
   }
 
   sorted(): [string, string][] {
-    return [...this.plain].sort(([one], [other]) => (one < other ? -1 : 1))
+    return [...this.model].sort(([one], [other]) => (one < other ? -1 : 1))
   }
 
   #set(key: string): void {
     const value = `${key} #${this.#version++}`
     this.map.set(key, value)
-    this.plain.set(key, value)
+    this.model.set(key, value)
   }
 
   #delete(key: string): void {
-    expect(this.map.delete(key)).toBe(this.plain.delete(key))
+    expect(this.map.delete(key)).toBe(this.model.delete(key))
   }
 }
 
-function twinsAfter(runs: readonly Run[]): Twins {
-  const twins = new Twins()
-  for (const one of runs) twins.take(one)
-  return twins
+function filledBy(runs: readonly Run[]): MapWithModel {
+  const both = new MapWithModel()
+  for (const one of runs) both.apply(one)
+  return both
 }
 
-describe('SortedMap, beside a plain sorted array,', () => {
+describe('SortedMap, compared with a sorted array,', () => {
   const runs = fc.array(run, { maxLength: 12 })
 
-  it('has as many entries', () => {
+  it('has the same size', () => {
     fc.assert(
       fc.property(runs, (all) => {
-        const { map, plain } = twinsAfter(all)
-        expect(map.size).toBe(plain.size)
+        const { map, model } = filledBy(all)
+        expect(map.size).toBe(model.size)
       }),
       { numRuns: 40 },
     )
   })
 
-  it('answers the same range in ascending order', () => {
+  it('returns the same range in ascending order', () => {
     fc.assert(
       fc.property(runs, bound, bound, limit, (all, after, upTo, most) => {
-        const twins = twinsAfter(all)
-        const expected = twins
+        const both = filledBy(all)
+        const expected = both
           .sorted()
           .filter(([key]) => (after === null || key > after) && (upTo === null || key <= upTo))
           .slice(0, most)
           .map(([, value]) => value)
-        expect(twins.map.ascending(after, upTo, most)).toEqual(expected)
+        expect(both.map.ascending(after, upTo, most)).toEqual(expected)
       }),
       { numRuns: 40 },
     )
   })
 
-  it('answers the same range in descending order', () => {
+  it('returns the same range in descending order', () => {
     fc.assert(
       fc.property(runs, bound, limit, (all, before, most) => {
-        const twins = twinsAfter(all)
-        const expected = twins
+        const both = filledBy(all)
+        const expected = both
           .sorted()
           .reverse()
           .filter(([key]) => before === null || key < before)
           .slice(0, most)
           .map(([, value]) => value)
-        expect(twins.map.descending(before, most)).toEqual(expected)
+        expect(both.map.descending(before, most)).toEqual(expected)
       }),
       { numRuns: 40 },
     )
   })
 
-  it('answers the same from every key of its own on, page by page', () => {
+  it('returns the same values page by page', () => {
     fc.assert(
       fc.property(runs, fc.integer({ min: 50, max: 400 }), (all, page) => {
-        const twins = twinsAfter(all)
+        const both = filledBy(all)
         const found: string[] = []
         for (let after: string | null = null; ;) {
-          const values = twins.map.ascending(after, null, page)
+          const values = both.map.ascending(after, null, page)
           found.push(...values)
           if (values.length < page) break
           after = values.at(-1)!.slice(0, 5)
         }
-        expect(found).toEqual(twins.sorted().map(([, value]) => value))
+        expect(found).toEqual(both.sorted().map(([, value]) => value))
       }),
       { numRuns: 40 },
     )
@@ -132,7 +132,7 @@ describe('SortedMap', () => {
     return map
   }
 
-  it('is empty at first, and answers nothing from any bound', () => {
+  it('starts empty and returns nothing for any bound', () => {
     const map = new SortedMap<number>()
     expect(map.size).toBe(0)
     expect(map.ascending(null, null, 10)).toEqual([])
@@ -142,14 +142,14 @@ describe('SortedMap', () => {
     expect(map.delete('a')).toBe(false)
   })
 
-  it('replaces the value of a key that it has', () => {
+  it('replaces the value of an existing key', () => {
     const map = filled(600)
     map.set(keyOf(300), -1)
     expect(map.size).toBe(600)
     expect(map.ascending(keyOf(299), keyOf(300), 10)).toEqual([-1])
   })
 
-  it('is as good as new after everything was deleted', () => {
+  it('works after every entry was deleted', () => {
     const map = filled(2000)
     for (let number = 0; number < 2000; number++) map.delete(keyOf(number))
     expect(map.size).toBe(0)
@@ -159,7 +159,7 @@ describe('SortedMap', () => {
     expect(map.descending(null, 10)).toEqual([5])
   })
 
-  it('answers across a stretch that was emptied', () => {
+  it('returns ranges that span deleted entries', () => {
     const map = filled(2000)
     for (let number = 500; number < 1600; number++) map.delete(keyOf(number))
     expect(map.ascending(keyOf(498), null, 3)).toEqual([499, 1600, 1601])
@@ -168,7 +168,7 @@ describe('SortedMap', () => {
     expect(map.descending(keyOf(700), 1)).toEqual([499])
   })
 
-  it('answers a new list each time', () => {
+  it('returns a new array each time', () => {
     const map = filled(3)
     map.ascending(null, null, 10).pop()
     map.descending(null, 10).pop()

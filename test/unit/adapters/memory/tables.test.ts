@@ -1,12 +1,13 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
-import { Tables } from '../../../../src/adapters/memory/tables.js'
+import { datePosition, endOfDate, Tables } from '../../../../src/adapters/memory/tables.js'
 import { NOTHING_LIVE, type TrackedRow } from '../../../../src/core/store/lifecycle.js'
 import { createStore } from '@svc/db'
 import { activeRow, deletedRow, idNumber, pendingRow } from '../../core/rows.js'
 import { afterNoon, NOON } from '../../core/settable-clock.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
+const KEY = { bucket: 'photos', key: 'a.png' }
 
 function put(tables: Tables, row: TrackedRow): void {
   const before = tables.liveRows(row)
@@ -14,38 +15,38 @@ function put(tables: Tables, row: TrackedRow): void {
 }
 
 describe('the tables of the memory adapter', () => {
-  it('keep nothing of a scope, a route or a place whose last row is gone', async () => {
+  it('drop a scope, a route and a key with their last row', async () => {
     const tables = new Tables()
     const store = createStore(createMemoryDriver(tables), { now: () => NOON })
-    const input = { ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1), route: 'avatars' }
+    const input = { ...KEY, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1), route: 'avatars' }
     await store.reserve(input)
     expect(tables.rows('user:1', null)).not.toBeNull()
     expect(tables.rows('user:1', 'avatars')).not.toBeNull()
-    await store.release(PLACE)
+    await store.release(KEY)
     expect(tables.rows('user:1', null)).toBeNull()
     expect(tables.expiringIn('user:1')).toBeNull()
     expect(tables.expiring.size).toBe(0)
 
     await store.reserve(input)
-    await store.confirm({ ...PLACE, size: 5 })
-    await store.remove(PLACE)
+    await store.confirm({ ...KEY, size: 5 })
+    await store.remove(KEY)
     expect(tables.rows('user:1', 'avatars')?.deleted.size).toBe(1)
     expect(await store.purgeDeleted({ before: NOON })).toBe(1)
     expect(tables.rows('user:1', null)).toBeNull()
     expect(tables.deleted.size).toBe(0)
-    expect(tables.newestDeleted(PLACE)).toBeNull()
+    expect(tables.newestDeleted(KEY)).toBeNull()
   })
 
-  it('keep the rest of the history of a place whose oldest row is dropped', async () => {
+  it('keep newer history of a key when its oldest row is purged', async () => {
     const tables = new Tables()
     const store = createStore(createMemoryDriver(tables), { now: () => NOON })
     for (const number of [1, 2]) tables.addHistory(deletedRow({ id: idNumber(number) }))
     expect(await store.purgeDeleted({ before: NOON, limit: 1 })).toBe(1)
-    expect(await store.find(PLACE)).toMatchObject({ id: idNumber(2) })
+    expect(await store.find(KEY)).toMatchObject({ id: idNumber(2) })
     expect(await store.countByScope('user:1', 'deleted')).toBe(1)
   })
 
-  it('keep a scope that has rows of another route, and drop the route', async () => {
+  it('drop an empty route, but keep its scope while it has other rows', async () => {
     const tables = new Tables()
     const store = createStore(createMemoryDriver(tables), { now: () => NOON })
     const input = { bucket: 'photos', scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
@@ -56,11 +57,11 @@ describe('the tables of the memory adapter', () => {
     expect(tables.rows('user:1', 'videos')).not.toBeNull()
   })
 
-  it('keep nothing of a leftover that was forgotten', () => {
+  it('drop a leftover that is forgotten', () => {
     const tables = new Tables()
     const { id: attemptId } = pendingRow()
     const leftover = {
-      ...PLACE,
+      ...KEY,
       attemptId,
       storageKey: 'stored',
       uploadId: null,
@@ -69,7 +70,7 @@ describe('the tables of the memory adapter', () => {
     }
     const pending = pendingRow()
     put(tables, pending)
-    const before = tables.liveRows(PLACE)
+    const before = tables.liveRows(KEY)
     tables.apply({ before, after: NOTHING_LIVE, history: null, leftovers: [leftover], row: pending })
     expect(tables.leftovers.size).toBe(1)
     expect(tables.forgetLeftover(attemptId)).toBe(true)
@@ -77,12 +78,12 @@ describe('the tables of the memory adapter', () => {
     expect(tables.forgetLeftover(attemptId)).toBe(false)
   })
 
-  it('name each scope that a change touched once', () => {
+  it('return each touched scope of a change once', () => {
     const tables = new Tables()
     const lapsed = pendingRow({ scope: 'user:1', id: idNumber(1) })
     put(tables, lapsed)
     const taken = pendingRow({ scope: 'user:2', id: idNumber(2) })
-    const before = tables.liveRows(PLACE)
+    const before = tables.liveRows(KEY)
     const after = { active: null, pending: taken }
     expect(tables.apply({ before, after, history: null, leftovers: [], row: taken })).toEqual([
       'user:1',
@@ -94,16 +95,16 @@ describe('the tables of the memory adapter', () => {
   })
 })
 
-describe('counters that went wrong', () => {
-  /** Tables in which the counters of user:1 say 60 bytes more than its rows, and those of user:2 are right. */
-  function tablesGoneWrong(): Tables {
+describe('wrong usage counters', () => {
+  /** Returns tables whose counters are too high for user:1 and right for user:2. */
+  function tablesWithWrongUsage(): Tables {
     const tables = new Tables()
     put(tables, activeRow({ scope: 'user:2', key: 'b.png', id: idNumber(3), size: 7 }))
     put(tables, activeRow({ id: idNumber(1), size: 40 }))
     put(tables, pendingRow({ id: idNumber(2), declaredSize: 50 }))
     put(tables, pendingRow({ id: idNumber(4), key: 'c.png', declaredSize: 5 }))
     tables.addHistory(deletedRow({ id: idNumber(5), size: 1000 }))
-    const { active, pending } = tables.liveRows(PLACE)
+    const { active, pending } = tables.liveRows(KEY)
     const before = {
       active: active && { ...active, size: 0 },
       pending: pending && { ...pending, declaredSize: 0 },
@@ -116,17 +117,17 @@ describe('counters that went wrong', () => {
   const recorded = { bytes: 80, files: 1, reservedBytes: 25, reservedFiles: 1 }
   const difference = { scope: 'user:1', recorded, actual }
 
-  it('are reported by checkUsage, which changes nothing', async () => {
-    const store = createStore(createMemoryDriver(tablesGoneWrong()))
+  it('are reported by checkUsage, which does not change them', async () => {
+    const store = createStore(createMemoryDriver(tablesWithWrongUsage()))
     expect(await store.checkUsage()).toEqual([difference])
     expect(await store.checkUsage('user:1')).toEqual([difference])
     expect(await store.checkUsage('user:2')).toEqual([])
-    expect(await store.checkUsage('nobody')).toEqual([])
+    expect(await store.checkUsage('unknown')).toEqual([])
     expect(await store.getScopeUsage('user:1')).toEqual(recorded)
   })
 
-  it('are corrected by repairUsage, which reports the same', async () => {
-    const store = createStore(createMemoryDriver(tablesGoneWrong()))
+  it('are reported and corrected by repairUsage', async () => {
+    const store = createStore(createMemoryDriver(tablesWithWrongUsage()))
     expect(await store.repairUsage('user:2')).toEqual([])
     expect(await store.repairUsage()).toEqual([difference])
     expect(await store.getScopeUsage('user:1')).toEqual(actual)
@@ -134,9 +135,40 @@ describe('counters that went wrong', () => {
   })
 
   it('are reported as copies', async () => {
-    const store = createStore(createMemoryDriver(tablesGoneWrong()))
+    const store = createStore(createMemoryDriver(tablesWithWrongUsage()))
     const [reported] = await store.repairUsage()
     Object.assign(reported!.actual, { bytes: -1 })
     expect(await store.getScopeUsage('user:1')).toEqual(actual)
+  })
+})
+
+const date = fc.date({
+  min: new Date('0001-01-01T00:00:00.000Z'),
+  max: new Date('9999-12-31T23:59:59.999Z'),
+  noInvalidDate: true,
+})
+const id = fc.uuid({ version: 7 })
+
+describe('the sort key of a row', () => {
+  it('sorts by date, from year 1 to 9999, then by id', () => {
+    fc.assert(
+      fc.property(date, id, fc.oneof(date, fc.constant(null)), id, (one, oneId, other, otherId) => {
+        const otherDate = other ?? one
+        const expected =
+          one.getTime() - otherDate.getTime() || (oneId < otherId ? -1 : oneId > otherId ? 1 : 0)
+        const [first, second] = [datePosition(one, oneId), datePosition(otherDate, otherId)]
+        expect(Math.sign(first < second ? -1 : first > second ? 1 : 0)).toBe(Math.sign(expected))
+      }),
+    )
+  })
+
+  it('is less than the end of its date and greater than the end of the previous millisecond', () => {
+    const later = date.filter((value) => value.getTime() > new Date('0001-01-01T00:00:00.000Z').getTime())
+    fc.assert(
+      fc.property(later, id, (value, rowId) => {
+        expect(datePosition(value, rowId) < endOfDate(value)).toBe(true)
+        expect(datePosition(value, rowId) > endOfDate(new Date(value.getTime() - 1))).toBe(true)
+      }),
+    )
   })
 })

@@ -7,8 +7,8 @@ const redis: RedisClient = { evalsha: async () => ['busy'], eval: async () => ['
 describe('redisUsageCache refuses', () => {
   it.each([
     ['a copy of a store', { ...memoryAdapter() }],
-    ['no store', undefined],
-  ])('%s, and says what it needs', (_what, store) => {
+    ['undefined', undefined],
+  ])('%s as a store', (_what, store) => {
     expect(() => redisUsageCache(store as never, redis)).toThrow(TypeError)
     expect(() => redisUsageCache(store as never, redis)).toThrow('createStore()')
   })
@@ -17,7 +17,7 @@ describe('redisUsageCache refuses', () => {
     '%o as a client',
     (client) => {
       expect(() => redisUsageCache(memoryAdapter(), client as never)).toThrow(
-        new TypeError('redis must be a client of ioredis.'),
+        new TypeError('redis must be a client of ioredis, a Redis or a Cluster.'),
       )
     },
   )
@@ -40,7 +40,7 @@ describe('redisUsageCache refuses', () => {
   })
 })
 
-it('takes null for what is left out, and is a store of its own clock and driver', async () => {
+it('redisUsageCache accepts null options, keeps the clock of the store and wraps its own result', async () => {
   const now = () => new Date(Date.UTC(2026, 0, 1))
   const store = redisUsageCache(memoryAdapter({ now }), redis, {
     ttlSeconds: null,
@@ -55,6 +55,5 @@ it('takes null for what is left out, and is a store of its own clock and driver'
     expiresAt: new Date(Date.UTC(2027, 0, 1)),
   }
   expect(await store.reserve(input)).toMatchObject({ createdAt: now() })
-  // A store around a store around a store.
   expect(await redisUsageCache(store, redis).getScopeUsage('s')).toMatchObject({ reservedFiles: 1 })
 })

@@ -1,0 +1,136 @@
+import type { Report } from '../../core/reporter.js'
+import { runScript, type RedisClient, type RedisScript, type ScriptResult } from './redis-client.js'
+
+/** Milliseconds between two probes of a failed Redis, and the minimum between two reports to the operator. */
+const PAUSE = 1000
+
+export interface ScriptCall {
+  /** The name that reports to the operator show. */
+  readonly operation: string
+  readonly script: RedisScript
+  readonly keys: readonly string[]
+  readonly values: readonly string[]
+}
+
+/**
+ * Runs scripts in Redis behind a circuit breaker. After a failure or a timeout no further call waits for Redis until it has
+ * recovered, so a Redis that hangs only delays calls that are already in progress.
+ */
+export interface CircuitBreaker {
+  readonly isUp: boolean
+  /** Runs a script. Returns `null` if it was not run or failed; a failure is reported. Never rejects. */
+  run(call: ScriptCall): Promise<ScriptResult | null>
+  /** Calls `recover` again: now, or at the next probe if Redis is down. */
+  recoverAgain(): void
+  /** Stops probing. */
+  stop(): void
+}
+
+export interface CircuitBreakerOptions {
+  readonly redis: RedisClient
+  /** Maximum milliseconds that a call waits for Redis. */
+  readonly timeout: number
+  readonly report: Report
+  /**
+   * Probes Redis and brings it up to date. It is called until it resolves and `isDone` returns `true`. Scripts run again
+   * after it has resolved once within the timeout.
+   */
+  readonly recover: () => Promise<void>
+  readonly isDone: () => boolean
+}
+
+export function createCircuitBreaker({
+  redis,
+  timeout,
+  report,
+  recover,
+  isDone,
+}: CircuitBreakerOptions): CircuitBreaker {
+  let isUp = true
+  let isRecovering = false
+  let isStopped = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let lastReport = -Infinity
+  let delayedReport: ReturnType<typeof setTimeout> | undefined
+
+  /** Reports at most one error a second. Of the errors within a second, the last one is reported at its end. */
+  function reportThrottled(operation: string, error: Error): void {
+    clearTimeout(delayedReport)
+    const wait = lastReport + PAUSE - performance.now()
+    if (wait > 0) {
+      delayedReport = setTimeout(() => reportThrottled(operation, error), wait)
+      delayedReport.unref()
+      return
+    }
+    lastReport = performance.now()
+    report(error, { operation })
+  }
+
+  async function probe(): Promise<void> {
+    try {
+      do {
+        const start = performance.now()
+        await recover()
+        // Redis responds, but calls would still time out.
+        if (performance.now() - start > timeout) throw new Error('too slow')
+        isUp = true
+      } while (!isDone())
+      isRecovering = false
+    } catch {
+      // Not reported: the failure that started the recovery was.
+      isUp = false
+      if (isStopped) return
+      timer = setTimeout(() => void probe(), PAUSE)
+      // The timer must not keep the process alive.
+      timer.unref()
+    }
+  }
+
+  function recoverAgain(): void {
+    if (isRecovering) return
+    isRecovering = true
+    void probe()
+  }
+
+  return {
+    get isUp() {
+      return isUp
+    },
+
+    async run({ operation, script, keys, values }) {
+      if (!isUp) return null
+      let result: ScriptResult
+      try {
+        result = await within(timeout, runScript(redis, script, keys, values))
+      } catch (cause) {
+        isUp = false
+        const message = 'Redis failed. Usage is read from the database until Redis responds again.'
+        reportThrottled(operation, new Error(message, { cause }))
+        recoverAgain()
+        return null
+      }
+      if (result[0] === 'full') {
+        reportThrottled(operation, new Error(`Redis refused a write, so usage is not cached: ${result[1]}`))
+      }
+      return result
+    },
+
+    recoverAgain,
+
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+      clearTimeout(delayedReport)
+    },
+  }
+}
+
+function within<T>(timeout: number, result: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // If this process was busy, the response may have arrived already. It is read before this callback runs.
+      setImmediate(() => reject(new Error(`Redis did not respond within ${timeout} ms.`)))
+    }, timeout)
+    result.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
