@@ -1,6 +1,6 @@
 import { describe, inject, it, type ProvidedContext } from 'vitest'
 
-/** Tests that a server which is shared by all files serves, or a visible skip where there is none. */
+/** Registers tests that use a shared server. If there is none, registers a visible skip. */
 export function describeWithServer(
   name: keyof ProvidedContext,
   title: string,
@@ -12,7 +12,7 @@ export function describeWithServer(
   describe(title, () => body(url))
 }
 
-/** A skip that says why in the list of tests. */
+/** Registers a skipped suite whose title states the reason. */
 export function describeSkipped(title: string, reason: string): void {
   describe.skip(`${title} (${reason})`, () => {
     it('needs a server', () => {})

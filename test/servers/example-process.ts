@@ -5,18 +5,18 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Has the system end the example with these tests, even where they are killed. */
+/** `setpriv` ends the example together with the tests, even if they are killed. */
 const HAS_SETPRIV = spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status === 0
 
 export interface ExampleProcess {
   readonly url: string
-  /** Ends it, by default as Ctrl+C does; resolves to its exit code (`null`: killed) and what it has complained of. */
+  /** Ends the process, by default like Ctrl+C. Returns its exit code (`null` if it was killed) and its stderr. */
   stop(signal?: NodeJS.Signals): Promise<{ readonly code: number | null; readonly complaints: string }>
 }
 
 /**
- * An example as a process of its own, by default on a free port. It prints its URL when it listens; rejects with its
- * complaints where it ends by itself.
+ * Starts an example in its own process, by default on a free port, and resolves once it has printed its URL. Rejects with its
+ * stderr if it exits before that.
  */
 export async function startExample(
   file: string,
@@ -25,7 +25,7 @@ export async function startExample(
   checkBuild()
   const command = [process.execPath, file]
   const [program = '', ...args] = HAS_SETPRIV ? ['setpriv', '--pdeathsig', 'KILL', ...command] : command
-  // What chooses a port must not come from the surroundings of the tests.
+  // The environment of the tests must not choose the port.
   const env = { ...process.env, PORT: '', ...settings }
   const example = spawn(program, args, { cwd: ROOT, env, stdio: 'pipe' })
   let complaints = ''
@@ -50,7 +50,7 @@ export async function startExample(
   }
 }
 
-/** Examples run what was built, so that a test of an old build would tell nothing. */
+/** Refuses an outdated build: examples run what was built, not the sources. */
 function checkBuild(): void {
   const built = timeOf('dist/client.js')
   const newest = Math.max(
@@ -62,7 +62,7 @@ function checkBuild(): void {
   if (built < newest) throw new Error('dist/ is older than src/: run `npm run build` first.')
 }
 
-/** When a file was written, in milliseconds; 0 where there is none. */
+/** Returns the modification time of a file, in milliseconds; 0 if it doesn't exist. */
 function timeOf(file: string): number {
   const stats = statSync(join(ROOT, file), { throwIfNoEntry: false })
   return stats?.isFile() ? stats.mtimeMs : 0

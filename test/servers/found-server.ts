@@ -1,30 +1,29 @@
-/** A real server that tests may use, or why there is none. */
+/** A real server for tests, or the reason why there is none. */
 export type FoundServer =
   { readonly url: string; readonly from: string } | { readonly url: null; readonly reason: string }
 
 export interface RunningServer {
   readonly url: string
-  /** Where it came from, for the reader of the test's output. */
+  /** Where the server came from, for the test output. */
   readonly from: string
   stop(): Promise<void>
 }
 
-/** How a kind of server is had, in the order in which it is tried. */
+/** A kind of server, and the ways to get one. */
 export interface ServerKind {
-  /** As `REQUIRE_SERVERS` names it. */
+  /** The name in `REQUIRE_SERVERS`. */
   readonly name: string
-  /** Environment variable with the URL of a server that is there already. */
+  /** The environment variable that holds the URL of a running server. */
   readonly variable: string
-  /** How to get one, in a sentence. */
+  /** Instructions for installing one, as part of a sentence. */
   readonly howToGet: string
-  /** Each resolves to a server of its own, or to `null` where it has nothing to start. */
+  /** Ways to start a server, in order of preference. Each resolves to `null` if it finds nothing to start. */
   readonly ways: readonly (() => Promise<RunningServer | null>)[]
 }
 
 /**
- * The one rule of where a test server comes from: a URL in the environment; a binary on this machine, started on a port
- * and in a folder of its own; an npm package that carries one; otherwise none, which is said aloud, and is an error
- * where `REQUIRE_SERVERS` (names with commas, or `all`) names it.
+ * Finds or starts a server: the URL in the environment, else an installed program, else one from an npm package. Otherwise
+ * returns the reason why there is none. Throws instead if `REQUIRE_SERVERS` (comma-separated names, or `all`) names it.
  */
 export async function findServer(kind: ServerKind): Promise<RunningServer | { readonly reason: string }> {
   const url = process.env[kind.variable]
@@ -40,11 +39,11 @@ export async function findServer(kind: ServerKind): Promise<RunningServer | { re
   }
   const tried = failures.length > 0 ? ` Tried: ${failures.join('; ')}` : ''
   const reason = `no ${kind.name}: ${kind.howToGet}, or set ${kind.variable}.${tried}`
-  if (isRequired(kind.name)) throw new Error(`REQUIRE_SERVERS wants it, but there is ${reason}`)
+  if (isRequired(kind.name)) throw new Error(`REQUIRE_SERVERS names ${kind.name}, but there is ${reason}`)
   return { reason }
 }
 
-/** Whether a missing server is an error. */
+/** Returns whether a missing server is an error. */
 export function isRequired(name: string): boolean {
   const required = (process.env['REQUIRE_SERVERS'] ?? '').split(',').map((entry) => entry.trim())
   return required.includes(name) || required.includes('all')

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
-/** A database of a test's own, on a server that other tests may use too. */
+/** A new database on a shared server. */
 export interface FreshDatabase {
   readonly url: string
   query(sql: string): Promise<pg.QueryResult<Record<string, unknown>>>
-  /** Whoever is still connected loses the connection. */
+  /** Drops the database and closes all connections to it. */
   drop(): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import { POSTGRES } from './postgres.js'
 import { RADOSGW } from './radosgw.js'
 import { REDIS } from './redis.js'
 
-/** The servers that the integration tests share, under the names by which a test injects them. */
+/** The servers that integration tests share, by the name under which tests inject them. */
 const shared = {
   postgres: { title: 'PostgreSQL', kind: POSTGRES },
   mongodb: { title: 'MongoDB', kind: MONGODB },
@@ -24,7 +24,7 @@ declare module 'vitest' {
   }
 }
 
-/** Starts them once for all files; each file has a place of its own in them: a schema, a prefix or a bucket. */
+/** Starts the servers once for all files. Each file uses its own schema, prefix or bucket. */
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
   const stops: (() => Promise<void>)[] = []
   const stop = async () => {

@@ -1,9 +1,9 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The path of a program on this machine: on PATH, or in one of these folders besides. */
-export function installedProgram(name: string, usualPlaces: readonly string[] = []): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...usualPlaces]
+/** Returns the path of a program on PATH or in one of these folders; `null` if there is none. */
+export function installedProgram(name: string, moreFolders: readonly string[] = []): string | null {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...moreFolders]
   return folders.map((folder) => join(folder, name)).find(isProgram) ?? null
 }
 

@@ -23,13 +23,13 @@ export const MONGODB: ServerKind = {
   ],
 }
 
-/** One member of a replica set of a test's own. */
+/** One member of a private replica set. */
 export interface Member {
-  /** A connection to this member alone. */
+  /** Connects to this member only. */
   readonly url: string
-  /** Ends it at once with SIGKILL; resolves when it is gone. */
+  /** Kills the process with SIGKILL and resolves once it is gone. */
   kill(): Promise<void>
-  /** Starts it again on the same data and the same port; resolves when it answers. */
+  /** Restarts it with the same data and port, and resolves once it responds. */
   restart(): Promise<void>
   readonly pid: () => Promise<number>
 }
@@ -42,13 +42,13 @@ export interface ReplicaSet {
 
 export interface ReplicaSetOptions {
   readonly members: number
-  /** Whether a write is acknowledged only when it is on the disk. Default `true`. */
+  /** Whether writes are acknowledged only once they are on disk. Default: `true`. */
   readonly durable?: boolean
-  /** Milliseconds without a primary after which another one is elected. Default that of MongoDB, 10 s. */
+  /** Milliseconds without a primary before an election. Default: 10 s, MongoDB's own. */
   readonly electionTimeout?: number
-  /** Of each member. Default 0.25: by the server's own default it would be half of the machine's memory. */
+  /** Cache of each member. Default: 0.25. MongoDB's own default is half of the memory. */
   readonly cacheGigabytes?: number
-  /** Whether clients must sign in. A client on this machine may make the first user. Default `false`. */
+  /** Whether clients must authenticate. A local client may create the first user. Default: `false`. */
   readonly signIn?: boolean
 }
 
@@ -56,7 +56,7 @@ const NAME = 'tests'
 const START_TIMEOUT = 60_000
 
 async function asServer(program: string, from: string): Promise<RunningServer> {
-  // The data lives as long as the tests do; nothing needs to reach the disk.
+  // Not durable, because the data is removed after the tests.
   const set = await startReplicaSet(program, { members: 1, durable: false })
   return { url: set.url, from, stop: () => set.remove() }
 }
@@ -94,7 +94,7 @@ export async function startReplicaSet(
   }
 }
 
-/** A server that is no member of any replica set. */
+/** Starts a server that is not part of a replica set. */
 export async function startStandalone(program: string): Promise<RunningServer> {
   const folder = await privateFolder('mongod', null)
   try {
@@ -106,7 +106,7 @@ export async function startStandalone(program: string): Promise<RunningServer> {
   }
 }
 
-/** By which members that want a sign-in know each other. */
+/** Writes the key with which members authenticate to each other. */
 async function writeKeyFile(folder: PrivateFolder): Promise<string> {
   const file = join(folder.path, 'key')
   await writeFile(file, randomBytes(48).toString('base64'), { mode: 0o600 })
@@ -125,8 +125,8 @@ async function startMember(
   const url = `mongodb://127.0.0.1:${port}/?directConnection=true`
   const pidFile = join(folder.path, `${name}.pid`)
   const settings = ['--bind_ip', '127.0.0.1', '--nounixsocket']
-  const place = ['--dbpath', data, '--port', String(port), '--pidfilepath', pidFile]
-  const start = () => folder.serve(program, [...place, ...settings, ...more], () => answers(url))
+  const location = ['--dbpath', data, '--port', String(port), '--pidfilepath', pidFile]
+  const start = () => folder.serve(program, [...location, ...settings, ...more], () => responds(url))
   const pid = async () => Number(await readFile(pidFile, 'utf8'))
   await start()
   return {
@@ -149,7 +149,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   try {
     await onServer(url, (client) => client.db('admin').command({ ping: 1 }))
     return true

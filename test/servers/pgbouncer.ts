@@ -2,17 +2,17 @@ import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { installedProgram } from './installed-program.js'
-import { answers, userOfServer } from './postgres.js'
+import { responds, userOfServer } from './postgres.js'
 import { freePort, privateFolder } from './private-server.js'
 import type { RunningServer, ServerKind } from './found-server.js'
 
-/** Where Debian and Homebrew put it, which is not on everybody's PATH. */
-const USUAL_PLACES = ['/usr/sbin', '/opt/homebrew/bin', '/usr/local/bin']
+/** Where Debian and Homebrew install it. Not always on PATH. */
+const FOLDERS = ['/usr/sbin', '/opt/homebrew/bin', '/usr/local/bin']
 
-/** From this version on it can keep prepared statements, and has a setting for it. */
+/** The first version that can keep prepared statements, and has a setting for it. */
 const KEEPS_STATEMENTS = [1, 21] as const
 
-/** A pooler in transaction mode in front of one database, with so many connections to it, which keeps no named statements. */
+/** A pooler in transaction mode over one database, with this many connections to it. Keeps no prepared statements. */
 export function pgbouncerOver(database: string, connections: number): ServerKind {
   return {
     name: 'pgbouncer',
@@ -20,7 +20,7 @@ export function pgbouncerOver(database: string, connections: number): ServerKind
     howToGet: 'install PgBouncer (Debian: apt-get install pgbouncer)',
     ways: [
       async () => {
-        const program = installedProgram('pgbouncer', USUAL_PLACES)
+        const program = installedProgram('pgbouncer', FOLDERS)
         return program === null ? null : startPgbouncer(program, database, connections)
       },
     ],
@@ -58,13 +58,13 @@ async function startPgbouncer(
       'pool_mode = transaction',
       `default_pool_size = ${connections}`,
       'max_client_conn = 200',
-      // What older versions do always.
+      // Older versions have no such setting, and never keep statements.
       ...(keepsStatements(version) ? ['max_prepared_statements = 0'] : []),
     ]
     const url = `postgres://tests@127.0.0.1:${port}/behind`
     const file = join(folder.path, 'pgbouncer.ini')
     await writeFile(file, `${settings.join('\n')}\n`)
-    await folder.serve(program, [file], () => answers(url))
+    await folder.serve(program, [file], () => responds(url))
     return { url, from: `${program} ${version}`, stop: () => folder.remove('SIGINT') }
   } catch (error) {
     await folder.remove('SIGKILL')

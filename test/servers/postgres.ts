@@ -7,12 +7,12 @@ import pg from 'pg'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { freePort, privateFolder, type ServerUser } from './private-server.js'
 
-/** Where Debian, and Homebrew on either kind of Mac, put what is not on PATH. */
-const USUAL_PLACES = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt']
+/** Where Debian and Homebrew (on either kind of Mac) install it. Not always on PATH. */
+const FOLDERS = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt']
 
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
-  // The data lives as long as the tests do; nothing needs to reach the disk.
+  // Not durable, because the data is removed after the tests.
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
@@ -36,7 +36,7 @@ export const POSTGRES: ServerKind = {
   ],
 }
 
-/** A cluster of its own, from the programs in this folder. */
+/** Starts a new cluster with the programs in this folder. */
 export async function startPostgres(binaries: string, from: string): Promise<RunningServer> {
   const user = userOfServer()
   const folder = await privateFolder('postgres', user)
@@ -49,7 +49,7 @@ export async function startPostgres(binaries: string, from: string): Promise<Run
     const settings = SETTINGS.flatMap((setting) => ['-c', setting])
     const server = ['-D', data, '-p', String(port), '-k', folder.path, ...settings]
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-    await folder.serve(join(programs, 'postgres'), server, () => answers(url))
+    await folder.serve(join(programs, 'postgres'), server, () => responds(url))
     return { url, from, stop: () => folder.remove('SIGINT') }
   } catch (error) {
     await folder.remove('SIGKILL')
@@ -57,9 +57,9 @@ export async function startPostgres(binaries: string, from: string): Promise<Run
   }
 }
 
-export async function answers(url: string): Promise<boolean> {
+export async function responds(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })
-  // The server may end a connection that it has just taken.
+  // The server may close a connection that it has just accepted.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -72,7 +72,7 @@ export async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Postgres refuses to run as root. */
+/** Returns the user to run the server as, because Postgres refuses to run as root; `null` if this process is not root. */
 export function userOfServer(): ServerUser | null {
   if (process.getuid?.() !== 0) return null
   const entries = readFileSync('/etc/passwd', 'utf8')
@@ -81,11 +81,12 @@ export function userOfServer(): ServerUser | null {
   const entry = ['postgres', 'nobody']
     .map((name) => entries.find((fields) => fields[0] === name))
     .find(Boolean)
-  if (!entry) throw new Error('there is no user postgres or nobody to run it as')
+  if (!entry)
+    throw new Error('PostgreSQL needs a user named postgres or nobody to run as (this process is root).')
   return { uid: Number(entry[2]), gid: Number(entry[3]) }
 }
 
-/** The same programs where the user of the server can run them: a checkout in root's home is closed to others. */
+/** Returns the programs, copied if the server's user can't run them: a checkout in root's home is closed to others. */
 export async function readableBy(user: ServerUser | null, binaries: string, folder: string): Promise<string> {
   try {
     execFileSync(join(binaries, 'postgres'), ['--version'], { cwd: '/', stdio: 'ignore', ...(user ?? {}) })
@@ -100,16 +101,16 @@ export async function readableBy(user: ServerUser | null, binaries: string, fold
 
 export function installedBinaries(): string | null {
   const onPath = (process.env['PATH'] ?? '').split(delimiter)
-  const usual = USUAL_PLACES.flatMap((place) =>
-    versionsIn(place).map((version) => join(place, version, 'bin')),
+  const installed = FOLDERS.flatMap((folder) =>
+    versionsIn(folder).map((version) => join(folder, version, 'bin')),
   )
-  return [...onPath, ...usual].find(hasServer) ?? null
+  return [...onPath, ...installed].find(hasServer) ?? null
 }
 
-/** Newest first. */
-function versionsIn(place: string): string[] {
+/** Returns the installed versions, newest first. */
+function versionsIn(folder: string): string[] {
   try {
-    return readdirSync(place)
+    return readdirSync(folder)
       .filter((name) => /^(postgresql@)?\d+$/.test(name))
       .sort((a, b) => Number(b.replace(/\D/g, '')) - Number(a.replace(/\D/g, '')))
   } catch {
@@ -126,7 +127,7 @@ function hasServer(folder: string): boolean {
   }
 }
 
-/** The programs that the package for this platform carries; `null` where it isn't installed. */
+/** Returns the programs in the npm package for this platform; `null` if it isn't installed. */
 export function embeddedBinaries(): string | null {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {

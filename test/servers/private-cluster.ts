@@ -2,73 +2,73 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { answers, embeddedBinaries, installedBinaries, readableBy, userOfServer } from './postgres.js'
+import { embeddedBinaries, installedBinaries, readableBy, responds, userOfServer } from './postgres.js'
 import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
 
-/** A PostgreSQL of a test's own, which the test may do anything to. */
+/** A private PostgreSQL, which a test may kill. */
 export interface PrivateCluster {
   readonly url: string
-  /** Ends all processes of the server at once with SIGKILL: no goodbye, and nothing more is written. */
+  /** Kills all processes of the server with SIGKILL, so that nothing more is written. */
   kill(): Promise<void>
-  /** Starts it again on the same data and the same port; resolves when it answers. */
+  /** Restarts it with the same data and port, and resolves once it responds. */
   restart(): Promise<void>
 }
 
 export interface PrivateClusters {
   readonly primary: PrivateCluster
-  /** Follows the primary by streaming, and answers queries that only read. */
+  /** A streaming replica, which accepts read-only queries. */
   readonly standby: PrivateCluster
   remove(): Promise<void>
 }
 
-/** What is acknowledged is on the disk: settings that lose data would hide what these clusters are for. */
+/** Acknowledged writes are on disk: these clusters exist to test crashes. */
 const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on']
 const SETTINGS = ['listen_addresses=127.0.0.1', 'max_connections=150', 'shared_buffers=64MB', ...DURABLE]
 
 const RESTART_TIMEOUT = 30_000
 
-/** The folder of the server's programs on this machine; `null` where there are none. */
+/** Returns the folder of the server's programs; `null` if there are none. */
 export function postgresPrograms(): string | null {
   return installedBinaries() ?? embeddedBinaries()
 }
 
-/** One cluster alone. */
+/** Starts a single cluster. */
 export async function startPrivateCluster(
   binaries: string,
 ): Promise<{ readonly cluster: PrivateCluster; remove(): Promise<void> }> {
-  return inFolder(async (place) => {
-    await place.initialise('data')
-    return { cluster: await place.start('data'), remove: () => place.remove() }
+  return inFolder(async (clusters) => {
+    await clusters.initialise('data')
+    return { cluster: await clusters.start('data'), remove: () => clusters.remove() }
   }, binaries)
 }
 
 /**
- * A primary and its standby. The standby begins with a copy of the primary's files from before its first start, which
- * is as good as a base backup and needs no program that some packages leave out.
+ * Starts a primary and a standby. The standby starts from a copy of the primary's files, made before the primary's first start.
+ * That equals a base backup, and doesn't need `pg_basebackup`, which some packages leave out.
  */
 export async function startWithStandby(binaries: string): Promise<PrivateClusters> {
-  return inFolder(async (place) => {
-    await place.initialise('primary')
-    await place.copyForStandby('primary', 'standby')
-    const primary = await place.start('primary')
+  return inFolder(async (clusters) => {
+    await clusters.initialise('primary')
+    await clusters.copyForStandby('primary', 'standby')
+    const primary = await clusters.start('primary')
     const { hostname, port } = new URL(primary.url)
     const source = `primary_conninfo=host=${hostname} port=${port} user=postgres`
-    // A query on the standby never makes it wait or fail: these tests hold its replay back themselves.
-    const standby = await place.start('standby', [source, 'hot_standby_feedback=on'])
-    return { primary, standby, remove: () => place.remove() }
+    // Queries on the standby must not delay its replay or be cancelled by it: the tests pause the replay themselves.
+    const standby = await clusters.start('standby', [source, 'hot_standby_feedback=on'])
+    return { primary, standby, remove: () => clusters.remove() }
   }, binaries)
 }
 
-interface ClusterPlace {
-  /** Makes the files of a new cluster. */
+interface ClusterFolder {
+  /** Creates the files of a new cluster. */
   initialise(name: string): Promise<void>
-  /** Of a cluster that doesn't run. */
+  /** Copies the files of a cluster that is not running. */
   copyForStandby(from: string, to: string): Promise<void>
   start(name: string, settings?: readonly string[]): Promise<PrivateCluster>
   remove(): Promise<void>
 }
 
-async function inFolder<T>(use: (place: ClusterPlace) => Promise<T>, binaries: string): Promise<T> {
+async function inFolder<T>(use: (folder: ClusterFolder) => Promise<T>, binaries: string): Promise<T> {
   const user = userOfServer()
   const folder = await privateFolder('cluster', user)
   try {
@@ -79,7 +79,7 @@ async function inFolder<T>(use: (place: ClusterPlace) => Promise<T>, binaries: s
         return folder.run(join(programs, 'initdb'), ['-D', join(folder.path, name), ...options])
       },
       async copyForStandby(from, to) {
-        // By commands, because they run as the user of the server, whose the files must be.
+        // Commands run as the server's user, who must own the files.
         await folder.run('cp', ['-a', join(folder.path, from), join(folder.path, to)])
         await folder.run('touch', [join(folder.path, to, 'standby.signal')])
       },
@@ -113,7 +113,7 @@ async function startCluster({
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const flags = [...SETTINGS, ...settings].flatMap((setting) => ['-c', setting])
   const start = () =>
-    folder.serve(program, ['-D', data, '-p', String(port), '-k', folder.path, ...flags], () => answers(url))
+    folder.serve(program, ['-D', data, '-p', String(port), '-k', folder.path, ...flags], () => responds(url))
   await start()
 
   return {
@@ -122,8 +122,8 @@ async function startCluster({
     async kill() {
       const [line] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
       const postmaster = Number(line)
-      // Every process of the server is a session of its own, so no group has them all. A postmaster that is halted starts
-      // no more, and does not see its children die one by one.
+      // The server's processes share no process group. A stopped postmaster starts no new processes and doesn't notice
+      // that its children die one by one.
       process.kill(postmaster, 'SIGSTOP')
       for (;;) {
         const processes = runningProcesses()
@@ -142,7 +142,7 @@ async function startCluster({
         try {
           return await start()
         } catch (error) {
-          // It refuses to start while the one before isn't gone altogether.
+          // It refuses to start until the previous server is gone completely.
           if (Date.now() > deadline) throw error
         }
       }
@@ -156,9 +156,9 @@ interface RunningProcess {
   readonly state: string
 }
 
-/** Those of the whole machine that have not ended. */
+/** Returns all processes of the machine, without zombies. */
 function runningProcesses(): RunningProcess[] {
-  // Small installations of Linux have no `ps`, other systems no `/proc`.
+  // Minimal Linux installations have no `ps`, and other systems no `/proc`.
   const lines = existsSync('/proc/self/stat')
     ? readdirSync('/proc')
         .filter((name) => /^\d+$/.test(name))
@@ -170,10 +170,10 @@ function runningProcesses(): RunningProcess[] {
     .filter(({ state }) => !state.startsWith('Z'))
 }
 
-/** As `ps` would write it; empty where the process has just gone. */
+/** Returns the line that `ps` would print; an empty one if the process has just ended. */
 function lineOfProc(pid: string): string {
   try {
-    // The name, in parentheses, may contain anything.
+    // The process name, in parentheses, may contain any characters.
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')

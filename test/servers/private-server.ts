@@ -9,28 +9,28 @@ import { promisify } from 'node:util'
 const START_TIMEOUT = 30_000
 const STOP_TIMEOUT = 10_000
 
-/** The user that a server runs as. Some refuse to run as root. */
+/** The user to run a server as. Some servers refuse to run as root. */
 export interface ServerUser {
   readonly uid: number
   readonly gid: number
 }
 
-/** A folder of a server and the processes in it; all of it goes when this process does, however that ends. */
+/** A temporary folder and the servers in it. All of it is removed when this process ends, even if it is killed. */
 export interface PrivateFolder {
   readonly path: string
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   run(command: string, args: readonly string[]): Promise<void>
-  /** Starts a server; resolves when it is ready, which is later than that its port is open. */
+  /** Starts a server and resolves once it is ready. An open port is not enough. */
   serve(command: string, args: readonly string[], isReady: () => Promise<boolean>): Promise<void>
-  /** Ends the servers, and removes the folder. */
+  /** Stops the servers and removes the folder. */
   remove(signal: NodeJS.Signals): Promise<void>
 }
 
 /**
- * Waits in a session of its own until its input ends, which no signal to the tests can prevent: they close it when they
- * are done, and the system does when they die. Then it ends the processes it was told of, and removes the folder.
+ * A script that cleans up after this process. Its input ends when the tests are done or die, and it runs in its own session,
+ * so signals to the tests don't reach it. It then kills the processes whose ids it has read, and removes the folder.
  */
-const UNDERTAKER = `
+const CLEANUP = `
 while read -r pid; do pids="$pids $pid"; done
 [ -z "$pids" ] || { kill -INT $pids; sleep 1; kill -KILL $pids; } 2>/dev/null
 for try in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$0" 2>/dev/null; [ -e "$0" ] || exit 0; sleep 0.2; done
@@ -38,13 +38,13 @@ for try in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$0" 2>/dev/null; [ -e "$0" ] || exit
 
 export async function privateFolder(name: string, user: ServerUser | null): Promise<PrivateFolder> {
   const path = mkdtempSync(join(tmpdir(), `svc-db-${name}-`))
-  const undertaker = spawn('sh', ['-c', UNDERTAKER, path], {
+  const cleanup = spawn('sh', ['-c', CLEANUP, path], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  undertaker.unref()
-  // Otherwise the open pipe would keep this process from ending by itself.
-  ;(undertaker.stdin as unknown as { unref(): void }).unref()
+  cleanup.unref()
+  // The open pipe must not keep this process alive.
+  ;(cleanup.stdin as unknown as { unref(): void }).unref()
   const servers: ChildProcess[] = []
   const log = join(path, 'log')
   if (user) await chown(path, user.uid, user.gid)
@@ -63,13 +63,13 @@ export async function privateFolder(name: string, user: ServerUser | null): Prom
       closeSync(output)
       servers.push(child)
       await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-      undertaker.stdin.write(`${child.pid}\n`)
+      cleanup.stdin.write(`${child.pid}\n`)
       await untilReady(child, isReady, log)
     },
 
     async remove(signal) {
       await Promise.all(servers.map((child) => end(child, signal)))
-      undertaker.stdin.end()
+      cleanup.stdin.end()
       await rm(path, { recursive: true, force: true })
     },
   }

@@ -5,7 +5,7 @@ import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
 import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
 
-/** Its programs by name; Debian puts them into three packages. */
+/** The programs of Ceph that are needed. Debian has them in three packages. */
 const PROGRAMS = [
   'ceph',
   'ceph-authtool',
@@ -18,12 +18,12 @@ const PROGRAMS = [
 type Program = (typeof PROGRAMS)[number]
 type Programs = Readonly<Record<Program, string>>
 
-/** The objects lie in memory; nothing reserves this much. */
+/** Limit of the in-memory object store. The memory is not reserved. */
 const DEVICE_BYTES = 4 * 1024 ** 3
 
 /**
- * Its URL carries the credentials, `http://access:secret@host:port`. Those of a second account, which may do nothing
- * until a bucket's policy allows it, are in the parameter `guest`, as `access:secret`.
+ * The URL contains the credentials: `http://access:secret@host:port`. The parameter `guest` holds those of a second account, as
+ * `access:secret`, which has no permissions unless a bucket policy grants them.
  */
 export const RADOSGW: ServerKind = {
   name: 's3',
@@ -37,7 +37,7 @@ export const RADOSGW: ServerKind = {
   ],
 }
 
-/** The least of a Ceph cluster that serves S3: one monitor, one store in memory, the gateway. */
+/** Starts the smallest Ceph cluster that serves S3: a monitor, an in-memory store and the gateway. */
 async function startRadosgw(programs: Programs): Promise<RunningServer> {
   const folder = await privateFolder('radosgw', null)
   try {
@@ -55,7 +55,7 @@ async function startRadosgw(programs: Programs): Promise<RunningServer> {
     ])
     const monitor = [...configuration, '-i', 'a']
     await folder.run(programs['ceph-mon'], [...monitor, '--mkfs', '--monmap', map, '--keyring', keyring])
-    // The next command waits until it answers.
+    // The next command waits until the monitor responds.
     await folder.serve(programs['ceph-mon'], [...monitor, '-f'], async () => true)
     await folder.run(programs.ceph, [
       ...configuration,
@@ -66,7 +66,7 @@ async function startRadosgw(programs: Programs): Promise<RunningServer> {
     await folder.serve(programs['ceph-osd'], [...store, '-f'], async () => true)
 
     const gateway = [...configuration, '-n', 'client.gateway', '--no-mon-config']
-    await folder.serve(programs.radosgw, [...gateway, '-f'], () => answers(port))
+    await folder.serve(programs.radosgw, [...gateway, '-f'], () => responds(port))
     const accounts = ['owner', 'guest'].map((name) => ({ name, secret: randomUUID() }))
     for (const { name, secret } of accounts) {
       const user = [
@@ -86,7 +86,7 @@ async function startRadosgw(programs: Programs): Promise<RunningServer> {
   }
 }
 
-/** Writes the configuration; resolves to the arguments that name it. */
+/** Writes the configuration file. Returns the arguments that select it. */
 async function configure(
   path: string,
   cluster: string,
@@ -101,7 +101,7 @@ async function configure(
     'mon initial members = a',
     'public addr = 127.0.0.1',
     'cluster addr = 127.0.0.1',
-    // Without authentication the gateway never starts.
+    // The gateway doesn't start without authentication.
     'auth cluster required = cephx',
     'auth service required = cephx',
     'auth client required = cephx',
@@ -117,13 +117,13 @@ async function configure(
     'osd crush chooseleaf type = 0',
     'mon max pg per osd = 1000',
     'mon allow pool size one = true',
-    // Otherwise each of the many steps of a start waits a second for company.
+    // By default, each step of the start waits a second for others to batch with.
     'paxos propose interval = 0.01',
     'paxos min wait = 0.01',
     '[mon]',
     `mon data = ${join(path, 'mon')}`,
     `mon cluster log file = ${join(path, 'run', 'cluster.log')}`,
-    // It refuses to serve when the disk is fuller than this, in per cent left, and needs next to nothing.
+    // Minimum free disk space in per cent. The monitor needs almost nothing.
     'mon data avail crit = 1',
     'mon data avail warn = 2',
     '[osd]',
@@ -136,7 +136,7 @@ async function configure(
     `rgw frontends = beast endpoint=127.0.0.1:${port}`,
     `rgw data = ${join(path, 'gateway')}`,
     'rgw enable usage log = false',
-    // As where it is reached by HTTPS: otherwise it takes no file that is encrypted with a key of the sender's.
+    // Accepts files encrypted with a customer key over HTTP, as it does over HTTPS.
     'rgw crypt require ssl = false',
     'rgw run sync thread = false',
   ]
@@ -154,7 +154,7 @@ async function createKeys(folder: PrivateFolder, programs: Programs, keyring: st
   }
 }
 
-async function answers(port: number): Promise<boolean> {
+async function responds(port: number): Promise<boolean> {
   try {
     await (await fetch(`http://127.0.0.1:${port}/`)).arrayBuffer()
     return true
@@ -163,7 +163,7 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-/** All of them, or `null`. */
+/** Returns all programs, or `null` if one is missing. */
 function installedPrograms(): Programs | null {
   const found = PROGRAMS.map((name) => [name, installedProgram(name)] as const)
   return found.every(([, path]) => path !== null) ? (Object.fromEntries(found) as Programs) : null

@@ -5,8 +5,8 @@ import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
 import { freePort, privateFolder } from './private-server.js'
 
-/** Where Debian and Homebrew put it, which is not on everybody's PATH. */
-const USUAL_PLACES = ['/usr/bin', '/opt/homebrew/bin', '/usr/local/bin']
+/** Where Debian and Homebrew install it. Not always on PATH. */
+const FOLDERS = ['/usr/bin', '/opt/homebrew/bin', '/usr/local/bin']
 
 const RESTART_TIMEOUT = 30_000
 
@@ -22,22 +22,22 @@ export const REDIS: ServerKind = {
   ],
 }
 
-/** A Redis of a test's own, which the test may do anything to. */
+/** A private Redis, which a test may kill. */
 export interface PrivateRedis extends RunningServer {
-  /** Ends it with SIGKILL: no goodbye, and nothing more is saved. */
+  /** Kills the process with SIGKILL, so that nothing more is saved. */
   kill(): Promise<void>
-  /** Starts it again on the same port, with what it saved last; resolves when it answers. */
+  /** Restarts it on the same port with what it saved last, and resolves once it responds. */
   restart(): Promise<void>
-  /** It takes no part in anything until it is resumed, but its connections stay. */
+  /** Stops the process until `resume()`. Its connections stay open. */
   halt(): Promise<void>
   resume(): Promise<void>
-  /** Saves what it holds now, and keeps a copy of that for {@link killAndRestore}. */
+  /** Saves the current data and keeps a copy for {@link killAndRestore}. */
   backUp(): Promise<void>
-  /** As {@link kill}, and puts the copy in the place of what it saved last. */
+  /** Like {@link kill}, then replaces the saved data by the copy. */
   killAndRestore(): Promise<void>
 }
 
-/** A server of its own, which saves only when it is told to. `more`: further settings, as on its command line. */
+/** Starts a private server, which saves only on request. `more` holds further command-line settings. */
 export async function startRedis(program: string, more: readonly string[] = []): Promise<PrivateRedis> {
   const folder = await privateFolder('redis', null)
   try {
@@ -47,7 +47,7 @@ export async function startRedis(program: string, more: readonly string[] = []):
     const copy = join(folder.path, 'copy.rdb')
     const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     const start = () =>
-      folder.serve(program, [...settings, '--dir', folder.path, ...more], () => answers(url))
+      folder.serve(program, [...settings, '--dir', folder.path, ...more], () => responds(url))
     await start()
     let pid = await processOf(url)
 
@@ -68,7 +68,7 @@ export async function startRedis(program: string, more: readonly string[] = []):
             await start()
             break
           } catch (error) {
-            // The port may not be free yet.
+            // The port may still be in use.
             if (Date.now() > deadline) throw error
           }
         }
@@ -101,10 +101,10 @@ export async function startRedis(program: string, more: readonly string[] = []):
 }
 
 export function redisProgram(): string | null {
-  return installedProgram('redis-server', USUAL_PLACES)
+  return installedProgram('redis-server', FOLDERS)
 }
 
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   try {
     return await withClient(url, async (client) => (await client.ping()) === 'PONG')
   } catch {
@@ -119,7 +119,7 @@ async function processOf(url: string): Promise<number> {
 
 async function withClient<T>(url: string, use: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 })
-  // Without a listener ioredis prints each lost connection.
+  // Without a listener, ioredis prints every lost connection.
   client.on('error', () => {})
   try {
     await client.connect()

@@ -7,7 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 
-/** With all that is in it, uploads that were never completed included. */
+/** Removes a bucket with everything in it, including incomplete multipart uploads. */
 export async function removeBucket(client: S3Client, bucket: string): Promise<void> {
   const at = { Bucket: bucket, EncodingType: 'url' } as const
   for (;;) {
@@ -24,7 +24,7 @@ export async function removeBucket(client: S3Client, bucket: string): Promise<vo
   await client.send(new DeleteBucketCommand({ Bucket: bucket }))
 }
 
-/** A key of a listing that was asked for with `EncodingType: 'url'`. */
+/** Decodes a key from a listing with `EncodingType: 'url'`. */
 export function decodedKey(key: string): string {
   return decodeURIComponent(key.replaceAll('+', ' '))
 }

@@ -23,7 +23,7 @@ export function patientCache(
     redis,
     prefix,
     ttlMilliseconds: ttlSeconds * 1000,
-    timeLimit: 20_000,
+    timeout: 20_000,
     report: createReport(onError),
   })
 }
