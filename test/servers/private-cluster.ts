@@ -8,7 +8,7 @@ import { freePort, privateFolder, type PrivateFolder } from './private-server.js
 /** A private PostgreSQL, which a test may kill. */
 export interface PrivateCluster {
   readonly url: string
-  /** Kills all processes of the server with SIGKILL, so that nothing more is written. */
+  /** Kills all processes of the server with SIGKILL. Nothing more is written. */
   kill(): Promise<void>
   /** Restarts it with the same data and port, and resolves once it responds. */
   restart(): Promise<void>

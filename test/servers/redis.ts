@@ -24,7 +24,7 @@ export const REDIS: ServerKind = {
 
 /** A private Redis, which a test may kill. */
 export interface PrivateRedis extends RunningServer {
-  /** Kills the process with SIGKILL, so that nothing more is saved. */
+  /** Kills the process with SIGKILL. Nothing more is saved. */
   kill(): Promise<void>
   /** Restarts it on the same port with what it saved last, and resolves once it responds. */
   restart(): Promise<void>

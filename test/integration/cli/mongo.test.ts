@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAttemptId } from '@svc/db'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { installedMongod, startReplicaSet, startStandalone } from '../../servers/mongod.js'
-import { describeMongo, freshDatabase } from '../mongo/places.js'
+import { describeMongo, freshDatabase } from '../mongo/databases.js'
 import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
 
 let command: BuiltCommand

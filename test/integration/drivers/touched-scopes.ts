@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import { confirmCommand, reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon, NOON } from '../../unit/core/settable-clock.js'
 
-/** What a cache relies on: a driver over an empty place names the scopes that each of its writes touched. */
+/** Tests what a cache relies on: the writes of a driver over an empty database report the scopes they touched. */
 export function itNamesTouchedScopes(driver: () => StoreDriver): void {
   const attempt = (key: string, more: object = {}) => reserveCommand({ key, id: createAttemptId(), ...more })
-  const named = (key: string, id: string) => confirmCommand({ key, id, scope: 'user:1' })
+  const confirmation = (key: string, id: string) => confirmCommand({ key, id, scope: 'user:1' })
 
-  it('its own, also where the work was done before by a call that may have lost its answer', async () => {
+  it('a write of one scope, and a repeat of it whose first response may have been lost', async () => {
     const first = attempt('own')
     const { bucket, key, id } = first
     const upload = { bucket, key, id, uploadId: 'upload', now: NOON }
@@ -19,45 +19,45 @@ export function itNamesTouchedScopes(driver: () => StoreDriver): void {
       expect(await driver().setUploadId(upload), time).toMatchObject({ outcome: 'set', scopes: ['user:1'] })
     }
     for (const time of ['first', 'repeated']) {
-      expect(await driver().confirm(named(key, id)), time).toMatchObject({
+      expect(await driver().confirm(confirmation(key, id)), time).toMatchObject({
         outcome: 'confirmed',
         scopes: ['user:1'],
       })
     }
   })
 
-  it('its own in a batch, also of writes that were made before', async () => {
+  it('writes in a batch, repeated or not', async () => {
     const attempts = ['a', 'b', 'c', 'd', 'e'].map((key) => attempt(`batch ${key}`))
-    const confirms = attempts.map(({ key, id }) => named(key, id))
+    const confirms = attempts.map(({ key, id }) => confirmation(key, id))
     for (const writes of [attempts, attempts]) {
-      const answers = await Promise.all(writes.map((command) => driver().reserve(command)))
-      expect(answers.map((answer) => 'scopes' in answer && answer.scopes)).toEqual(Array(5).fill(['user:1']))
+      const results = await Promise.all(writes.map((command) => driver().reserve(command)))
+      expect(results.map((result) => 'scopes' in result && result.scopes)).toEqual(Array(5).fill(['user:1']))
     }
     for (const writes of [confirms, confirms]) {
-      const answers = await Promise.all(writes.map((command) => driver().confirm(command)))
-      expect(answers.map((answer) => 'scopes' in answer && answer.scopes)).toEqual(Array(5).fill(['user:1']))
+      const results = await Promise.all(writes.map((command) => driver().confirm(command)))
+      expect(results.map((result) => 'scopes' in result && result.scopes)).toEqual(Array(5).fill(['user:1']))
     }
   })
 
-  it('both where a lapsed reservation gives way, alone and in a batch', async () => {
-    const keys = ['alone', 'x', 'y', 'z'].map((key) => `lapsed ${key}`)
+  it('a reserve that replaces an expired reservation of another scope, alone and in a batch', async () => {
+    const keys = ['alone', 'x', 'y', 'z'].map((key) => `expired ${key}`)
     for (const key of keys) await driver().reserve(attempt(key))
     const now = afterNoon(120_000)
-    const taken = (key: string) =>
+    const takeOver = (key: string) =>
       driver().reserve(attempt(key, { scope: 'user:3', now, expiresAt: afterNoon(180_000) }))
-    expect(await taken(keys[0]!)).toMatchObject({ scopes: ['user:3', 'user:1'] })
-    const [, , ...answers] = await Promise.all(['p', 'q', ...keys.slice(1)].map(taken))
-    for (const answer of answers) expect(answer).toMatchObject({ scopes: ['user:3', 'user:1'] })
+    expect(await takeOver(keys[0]!)).toMatchObject({ scopes: ['user:3', 'user:1'] })
+    const [, , ...results] = await Promise.all(['p', 'q', ...keys.slice(1)].map(takeOver))
+    for (const result of results) expect(result).toMatchObject({ scopes: ['user:3', 'user:1'] })
   })
 
-  it('none where nothing is there', async () => {
+  it('a write that finds nothing: none', async () => {
     const nothing = { bucket: 'photos', key: 'nothing', now: NOON }
-    const answer = { row: null, scopes: [] }
-    expect(await driver().release({ ...nothing, id: null, scope: null, uploadId: null })).toEqual(answer)
-    expect(await driver().remove({ ...nothing, scope: null, mode: 'hard' })).toEqual(answer)
+    const unchanged = { row: null, scopes: [] }
+    expect(await driver().release({ ...nothing, id: null, scope: null, uploadId: null })).toEqual(unchanged)
+    expect(await driver().remove({ ...nothing, scope: null, mode: 'hard' })).toEqual(unchanged)
   })
 
-  it('that of the row where the call names none', async () => {
+  it('a write without a scope: that of the row', async () => {
     const at = (key: string) => ({ bucket: 'photos', key, now: NOON })
     const none = { id: null, scope: null, uploadId: null }
     for (const key of ['released', 'soft', 'hard']) await driver().reserve(attempt(key))
@@ -70,7 +70,7 @@ export function itNamesTouchedScopes(driver: () => StoreDriver): void {
     }
   })
 
-  it('those of the rows that a purge removed', async () => {
+  it('a purge: those of the removed rows', async () => {
     await driver().reserve(attempt('purged', { scope: 'user:4', expiresAt: afterNoon(1) }))
     await driver().reserve(attempt('purged too', { scope: 'user:5', expiresAt: afterNoon(1) }))
     const purge = { scope: null, before: afterNoon(1), limit: 1000, now: afterNoon(1) }

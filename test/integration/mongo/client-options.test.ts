@@ -2,7 +2,7 @@ import type { StorageObjectStore } from '@svc/db'
 import type { MongoClientOptions } from 'mongodb'
 import { afterAll, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { clientOf, describeMongo, DRIVERS, freshDatabase, type DriverVersion } from './places.js'
+import { clientOf, describeMongo, DRIVERS, freshDatabase, type DriverVersion } from './databases.js'
 
 const EARLY = new Date('0001-01-01T00:00:00.001Z')
 const LATE = new Date('9999-12-31T23:59:59.999Z')
@@ -11,7 +11,7 @@ const METADATA = JSON.parse(
   '{"z":"1","$set":"$secret","a.b":"$$ROOT","__proto__":"2","":"","$":"3","constructor":"4","1":"one","\\ufeff":"\\u0001"}',
 ) as Record<string, string>
 
-/** What an application may have set, one against us after the other, and all at once. */
+/** Client options that conflict with the adapter's own: each alone, and all together. */
 const OPTIONS: Readonly<Record<string, MongoClientOptions>> = {
   none: {},
   useBigInt64: { useBigInt64: true },
@@ -63,8 +63,8 @@ const inputs = ['one', '$secret', '$active.id', '\ufeff', 'e\u0301'].map((key, i
   uploadId: i % 2 ? '$upload' : null,
 }))
 
-/** A life of some objects, with everything that a client's options could spoil; what is answered is what is there. */
-async function live(store: StorageObjectStore): Promise<void> {
+/** Takes objects through their whole life, with values that client options could corrupt, and compares results with reads. */
+async function runLifecycle(store: StorageObjectStore): Promise<void> {
   await store.migrate()
   expect(await store.verify()).toEqual([])
   const rows = await Promise.all(inputs.map((input) => store.reserve(input)))
@@ -112,7 +112,7 @@ async function live(store: StorageObjectStore): Promise<void> {
   expect(await store.checkUsage()).toEqual([])
 }
 
-describeMongo('the options of the client change nothing', (url) => {
+describeMongo('the adapter ignores client options:', (url) => {
   for (const driver of Object.keys(DRIVERS).map(Number) as DriverVersion[]) {
     const plain = clientOf(url, {}, driver)
     afterAll(() => plain.close())
@@ -121,8 +121,8 @@ describeMongo('the options of the client change nothing', (url) => {
       const client = clientOf(url, OPTIONS[name], driver)
       const database = freshDatabase(plain)
       try {
-        await live(mongoAdapter(client.db(database.databaseName), { now: () => EARLY }))
-        await live(
+        await runLifecycle(mongoAdapter(client.db(database.databaseName), { now: () => EARLY }))
+        await runLifecycle(
           mongoAdapter(client.db(database.databaseName, OPTIONS[name] as object), {
             collectionPrefix: 'again_',
             now: () => EARLY,
@@ -136,7 +136,7 @@ describeMongo('the options of the client change nothing', (url) => {
     })
   }
 
-  /** Whatever its value, a size is a 64-bit integer in the database. */
+  /** Expects that the database holds sizes as 64-bit integers, whatever their value. */
   async function expectLongs(driver: DriverVersion, name: string): Promise<void> {
     const client = clientOf(url, { promoteLongs: false }, driver)
     const objects = client.db(name).collection<{ _id: string }>('svc_db_objects')
@@ -150,14 +150,14 @@ describeMongo('the options of the client change nothing', (url) => {
     await client.close()
   }
 
-  it('a number that JavaScript would round is an error', async () => {
+  it('a size that JavaScript would round is a RangeError', async () => {
     const client = clientOf(url)
     const db = freshDatabase(client)
     const store = mongoAdapter(db)
     await store.migrate()
-    const rounded = { _id: 'too much', bytes: 9007199254740993n }
+    const rounded = { _id: 'too large', bytes: 9007199254740993n }
     await db.collection<{ _id: string; bytes: bigint }>('svc_db_objects').insertOne(rounded)
-    await expect(store.getScopeUsage('too much')).rejects.toThrow(RangeError)
+    await expect(store.getScopeUsage('too large')).rejects.toThrow(RangeError)
     await db.dropDatabase()
     await client.close()
   })

@@ -2,15 +2,14 @@ import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { clientOf, describeMongo, emptyPlaces, freshDatabase } from './places.js'
-
-const RUNS = { 7: 25, 6: 5 } as const
+import { runs } from '../../long-runs.js'
+import { clientOf, describeMongo, emptyNamespaces, freshDatabase } from './databases.js'
 
 describeMongo('MongoDB', (url) => {
   for (const driver of [7, 6] as const) {
     const client = clientOf(url, {}, driver)
     const db = freshDatabase(client)
-    const places = emptyPlaces(db)
+    const namespaces = emptyNamespaces(db)
     const prefixes = new Map<StorageObjectStore, string>()
     afterAll(async () => {
       await db.dropDatabase()
@@ -19,17 +18,17 @@ describeMongo('MongoDB', (url) => {
 
     storeConformance({
       name: `mongoAdapter with driver ${driver}`,
-      numRuns: RUNS[driver],
+      numRuns: runs(20, 100),
       delays: 5,
       test: { describe, it },
       async createStore({ now }) {
-        const collectionPrefix = await places.take()
+        const collectionPrefix = await namespaces.take()
         const store = mongoAdapter(db, { collectionPrefix, now })
         prefixes.set(store, collectionPrefix)
         return store
       },
       close(store) {
-        places.giveBack(prefixes.get(store)!)
+        namespaces.giveBack(prefixes.get(store)!)
       },
     })
   }

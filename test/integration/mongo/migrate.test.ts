@@ -1,10 +1,11 @@
 import type { Db, IndexDescription, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { SCHEMA_VERSION } from '../../../src/adapters/mongo/schema/version.js'
 import { installedMongod, startStandalone } from '../../servers/mongod.js'
 import { everyCall } from '../postgres/every-call.js'
-import { clientOf, describeMongo, DRIVERS, freshDatabase } from './places.js'
-import { pretendingTransactions } from './pretending-server.js'
+import { clientOf, describeMongo, DRIVERS, freshDatabase } from './databases.js'
+import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const UNAVAILABLE = { name: 'StorageError', code: 'DATABASE_UNAVAILABLE' }
 
@@ -19,18 +20,18 @@ describeMongo('migrate() and verify()', (url) => {
 
   const indexesOf = (name: string) => db.collection(`svc_db_${name}`).indexes()
 
-  it('makes what is needed, and again changes nothing', async () => {
+  it('creates everything, and is idempotent', async () => {
     const store = mongoAdapter(db)
-    expect(await store.verify()).toEqual(['There is no version in svc_db_schema: run migrate().'])
-    expect(await store.migrate()).toEqual({ from: 0, to: 1 })
+    expect(await store.verify()).toEqual(['svc_db_schema has no schema version: run migrate().'])
+    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
     expect(await store.verify()).toEqual([])
     const before = await indexesOf('objects')
-    expect(await store.migrate()).toEqual({ from: 1, to: 1 })
+    expect(await store.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
     expect(await indexesOf('objects')).toEqual(before)
     expect(await db.collection('svc_db_schema').countDocuments()).toBe(1)
   })
 
-  it('works in many processes at once, with both drivers', async () => {
+  it('can run in many processes at once, with both drivers', async () => {
     const clients: MongoClient[] = []
     const stores = Array.from({ length: 16 }, (_, i) => {
       const other = new DRIVERS[i % 2 ? 7 : 6](url)
@@ -38,12 +39,12 @@ describeMongo('migrate() and verify()', (url) => {
       return mongoAdapter(other.db(db.databaseName))
     })
     const results = await Promise.all(stores.map((store) => store.migrate()))
-    expect(new Set(results.map(({ to }) => to))).toEqual(new Set([1]))
+    expect(new Set(results.map(({ to }) => to))).toEqual(new Set([SCHEMA_VERSION]))
     expect(await stores[0]!.verify()).toEqual([])
     await Promise.all(clients.map((other) => other.close()))
   })
 
-  it('loses nothing of what is there, while others write', async () => {
+  it('keeps existing rows, and those written meanwhile', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     const expiresAt = new Date(Date.now() + 60_000)
@@ -58,7 +59,7 @@ describeMongo('migrate() and verify()', (url) => {
     for (const row of rows) expect(await store.find(row)).toEqual(row)
   })
 
-  it('makes what somebody has dropped', async () => {
+  it('recreates dropped indexes and collections', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     await db.collection('svc_db_history').dropIndex('by_key')
@@ -71,7 +72,7 @@ describeMongo('migrate() and verify()', (url) => {
     expect(await store.verify()).toEqual([])
   })
 
-  describe('an index that is there with another definition is refused', () => {
+  describe('refuses an existing index with another definition', () => {
     const others: Record<string, IndexDescription> = {
       'another key': { name: 'by_key', key: { at: 1 } },
       'another order of its fields': { name: 'by_key', key: { _id: 1, at: 1 } },
@@ -85,13 +86,13 @@ describeMongo('migrate() and verify()', (url) => {
       const store = mongoAdapter(db)
       const migrating = store.migrate()
       await expect(migrating).rejects.toMatchObject(UNAVAILABLE)
-      await expect(migrating).rejects.toThrow(/^Differs: index of svc_db_history, .*by_key.*Drop it/)
+      await expect(migrating).rejects.toThrow(/^Differs: index of svc_db_history must be by_key .*Drop it/)
       await db.collection('svc_db_history').dropIndexes()
       await store.migrate()
       await db.collection('svc_db_history').dropIndex('by_key')
       await db.collection('svc_db_history').createIndexes([others[name]!])
       expect(await store.verify()).toEqual([
-        expect.stringMatching(/^Differs: index of svc_db_history, .*by_key/),
+        expect.stringMatching(/^Differs: index of svc_db_history must be by_key /),
       ])
     })
   })
@@ -101,33 +102,38 @@ describeMongo('migrate() and verify()', (url) => {
     ['history', { collation: { locale: 'de' } }, /collation/],
     ['leftovers', { capped: true, size: 100_000 }, /capped/],
     ['schema', { viewOn: 'elsewhere', pipeline: [] }, /is a view/],
-  ] as const)('a collection that can not be used is refused: %s, %o', async (name, options, reason) => {
+  ] as const)('refuses an unusable collection: %s, %o', async (name, options, reason) => {
     await db.createCollection(`svc_db_${name}`, { ...options } as object)
     const migrating = mongoAdapter(db).migrate()
     await expect(migrating).rejects.toMatchObject(UNAVAILABLE)
     await expect(migrating).rejects.toThrow(reason)
   })
 
-  it('newer code that still takes this one is gone along with; one that does not is refused', async () => {
+  it('accept the collections of newer code if they are compatible, and refuse them otherwise', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     const schema = db.collection<{ _id: string }>('svc_db_schema')
-    await schema.updateOne({ _id: 'version' }, { $set: { version: 3 } })
-    expect(await mongoAdapter(db).migrate()).toEqual({ from: 3, to: 3 })
+    const [required, newer] = [SCHEMA_VERSION + 1, SCHEMA_VERSION + 2]
+    await schema.updateOne({ _id: 'version' }, { $set: { version: newer } })
+    expect(await mongoAdapter(db).migrate()).toEqual({ from: newer, to: newer })
     expect(await mongoAdapter(db).getScopeUsage('scope')).toMatchObject({ bytes: 0 })
-    await schema.updateOne({ _id: 'version' }, { $set: { minCompatible: 2 } })
+    await schema.updateOne({ _id: 'version' }, { $set: { minCompatible: required } })
     for (const call of [() => mongoAdapter(db).migrate(), () => mongoAdapter(db).getScopeUsage('scope')]) {
       await expect(call()).rejects.toMatchObject(UNAVAILABLE)
-      await expect(call()).rejects.toThrow(/version 3, which takes code of version 2 or later.*migrate\(\)/)
+      await expect(call()).rejects.toThrow(
+        new RegExp(`version ${newer}, which requires code of schema version ${required} or later.*migrate`),
+      )
     }
-    expect(await mongoAdapter(db).verify()).toEqual([expect.stringContaining('takes code of version 2')])
-    expect(await schema.findOne()).toMatchObject({ version: 3, minCompatible: 2 })
+    expect(await mongoAdapter(db).verify()).toEqual([
+      expect.stringContaining(`requires code of schema version ${required}`),
+    ])
+    expect(await schema.findOne()).toMatchObject({ version: newer, minCompatible: required })
   })
 
-  describe('a place that was never migrated', () => {
+  describe('without migrate()', () => {
     for (const { name, call } of everyCall('scope', () => new Date())) {
       if (name === 'ping' || name.endsWith('refused')) continue
-      it(`${name} names migrate()`, async () => {
+      it(`${name} is refused with a hint at migrate()`, async () => {
         const calling = call(mongoAdapter(db))
         await expect(calling).rejects.toMatchObject(UNAVAILABLE)
         await expect(calling).rejects.toThrow('migrate()')
@@ -136,31 +142,31 @@ describeMongo('migrate() and verify()', (url) => {
     }
   })
 
-  it('collections that are dropped while the store is open are missed', async () => {
+  it('dropping the collections of an open store makes calls fail with a hint at migrate()', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     await store.listByScope({ scope: 'scope', status: 'active' })
     await db.dropDatabase()
-    // An index that is asked for by its name has to be there; where the collection is gone the list is empty.
+    // A query that names an index fails if the index is missing, but returns nothing if the collection is missing.
     await db.createCollection('svc_db_objects')
     const listing = store.listByScope({ scope: 'scope', status: 'active' })
     await expect(listing).rejects.toThrow('migrate()')
   })
 
-  it('a server that says yes to a rollback and does not perform it is refused', async () => {
-    const server = await pretendingTransactions(url)
-    const pretended = clientOf(server.url)
+  it('refuses a server that does not carry out rollbacks', async () => {
+    const proxy = await proxyWithoutTransactions(url)
+    const other = clientOf(proxy.url)
     try {
-      const migrating = mongoAdapter(pretended.db(db.databaseName)).migrate()
+      const migrating = mongoAdapter(other.db(db.databaseName)).migrate()
       await expect(migrating).rejects.toMatchObject(UNAVAILABLE)
-      await expect(migrating).rejects.toThrow(/rolled a transaction back, but/)
+      await expect(migrating).rejects.toThrow(/reported a rollback but/)
     } finally {
-      await pretended.close()
-      await server.close()
+      await other.close()
+      await proxy.close()
     }
   })
 
-  it.skipIf(installedMongod() === null)('a standalone server is refused', async () => {
+  it.skipIf(installedMongod() === null)('refuses a standalone server', async () => {
     const server = await startStandalone(installedMongod()!)
     const other = clientOf(server.url)
     try {
@@ -177,10 +183,29 @@ describeMongo('migrate() and verify()', (url) => {
     }
   })
 
-  it('what is no Db, or no prefix, is a TypeError', () => {
+  it('mongoAdapter() throws a TypeError for an invalid Db or prefix', () => {
     for (const wrong of [client, {}, null, 'url']) expect(() => mongoAdapter(wrong as Db)).toThrow(TypeError)
     for (const collectionPrefix of ['a$b', 'a\0b', 'system.', '.a', 'x'.repeat(101), 5]) {
       expect(() => mongoAdapter(db, { collectionPrefix: collectionPrefix as string })).toThrow(TypeError)
     }
   })
 })
+
+/** A server that accepts all commands of a transaction but runs each statement on its own, like some MongoDB clones. */
+async function proxyWithoutTransactions(target: string): Promise<WireProxy> {
+  const proxy = await wireProxy(target)
+  proxy.onCommand = (command) => {
+    if (!('autocommit' in command)) return 'pass'
+    const {
+      autocommit: _1,
+      startTransaction: _2,
+      txnNumber: _3,
+      lsid: _4,
+      readConcern: _5,
+      ...statement
+    } = command
+    const isEnd = 'commitTransaction' in command || 'abortTransaction' in command
+    return { instead: isEnd ? { ping: 1, $db: 'admin' } : statement }
+  }
+  return proxy
+}

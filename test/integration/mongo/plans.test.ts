@@ -4,13 +4,13 @@ import type { Db, Document } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { everyCall } from '../postgres/every-call.js'
-import { describeMongo, freshDatabase } from './places.js'
-import { watchedClient, type WireCommand } from './wire.js'
+import { describeMongo, freshDatabase } from './databases.js'
+import { watchedClient, type WireCommand } from './watched-client.js'
 
 const ROWS = 1500
 const PAGE = 50
 const EXPLAINED = new Set(['find', 'aggregate', 'update', 'delete', 'findAndModify'])
-/** Of the session and the answer; explain takes none of them. */
+/** Fields of the session and the response, which explain doesn't accept. */
 const NOT_EXPLAINED = new Set([
   'lsid',
   'txnNumber',
@@ -23,7 +23,7 @@ const NOT_EXPLAINED = new Set([
   'cursor',
 ])
 
-describeMongo('plans of every filter', (url) => {
+describeMongo('query plans', (url) => {
   const watched = watchedClient(url)
   const { client } = watched
   const take = () => watched.take()
@@ -35,7 +35,7 @@ describeMongo('plans of every filter', (url) => {
     await client.close()
   })
 
-  describe('no collection scan and no sort in memory', () => {
+  describe('scan no collection and sort nothing in memory', () => {
     for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
       it(name, async () => {
         await prepare?.(store)
@@ -53,13 +53,13 @@ describeMongo('plans of every filter', (url) => {
       take()
       expect(await store.repairUsage(scope)).toHaveLength(1)
       const commands = take()
-      // To count all there is takes reading all there is.
+      // The recount of all scopes reads all documents.
       for (const command of scope === null ? commands.slice(1) : commands) await expectIndexes(db, command)
       expect(await store.checkUsage()).toEqual([])
     })
   })
 
-  describe('a page examines as many keys as it has rows, at any depth', () => {
+  describe('examine as many index keys as the page has rows, at any depth', () => {
     const pages = [
       ['active', { status: 'active' }],
       ['pending', { status: 'pending' }],
@@ -78,16 +78,16 @@ describeMongo('plans of every filter', (url) => {
         const page = await store.listByScope({ scope: 'full', ...filter, limit: PAGE, cursor })
         const [command, ...more] = take()
         expect(more).toEqual([])
-        // One more row tells whether there is a next page. Of live rows there are two ranges, each of which a page may fill.
-        const most = (PAGE + 1) * ('status' in filter ? 1 : 2)
-        expect(await keysExamined(db, command!)).toBeLessThanOrEqual(most)
+        // One more row tells whether there is a next page. Active and pending rows are two ranges, and each may fill the page.
+        const limit = (PAGE + 1) * ('status' in filter ? 1 : 2)
+        expect(await keysExamined(db, command!)).toBeLessThanOrEqual(limit)
         rows += page.objects.length
         cursor = page.nextCursor
       } while (cursor !== undefined)
       expect(rows).toBeGreaterThan('route' in filter ? 10 : ROWS / 4)
     })
 
-    it.each(['full', undefined])('lapsed, of scope %s', async (scope) => {
+    it.each(['full', undefined])('expired, of scope %s', async (scope) => {
       const later = mongoAdapter(db, { now: () => new Date(Date.now() + 10 * 3_600_000) })
       await later.ping()
       await later.getScopeUsage('full')
@@ -97,7 +97,7 @@ describeMongo('plans of every filter', (url) => {
         take()
         const page = await later.listExpired({ scope, limit: PAGE, after })
         const [command] = take()
-        // Where two ranges are merged, each has one key more than is taken.
+        // Merging two ranges reads one more key of each.
         expect(await keysExamined(db, command!)).toBeLessThanOrEqual(PAGE + 2)
         rows += page.length
         after = page.at(-1)
@@ -115,7 +115,7 @@ describeMongo('plans of every filter', (url) => {
   })
 })
 
-/** Half of the keys active, a third replaced once more, many of them removed; many rows of one moment. */
+/** Creates keys that are active, being replaced or removed, many of them with the same expiry. */
 async function fill(store: StorageObjectStore): Promise<void> {
   await store.migrate()
   const expiresAt = new Date(Date.now() + 3_600_000)
@@ -157,7 +157,7 @@ async function expectIndexes(db: Db, command: WireCommand): Promise<void> {
   }
 }
 
-/** Explain takes one statement of an update or delete at a time. */
+/** Splits an update or delete, because explain accepts a single statement only. */
 function singleStatements({ name, command }: WireCommand): WireCommand[] {
   const field = { update: 'updates', delete: 'deletes' }[name]
   if (field === undefined) return [{ name, command }]
@@ -167,12 +167,12 @@ function singleStatements({ name, command }: WireCommand): WireCommand[] {
   }))
 }
 
-/** The names of all stages, however deep. */
+/** Returns the names of all stages of a plan, at any depth. */
 function stagesOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(stagesOf)
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([field, inner]) => {
-    // What was asked is repeated in the answer, and is no plan.
+    // The response repeats the command, which is not part of the plan.
     if (field === 'command' || field === 'rejectedPlans') return []
     if (field === 'stage' && typeof inner === 'string') return [inner]
     return [...(field.startsWith('$') ? [field] : []), ...stagesOf(inner)]

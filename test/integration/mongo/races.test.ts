@@ -4,14 +4,14 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
-import { clientOf, describeMongo, emptyKeys, freshDatabase } from './places.js'
+import { clientOf, describeMongo, emptyKeys, freshDatabase } from './databases.js'
 
 describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (url) => {
   const client = clientOf(url)
   let processes: RaceProcesses
   let db: Db
   beforeAll(async () => {
-    processes = await raceProcesses(fileURLToPath(new URL('./race-place.ts', import.meta.url)))
+    processes = await raceProcesses(fileURLToPath(new URL('./race-process.ts', import.meta.url)))
   })
   beforeEach(async () => {
     db = freshDatabase(client)

@@ -2,7 +2,7 @@ import type { Db } from 'mongodb'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { clientOf, describeMongo, freshDatabase } from './places.js'
+import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
 const scope = 'user:ann'
 const RIGHT = { bytes: 5, files: 1, reservedBytes: 0, reservedFiles: 0 }
@@ -26,7 +26,7 @@ describeMongo('repairUsage in MongoDB', (url) => {
   })
   const sums = () => db.collection<{ _id: string }>('svc_db_objects')
 
-  it('makes the document of sums anew where somebody has removed it', async () => {
+  it('recreates a missing document of sums', async () => {
     await sums().deleteOne({ _id: scope })
     expect(await store.repairUsage()).toMatchObject([{ scope, recorded: { bytes: 0 }, actual: RIGHT }])
     expect(await store.getScopeUsage(scope)).toEqual(RIGHT)
@@ -34,18 +34,15 @@ describeMongo('repairUsage in MongoDB', (url) => {
     expect(await store.countByScope(scope)).toBe(1)
   })
 
-  it.each(['a wrong document', 'no document'])(
-    'corrects once where two do so at once (%s)',
-    async (state) => {
-      if (state === 'no document') await sums().deleteOne({ _id: scope })
-      else await sums().updateOne({ _id: scope }, { $inc: { bytes: 7, files: 2 } })
-      const repairs = await Promise.all([1, 2, 3, 4].map(() => store.repairUsage(scope)))
-      expect(repairs.flat()).toHaveLength(1)
-      expect(await store.getScopeUsage(scope)).toEqual(RIGHT)
-    },
-  )
+  it.each(['a wrong document', 'no document'])('corrects once if called concurrently (%s)', async (state) => {
+    if (state === 'no document') await sums().deleteOne({ _id: scope })
+    else await sums().updateOne({ _id: scope }, { $inc: { bytes: 7, files: 2 } })
+    const repairs = await Promise.all([1, 2, 3, 4].map(() => store.repairUsage(scope)))
+    expect(repairs.flat()).toHaveLength(1)
+    expect(await store.getScopeUsage(scope)).toEqual(RIGHT)
+  })
 
-  it('corrects again what went wrong again', async () => {
+  it('corrects sums that become wrong again', async () => {
     for (const wrong of [3, -2]) {
       await sums().updateOne({ _id: scope }, { $inc: { bytes: wrong } })
       expect(await store.repairUsage(scope)).toHaveLength(1)

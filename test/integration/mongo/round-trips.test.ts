@@ -1,14 +1,14 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { describeMongo, freshDatabase } from './places.js'
-import { watchedClient } from './wire.js'
+import { describeMongo, freshDatabase } from './databases.js'
+import { watchedClient } from './watched-client.js'
 
 const BUCKET = 'bucket'
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 
-interface Counted {
-  readonly does: string
+interface CountedCall {
+  readonly name: string
   readonly prepare?: (store: StorageObjectStore, at: { bucket: string; key: string }) => Promise<unknown>
   readonly call: (store: StorageObjectStore, at: { bucket: string; key: string }) => Promise<unknown>
   readonly commands: readonly string[]
@@ -26,31 +26,31 @@ const activate = async (
 }
 const quota = { maxBytes: 1e9, maxFiles: 1e6 }
 
-const CALLS: readonly Counted[] = [
+const CALLS: readonly CountedCall[] = [
   {
-    does: 'reserve of a new key',
+    name: 'reserve of a new key',
     call: (store, at) => reserve(store, at, { quota, storageKey: at.key }),
     commands: ['find', 'update', 'commitTransaction'],
   },
   {
-    does: 'reserve of a new key, in a scope that was never seen',
+    name: 'reserve of a new key in a new scope',
     call: (store, at) => reserve(store, at, { scope: `scope of ${at.key}`, quota }),
     commands: ['find', 'update', 'commitTransaction'],
   },
   {
-    does: 'reserve that displaces an attempt with a storage key',
+    name: 'reserve that replaces an attempt with a storage key',
     prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
     call: reserve,
     commands: ['find', 'update', 'update', 'commitTransaction'],
   },
   {
-    does: 'reserve that is refused for its key',
+    name: 'reserve refused because of its key',
     prepare: (store, at) => reserve(store, at, { scope: 'other' }),
     call: (store, at) => expect(reserve(store, at)).rejects.toMatchObject({ code: 'KEY_CONFLICT' }),
     commands: ['find', 'commitTransaction'],
   },
   {
-    does: 'reserve that is refused for the quota',
+    name: 'reserve refused because of the quota',
     call: (store, at) =>
       expect(reserve(store, at, { quota: { maxBytes: 1 } })).rejects.toMatchObject({
         code: 'QUOTA_EXCEEDED',
@@ -58,13 +58,13 @@ const CALLS: readonly Counted[] = [
     commands: ['find', 'commitTransaction'],
   },
   {
-    does: 'confirm of a new key',
+    name: 'confirm of a new key',
     prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
     call: (store, at) => store.confirm({ ...at, size: 7, scope: 'scope', quota }),
     commands: ['find', 'update', 'commitTransaction'],
   },
   {
-    does: 'confirm again',
+    name: 'repeated confirm',
     prepare: async (store, at) => {
       await reserve(store, at)
       await store.confirm({ ...at, size: 7, eTag: 'e' })
@@ -73,43 +73,43 @@ const CALLS: readonly Counted[] = [
     commands: ['find', 'commitTransaction'],
   },
   {
-    does: 'hard remove of what has no storage key',
+    name: 'hard remove without a storage key',
     prepare: activate,
     call: (store, at) => store.remove({ ...at, scope: 'scope', mode: 'hard' }),
     commands: ['findAndModify', 'update', 'commitTransaction'],
   },
   {
-    does: 'hard remove of what leaves something in the bucket',
+    name: 'hard remove that records a leftover',
     prepare: (store, at) => activate(store, at, { storageKey: at.key }),
     call: (store, at) => store.remove({ ...at, mode: 'hard' }),
     commands: ['findAndModify', 'update', 'update', 'commitTransaction'],
   },
   {
-    does: 'remove of nothing',
+    name: 'remove of nothing',
     call: (store, at) => store.remove({ ...at, scope: 'scope' }),
     commands: ['findAndModify', 'commitTransaction'],
   },
-  { does: 'getScopeUsage', call: (store) => store.getScopeUsage('scope'), commands: ['find'] },
-  { does: 'countByScope', call: (store) => store.countByScope('scope'), commands: ['find'] },
-  { does: 'findActive', prepare: activate, call: (store, at) => store.findActive(at), commands: ['find'] },
-  { does: 'findPending', prepare: reserve, call: (store, at) => store.findPending(at), commands: ['find'] },
-  { does: 'find', prepare: activate, call: (store, at) => store.find(at), commands: ['aggregate'] },
-  { does: 'find of nothing', call: (store, at) => store.find(at), commands: ['aggregate'] },
+  { name: 'getScopeUsage', call: (store) => store.getScopeUsage('scope'), commands: ['find'] },
+  { name: 'countByScope', call: (store) => store.countByScope('scope'), commands: ['find'] },
+  { name: 'findActive', prepare: activate, call: (store, at) => store.findActive(at), commands: ['find'] },
+  { name: 'findPending', prepare: reserve, call: (store, at) => store.findPending(at), commands: ['find'] },
+  { name: 'find', prepare: activate, call: (store, at) => store.find(at), commands: ['aggregate'] },
+  { name: 'find of nothing', call: (store, at) => store.find(at), commands: ['aggregate'] },
   ...(['active', 'pending', 'deleted'] as const).map((status) => ({
-    does: `a page of 1000 that are ${status}`,
+    name: `a page of 1000 ${status} rows`,
     call: (store: StorageObjectStore) => store.listByScope({ scope: 'full', status, limit: 1000 }),
     commands: ['find'],
   })),
   {
-    does: 'a page of 1000 of any status that is live',
+    name: 'a page of 1000 live rows',
     call: (store) => store.listByScope({ scope: 'full', limit: 1000 }),
     commands: ['aggregate'],
   },
-  { does: 'listExpired', call: (store) => store.listExpired(), commands: ['find'] },
-  { does: 'listLeftovers', call: (store) => store.listLeftovers({ limit: 1000 }), commands: ['find'] },
+  { name: 'listExpired', call: (store) => store.listExpired(), commands: ['find'] },
+  { name: 'listLeftovers', call: (store) => store.listLeftovers({ limit: 1000 }), commands: ['find'] },
 ]
 
-describeMongo('commands on the wire', (url) => {
+describeMongo('commands per call', (url) => {
   for (const driver of [7, 6] as const) {
     const watched = watchedClient(url, {}, driver)
     const { client } = watched
@@ -133,8 +133,8 @@ describeMongo('commands on the wire', (url) => {
       await client.close()
     })
 
-    for (const { does, prepare, call, commands } of CALLS) {
-      it(`${does} with driver ${driver}: ${commands.join(', ')}`, async () => {
+    for (const { name, prepare, call, commands } of CALLS) {
+      it(`${name} with driver ${driver}: ${commands.join(', ')}`, async () => {
         const at = { bucket: BUCKET, key: createAttemptId() }
         await store.ping()
         await reserve(store, { ...at, key: `${at.key} of the scope` })
@@ -145,7 +145,7 @@ describeMongo('commands on the wire', (url) => {
       })
     }
 
-    it(`a confirm of another process's attempt that names no scope, with driver ${driver}: 3 commands`, async () => {
+    it(`confirm, without a scope, of an attempt of another process with driver ${driver}: 3 commands`, async () => {
       const at = { bucket: BUCKET, key: createAttemptId() }
       await reserve(store, at)
       const other = mongoAdapter(db)
@@ -155,7 +155,7 @@ describeMongo('commands on the wire', (url) => {
       expect(take().map(({ name }) => name)).toEqual(['aggregate', 'update', 'commitTransaction'])
     })
 
-    it(`64 writes of one scope at once with driver ${driver}: those that wait for the first share 3 commands`, async () => {
+    it(`64 concurrent writes of one scope with driver ${driver}: those that wait for the first share 3 commands`, async () => {
       const keys = Array.from({ length: 65 }, () => ({ bucket: BUCKET, key: createAttemptId() }))
       await store.getScopeUsage('scope')
       take()

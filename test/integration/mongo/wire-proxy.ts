@@ -1,25 +1,25 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { BSON } from 'mongodb'
 
-/** A command or an answer, as MongoDB writes it on the wire (OP_MSG). */
+/** A command or a response in MongoDB's wire protocol (OP_MSG). */
 export type WireDocument = Record<string, unknown>
 
-/** What the proxy does with a command: `cut` before or after the server has it, its answer replaced by another, or lost. */
+/** What the proxy does with a command. */
 export type Fate =
   | 'pass'
-  /** The connection breaks, and the server never hears of it. */
+  /** Closes the connection. The server never gets the command. */
   | 'cut-before'
-  /** The connection breaks when the server has answered. */
+  /** Passes the command on and closes the connection when the server responds. */
   | 'cut-after'
-  /** Neither passed on nor answered. */
+  /** Drops the command and leaves the connection open. */
   | 'swallow'
-  /** Passed on as something else. */
+  /** Passes another command on instead. */
   | { readonly instead: WireDocument }
 
 export interface WireProxy {
-  /** The server's URL, by way of the proxy, to one member alone. */
+  /** The URL of the proxy, which leads to one member only. */
   readonly url: string
-  /** Decides what becomes of each command that a client sends. */
+  /** Decides the fate of each command that a client sends. */
   onCommand: (command: WireDocument) => Fate
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ const OP_MSG = 2013
 const HEADER = 16
 const MORE_TO_COME = 2
 
-/** A way to the server that sees every command and can keep it, or its answer, from arriving. */
+/** Starts a proxy to the server that can drop or replace commands and drop responses. */
 export async function wireProxy(target: string): Promise<WireProxy> {
   const { hostname, port } = new URL(target.replace(/,[^/]*/, ''))
   const sockets = new Set<Socket>()
@@ -85,10 +85,10 @@ function onMessages(socket: Socket, use: (message: Buffer) => void): void {
   })
 }
 
-/** The command of a message; `null` for messages of other kinds, such as the first of a connection. */
+/** Returns the command of a message; `null` for other messages, such as the first one of a connection. */
 function documentOf(message: Buffer): WireDocument | null {
   if (message.readInt32LE(12) !== OP_MSG || message[HEADER + 4] !== 0) return null
-  // A client that is told of changes as they come asks for more; those answers belong to nobody's call.
+  // Other flags belong to the driver's monitoring, whose responses are streamed.
   if (message.readInt32LE(HEADER) & ~MORE_TO_COME & 0xffff) return null
   return BSON.deserialize(message.subarray(HEADER + 5), { promoteValues: true, useBigInt64: true })
 }

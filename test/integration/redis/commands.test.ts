@@ -6,11 +6,11 @@ import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
 import { everyCall } from '../postgres/every-call.js'
-import { patientCache } from './patient-cache.js'
-import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
+import { longTimeoutCache } from './long-timeout-cache.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
 import { usage } from './two-processes.js'
 
-/** Each write tells Redis before and after, and no other call but one for a usage asks it. */
+/** Commands per call, without a cache hit. Calls that are missing here send none. */
 const COMMANDS: Readonly<Record<string, number>> = {
   reserve: 2,
   confirm: 2,
@@ -21,10 +21,10 @@ const COMMANDS: Readonly<Record<string, number>> = {
   getScopeUsage: 2,
 }
 
-describePrivateRedis('what Redis is asked', (program) => {
+describePrivateRedis('the cache sends to Redis', (program) => {
   let server: PrivateRedis
   let client: ReturnType<typeof clientOf>
-  /** Commands as they came to the server. */
+  /** Commands that the server has received. */
   const seen: string[] = []
   let monitor: ReturnType<typeof clientOf>
   beforeAll(async () => {
@@ -42,14 +42,14 @@ describePrivateRedis('what Redis is asked', (program) => {
   })
 
   const cached = (store: StorageObjectStore) =>
-    patientCache(store, client, {
+    longTimeoutCache(store, client, {
       prefix: freshPrefix(),
       onError: (error) => {
         throw error
       },
     })
 
-  /** The commands that were sent since the last time. */
+  /** Returns the commands since the last call. */
   async function commands(): Promise<string[]> {
     await client.echo('end')
     while (!seen.includes('echo')) await new Promise((resolve) => setImmediate(resolve))
@@ -60,7 +60,7 @@ describePrivateRedis('what Redis is asked', (program) => {
   let store: StorageObjectStore
   beforeAll(async () => {
     store = cached(memoryAdapter({ now }))
-    // So that Redis knows the scripts.
+    // Loads the scripts into Redis.
     await store.getScopeUsage('another')
     await store.remove({ bucket: 'another', key: 'another', scope: 'another' })
   })
@@ -75,7 +75,7 @@ describePrivateRedis('what Redis is asked', (program) => {
     })
   }
 
-  it('1 for a usage that it has, 2 for one that it lacks, 2 more where it does not know the scripts', async () => {
+  it('1 command for a cached usage, 2 for a missing one, 2 more if Redis does not know the scripts', async () => {
     await client.script('FLUSH')
     const store = cached(memoryAdapter())
     await commands()
@@ -90,12 +90,12 @@ describePrivateRedis('what Redis is asked', (program) => {
     expect(await commands()).toEqual(['evalsha'])
   })
 
-  describe('by other ways', () => {
+  describe('commands that work', () => {
     async function works(redis: RedisClient): Promise<void> {
       const errors: unknown[] = []
       const options = { prefix: freshPrefix(), onError: (error: unknown) => errors.push(error) }
       const database = memoryAdapter()
-      const store = patientCache(database, redis, options)
+      const store = longTimeoutCache(database, redis, options)
       const scopes = ['a', '{b}', '}{', ' ', '\u{1F600}'.repeat(255), 'c\r\n*1\r\n']
       const expiresAt = new Date(Date.now() + 3_600_000)
       for (const scope of scopes) {
@@ -103,7 +103,7 @@ describePrivateRedis('what Redis is asked', (program) => {
         await store.reserve({ scope, bucket: 'bucket', key: scope, declaredSize: 1, expiresAt })
         expect(await store.getScopeUsage(scope)).toEqual(usage(0, 1))
         await database.release({ bucket: 'bucket', key: scope })
-        // From Redis, which knows nothing of that.
+        // Still cached: the release did not use the cache.
         expect(await store.getScopeUsage(scope)).toEqual(usage(0, 1))
       }
       await store.repairUsage()
@@ -111,14 +111,14 @@ describePrivateRedis('what Redis is asked', (program) => {
       expect(errors).toEqual([])
     }
 
-    it('through a client that puts something before each key', async () => {
+    it('with a key prefix of the client', async () => {
       const prefixed = clientOf(server.url, { keyPrefix: 'app:' })
       await works(prefixed)
       expect((await client.keys('app:{test*')).length).toBeGreaterThan(5)
       prefixed.disconnect()
     })
 
-    it('as a user who may do no more than the document says', async () => {
+    it('with the permissions that the docs list', async () => {
       const document = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
       const commands = /`(\+eval [^`]+)`/.exec(document)![1]!
       await client.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~{test*', ...commands.split(/\s+/))

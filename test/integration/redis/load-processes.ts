@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { bundleWorker } from '../races/bundled-worker.js'
 import type { LoadedDatabase } from './loaded-database.js'
-import type { LoadReport } from './usage-load.js'
+import type { LoadCount, LoadReport } from './usage-load.js'
 
 export interface LoadTask {
   readonly worker: number
@@ -20,13 +20,13 @@ export interface FromLoadWorker {
   readonly report: LoadReport
 }
 
-/** Processes at work with a cache each, over one database and one Redis. */
+/** Running processes, each with its own cache, over one database and one Redis. */
 export interface LoadProcesses {
-  /** Resolves when each process has done so many more of these, or is done altogether. */
-  untilMore(of: 'answers' | 'hits' | 'writes' | 'told', more: number): Promise<void>
-  /** Lets them come to an end; resolves to what came of it, of each. */
+  /** Resolves once each process has counted this many more, or has ended. */
+  untilMore(of: LoadCount, more: number): Promise<void>
+  /** Lets the processes finish and returns their reports. */
   finish(): Promise<LoadReport[]>
-  /** Ends them, however far they are. */
+  /** Kills the processes. */
   stop(): void
 }
 
@@ -60,18 +60,18 @@ function startWorker(file: string, task: LoadTask) {
       if (message.kind === 'report') resolve(message.report)
     })
     worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`A process of the load ended with code ${code}.`)))
+    worker.once('exit', (code) => reject(new Error(`A load process exited with code ${code}.`)))
   })
-  // Whoever waits for it hears of a failure; until then it is no unhandled one.
+  // Failures reach the callers of `untilMore` and `finish`. Before such a call, they must not count as unhandled.
   report.catch(() => {})
-  const tell = (message: ToLoadWorker) => {
+  const send = (message: ToLoadWorker) => {
     if (worker.connected) worker.send(message)
   }
-  tell({ kind: 'start', task })
+  send({ kind: 'start', task })
 
   return {
     report,
-    async untilMore(of: 'answers' | 'hits' | 'writes' | 'told', more: number) {
+    async untilMore(of: LoadCount, more: number) {
       const goal = (current?.[of] ?? 0) + more
       const reached = new Promise<void>((resolve) => {
         onProgress = () => {
@@ -80,7 +80,7 @@ function startWorker(file: string, task: LoadTask) {
       })
       await Promise.race([reached, report])
     },
-    finish: () => tell({ kind: 'finish' }),
+    finish: () => send({ kind: 'finish' }),
     stop: () => worker.kill('SIGKILL'),
   }
 }

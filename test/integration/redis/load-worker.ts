@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis'
 import { redisUsageCache } from '@svc/db/redis'
 import { openDatabase } from './loaded-database.js'
-import { patientCache } from './patient-cache.js'
-import { aroundRedis } from './shared-store.js'
+import { longTimeoutCache } from './long-timeout-cache.js'
+import { wrapRedis } from './shared-store.js'
 import type { FromLoadWorker, LoadTask, ToLoadWorker } from './load-processes.js'
 import { emptyLoadReport, runLoad } from './usage-load.js'
 
-/** Milliseconds between two messages about how far this process is. */
+/** Milliseconds between two progress messages. */
 const PROGRESS = 20
 
 let isOver = false
@@ -14,7 +14,7 @@ process.on('message', (message: ToLoadWorker) => {
   if (message.kind === 'finish') isOver = true
   else void work(message.task)
 })
-// Nobody is there any more to tell it to finish.
+// The parent process is gone.
 process.on('disconnect', () => process.exit())
 
 async function work({ database, redis: url, prefix, ttlSeconds, callers, worker, isReliable }: LoadTask) {
@@ -24,14 +24,14 @@ async function work({ database, redis: url, prefix, ttlSeconds, callers, worker,
     const { store, close } = openDatabase(database, callers)
     const redis = new Redis(url, { retryStrategy: () => 20 })
     redis.on('error', () => {})
-    const noted = aroundRedis(redis, async (_method, call) => {
-      const answer = await call()
-      if (Array.isArray(answer) && answer[0] === 'value') report.hits++
-      return answer
+    const counted = wrapRedis(redis, async (_method, call) => {
+      const result = await call()
+      if (Array.isArray(result) && result[0] === 'value') report.hits++
+      return result
     })
-    const onError = () => void report.told++
-    const withCache = isReliable ? patientCache : redisUsageCache
-    const cached = withCache(store, noted, { prefix, ttlSeconds, onError })
+    const onError = () => void report.errors++
+    const withCache = isReliable ? longTimeoutCache : redisUsageCache
+    const cached = withCache(store, counted, { prefix, ttlSeconds, onError })
     await runLoad({ cached, database: store }, report, {
       callers,
       prefix: `worker ${worker}`,

@@ -4,7 +4,7 @@ import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 
-/** Where the processes of a load keep their files. */
+/** The database that load processes share. */
 export type LoadedDatabase =
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
   | { readonly kind: 'mongo'; readonly url: string; readonly name: string }

@@ -3,17 +3,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
-import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
 import { inAnHour, usage } from './two-processes.js'
 
 const document = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
 const documented = /`(\+eval [^`]+)`/.exec(document)![1]!.split(/\s+/)
-/** Those that no script uses: `EVAL` is needed once, and the others by ioredis. */
-const BESIDE: readonly string[] = ['+eval', '+info', '+client']
+/** Commands that a loaded script doesn't need: `EVAL` only loads it, and the others are sent by ioredis. */
+const OPTIONAL: readonly string[] = ['+eval', '+info', '+client']
 
 const scope = 'scope'
 
-describePrivateRedis('a user of Redis who lacks', (program) => {
+describePrivateRedis('a Redis user without', (program) => {
   let server: PrivateRedis
   let admin: ReturnType<typeof clientOf>
   beforeAll(async () => {
@@ -34,19 +34,22 @@ describePrivateRedis('a user of Redis who lacks', (program) => {
   }
 
   const lacking = documented
-    .filter((right) => !BESIDE.includes(right))
-    .map((right) => ({ lack: right, rights: ['~{test*', ...documented.filter((other) => other !== right)] }))
+    .filter((right) => !OPTIONAL.includes(right))
+    .map((right) => ({
+      missing: right,
+      rights: ['~{test*', ...documented.filter((other) => other !== right)],
+    }))
 
-  it.each([{ lack: 'a right to the keys', rights: documented }, ...lacking])(
-    '$lack has no cache and is told so',
+  it.each([{ missing: 'access to the keys', rights: documented }, ...lacking])(
+    '$missing gets no stale usages, and an error is reported',
     async ({ rights }) => {
       const database = memoryAdapter()
       const prefix = freshPrefix()
-      const told: string[] = []
+      const errors: string[] = []
       const client = await clientWith(rights)
       const store = redisUsageCache(database, client, {
         prefix,
-        onError: (error) => void told.push(`${error as Error} ${(error as Error).cause as Error}`),
+        onError: (error) => void errors.push(`${error as Error} ${(error as Error).cause as Error}`),
       })
 
       for (let round = 1; round <= 3; round++) {
@@ -57,7 +60,7 @@ describePrivateRedis('a user of Redis who lacks', (program) => {
         }
       }
 
-      expect(told[0]).toMatch(/NOPERM|user executing the script can't|permission/)
+      expect(errors[0]).toMatch(/NOPERM|user executing the script can't|permission/)
       await store.close()
       client.disconnect()
     },

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEachDatabase } from './databases.js'
+import { describeEachDatabase } from './describe-each-database.js'
 import { startLoad, type LoadProcesses } from './load-processes.js'
 import { openDatabase } from './loaded-database.js'
-import { describeRedis, freshPrefix } from './servers.js'
+import { describeRedis, freshPrefix } from './redis-servers.js'
 import { LOADED_SCOPES } from './usage-load.js'
 
 const PROCESSES = 4
 const CALLERS = 4
 
-describeRedis('4 processes that share Redis', (redis) => {
-  describeEachDatabase('and', (place, drop) => {
-    const { store: database, close } = openDatabase(place, CALLERS)
+describeRedis(`${PROCESSES} processes that share Redis`, (redis) => {
+  describeEachDatabase('and', (location, drop) => {
+    const { store: database, close } = openDatabase(location, CALLERS)
     let load: LoadProcesses | undefined
     beforeAll(() => database.migrate())
     afterAll(async () => {
@@ -20,11 +20,11 @@ describeRedis('4 processes that share Redis', (redis) => {
     })
 
     it(
-      'never answer what is older than a write of any of them, and never exceed a quota',
+      'never return a usage older than a write of any of them, and never exceed a quota',
       { timeout: 120_000 },
       async () => {
         load = await startLoad(PROCESSES, {
-          ...{ callers: CALLERS, database: place, redis, prefix: freshPrefix() },
+          ...{ callers: CALLERS, database: location, redis, prefix: freshPrefix() },
           ...{ ttlSeconds: 60, isReliable: true },
         })
         await load.untilMore('writes', 30)
@@ -32,7 +32,7 @@ describeRedis('4 processes that share Redis', (redis) => {
         const reports = await load.finish()
 
         expect(reports.flatMap(({ faults }) => faults)).toEqual([])
-        expect(reports.map(({ old }) => old)).toEqual([0, 0, 0, 0])
+        expect(reports.map(({ stale }) => stale)).toEqual([0, 0, 0, 0])
         expect(reports.some(({ refused }) => refused > 0)).toBe(true)
         expect(await database.getScopeUsage('load: a full one')).toMatchObject({
           files: LOADED_SCOPES['load: a full one'],

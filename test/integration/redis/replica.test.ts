@@ -3,13 +3,13 @@ import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache, type RedisClient } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
-import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
-import { aroundRedis } from './shared-store.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
+import { wrapRedis } from './shared-store.js'
 import { inAnHour, usage } from './two-processes.js'
 
 const scope = 'scope'
 
-describePrivateRedis('a Redis that takes no writes', (program) => {
+describePrivateRedis('a Redis that refuses writes', (program) => {
   let servers: PrivateRedis[]
   let [one, other]: ReturnType<typeof clientOf>[] = []
   let database: StorageObjectStore
@@ -36,14 +36,14 @@ describePrivateRedis('a Redis that takes no writes', (program) => {
   })
 
   function processAt(redis: RedisClient) {
-    const process = { hits: 0, commands: 0, told: [] as string[] }
-    const watched = aroundRedis(redis, async (_method, call) => {
+    const process = { hits: 0, commands: 0, errors: [] as string[] }
+    const watched = wrapRedis(redis, async (_method, call) => {
       process.commands++
-      const answer = await call()
-      if (Array.isArray(answer) && answer[0] === 'value') process.hits++
-      return answer
+      const result = await call()
+      if (Array.isArray(result) && result[0] === 'value') process.hits++
+      return result
     })
-    const onError = (error: unknown) => void process.told.push(String((error as Error).cause))
+    const onError = (error: unknown) => void process.errors.push(String((error as Error).cause))
     return Object.assign(process, { store: redisUsageCache(database, watched, { prefix, onError }) })
   }
 
@@ -60,19 +60,19 @@ describePrivateRedis('a Redis that takes no writes', (program) => {
     }
   }
 
-  /** The second server copies the first, and has all of it. */
-  async function copy(): Promise<void> {
+  /** Makes the second server a replica of the first, and waits until it has caught up. */
+  async function replicate(): Promise<void> {
     await other!.replicaof('127.0.0.1', new URL(servers[0]!.url).port)
     while (!(await other!.info('replication')).includes('master_link_status:up')) await other!.ping()
   }
 
-  it('because it copies another one is not believed, as it may lag behind', async () => {
+  it('because it is a replica is not used, since it may lag behind', async () => {
     const writer = processAt(one!)
     await untilUsed(writer)
-    await copy()
+    await replicate()
     const reader = processAt(other!)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 0))
-    // From here on it hears nothing more of the other one.
+    // Stops the replication.
     await other!.replicaof('127.0.0.1', '1')
     await reserve(writer.store)
 
@@ -80,26 +80,26 @@ describePrivateRedis('a Redis that takes no writes', (program) => {
       expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
     }
 
-    expect(reader.told).toEqual([expect.stringContaining('READONLY')])
-    // The one that was refused, and the one that looks whether it is so still, each with a script new to this Redis.
+    expect(reader.errors).toEqual([expect.stringContaining('READONLY')])
+    // The refused command and the probe, each sent twice because this Redis doesn't know the script.
     expect(reader.commands).toBe(4)
     expect(reader.hits).toBe(0)
   })
 
-  it('as it has no copies is not believed, for what makes it forget is refused as well', async () => {
+  it('because it lacks replicas is not used, since it refuses invalidations too', async () => {
     const [writer, reader] = [processAt(one!), processAt(one!)]
     await untilUsed(reader)
     await one!.config('SET', 'min-replicas-to-write', '1')
     await reserve(writer.store)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-    expect(reader.told).toEqual([expect.stringContaining('NOREPLICAS')])
+    expect(reader.errors).toEqual([expect.stringContaining('NOREPLICAS')])
     await one!.config('SET', 'min-replicas-to-write', '0')
     await untilUsed(reader)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('since another one has taken over is not believed by those who still ask it', async () => {
-    await copy()
+  it('after a failover is not used by processes that are still connected to it', async () => {
+    await replicate()
     const [late, early] = [processAt(one!), processAt(other!)]
     await untilUsed(late)
     await one!.call('FAILOVER')
@@ -110,6 +110,6 @@ describePrivateRedis('a Redis that takes no writes', (program) => {
     expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 1))
     await reserve(late.store)
     expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 2))
-    expect(late.told).toEqual([expect.stringContaining('READONLY')])
+    expect(late.errors).toEqual([expect.stringContaining('READONLY')])
   })
 })

@@ -1,13 +1,13 @@
 import type { RedisClient } from '@svc/db/redis'
 import { createStore, type StorageObjectStore, type StoreDriver } from '@svc/db'
 import { partsOf } from '../../../src/core/store/store-parts.js'
-import { patientCache } from './patient-cache.js'
+import { longTimeoutCache } from './long-timeout-cache.js'
 
-/** What lies between a cache and its store, or its Redis: nothing, unless a test puts something there. */
-type AroundCalls = <T>(method: string, call: () => Promise<T>) => Promise<T>
+/** Wraps the calls of a driver or a Redis client. */
+type CallWrapper = <T>(method: string, call: () => Promise<T>) => Promise<T>
 
-/** The store with something done around each call of its driver. */
-export function around(store: StorageObjectStore, wrap: AroundCalls): StorageObjectStore {
+/** Wraps every driver call of a store. */
+export function wrapDriver(store: StorageObjectStore, wrap: CallWrapper): StorageObjectStore {
   const { driver, now } = partsOf(store)!
   const wrapped = new Proxy(driver, {
     get(target, method: keyof StoreDriver) {
@@ -18,31 +18,31 @@ export function around(store: StorageObjectStore, wrap: AroundCalls): StorageObj
   return createStore(wrapped, { now })
 }
 
-/** The client with something done around each of its commands. */
-export function aroundRedis(redis: RedisClient, wrap: AroundCalls): RedisClient {
+/** Wraps every command of a Redis client. */
+export function wrapRedis(redis: RedisClient, wrap: CallWrapper): RedisClient {
   return {
     evalsha: (...args) => wrap('evalsha', () => redis.evalsha(...args)),
     eval: (...args) => wrap('eval', () => redis.eval(...args)),
   }
 }
 
-/** Calls arrive some turns of the event loop after they were made, and so do their answers. */
-export const late: AroundCalls = async (_method, call) => {
-  await someTurns()
+/** Delays calls and their results by a random number of event loop iterations. */
+const delayed: CallWrapper = async (_method, call) => {
+  await randomDelay()
   try {
     return await call()
   } finally {
-    await someTurns()
+    await randomDelay()
   }
 }
 
-async function someTurns(): Promise<void> {
-  const turns = Math.floor(Math.random() * 4)
-  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+async function randomDelay(): Promise<void> {
+  const iterations = Math.floor(Math.random() * 4)
+  for (let i = 0; i < iterations; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Processes that share a database and a Redis: each call is made by one of them, whichever comes. */
-export function anyOf(stores: readonly StorageObjectStore[]): StorageObjectStore {
+/** Returns a store that makes each call on a random one of these stores. */
+function anyOf(stores: readonly StorageObjectStore[]): StorageObjectStore {
   const methods = Object.keys(stores[0]!) as (keyof StorageObjectStore)[]
   const calls = methods.map((method) => [
     method,
@@ -54,11 +54,15 @@ export function anyOf(stores: readonly StorageObjectStore[]): StorageObjectStore
   return Object.fromEntries(calls) as StorageObjectStore
 }
 
-/** The store as two processes see it, each with a cache and a connection of its own, and both with a slow network. */
+/** Simulates processes that share a store and a Redis: each client gets its own cache, and calls arrive with random delays. */
 export function sharedByTwo(
   store: StorageObjectStore,
   clients: readonly RedisClient[],
   options: { readonly prefix: string; readonly onError: (error: unknown) => void },
 ): StorageObjectStore {
-  return anyOf(clients.map((client) => patientCache(around(store, late), aroundRedis(client, late), options)))
+  return anyOf(
+    clients.map((client) =>
+      longTimeoutCache(wrapDriver(store, delayed), wrapRedis(client, delayed), options),
+    ),
+  )
 }

@@ -1,25 +1,32 @@
 import type { Redis } from 'ioredis'
 import type { ScopeUsage, StorageObjectStore, StoreDriver } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { createGate, type Gate } from './gate.js'
-import { patientCache } from './patient-cache.js'
-import { freshPrefix } from './servers.js'
-import { around } from './shared-store.js'
+import { longTimeoutCache } from './long-timeout-cache.js'
+import { freshPrefix } from './redis-servers.js'
+import { wrapDriver } from './shared-store.js'
 
 type Method = keyof StoreDriver
 
-/** A process that uses the cache: a store with a connection of its own, whose driver a test can hold and break. */
+/** A point at which a test holds a call. */
+export interface Gate {
+  /** Resolves once a call has reached the gate. */
+  readonly reached: Promise<void>
+  /** Lets the call continue. */
+  open(): void
+}
+
+/** A simulated process that uses the cache: a store with its own connection, whose driver calls a test can hold or fail. */
 export interface CachingProcess {
   readonly store: StorageObjectStore
-  /** Holds the next such call before the database does it. */
+  /** Holds the next call of this method before the database carries it out. */
   holdBefore(method: Method): Gate
-  /** Holds the next such call when the database has done it. */
+  /** Holds the next call of this method after the database has carried it out. */
   holdAfter(method: Method): Gate
-  /** The next such call fails, though the database does it: now, or when the function returned is called. */
-  loseAnswer(method: Method, when: 'done' | 'late'): () => Promise<void>
-  /** The next such call answers this, and never gets to the database. */
-  answerNext(method: Method, answer: unknown): void
-  /** Calls of this method that got as far as the database. */
+  /** Makes the next call fail although the database carries it out: at once, or when the returned function is called. */
+  loseResponse(method: Method, when: 'done' | 'late'): () => Promise<void>
+  /** Makes the next call return this result without reaching the database. */
+  fakeNext(method: Method, result: unknown): void
+  /** Returns how many calls of this method have reached the database. */
   calls(method: Method): number
   readonly errors: unknown[]
 }
@@ -30,10 +37,11 @@ export interface TwoProcesses {
   readonly database: StorageObjectStore
   readonly writer: CachingProcess
   readonly reader: CachingProcess
-  /** One file more in the scope, by a way that the cache doesn't see. */
-  readonly writeBesideTheCache: (scope: string) => Promise<void>
+  /** Adds a file to the scope without the cache. */
+  readonly writeWithoutCache: (scope: string) => Promise<void>
 }
 
+/** What happens to one call of a method. */
 interface Incident {
   readonly method: Method
   readonly run: (call: () => Promise<unknown>) => Promise<unknown>
@@ -48,8 +56,8 @@ export function twoProcesses(clients: readonly [Redis, Redis], now: () => Date):
     database,
     writer: cachingProcess(database, clients[0], prefix),
     reader: cachingProcess(database, clients[1], prefix),
-    async writeBesideTheCache(scope) {
-      const key = `beside the cache ${files++}`
+    async writeWithoutCache(scope) {
+      const key = `without the cache ${files++}`
       await database.reserve({ scope, bucket: 'bucket', key, declaredSize: 1, expiresAt: inAnHour(now) })
     },
   }
@@ -59,7 +67,7 @@ function cachingProcess(database: StorageObjectStore, redis: Redis, prefix: stri
   const incidents: Incident[] = []
   const counts: Partial<Record<string, number>> = {}
   const errors: unknown[] = []
-  const slow = around(database, async <T>(method: string, call: () => Promise<T>) => {
+  const controlled = wrapDriver(database, async <T>(method: string, call: () => Promise<T>) => {
     counts[method] = (counts[method] ?? 0) + 1
     const index = incidents.findIndex((incident) => incident.method === method)
     if (index < 0) return call()
@@ -69,11 +77,11 @@ function cachingProcess(database: StorageObjectStore, redis: Redis, prefix: stri
   const next = (method: Method, run: Incident['run']) => void incidents.push({ method, run })
 
   return {
-    store: patientCache(slow, redis, { prefix, onError: (error) => errors.push(error) }),
+    store: longTimeoutCache(controlled, redis, { prefix, onError: (error) => errors.push(error) }),
     errors,
     calls: (method) => counts[method] ?? 0,
 
-    answerNext: (method, answer) => next(method, async () => answer),
+    fakeNext: (method, result) => next(method, async () => result),
 
     holdBefore(method) {
       const gate = createGate()
@@ -87,21 +95,36 @@ function cachingProcess(database: StorageObjectStore, redis: Redis, prefix: stri
     holdAfter(method) {
       const gate = createGate()
       next(method, async (call) => {
-        const answer = await call()
+        const result = await call()
         await gate.pass()
-        return answer
+        return result
       })
       return gate
     },
 
-    loseAnswer(method, when) {
-      let doNow = async () => {}
+    loseResponse(method, when) {
+      let carryOut = async () => {}
       next(method, async (call) => {
         if (when === 'done') await call()
-        else doNow = async () => void (await call())
-        throw new Error('the answer was lost')
+        else carryOut = async () => void (await call())
+        throw new Error('the response was lost')
       })
-      return () => doNow()
+      return () => carryOut()
+    },
+  }
+}
+
+function createGate(): Gate & { pass(): Promise<void> } {
+  let arrive = () => {}
+  let open = () => {}
+  const reached = new Promise<void>((resolve) => (arrive = resolve))
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return {
+    reached,
+    open,
+    pass() {
+      arrive()
+      return opened
     },
   }
 }

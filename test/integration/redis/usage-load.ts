@@ -1,7 +1,7 @@
 import type { StorageObjectStore } from '@svc/db'
 import { StorageError } from '@svc/db'
 
-/** Scopes that all processes share, with what each may hold. Files of them never go, so their number only grows. */
+/** Scopes that all processes share, with the maximum files of each. Files are never removed, so their number only grows. */
 export const LOADED_SCOPES: Readonly<Record<string, number>> = {
   'load: one of many files {}*': 1_000_000,
   'load: another "\\*?[]': 1_000_000,
@@ -10,50 +10,54 @@ export const LOADED_SCOPES: Readonly<Record<string, number>> = {
 const BUCKET = 'load'
 
 export interface LoadReport {
-  answers: number
-  /** Answers that came from Redis. */
+  /** Usages read through the cache. */
+  reads: number
+  /** Reads that were served from Redis. */
   hits: number
   writes: number
+  /** Writes refused because of the quota. */
   refused: number
-  /** Answers that were older than what the database had when they were asked for. */
-  old: number
-  /** Reports to the operator. */
-  told: number
-  /** Sentences about what must not happen. */
+  /** Reads that were older than the database at the time of the call. */
+  stale: number
+  /** Calls of `onError`. */
+  errors: number
+  /** Violations, in sentences. */
   faults: string[]
 }
 
+export type LoadCount = Exclude<keyof LoadReport, 'faults'>
+
 export interface LoadedStores {
   readonly cached: StorageObjectStore
-  /** The same without the cache. */
+  /** The same store without the cache. */
   readonly database: StorageObjectStore
 }
 
 export interface LoadOptions {
   readonly callers: number
-  /** Unlike that of any other process. */
+  /** Different in every process. */
   readonly prefix: string
-  /** Milliseconds. */
+  /** Lifetime of a cached usage, in milliseconds. */
   readonly ttl: number
-  /** Whether Redis keeps what it takes, so that no answer may be old. */
+  /** Whether Redis loses nothing. Then no read may be stale. */
   readonly isReliable: boolean
   readonly isOver: () => boolean
 }
 
 export function emptyLoadReport(): LoadReport {
-  return { answers: 0, hits: 0, writes: 0, refused: 0, old: 0, told: 0, faults: [] }
+  return { reads: 0, hits: 0, writes: 0, refused: 0, stale: 0, errors: 0, faults: [] }
 }
 
-/** A number of files that the database was seen to have at a moment. */
-interface Sight {
+/** The number of files in the database at a moment. */
+interface Observation {
   readonly time: number
   readonly files: number
 }
 
 /**
- * Callers that read usages, mostly, and now and then write, until told to stop. Before each usage the database itself is
- * asked how much there is, whoever wrote it, acknowledged or not; an answer must not be older than that or, where Redis
- * may lose what it was told, not older than what was there `ttl` before.
+ * Runs callers that mostly read usages and sometimes write, until `isOver`. Before each read through the cache, the caller
+ * reads the database itself. The cached usage must not be older than that or, if Redis may lose data, not older than the
+ * database was `ttl` before.
  */
 export async function runLoad(
   { cached, database }: LoadedStores,
@@ -61,24 +65,25 @@ export async function runLoad(
   { callers, prefix, ttl, isReliable, isOver }: LoadOptions,
 ): Promise<void> {
   const scopes = Object.keys(LOADED_SCOPES)
-  const sights: Record<string, Sight[]> = Object.fromEntries(scopes.map((scope) => [scope, []]))
+  const observations: Record<string, Observation[]> = Object.fromEntries(scopes.map((scope) => [scope, []]))
   let written = 0
 
   async function read(scope: string): Promise<void> {
     const floor = filesOf(await database.getScopeUsage(scope))
     const start = performance.now()
-    const known = sights[scope]!
+    const known = observations[scope]!
     if (floor > (known.at(-1)?.files ?? -1)) known.push({ time: start, files: floor })
     while (known.length > 1 && known[1]!.time < start - ttl) known.shift()
 
-    const answer = filesOf(await cached.getScopeUsage(scope))
-    report.answers++
+    const read = filesOf(await cached.getScopeUsage(scope))
+    report.reads++
     const oldest = known[0]!.time < start - ttl ? known[0]!.files : 0
-    if (answer > LOADED_SCOPES[scope]!) report.faults.push(`${scope} has ${answer} files`)
-    if (answer >= floor) return
-    report.old++
-    if (isReliable) report.faults.push(`${scope} has ${floor} files, the answer was ${answer}`)
-    else if (answer < oldest) report.faults.push(`${scope} had ${oldest} files long ago, not ${answer}`)
+    if (read > LOADED_SCOPES[scope]!) report.faults.push(`${scope} has ${read} files`)
+    if (read >= floor) return
+    report.stale++
+    if (isReliable) report.faults.push(`${scope} has ${floor} files, but the cache returned ${read}`)
+    else if (read < oldest)
+      report.faults.push(`${scope} had ${oldest} files long ago, but the cache returned ${read}`)
   }
 
   async function write(scope: string): Promise<void> {
@@ -87,7 +92,7 @@ export async function runLoad(
     const quota = { maxFiles: LOADED_SCOPES[scope]! }
     try {
       const { id } = await cached.reserve({ scope, ...reference, declaredSize: 1, expiresAt, quota })
-      // Some without the scope, which the cache then learns only from the database.
+      // Some confirms don't name the scope. The cache then learns it from the database only.
       const named = written % 8 === 0 ? {} : { scope }
       await cached.confirm({ ...reference, ...named, id, size: 1, quota })
       report.writes++
@@ -99,10 +104,10 @@ export async function runLoad(
 
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
-      for (let turn = caller; !isOver() && report.faults.length === 0; turn++) {
-        const scope = scopes[turn % scopes.length]!
+      for (let i = caller; !isOver() && report.faults.length === 0; i++) {
+        const scope = scopes[i % scopes.length]!
         try {
-          if (turn % 16 === 0) await write(scopes[Math.floor(turn / 16) % scopes.length]!)
+          if (i % 16 === 0) await write(scopes[Math.floor(i / 16) % scopes.length]!)
           else await read(scope)
         } catch (error) {
           report.faults.push(`${String(error)}, ${String((error as Error).cause)}`)

@@ -19,7 +19,7 @@ const CONFLICT = [24, WRITE_CONFLICT, 134, 239, 246, NO_SUCH_TRANSACTION]
 
 const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, DUPLICATE_KEY])
 
-// Errors of the driver are told apart by name, because the application's driver has classes of its own.
+// Errors of the driver are recognized by name, because the application's driver has classes of its own.
 
 /** Names of errors of a broken connection. The driver reconnects by itself. */
 const BROKEN_CONNECTION = new Set([

@@ -22,7 +22,7 @@ export interface TransactOptions {
  * Runs the work in a transaction and retries until it is committed or fails for good. The work takes effect exactly once,
  * even if responses are lost. A transaction that only read is committed too: until then its reads could be rolled back.
  *
- * All tries share one session, so that a new try ends on the server what is left of the previous one.
+ * All tries share one session: starting a new transaction in it ends what the server still has of the previous one.
  */
 export async function transact<T>(
   { namespace, call, stopsAtConflict = () => false }: TransactOptions,

@@ -26,13 +26,13 @@ export async function applyChanges(
   { keysAreRemoved = false }: ApplyOptions = {},
 ): Promise<void> {
   if (changes.length === 0) return
-  const kept = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
+  const replaced = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
   const free = changes.filter(({ after }) => keyDocument(after) === null).map(({ row }) => keyId(row))
   const history = changes.flatMap(({ history }) => (history ? [historyDocument(history)] : []))
   const leftovers = changes.flatMap((change) => change.leftovers.map(leftoverDocument))
 
   await update(namespace, session, namespace.objects, [
-    ...kept.map(replacement),
+    ...replaced.map(replacement),
     ...sumUpdates(sumChanges(changes)),
   ])
   if (!keysAreRemoved) await removeById(namespace, session, namespace.objects, free)

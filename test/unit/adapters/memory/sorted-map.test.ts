@@ -15,7 +15,7 @@ interface Run {
   readonly backwards: boolean
 }
 
-/** Many entries at once, so that chunks split and empty. */
+/** Changes many entries at once, which splits and empties chunks. */
 const run: fc.Arbitrary<Run> = fc.record({
   act: fc.constantFrom('set', 'set', 'delete'),
   start: fc.nat({ max: KEYS - 1 }),

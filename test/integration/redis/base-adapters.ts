@@ -2,36 +2,33 @@ import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { clientOf, emptyPlaces as emptyMongoPlaces, freshDatabase } from '../mongo/places.js'
+import { clientOf, emptyNamespaces, freshDatabase } from '../mongo/databases.js'
 import { emptyPlaces, poolOf } from '../postgres/places.js'
 
-/** An adapter under the cache. */
-export interface Base {
+/** An adapter whose stores the cache wraps. */
+export interface BaseAdapter {
   readonly name: string
-  readonly numRuns: number
-  /** A store over an empty place of its own. */
+  /** Creates a store over an empty database. */
   createStore(context: { readonly now: () => Date }): Promise<StorageObjectStore>
   close(store: StorageObjectStore): void
   end(): Promise<void>
 }
 
-export function memoryBase(): Base {
+export function memoryBase(): BaseAdapter {
   return {
     name: 'memoryAdapter',
-    numRuns: 30,
     createStore: async ({ now }) => memoryAdapter({ now }),
     close: () => {},
     end: async () => {},
   }
 }
 
-export function postgresBase(url: string): Base {
+export function postgresBase(url: string): BaseAdapter {
   const pool = poolOf(url)
   const places = emptyPlaces(pool)
   const schemas = new WeakMap<StorageObjectStore, string>()
   return {
     name: 'postgresAdapter',
-    numRuns: 12,
     async createStore({ now }) {
       const schema = await places.take()
       const store = postgresAdapter(pool, { schema, now })
@@ -46,21 +43,20 @@ export function postgresBase(url: string): Base {
   }
 }
 
-export function mongoBase(url: string): Base {
+export function mongoBase(url: string): BaseAdapter {
   const client = clientOf(url)
   const db = freshDatabase(client)
-  const places = emptyMongoPlaces(db)
+  const namespaces = emptyNamespaces(db)
   const prefixes = new WeakMap<StorageObjectStore, string>()
   return {
     name: 'mongoAdapter',
-    numRuns: 2,
     async createStore({ now }) {
-      const collectionPrefix = await places.take()
+      const collectionPrefix = await namespaces.take()
       const store = mongoAdapter(db, { collectionPrefix, now })
       prefixes.set(store, collectionPrefix)
       return store
     },
-    close: (store) => places.giveBack(prefixes.get(store)!),
+    close: (store) => namespaces.giveBack(prefixes.get(store)!),
     async end() {
       await db.dropDatabase()
       await client.close()

@@ -1,13 +1,13 @@
 import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { describeMongo, freshDatabase } from './places.js'
-import { watchedClient } from './wire.js'
+import { describeMongo, freshDatabase } from './databases.js'
+import { watchedClient } from './watched-client.js'
 
 const BUCKET = 'bucket'
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 
-describeMongo('writes of one scope at once', (url) => {
+describeMongo('concurrent writes of one scope', (url) => {
   const watched = watchedClient(url)
   const { client } = watched
   const db = freshDatabase(client)
@@ -31,7 +31,7 @@ describeMongo('writes of one scope at once', (url) => {
   })
   const commits = () => watched.take().filter(({ name }) => name === 'commitTransaction').length
 
-  /** What came of calls that arrive while another of the scope is in flight, so that they share a transaction: rows or codes. */
+  /** Makes calls while another write of the scope is in flight, so they share a transaction. Returns rows or error codes. */
   async function together(calls: readonly (() => Promise<StorageObject | null>)[]) {
     const first = store.reserve(attempt('first', { declaredSize: 0 }))
     const settled = Promise.allSettled(calls.map((call) => call()))
@@ -41,7 +41,7 @@ describeMongo('writes of one scope at once', (url) => {
     )
   }
 
-  it('each caller gets its own answer, refused calls disturb no neighbour, and the quota is exact', async () => {
+  it('share a transaction: each caller gets its own result, refusals affect no other call, quotas are exact', async () => {
     const taken = await store.reserve(attempt('taken', { scope: `${scope} other` }))
     const there = await store.reserve(attempt('there', { declaredSize: 1 }))
     watched.take()
@@ -57,7 +57,7 @@ describeMongo('writes of one scope at once', (url) => {
       () => store.remove({ bucket: BUCKET, key: 'nothing', scope }),
       () => store.release({ ...there, uploadId: null }),
     ])
-    // The first alone, the others, and the second of two that are about one key.
+    // The first call, then the batch, then the second of two calls on one key.
     expect(commits()).toBe(3)
     expect(outcomes.slice(0, 7)).toMatchObject([
       { declaredSize: 60 },
@@ -74,8 +74,8 @@ describeMongo('writes of one scope at once', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
-  it('a call that the database refuses fails alone', async () => {
-    // The store refuses such a text; it stands for whatever a database may refuse.
+  it('fail one by one if the database refuses one of them', async () => {
+    // A validator stands for whatever reason the database may have to refuse a document.
     const validator = { 'pending.filename': { $ne: 'poison' } }
     await db.command({ collMod: 'svc_db_objects', validator })
     const outcomes = await together([
@@ -88,7 +88,7 @@ describeMongo('writes of one scope at once', (url) => {
     expect(await store.checkUsage(scope)).toEqual([])
   })
 
-  it('calls on one key keep their order', async () => {
+  it('keep their order on the same key', async () => {
     const ids = Array.from({ length: 5 }, () => createAttemptId())
     const rows = await together(ids.map((id) => () => store.reserve(attempt('same', { id, storageKey: id }))))
     expect(rows).toMatchObject(ids.map((id) => ({ id })))
@@ -97,18 +97,21 @@ describeMongo('writes of one scope at once', (url) => {
     expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
   })
 
-  it('a key that another scope takes over costs both scopes what it should', async () => {
+  it('charge both scopes when one takes over an expired key of the other', async () => {
     const start = Date.now()
     const clock = { now: start }
     const timed = mongoAdapter(db, { now: () => new Date(clock.now) })
-    const lapsing = { ...attempt('lapsed', { scope: `${scope} before` }), expiresAt: new Date(start + 1000) }
-    const { id } = await timed.reserve({ ...lapsing, storageKey: 'old' })
+    const expiring = {
+      ...attempt('expired', { scope: `${scope} before` }),
+      expiresAt: new Date(start + 1000),
+    }
+    const { id } = await timed.reserve({ ...expiring, storageKey: 'old' })
     clock.now = start + 2000
     const expiresAt = new Date(start + 60_000)
     const rows = await Promise.all(
-      ['a', 'lapsed', 'b'].map((key) => timed.reserve({ ...attempt(key), expiresAt })),
+      ['a', 'expired', 'b'].map((key) => timed.reserve({ ...attempt(key), expiresAt })),
     )
-    expect(rows).toMatchObject(['a', 'lapsed', 'b'].map((key) => ({ scope, key: `${scope}/${key}` })))
+    expect(rows).toMatchObject(['a', 'expired', 'b'].map((key) => ({ scope, key: `${scope}/${key}` })))
     expect(await store.getScopeUsage(`${scope} before`)).toMatchObject({ reservedBytes: 0, reservedFiles: 0 })
     expect(await store.countByScope(`${scope} before`)).toBe(0)
     const leftovers = await store.listLeftovers({ limit: 1000 })
@@ -116,7 +119,7 @@ describeMongo('writes of one scope at once', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
-  it('a write that names no scope joins the lane of the key, and one with a wrong guess is right as well', async () => {
+  it('are batched without a scope too, and correct if the key has changed its scope meanwhile', async () => {
     const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
     watched.take()
     const confirmed = await Promise.all(
@@ -125,7 +128,7 @@ describeMongo('writes of one scope at once', (url) => {
     expect(confirmed).toMatchObject(rows.map(({ id }) => ({ attemptId: id })))
     expect(commits()).toBeLessThanOrEqual(2)
 
-    // Another process has given the keys to another scope meanwhile.
+    // Another store gives the keys to another scope.
     const other = mongoAdapter(db)
     const taker = { scope: `${scope} taker`, quota: { maxBytes: 40 } }
     for (const { bucket, key } of rows) await other.remove({ bucket, key, mode: 'hard' })

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ScopeUsage, StorageObjectStore, StoreDriver } from '@svc/db'
-import { clientOf, describeRedis } from './servers.js'
+import { clientOf, describeRedis } from './redis-servers.js'
 import { inAnHour, twoProcesses, usage, type TwoProcesses } from './two-processes.js'
 
 const scope = 'scope'
 const at = (key: string) => ({ bucket: 'bucket', key })
 
-describeRedis('races for what lies in Redis', (url) => {
+describeRedis('the cache never returns a stale usage:', (url) => {
   const clients: [Redis, Redis] = [clientOf(url), clientOf(url)]
   afterAll(() => clients.forEach((client) => client.disconnect()))
 
@@ -15,7 +15,7 @@ describeRedis('races for what lies in Redis', (url) => {
   const now = () => new Date(time)
   let processes: TwoProcesses
   beforeAll(async () => {
-    // A command that Redis has to be sent the script for comes later than those that were made after it.
+    // Loads the scripts. Otherwise a command would be sent twice, and be overtaken by later ones.
     processes = twoProcesses(clients, now)
     await processes.writer.store.reserve(file('a'))
     await processes.reader.store.getScopeUsage(scope)
@@ -32,8 +32,8 @@ describeRedis('races for what lies in Redis', (url) => {
     expiresAt: inAnHour(now),
   })
 
-  /** Lets the reader's process put the usage into Redis, and proves that it is answered from there. */
-  async function cached(owner = scope): Promise<void> {
+  /** Lets the reader cache the usage, and expects that it then comes from Redis. */
+  async function expectCached(owner = scope): Promise<void> {
     const { reader } = processes
     await reader.store.getScopeUsage(owner)
     const calls = reader.calls('usage')
@@ -41,7 +41,7 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(reader.calls('usage')).toBe(calls)
   }
 
-  it('a reader that asked the database before a write does not store after it', async () => {
+  it('a reader that read the database before a write does not store its usage after the write', async () => {
     const { reader, writer } = processes
     const held = reader.holdAfter('usage')
     const early = reader.store.getScopeUsage(scope)
@@ -53,7 +53,7 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(await writer.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('nor does one that asked it while the write was under way', async () => {
+  it('a reader that read the database during a write does not store its usage after the write', async () => {
     const { reader, writer } = processes
     const write = writer.holdBefore('reserve')
     const reserving = writer.store.reserve(file('a'))
@@ -68,7 +68,7 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('nor one whose lease another reader got again after the write', async () => {
+  it('a reader with an old lease does not store its usage when another reader has a new lease', async () => {
     const { reader, writer } = processes
     const held = reader.holdAfter('usage')
     const early = reader.store.getScopeUsage(scope)
@@ -85,7 +85,7 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('readers that miss at once may all store', async () => {
+  it('concurrent readers may all store the same usage', async () => {
     const { reader, writer } = processes
     const held = [reader.holdAfter('usage'), writer.holdAfter('usage')]
     const both = [reader.store.getScopeUsage(scope), writer.store.getScopeUsage(scope)]
@@ -98,9 +98,9 @@ describeRedis('races for what lies in Redis', (url) => {
     await both[1]
   })
 
-  it('what the database has nobody is told otherwise, also before the write is acknowledged', async () => {
+  it('readers see a write that the database has, even before it is acknowledged', async () => {
     const { database, reader, writer } = processes
-    await cached()
+    await expectCached()
     const write = writer.holdAfter('reserve')
     const reserving = writer.store.reserve(file('a'))
     await write.reached
@@ -108,12 +108,12 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
     write.open()
     await reserving
-    await cached()
+    await expectCached()
   })
 
-  it('the first of two writes to end leaves the other one under way', async () => {
+  it('the end of one write leaves the mark of another one', async () => {
     const { reader, writer } = processes
-    await cached()
+    await expectCached()
     const long = writer.holdAfter('reserve')
     const slow = writer.store.reserve(file('a'))
     await long.reached
@@ -125,37 +125,40 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(reader.calls('usage')).toBe(calls + 2)
     long.open()
     await slow
-    await cached()
+    await expectCached()
   })
 
-  it('a process that dies between the write and its answer leaves nothing old behind', async () => {
+  it('a process that dies before its write is acknowledged leaves no stale usage', async () => {
     const { reader, writer } = processes
-    await cached()
+    await expectCached()
     const death = writer.holdAfter('reserve')
     void writer.store.reserve(file('a'))
     await death.reached
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-    // Its mark ends by itself.
+    // Its mark expires.
     expect(await clients[0].pexpire(`{${processes.prefix}}:writers:${scope}`, 0)).toBe(1)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-    await cached()
+    await expectCached()
   })
 
-  it.each(['done', 'late'] as const)('a write whose answer was lost is seen, if it was %s', async (when) => {
-    const { reader, writer } = processes
-    await cached()
-    const doLate = writer.loseAnswer('confirm', when)
-    await writer.store.reserve(file('a'))
-    await expect(writer.store.confirm({ ...at('a'), scope, size: 1 })).rejects.toThrow('lost')
-    expect(await reader.store.getScopeUsage(scope)).toEqual(when === 'done' ? usage(1, 0) : usage(0, 1))
-    await doLate()
-    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 0))
-  })
+  it.each(['done', 'late'] as const)(
+    'readers see a write whose response was lost (carried out: %s)',
+    async (when) => {
+      const { reader, writer } = processes
+      await expectCached()
+      const carryOut = writer.loseResponse('confirm', when)
+      await writer.store.reserve(file('a'))
+      await expect(writer.store.confirm({ ...at('a'), scope, size: 1 })).rejects.toThrow('lost')
+      expect(await reader.store.getScopeUsage(scope)).toEqual(when === 'done' ? usage(1, 0) : usage(0, 1))
+      await carryOut()
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 0))
+    },
+  )
 
-  it('a lost answer hides no scope that the call names', async () => {
+  it('a lost response invalidates only the scope that the call names', async () => {
     const { reader, writer } = processes
-    await cached('bystander')
-    writer.loseAnswer('confirm', 'done')
+    await expectCached('bystander')
+    writer.loseResponse('confirm', 'done')
     await writer.store.reserve(file('a'))
     await expect(writer.store.confirm({ ...at('a'), scope, size: 1 })).rejects.toThrow('lost')
     const calls = reader.calls('usage')
@@ -163,23 +166,23 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(reader.calls('usage')).toBe(calls)
   })
 
-  it('a reserve that drops the lapsed reservation of another scope is seen in both', async () => {
+  it('readers of both scopes see a reserve that replaces an expired reservation', async () => {
     const { reader, writer } = processes
     await writer.store.reserve(file('a', 'other'))
     time += 3_600_000
-    await cached()
-    await cached('other')
+    await expectCached()
+    await expectCached('other')
     await writer.store.reserve(file('a'))
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
     expect(await reader.store.getScopeUsage('other')).toEqual(usage(0, 0))
   })
 
-  it('also where the answer is lost that would have named it', async () => {
+  it('readers of both scopes see it even if its response was lost', async () => {
     const { reader, writer } = processes
     await writer.store.reserve(file('a', 'other'))
     time += 3_600_000
-    await cached('other')
-    writer.loseAnswer('reserve', 'done')
+    await expectCached('other')
+    writer.loseResponse('reserve', 'done')
     await expect(writer.store.reserve(file('a'))).rejects.toThrow('lost')
     expect(await reader.store.getScopeUsage('other')).toEqual(usage(0, 0))
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
@@ -193,15 +196,15 @@ describeRedis('races for what lies in Redis', (url) => {
     ['remove', (store) => store.remove(at('a')), usage(0, 0)],
     ['purgeExpired', (store) => store.purgeExpired(), usage(0, 0)],
   ])(
-    '%s without a scope is seen as soon as it is in the database, and after a lost answer',
+    'readers see a %s without a scope once the database has it, and after a lost response',
     async (method, call, expected) => {
       for (const incident of ['none', 'held', 'lost'] as const) {
         processes = twoProcesses(clients, now)
         const { reader, writer } = processes
         await writer.store.reserve(file('a'))
         time += 3_600_000
-        await cached()
-        await cached('bystander')
+        await expectCached()
+        await expectCached('bystander')
         if (incident === 'none') {
           await call(writer.store)
         } else if (incident === 'held') {
@@ -211,12 +214,12 @@ describeRedis('races for what lies in Redis', (url) => {
           expect(await reader.store.getScopeUsage(scope)).toEqual(expected)
           held.open()
           await writing
-          // Others have lost nothing.
+          // Other scopes stay cached.
           const calls = reader.calls('usage')
           await reader.store.getScopeUsage('bystander')
           expect(reader.calls('usage')).toBe(calls)
         } else {
-          writer.loseAnswer(method, 'done')
+          writer.loseResponse(method, 'done')
           await expect(call(writer.store)).rejects.toThrow('lost')
         }
         expect(await reader.store.getScopeUsage(scope)).toEqual(expected)
@@ -225,33 +228,33 @@ describeRedis('races for what lies in Redis', (url) => {
   )
 
   it.each([undefined, scope])(
-    'what a part of a purge did unseen, or does late, is seen, asked for scope %s',
+    'readers see what an uncertain part of a purge does, at once or late (scope: %s)',
     async (purged) => {
-      const { reader, writer, writeBesideTheCache } = processes
-      await cached()
-      await writeBesideTheCache(scope)
-      writer.answerNext('purgeExpired', { rows: [], scopes: [], isUncertain: true })
+      const { reader, writer, writeWithoutCache } = processes
+      await expectCached()
+      await writeWithoutCache(scope)
+      writer.fakeNext('purgeExpired', { rows: [], scopes: [], isUncertain: true })
       await writer.store.purgeExpired({ scope: purged })
       expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-      await writeBesideTheCache(scope)
+      await writeWithoutCache(scope)
       expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 2))
     },
   )
 
-  it('a write that is refused leaves no mark', async () => {
+  it('a refused write leaves no mark', async () => {
     const { writer } = processes
     await expect(writer.store.confirm({ ...at('none'), scope, size: 1 })).rejects.toMatchObject({
       code: 'OBJECT_NOT_FOUND',
     })
     const refused = writer.store.reserve({ ...file('a'), quota: { maxFiles: 0 } })
     await expect(refused).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
-    await cached()
+    await expectCached()
   })
 
-  it('what changes no usage leaves it where it is', async () => {
+  it('a write that changes no usage does not invalidate it', async () => {
     const { reader, writer } = processes
     const { id } = await writer.store.reserve(file('a'))
-    await cached()
+    await expectCached()
     const calls = reader.calls('usage')
     await writer.store.setUploadId({ ...at('a'), id, uploadId: 'upload' })
     await writer.store.purgeDeleted({ before: now() })
@@ -261,43 +264,43 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(reader.calls('usage')).toBe(calls)
   })
 
-  it.each([undefined, scope])('a repair of what was wrong is seen, asked for scope %s', async (repaired) => {
-    const { reader, writer, writeBesideTheCache } = processes
-    await cached()
-    await writeBesideTheCache(scope)
+  it.each([undefined, scope])('readers see a repair (scope: %s)', async (repaired) => {
+    const { reader, writer, writeWithoutCache } = processes
+    await expectCached()
+    await writeWithoutCache(scope)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 0))
-    // A try before this one has repaired it, and lost its answer.
-    writer.answerNext('repairUsage', [])
+    // An earlier try has repaired it, and its response was lost.
+    writer.fakeNext('repairUsage', [])
     await writer.store.repairUsage(repaired)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('a write that touched more scopes than can be named makes all forgotten', async () => {
-    const { reader, writer, writeBesideTheCache } = processes
-    await cached()
-    await writeBesideTheCache(scope)
+  it('a write that touched too many scopes invalidates all usages', async () => {
+    const { reader, writer, writeWithoutCache } = processes
+    await expectCached()
+    await writeWithoutCache(scope)
     const others = Array.from({ length: 1001 }, (_, i) => `scope ${i}`)
-    writer.answerNext('purgeExpired', { rows: [], scopes: others })
+    writer.fakeNext('purgeExpired', { rows: [], scopes: others })
     await writer.store.purgeExpired()
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('Redis may lose all it has in the middle of a write', async () => {
+  it('Redis may lose its data during a write', async () => {
     const { prefix, reader, writer } = processes
     const write = writer.holdBefore('reserve')
     const reserving = writer.store.reserve(file('a'))
     await write.reached
     await clients[0].del(...(await keysOf(prefix)))
-    await cached()
+    await expectCached()
     write.open()
     await reserving
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('what somebody else put there is no usage', async () => {
-    const { prefix, reader, writeBesideTheCache } = processes
-    await cached()
-    await writeBesideTheCache(scope)
+  it('text that the cache did not write is ignored', async () => {
+    const { prefix, reader, writeWithoutCache } = processes
+    await expectCached()
+    await writeWithoutCache(scope)
     const key = `{${prefix}}:usage:${scope}`
     const [epoch] = (await clients[0].get(key))!.split(' ')
     for (const text of ['0 0 0', '0 0 0 0 0', '-1 0 0 0', '9007199254740993 0 0 0', 'null']) {
@@ -308,8 +311,8 @@ describeRedis('races for what lies in Redis', (url) => {
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('a writer beside the cache is seen when the lifetime is over, which begins before the database is asked', async () => {
-    const { prefix, reader, writeBesideTheCache } = processes
+  it('a write without the cache is seen after the lifetime, which starts before the database is read', async () => {
+    const { prefix, reader, writeWithoutCache } = processes
     const key = `{${prefix}}:usage:${scope}`
     const held = reader.holdBefore('usage')
     const reading = reader.store.getScopeUsage(scope)
@@ -318,10 +321,10 @@ describeRedis('races for what lies in Redis', (url) => {
     await clients[0].pexpire(key, 20_000)
     held.open()
     await reading
-    await cached()
+    await expectCached()
     expect(await clients[0].pttl(key)).toBeLessThanOrEqual(20_000)
 
-    await writeBesideTheCache(scope)
+    await writeWithoutCache(scope)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 0))
     await clients[0].pexpire(key, 0)
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))

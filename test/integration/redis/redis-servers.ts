@@ -4,12 +4,12 @@ import { describe, inject } from 'vitest'
 import { describeSkipped, describeWithServer } from '../../servers/describe-with-server.js'
 import { redisProgram } from '../../servers/redis.js'
 
-/** The Redis that the tests share, or a visible skip where there is none. */
+/** Registers tests on the shared Redis, or a visible skip if there is none. */
 export function describeRedis(title: string, body: (url: string) => void): void {
   describeWithServer('redis', title, body)
 }
 
-/** Tests with a Redis of their own to kill, or a visible skip where there is no program to start one. */
+/** Registers tests that start private servers, or a visible skip if Redis isn't installed. */
 export function describePrivateRedis(title: string, body: (program: string) => void): void {
   const program = redisProgram()
   if (program !== null) return void describe(title, () => body(program))
@@ -17,23 +17,23 @@ export function describePrivateRedis(title: string, body: (program: string) => v
   const reason =
     server.url === null
       ? server.reason
-      : `${server.from} names a server that tests may not kill; install Redis`
+      : `${server.from} names a server that tests must not kill; install Redis`
   console.warn(`Skipped: ${title}. ${reason}`)
   describeSkipped(title, reason)
 }
 
-/** A client that survives what the tests do to its server, and is soon there again. */
+/** Creates a client that reconnects quickly when a test kills its server. */
 export function clientOf(
   url: string,
   options: Pick<RedisOptions, 'enableOfflineQueue' | 'keyPrefix' | 'retryStrategy'> = {},
 ): Redis {
   const client = new Redis(url, { retryStrategy: () => 20, ...options })
-  // Without a listener ioredis prints each lost connection.
+  // Without a listener, ioredis prints every lost connection.
   client.on('error', () => {})
   return client
 }
 
-/** A prefix that no other test uses, of characters that have a meaning elsewhere. */
+/** Returns a prefix that no other test uses, with characters that are special in patterns. */
 export function freshPrefix(): string {
   return `test*[?]\\ ${randomBytes(6).toString('hex')}:é`
 }

@@ -1,20 +1,20 @@
 import type { CommandStartedEvent, MongoClient } from 'mongodb'
-import { clientOf, type DriverVersion } from './places.js'
+import { clientOf, type DriverVersion } from './databases.js'
 
-/** A command as it went over the wire. */
+/** A command that was sent to the server. */
 export interface WireCommand {
   readonly name: string
   readonly command: Readonly<Record<string, unknown>>
 }
 
-/** A client whose commands are written down. */
+/** A client that records its commands. */
 export interface WatchedClient {
   readonly client: MongoClient
-  /** Those since this was last asked. */
+  /** Returns the commands since the last call. */
   take(): WireCommand[]
 }
 
-/** Of the driver's own connections and sessions, which no call of the store waits for. */
+/** Commands that the driver sends on its own. No call of the store waits for them. */
 const OWN = new Set(['hello', 'isMaster', 'ismaster', 'endSessions'])
 
 export function watchedClient(url: string, options: object = {}, driver: DriverVersion = 7): WatchedClient {

@@ -3,8 +3,8 @@ import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache, type RedisClient } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
-import { clientOf, describePrivateRedis, freshPrefix } from './servers.js'
-import { aroundRedis } from './shared-store.js'
+import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
+import { wrapRedis } from './shared-store.js'
 import { inAnHour, usage } from './two-processes.js'
 
 const now = () => new Date()
@@ -38,33 +38,34 @@ describePrivateRedis('a Redis that', (program) => {
 
   interface Watched {
     readonly store: StorageObjectStore
-    readonly told: { message: string; cause?: unknown; operation: string }[]
-    /** Commands that were sent, answered or not. */
+    /** Reports to `onError`. */
+    readonly errors: { message: string; cause?: unknown; operation: string }[]
+    /** Commands sent, with or without a response. */
     commands: number
     hits: number
-    /** What each command is met with instead of Redis. */
+    /** Replaces Redis if set. */
     broken: (() => Promise<never>) | null
   }
 
   function watched(redis: RedisClient = client): Watched {
     const process: Watched = {
-      told: [],
+      errors: [],
       commands: 0,
       hits: 0,
       broken: null,
       store: redisUsageCache(
         database,
-        aroundRedis(redis, async (_method, call) => {
+        wrapRedis(redis, async (_method, call) => {
           process.commands++
           if (process.broken) return process.broken()
-          const answer = await call()
-          if (Array.isArray(answer) && answer[0] === 'value') process.hits++
-          return answer
+          const result = await call()
+          if (Array.isArray(result) && result[0] === 'value') process.hits++
+          return result
         }),
         {
           prefix,
           onError: (error, { operation }) =>
-            void process.told.push({
+            void process.errors.push({
               ...(error as Error),
               operation,
               message: (error as Error).message,
@@ -76,7 +77,7 @@ describePrivateRedis('a Redis that', (program) => {
     return process
   }
 
-  /** Reads until an answer comes from Redis. */
+  /** Reads until a usage comes from Redis. */
   async function untilUsed(process: Watched): Promise<void> {
     for (const { hits } = process; process.hits === hits;) {
       await process.store.getScopeUsage(scope)
@@ -84,7 +85,7 @@ describePrivateRedis('a Redis that', (program) => {
     }
   }
 
-  it('hangs delays nobody twice', async () => {
+  it('hangs delays one call only', async () => {
     const process = watched()
     await untilUsed(process)
     await server.halt()
@@ -94,10 +95,10 @@ describePrivateRedis('a Redis that', (program) => {
         await process.store.getScopeUsage(scope)
         if (call % 10 === 0) await process.store.reserve(file())
       }
-      // The one that nobody answered, and the one that waits until somebody does.
+      // The command that timed out, and the probe.
       expect(process.commands).toBe(2)
-      expect(process.told).toMatchObject([
-        { operation: 'usageCache.read', cause: { message: 'Redis did not answer within 200 ms.' } },
+      expect(process.errors).toMatchObject([
+        { operation: 'usageCache.read', cause: { message: 'Redis did not respond within 200 ms.' } },
       ])
       expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 30))
     } finally {
@@ -107,7 +108,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 30))
   })
 
-  it('hangs delays of calls at once each one once', async () => {
+  it('hangs delays each of several concurrent calls once', async () => {
     const process = watched()
     await untilUsed(process)
     await server.halt()
@@ -116,7 +117,7 @@ describePrivateRedis('a Redis that', (program) => {
       const writes = Array.from({ length: 50 }, () => process.store.reserve(file()))
       await Promise.all(writes)
       expect(process.commands).toBe(51)
-      expect(process.told).toHaveLength(1)
+      expect(process.errors).toHaveLength(1)
     } finally {
       await server.resume()
     }
@@ -124,15 +125,15 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 50))
   })
 
-  it('is out of reach for one process learns of its writes later', async () => {
+  it('one process cannot reach gets its invalidations later', async () => {
     const [writer, reader] = [watched(), watched()]
     await untilUsed(reader)
     writer.broken = () => Promise.reject(new Error('READONLY You can not write to a replica.'))
     await writer.store.reserve(file())
-    expect(writer.told).toMatchObject([
+    expect(writer.errors).toMatchObject([
       { operation: 'usageCache.begin', cause: { message: 'READONLY You can not write to a replica.' } },
     ])
-    // The other one can't know, for a while; this one does.
+    // The other process can't know yet, but this one does.
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 0))
     expect(await writer.store.getScopeUsage(scope)).toEqual(usage(0, 1))
 
@@ -145,7 +146,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await writer.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('was out of reach for very many writes forgets everything', async () => {
+  it('missed very many writes is invalidated completely', async () => {
     const [writer, reader] = [watched(), watched()]
     await untilUsed(reader)
     await database.reserve(file())
@@ -158,7 +159,7 @@ describePrivateRedis('a Redis that', (program) => {
     }
   })
 
-  it('fails again within a second is told of when the second is over', async () => {
+  it('fails again within a second is reported at the end of that second', async () => {
     const process = watched()
     process.broken = () => Promise.reject(new Error('first'))
     await process.store.getScopeUsage(scope)
@@ -166,14 +167,14 @@ describePrivateRedis('a Redis that', (program) => {
     await untilUsed(process)
     process.broken = () => Promise.reject(new Error('second'))
     await process.store.getScopeUsage(scope)
-    while (process.told.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
-    expect(process.told.map(({ cause }) => (cause as Error).message)).toEqual(['first', 'second'])
+    while (process.errors.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(process.errors.map(({ cause }) => (cause as Error).message)).toEqual(['first', 'second'])
     await process.store.close()
   })
 
-  it('is away when the store is closed is not looked for any more', async () => {
+  it('is down when the store is closed is not probed any more', async () => {
     const process = watched()
-    process.broken = () => Promise.reject(new Error('away'))
+    process.broken = () => Promise.reject(new Error('down'))
     await process.store.getScopeUsage(scope)
     await process.store.close()
     await new Promise((resolve) => setImmediate(resolve))
@@ -183,22 +184,22 @@ describePrivateRedis('a Redis that', (program) => {
     expect(process.commands).toBe(commands)
   })
 
-  it('answers nonsense is not believed', async () => {
+  it('returns unexpected values is not used', async () => {
     const process = watched()
     process.broken = (() => Promise.resolve({ value: '0 0 0 0' })) as unknown as () => Promise<never>
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 0))
-    expect(process.told[0]?.cause).toBeInstanceOf(TypeError)
+    expect(process.errors[0]?.cause).toBeInstanceOf(TypeError)
     await process.store.close()
   })
 
-  it('fails to forget just as it is there again is told to forget once more', async () => {
+  it('fails an invalidation during its recovery is sent it again', async () => {
     const process = watched()
     await untilUsed(process)
-    const held: { resolve: (answer: unknown) => void; reject: (error: Error) => void }[] = []
+    const held: { resolve: (result: unknown) => void; reject: (error: Error) => void }[] = []
     const hold = () => new Promise((resolve, reject) => held.push({ resolve, reject }))
-    const refuse = () => Promise.reject(new Error('away'))
+    const refuse = () => Promise.reject(new Error('down'))
     const pass = () => undefined
-    // Before the write, after it, the reading, and the looking whether Redis is there again.
+    // The commands before the write and after it, of the read, and of the probe.
     const incidents = [pass, hold, refuse, hold]
     const redis: RedisClient = {
       evalsha: (...args) => incidents.shift()?.() ?? client.evalsha(...args),
@@ -210,7 +211,7 @@ describePrivateRedis('a Redis that', (program) => {
     await other.store.getScopeUsage(scope)
     while (held.length < 2) await new Promise((resolve) => setImmediate(resolve))
 
-    held[0]!.reject(new Error('away'))
+    held[0]!.reject(new Error('down'))
     held[1]!.resolve(['forgotten'])
 
     await write
@@ -218,20 +219,20 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await other.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('answers too late every time is waited for by nobody but the first', async () => {
+  it('always responds too late delays the first call only', async () => {
     let reads = 0
-    let looks = 0
+    let probes = 0
     const slow: RedisClient = {
       async evalsha(...args) {
         if (args[1] === 4) reads++
-        else looks++
+        else probes++
         await new Promise((resolve) => setTimeout(resolve, 250))
         return client.evalsha(...args)
       },
       eval: (...args) => client.eval(...args),
     }
     const store = redisUsageCache(database, slow, { prefix, onError: () => {} })
-    while (looks < 2) {
+    while (probes < 2) {
       await store.getScopeUsage(scope)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
@@ -239,13 +240,13 @@ describePrivateRedis('a Redis that', (program) => {
     await store.close()
   })
 
-  it('has forgotten the scripts is sent them again', async () => {
+  it('has lost the scripts is sent them again', async () => {
     const process = watched()
     await untilUsed(process)
     await client.script('FLUSH')
     await process.store.reserve(file())
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-    expect(process.told).toEqual([])
+    expect(process.errors).toEqual([])
   })
 
   describe('is out of memory', () => {
@@ -253,7 +254,7 @@ describePrivateRedis('a Redis that', (program) => {
     const enough = () => client.config('SET', 'maxmemory', '0')
     afterAll(enough)
 
-    it('forgets all the same what a write has changed', async () => {
+    it('still invalidates what a write has changed', async () => {
       const [writer, reader] = [watched(), watched()]
       await enough()
       await untilUsed(reader)
@@ -262,15 +263,15 @@ describePrivateRedis('a Redis that', (program) => {
       expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
       await writer.store.reserve(file())
       expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 2))
-      expect(reader.told[0]?.message).toContain('maxmemory')
+      expect(reader.errors[0]?.message).toContain('maxmemory')
     })
 
-    it('tells so once a second at most, and is used again', async () => {
+    it('is reported at most once a second, and is used again', async () => {
       const process = watched()
       const start = performance.now()
       for (let read = 0; read < 50; read++) await process.store.getScopeUsage(scope)
-      expect(process.told.length).toBeGreaterThan(0)
-      expect(process.told.length).toBeLessThanOrEqual(1 + (performance.now() - start) / 1000)
+      expect(process.errors.length).toBeGreaterThan(0)
+      expect(process.errors.length).toBeLessThanOrEqual(1 + (performance.now() - start) / 1000)
       await enough()
       await untilUsed(process)
     })

@@ -4,12 +4,12 @@ import { MongoClient as MongoClient6 } from 'mongodb6'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { describeWithServer } from '../../servers/describe-with-server.js'
 
-/** The server of the tests, or a visible skip where there is none. */
+/** Registers tests on the shared server, or a visible skip if there is none. */
 export function describeMongo(title: string, body: (url: string) => void): void {
   describeWithServer('mongodb', title, body)
 }
 
-/** The drivers that the adapter works with; their types differ in nothing that it uses. */
+/** The supported drivers. Their types don't differ in anything that the adapter uses. */
 export const DRIVERS = {
   7: MongoClient,
   6: MongoClient6 as unknown as typeof MongoClient,
@@ -25,19 +25,20 @@ export function clientOf(
   return new DRIVERS[driver](url, options)
 }
 
-/** A database that no other test uses. */
+/** Returns a database that no other test uses. */
 export function freshDatabase(client: MongoClient): Db {
   return client.db(`test_${randomBytes(6).toString('hex')}`)
 }
 
 const COLLECTIONS = ['objects', 'history', 'leftovers']
 
-/** Stores over empty places for a suite that wants hundreds: a place that was given back is emptied and used again. */
-export function emptyPlaces(db: Db): {
+/** Provides migrated, empty collections for a suite that needs hundreds of them: returned ones are emptied and reused. */
+export function emptyNamespaces(db: Db): {
+  /** Returns the prefix of the collections. */
   take(): Promise<string>
   giveBack(prefix: string): void
 } {
-  let made = 0
+  let created = 0
   const free: string[] = []
   return {
     async take() {
@@ -48,7 +49,7 @@ export function emptyPlaces(db: Db): {
         }
         return used
       }
-      const prefix = `place ${++made}.`
+      const prefix = `namespace ${++created}.`
       await mongoAdapter(db, { collectionPrefix: prefix }).migrate()
       return prefix
     },
@@ -58,7 +59,7 @@ export function emptyPlaces(db: Db): {
   }
 }
 
-/** Documents of keys at which nothing is live: none of them may stay. */
+/** Returns the documents of keys without live rows. There must be none. */
 export async function emptyKeys(db: Db): Promise<unknown[]> {
   const nothingLive = { scope: { $exists: true }, active: null, pending: null }
   return db.collection('svc_db_objects').find(nothingLive).toArray()

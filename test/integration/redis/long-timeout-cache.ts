@@ -4,20 +4,20 @@ import { cachedStore } from '../../../src/adapters/redis/cached-store.js'
 import { createReport } from '../../../src/core/reporter.js'
 import { partsOf } from '../../../src/core/store/store-parts.js'
 
-export interface PatientCacheOptions {
+export interface LongTimeoutCacheOptions {
   readonly prefix: string
   readonly ttlSeconds?: number
   readonly onError: (error: unknown) => unknown
 }
 
 /**
- * As `redisUsageCache`, for a Redis that is there: on a machine that is too busy to let it answer in time, a test of what
- * holds while Redis takes everything would be one of what holds while it doesn't.
+ * Like `redisUsageCache`, with a timeout that a busy machine doesn't reach. Otherwise a test of a reliable Redis might
+ * silently test the fallback to the database.
  */
-export function patientCache(
+export function longTimeoutCache(
   store: StorageObjectStore,
   redis: RedisClient,
-  { prefix, ttlSeconds = 60, onError }: PatientCacheOptions,
+  { prefix, ttlSeconds = 60, onError }: LongTimeoutCacheOptions,
 ): StorageObjectStore {
   return cachedStore(partsOf(store)!, {
     redis,

@@ -1,11 +1,8 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type { Db } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createStore } from '../../../src/core/store/create-store.js'
-import { openPlace } from '../../../src/adapters/mongo/connection/place.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
-import { clientOf, describeMongo, freshDatabase, type DriverVersion } from './places.js'
+import { clientOf, describeMongo, freshDatabase, type DriverVersion } from './databases.js'
 import { wireProxy, type Fate, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
@@ -20,9 +17,9 @@ const STATEMENTS = [
   'abortTransaction',
 ]
 
-/** What a caller does with one key, each on a state that was prepared without trouble; and what must be there then. */
-interface Story {
-  readonly does: string
+/** A write of one key, the state it starts from, and the number of live rows and new leftovers it must end with. */
+interface Scenario {
+  readonly name: string
   readonly prepare?: (store: StorageObjectStore, at: Reference) => Promise<unknown>
   readonly act: (store: StorageObjectStore, at: Reference) => Promise<unknown>
   readonly rows: number
@@ -51,9 +48,9 @@ const replacing = async (store: StorageObjectStore, at: Reference) => {
   await reserve(store, at)
 }
 
-const STORIES: readonly Story[] = [
+const SCENARIOS: readonly Scenario[] = [
   {
-    does: 'reserve',
+    name: 'reserve',
     act: async (store, at) => {
       const row = await reserve(store, at)
       expect(await store.findPending(at)).toEqual(row)
@@ -62,7 +59,7 @@ const STORIES: readonly Story[] = [
     leftovers: 0,
   },
   {
-    does: 'reserve over another attempt',
+    name: 'reserve that replaces an attempt',
     prepare: reserve,
     act: async (store, at) => {
       const row = await reserve(store, at)
@@ -72,7 +69,7 @@ const STORIES: readonly Story[] = [
     leftovers: 1,
   },
   {
-    does: 'confirm without id, of a replacement',
+    name: 'confirm of a replacement, without id',
     prepare: replacing,
     act: async (store, at) => {
       const row = await store.confirm({ ...at, size: 7 })
@@ -82,21 +79,21 @@ const STORIES: readonly Story[] = [
     leftovers: 1,
   },
   {
-    does: 'release',
+    name: 'release',
     prepare: reserve,
     act: async (store, at) => expect(await store.release(at)).toMatchObject(at),
     rows: 0,
     leftovers: 1,
   },
   {
-    does: 'soft remove of an object and its replacement',
+    name: 'soft remove of an object and its replacement',
     prepare: replacing,
     act: async (store, at) => expect(await store.remove(at)).toMatchObject({ ...at, status: 'deleted' }),
     rows: 0,
     leftovers: 2,
   },
   {
-    does: 'hard remove',
+    name: 'hard remove',
     prepare: activate,
     act: async (store, at) => expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at),
     rows: 0,
@@ -104,7 +101,7 @@ const STORIES: readonly Story[] = [
   },
 ]
 
-describeMongo('answers that are lost', (url) => {
+describeMongo('lost responses', (url) => {
   const direct = clientOf(url)
   const db = freshDatabase(direct)
   let proxy: WireProxy
@@ -136,40 +133,40 @@ describeMongo('answers that are lost', (url) => {
     }
   }
 
-  /** Lets the first commands of that name meet this fate. */
-  function trouble(name: string, fate: Fate, times = 1): () => number {
-    let met = 0
+  /** Applies a fate to the next commands of that name. Returns a function that counts them. */
+  function fail(name: string, fate: Fate, times = 1): () => number {
+    let count = 0
     proxy.onCommand = (command) => {
-      if (!(name in command) || command['lsid'] === undefined || met === times) return 'pass'
-      met++
+      if (!(name in command) || command['lsid'] === undefined || count === times) return 'pass'
+      count++
       return fate
     }
-    return () => met
+    return () => count
   }
 
   for (const driver of [7, 6] as const) {
     describe.each(['cut-before', 'cut-after'] as const)(`driver ${driver}: %s`, (fate) => {
-      for (const { does, prepare, act, rows, leftovers } of STORIES) {
-        it(`${does}: done once, whatever command it is`, async () => {
+      for (const { name, prepare, act, rows, leftovers } of SCENARIOS) {
+        it(`${name} takes effect exactly once, whichever command fails`, async () => {
           const plain = mongoAdapter(db)
           await throughProxy(async (own) => {
             const store = mongoAdapter(own)
             await store.getScopeUsage(SCOPE)
             for (const statement of STATEMENTS) {
               for (const times of [1, 3]) {
-                const at = { bucket: BUCKET, key: `${does} ${statement} ${times}` }
+                const at = { bucket: BUCKET, key: `${name} ${statement} ${times}` }
                 await prepare?.(plain, at)
                 const before = await plain.countByScope(SCOPE)
-                const left = (await plain.listLeftovers({ limit: 1000 })).length
-                const met = trouble(statement, fate, times)
+                const leftoversBefore = (await plain.listLeftovers({ limit: 1000 })).length
+                const failures = fail(statement, fate, times)
                 await act(store, at)
                 proxy.onCommand = () => 'pass'
-                if (statement === 'commitTransaction') expect(met()).toBe(times)
+                if (statement === 'commitTransaction') expect(failures()).toBe(times)
                 const live = [await plain.findActive(at), await plain.findPending(at)].filter(Boolean)
                 expect(live).toHaveLength(rows)
                 const expected = before + rows - (prepare === replacing ? 2 : prepare ? 1 : 0)
                 expect(await plain.countByScope(SCOPE)).toBe(expected)
-                expect(await plain.listLeftovers({ limit: 1000 })).toHaveLength(left + leftovers)
+                expect(await plain.listLeftovers({ limit: 1000 })).toHaveLength(leftoversBefore + leftovers)
               }
             }
           }, driver)
@@ -179,12 +176,12 @@ describeMongo('answers that are lost', (url) => {
     })
   }
 
-  it('of half of all commands, under 16 callers: everybody gets the answer, and all is there once', async () => {
+  it('or connections, under 16 callers: every call returns its result and takes effect once', async () => {
     await throughProxy(async (own) => {
       const store = mongoAdapter(own)
       await store.getScopeUsage(SCOPE)
       let count = 0
-      // Every connection that breaks takes all that is under way on it along.
+      // A broken connection also fails the other commands in progress on it.
       proxy.onCommand = (command) => {
         if (command['lsid'] === undefined || ++count % 5 > 0) return 'pass'
         return count % 2 ? 'cut-after' : 'cut-before'
@@ -212,7 +209,7 @@ describeMongo('answers that are lost', (url) => {
     expect(await mongoAdapter(db).checkUsage()).toEqual([])
   }, 60_000)
 
-  it('a leftover that was forgotten is told once, though the answer is lost', async () => {
+  it('forgetLeftover returns true exactly once', async () => {
     const plain = mongoAdapter(db)
     const at = { bucket: BUCKET, key: 'left' }
     await reserve(plain, at)
@@ -220,105 +217,9 @@ describeMongo('answers that are lost', (url) => {
     await throughProxy(async (own) => {
       const store = mongoAdapter(own)
       await store.getScopeUsage(SCOPE)
-      trouble('commitTransaction', 'cut-after')
+      fail('commitTransaction', 'cut-after')
       expect(await store.forgetLeftover({ attemptId: id })).toBe(true)
       expect(await store.forgetLeftover({ attemptId: id })).toBe(false)
     })
-  })
-
-  describe('a server that stays silent', () => {
-    const limited = (own: Db, limit: number) =>
-      createStore(createMongoDriver({ place: openPlace(own, 'svc_db_'), limit }))
-
-    it.each(['find', 'update', 'commitTransaction'])(
-      'at %s: the call ends, and says that the outcome is unknown and a repeat is safe',
-      async (statement) => {
-        await throughProxy(async (own) => {
-          const store = limited(own, 700)
-          const id = createAttemptId()
-          const input = {
-            ...{ scope: SCOPE, bucket: BUCKET, key: `silent ${statement}`, id },
-            ...{ declaredSize: 5, expiresAt: inAnHour() },
-          }
-          await store.getScopeUsage(SCOPE)
-          trouble(statement, 'swallow', Infinity)
-          const silent = store.reserve(input)
-          await expect(silent).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-          await expect(silent).rejects.toThrow(/unknown.*repeat with the same id is safe/)
-          proxy.onCommand = () => 'pass'
-          expect(await mongoAdapter(own).reserve(input)).toMatchObject({ id })
-          expect(await mongoAdapter(db).countByScope(SCOPE)).toBe(1)
-        })
-      },
-    )
-
-    it('holds the callers of its scope no longer than the limit, and no other scope at all', async () => {
-      await throughProxy(async (own) => {
-        const store = limited(own, 1500)
-        await store.getScopeUsage(SCOPE)
-        proxy.onCommand = (command) => {
-          const text = JSON.stringify(command, (_, value: unknown) =>
-            typeof value === 'bigint' ? '' : value,
-          )
-          return text.includes('hanging') ? 'swallow' : 'pass'
-        }
-        const hanging = Array.from({ length: 100 }, (_, i) => {
-          const input = {
-            scope: 'hanging',
-            bucket: BUCKET,
-            key: `hanging ${i}`,
-            declaredSize: 1,
-            expiresAt: inAnHour(),
-          }
-          return store.reserve(input).then(
-            () => 'done',
-            (error: { code: string }) => error.code,
-          )
-        })
-        const others = ['a', 'b', 'c'].map((key) => reserve(store, { bucket: BUCKET, key }))
-        await Promise.all(others)
-        expect(new Set(await Promise.all(hanging))).toEqual(new Set(['DATABASE_UNAVAILABLE']))
-        proxy.onCommand = () => 'pass'
-        const again = {
-          scope: 'hanging',
-          bucket: BUCKET,
-          key: 'again',
-          declaredSize: 1,
-          expiresAt: inAnHour(),
-        }
-        expect(await store.reserve(again)).toMatchObject({ key: 'again' })
-      })
-    })
-  })
-
-  it('no server: DATABASE_UNAVAILABLE as soon as the driver gives up, with the cause', async () => {
-    const client = clientOf('mongodb://127.0.0.1:1/?directConnection=true', { serverSelectionTimeoutMS: 200 })
-    const store = mongoAdapter(client.db('nowhere'))
-    for (const call of [
-      () => store.ping(),
-      () => store.migrate(),
-      () => store.verify(),
-      () => store.getScopeUsage(SCOPE),
-      () => reserve(store, { bucket: BUCKET, key: 'k' }),
-    ]) {
-      const error: unknown = await call().catch((reason: unknown) => reason)
-      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-      expect((error as Error).cause).toMatchObject({
-        name: expect.stringMatching(/^Mongo(ServerSelection|TopologyClosed)Error$/) as string,
-      })
-    }
-    await client.close()
-  })
-
-  it('a client that its application has closed: DATABASE_UNAVAILABLE at once', async () => {
-    const client = clientOf(url)
-    const store = mongoAdapter(client.db(db.databaseName))
-    await store.getScopeUsage(SCOPE)
-    await client.close()
-    // The driver opens a closed client again; one whose pool is closed for good says so.
-    await store
-      .ping()
-      .catch((error: unknown) => expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE' }))
-    await client.close()
   })
 })
