@@ -15,8 +15,8 @@ export interface ExampleProcess {
 }
 
 /**
- * Starts an example in its own process, by default on a free port, and resolves once it has printed its URL. Rejects with its
- * stderr if it exits before that.
+ * Starts an example in its own process, by default on a free port, and resolves once it has printed its URL. Rejects
+ * with its stderr if it exits before that.
  */
 export async function startExample(
   file: string,

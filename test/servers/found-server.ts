@@ -22,8 +22,9 @@ export interface ServerKind {
 }
 
 /**
- * Finds or starts a server: the URL in the environment, else an installed program, else one from an npm package. Otherwise
- * returns the reason why there is none. Throws instead if `REQUIRE_SERVERS` (comma-separated names, or `all`) names it.
+ * Finds or starts a server: the URL in the environment, else an installed program, else one from an npm package.
+ * Otherwise returns the reason why there is none. Throws instead if `REQUIRE_SERVERS` (comma-separated names, or
+ * `all`) names it.
  */
 export async function findServer(kind: ServerKind): Promise<RunningServer | { readonly reason: string }> {
   const url = process.env[kind.variable]

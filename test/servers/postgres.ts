@@ -72,7 +72,9 @@ export async function responds(url: string): Promise<boolean> {
   }
 }
 
-/** Returns the user to run the server as, because Postgres refuses to run as root; `null` if this process is not root. */
+/**
+ * Returns the user to run the server as, because Postgres refuses to run as root; `null` if this process is not root.
+ */
 export function userOfServer(): ServerUser | null {
   if (process.getuid?.() !== 0) return null
   const entries = readFileSync('/etc/passwd', 'utf8')

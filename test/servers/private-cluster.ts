@@ -43,8 +43,8 @@ export async function startPrivateCluster(
 }
 
 /**
- * Starts a primary and a standby. The standby starts from a copy of the primary's files, made before the primary's first start.
- * That equals a base backup, and doesn't need `pg_basebackup`, which some packages leave out.
+ * Starts a primary and a standby. The standby starts from a copy of the primary's files, made before the primary's
+ * first start. That equals a base backup, and doesn't need `pg_basebackup`, which some packages leave out.
  */
 export async function startWithStandby(binaries: string): Promise<PrivateClusters> {
   return inFolder(async (clusters) => {

@@ -27,8 +27,9 @@ export interface PrivateFolder {
 }
 
 /**
- * A script that cleans up after this process. Its input ends when the tests are done or die, and it runs in its own session,
- * so signals to the tests don't reach it. It then kills the processes whose ids it has read, and removes the folder.
+ * A script that cleans up after this process. Its input ends when the tests are done or die, and it runs in its own
+ * session, so signals to the tests don't reach it. It then kills the processes whose ids it has read, and removes the
+ * folder.
  */
 const CLEANUP = `
 while read -r pid; do pids="$pids $pid"; done

@@ -22,8 +22,8 @@ type Programs = Readonly<Record<Program, string>>
 const DEVICE_BYTES = 4 * 1024 ** 3
 
 /**
- * The URL contains the credentials: `http://access:secret@host:port`. The parameter `guest` holds those of a second account, as
- * `access:secret`, which has no permissions unless a bucket policy grants them.
+ * The URL contains the credentials: `http://access:secret@host:port`. The parameter `guest` holds those of a second
+ * account, as `access:secret`, which has no permissions unless a bucket policy grants them.
  */
 export const RADOSGW: ServerKind = {
   name: 's3',

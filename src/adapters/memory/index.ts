@@ -14,8 +14,8 @@ export interface MemoryAdapterOptions {
 }
 
 /**
- * Creates a store in the memory of this process, for tests and for trying things out. It behaves like a database, but loses
- * its data when the process ends.
+ * Creates a store in the memory of this process, for tests and for trying things out. It behaves like a database, but
+ * loses its data when the process ends.
  *
  * @throws StorageError `VALIDATION_ERROR` if a record in `objects` is invalid.
  */

@@ -7,8 +7,8 @@ interface Chunk<V> {
 }
 
 /**
- * A map whose entries are sorted by key. Keys must be ASCII, because they compare by UTF-16 code units. Setting and deleting
- * take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its length.
+ * A map whose entries are sorted by key. Keys must be ASCII, because they compare by UTF-16 code units. Setting and
+ * deleting take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its length.
  */
 export class SortedMap<V> {
   #chunks: Chunk<V>[] = []

@@ -17,13 +17,13 @@ export interface MongoAdapterOptions {
 }
 
 /**
- * Creates a store in MongoDB 5.0 or later, on a replica set (one member is enough), from a `Db` of the driver `mongodb` 6
- * or 7. Call `migrate()` before any other call. You configure and close the client; the adapter overrides its read and
- * write concern, read preference and BSON options.
+ * Creates a store in MongoDB 5.0 or later, on a replica set (one member is enough), from a `Db` of the driver
+ * `mongodb` 6 or 7. Call `migrate()` before any other call. You configure and close the client; the adapter overrides
+ * its read and write concern, read preference and BSON options.
  *
- * Calls reject with `DATABASE_UNAVAILABLE` if the server does not respond within 30 s, retries included. Whether a write
- * took effect is then unknown. `checkUsage` and `repairUsage` read all rows, so they get 300 s, the longest that the server
- * can read from one moment by default.
+ * Calls reject with `DATABASE_UNAVAILABLE` if the server does not respond within 30 s, retries included. Whether a
+ * write took effect is then unknown. `checkUsage` and `repairUsage` read all rows, so they get 300 s, the longest that
+ * the server can read from one moment by default.
  *
  * @throws TypeError if `db` is not a `Db`, or if no collection name can start with `collectionPrefix`.
  */

@@ -236,9 +236,9 @@ function rowOutcome({ plan, scopes }: KeyResult): RowOutcome {
 }
 
 /**
- * Waits for all writes and returns the results of those that had an effect, even if others failed: only this call can report
- * them, and the next call will meet the same error. Rejects with the first error if no write had an effect, because the
- * caller would take an empty result to mean that nothing is left to do.
+ * Waits for all writes and returns the results of those that had an effect, even if others failed: only this call can
+ * report them. Rejects with the first error if no write had an effect, because an empty result means that nothing is
+ * left to do.
  */
 async function effectiveOf<T>(
   writes: readonly Promise<T>[],
@@ -253,7 +253,7 @@ async function effectiveOf<T>(
   return { done, isComplete: failed === undefined }
 }
 
-/** Returns the scopes whose usage differs. Scopes where only a row count differs are left out: the contract doesn't report those. */
+/** Returns the scopes whose usage differs. The contract does not report scopes where only a row count differs. */
 function differences(recounts: readonly Recount[]): UsageDifference[] {
   return recounts
     .map(({ scope, recorded, actual }) => ({ scope, recorded: usageIn(recorded), actual: usageIn(actual) }))

@@ -13,8 +13,8 @@ export interface ScriptCall {
 }
 
 /**
- * Runs scripts in Redis behind a circuit breaker. After a failure or a timeout no further call waits for Redis until it has
- * recovered, so a Redis that hangs only delays calls that are already in progress.
+ * Runs scripts in Redis behind a circuit breaker. After a failure or a timeout no further call waits for Redis until
+ * it has recovered, so a Redis that hangs only delays calls that are already in progress.
  */
 export interface CircuitBreaker {
   readonly isUp: boolean
@@ -32,8 +32,8 @@ export interface CircuitBreakerOptions {
   readonly timeout: number
   readonly report: Report
   /**
-   * Probes Redis and brings it up to date. It is called until it resolves and `isDone` returns `true`. Scripts run again
-   * after it has resolved once within the timeout.
+   * Probes Redis and brings it up to date. It is called until it resolves and `isDone` returns `true`. Scripts run
+   * again after it has resolved once within the timeout.
    */
   readonly recover: () => Promise<void>
   readonly isDone: () => boolean

@@ -17,8 +17,8 @@ const TIMEOUT = 200
 
 export interface RedisUsageCacheOptions {
   /**
-   * Lifetime of a cached usage, in whole seconds from 1 to 86400 (a day). It limits how stale a usage can be if a process
-   * writes without the cache, or if Redis loses data. Default: 60.
+   * Lifetime of a cached usage, in whole seconds from 1 to 86400 (a day). It limits how stale a usage can be if a
+   * process writes without the cache, or if Redis loses data. Default: 60.
    */
   readonly ttlSeconds?: number | null | undefined
   /**
@@ -27,19 +27,19 @@ export interface RedisUsageCacheOptions {
    */
   readonly prefix?: string | null | undefined
   /**
-   * Called when Redis fails or refuses a write: once per outage, and at most once a second. Errors that it throws are ignored.
-   * Default: `console.error`.
+   * Called when Redis fails or refuses a write: once per outage, and at most once a second. Errors that it throws are
+   * ignored. Default: `console.error`.
    */
   readonly onError?: ErrorListener | null | undefined
 }
 
 /**
- * Wraps a store so that `getScopeUsage` is served from Redis when possible. Use it, with the same prefix, in every process
- * that writes to the database. Quotas don't depend on it: `reserve` and `confirm` check them in the database. If Redis is
- * down, hangs or loses data, everything works as without it. You configure and close the client.
+ * Wraps a store so that `getScopeUsage` is served from Redis when possible. Use it, with the same prefix, in every
+ * process that writes to the database. Quotas don't depend on it: `reserve` and `confirm` check them in the database.
+ * If Redis is down, hangs or loses data, everything works as without it. You configure and close the client.
  *
- * @throws TypeError if `store` was not returned by an adapter or `createStore()`, if `redis` is not an `ioredis` client, or
- * if an option is invalid.
+ * @throws TypeError if `store` was not returned by an adapter or `createStore()`, if `redis` is not an `ioredis`
+ * client, or if an option is invalid.
  */
 export function redisUsageCache(
   store: StorageObjectStore,

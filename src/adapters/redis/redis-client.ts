@@ -1,6 +1,6 @@
 /**
- * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, so the types work with any
- * version of `ioredis`.
+ * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, so the types work
+ * with any version of `ioredis`.
  */
 export interface RedisClient {
   evalsha(sha1: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>

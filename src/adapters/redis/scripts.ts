@@ -12,7 +12,8 @@ import { redisScript } from './redis-client.js'
  * A value inherits the lifetime of its lease, which was granted before the value was read. So a value expires at most
  * `ttlSeconds` after it was current. All times are those of the Redis server; clocks of processes don't matter.
  *
- * Writes use `pcall`, because Redis may be out of memory. Deletions still work then, and a failed write must not prevent them.
+ * Writes use `pcall`, because Redis may be out of memory. Deletions still work then, and a failed write must not
+ * prevent them.
  */
 
 const NOW = `
@@ -21,11 +22,11 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `
 
 /**
- * Returns the usage of a scope, or a lease to store it, or "busy" while a write is in progress. Before it returns a usage, it
- * runs a command that a read-only Redis refuses (and that changes nothing of importance): a lagging replica, for example,
- * would not receive invalidations.
- * Keys: usage, writers of the scope, writers, epoch. Values: lifetime in ms, a new token, and the name and lifetime in ms of
- * the epoch to start if there is none.
+ * Returns the usage of a scope, or a lease to store it, or "busy" while a write is in progress. Before it returns a
+ * usage, it runs a command that a read-only Redis refuses (and that changes nothing of importance): a lagging replica,
+ * for example, would not receive invalidations.
+ * Keys: usage, writers of the scope, writers, epoch. Values: lifetime in ms, a new token, and the name and lifetime in
+ * ms of the epoch to start if there is none.
  */
 export const READ = redisScript(`${NOW}
 if redis.call('ZCOUNT', KEYS[2], now, '+inf') + redis.call('ZCOUNT', KEYS[3], now, '+inf') > 0 then
@@ -65,10 +66,10 @@ return {'stored'}
 `)
 
 /**
- * Runs before a write. Removes the usage or lease, and marks the write, which prevents new leases until the write has ended
- * or the mark has expired.
- * Keys: writers (of the scope, or of unknown scopes), and the usage if the scope is known. Values: token, and the lifetime of
- * the mark in ms.
+ * Runs before a write. Removes the usage or lease, and marks the write, which prevents new leases until the write has
+ * ended or the mark has expired.
+ * Keys: writers (of the scope, or of unknown scopes), and the usage if the scope is known. Values: token, and the
+ * lifetime of the mark in ms.
  */
 export const BEGIN = redisScript(`${NOW}
 if KEYS[2] then redis.call('DEL', KEYS[2]) end
@@ -81,8 +82,8 @@ return {'begun'}
 
 /**
  * Runs after a write. Removes usages, which may have been stored if the mark of the write was lost, and then the marks.
- * Keys: epoch, usages, and the writers of each mark. Values: "all" to invalidate every usage, otherwise "", the number of
- * usages, and the token of each mark.
+ * Keys: epoch, usages, and the writers of each mark. Values: "all" to invalidate every usage, otherwise "", the number
+ * of usages, and the token of each mark.
  */
 export const INVALIDATE = redisScript(`
 if ARGV[1] == 'all' then redis.call('DEL', KEYS[1]) end

@@ -11,8 +11,9 @@ import { runScript, type RedisClient } from './redis-client.js'
 import { BEGIN, INVALIDATE, READ, STORE } from './scripts.js'
 
 /**
- * Lifetime of a mark, in milliseconds. A write that takes longer still invalidates when it ends. Until then the mark keeps
- * readers from caching the previous usage, even if the process dies after the database has the write.
+ * Lifetime of a mark, in milliseconds. Readers bypass the cache while a mark exists, so they see a write as soon as
+ * the database has it, even if the writing process dies. A write that takes longer still invalidates the usage when it
+ * ends.
  */
 const MARK_LIFETIME = 30_000
 
@@ -45,7 +46,9 @@ export interface UsageCache {
   begin(scope: string | null): Promise<PendingWrite>
   /** Await this before acknowledging a write. `touched` holds the scopes that the write reported. */
   end(write: PendingWrite, touched: readonly string[] | 'all'): Promise<void>
-  /** Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`. */
+  /**
+   * Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`.
+   */
   abandon(write: PendingWrite, mayTouchOthers: boolean): Promise<void>
   stop(): void
 }

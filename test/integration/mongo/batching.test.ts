@@ -31,7 +31,10 @@ describeMongo('concurrent writes of one scope', (url) => {
   })
   const commits = () => watched.take().filter(({ name }) => name === 'commitTransaction').length
 
-  /** Makes calls while another write of the scope is in flight, so they share a transaction. Returns rows or error codes. */
+  /**
+   * Makes calls while another write of the scope is in flight, so they share a transaction. Returns rows or error
+   * codes.
+   */
   async function together(calls: readonly (() => Promise<StorageObject | null>)[]) {
     const first = store.reserve(attempt('first', { declaredSize: 0 }))
     const settled = Promise.allSettled(calls.map((call) => call()))

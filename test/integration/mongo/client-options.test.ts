@@ -63,7 +63,10 @@ const inputs = ['one', '$secret', '$active.id', '\ufeff', 'e\u0301'].map((key, i
   uploadId: i % 2 ? '$upload' : null,
 }))
 
-/** Takes objects through their whole life, with values that client options could corrupt, and compares results with reads. */
+/**
+ * Takes objects through their whole life, with values that client options could corrupt, and compares results with
+ * reads.
+ */
 async function runLifecycle(store: StorageObjectStore): Promise<void> {
   await store.migrate()
   expect(await store.verify()).toEqual([])

@@ -32,7 +32,9 @@ export function freshDatabase(client: MongoClient): Db {
 
 const COLLECTIONS = ['objects', 'history', 'leftovers']
 
-/** Provides migrated, empty collections for a suite that needs hundreds of them: returned ones are emptied and reused. */
+/**
+ * Provides migrated, empty collections for a suite that needs hundreds of them: returned ones are emptied and reused.
+ */
 export function emptyNamespaces(db: Db): {
   /** Returns the prefix of the collections. */
   take(): Promise<string>

@@ -78,7 +78,8 @@ describeMongo('query plans', (url) => {
         const page = await store.listByScope({ scope: 'full', ...filter, limit: PAGE, cursor })
         const [command, ...more] = take()
         expect(more).toEqual([])
-        // One more row tells whether there is a next page. Active and pending rows are two ranges, and each may fill the page.
+        // One more row tells whether there is a next page. Active and pending rows are two ranges, and each may fill
+        // the page.
         const limit = (PAGE + 1) * ('status' in filter ? 1 : 2)
         expect(await keysExamined(db, command!)).toBeLessThanOrEqual(limit)
         rows += page.objects.length

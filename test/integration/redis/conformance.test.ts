@@ -10,8 +10,8 @@ import { sharedByTwo } from './shared-store.js'
 
 describeRedis('two caches on one Redis', (url) => {
   conformance(memoryBase())
-  // The cache sees no more of a database than the scopes that its driver reports for each write. The touched-scopes tests of
-  // each driver check those, so one store under the cache is enough most of the time.
+  // Of a database, the cache only relies on usages and on the scopes that the driver reports for each write. The tests in
+  // touched-scopes.test.ts check those for each driver, so one store under the cache is enough most of the time.
   if (!isLongRun) return
   describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl)))
   describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl)))

@@ -54,7 +54,10 @@ function anyOf(stores: readonly StorageObjectStore[]): StorageObjectStore {
   return Object.fromEntries(calls) as StorageObjectStore
 }
 
-/** Simulates processes that share a store and a Redis: each client gets its own cache, and calls arrive with random delays. */
+/**
+ * Simulates processes that share a store and a Redis: each client gets its own cache, and calls arrive with random
+ * delays.
+ */
 export function sharedByTwo(
   store: StorageObjectStore,
   clients: readonly RedisClient[],

@@ -15,14 +15,18 @@ export interface Gate {
   open(): void
 }
 
-/** A simulated process that uses the cache: a store with its own connection, whose driver calls a test can hold or fail. */
+/**
+ * A simulated process that uses the cache: a store with its own connection, whose driver calls a test can hold or fail.
+ */
 export interface CachingProcess {
   readonly store: StorageObjectStore
   /** Holds the next call of this method before the database carries it out. */
   holdBefore(method: Method): Gate
   /** Holds the next call of this method after the database has carried it out. */
   holdAfter(method: Method): Gate
-  /** Makes the next call fail although the database carries it out: at once, or when the returned function is called. */
+  /**
+   * Makes the next call fail although the database carries it out: at once, or when the returned function is called.
+   */
   loseResponse(method: Method, when: 'done' | 'late'): () => Promise<void>
   /** Makes the next call return this result without reaching the database. */
   fakeNext(method: Method, result: unknown): void

@@ -1,7 +1,9 @@
 import type { StorageObjectStore } from '@svc/db'
 import { StorageError } from '@svc/db'
 
-/** Scopes that all processes share, with the maximum files of each. Files are never removed, so their number only grows. */
+/**
+ * Scopes that all processes share, with the maximum files of each. Files are never removed, so their number only grows.
+ */
 export const LOADED_SCOPES: Readonly<Record<string, number>> = {
   'load: one of many files {}*': 1_000_000,
   'load: another "\\*?[]': 1_000_000,
@@ -55,9 +57,9 @@ interface Observation {
 }
 
 /**
- * Runs callers that mostly read usages and sometimes write, until `isOver`. Before each read through the cache, the caller
- * reads the database itself. The cached usage must not be older than that or, if Redis may lose data, not older than the
- * database was `ttl` before.
+ * Runs callers that mostly read usages and sometimes write, until `isOver`. Before each read through the cache, the
+ * caller reads the database itself. The cached usage must not be older than that or, if Redis may lose data, not older
+ * than the database was `ttl` before.
  */
 export async function runLoad(
   { cached, database }: LoadedStores,

@@ -14,8 +14,8 @@ export const BSON = {
 } as const
 
 /**
- * Converts a number for storage as a 64-bit integer. A JavaScript number of 2^31 or more would be stored as a double, and
- * so would every sum that includes it.
+ * Converts a number for storage as a 64-bit integer. A JavaScript number of 2^31 or more would be stored as a double,
+ * and so would every sum that includes it.
  */
 export function long(value: number): bigint {
   return BigInt(value)

@@ -53,8 +53,8 @@ function hasLabel(error: unknown, label: string): boolean {
 
 /**
  * Returns whether a retry may succeed and is safe, that is, nothing has taken effect. Use it for reads, and for
- * transactions whose commit was not sent or was refused. The driver's labels are not enough: a connection that breaks while
- * another one breaks gets none.
+ * transactions whose commit was not sent or was refused. The driver's labels are not enough: a connection that breaks
+ * while another one breaks gets none.
  */
 export function isRetryable(error: unknown): boolean {
   const code = serverCode(error)

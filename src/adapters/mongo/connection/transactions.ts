@@ -19,8 +19,9 @@ export interface TransactOptions {
 }
 
 /**
- * Runs the work in a transaction and retries until it is committed or fails for good. The work takes effect exactly once,
- * even if responses are lost. A transaction that only read is committed too: until then its reads could be rolled back.
+ * Runs the work in a transaction and retries until it is committed or fails for good. The work takes effect exactly
+ * once, even if responses are lost. A transaction that only read is committed too: until then its reads could be
+ * rolled back.
  *
  * All tries share one session: starting a new transaction in it ends what the server still has of the previous one.
  */
@@ -62,7 +63,7 @@ class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
 }
 
-/** Commits, with retries. In the same session the server reports what became of this transaction, so repeating is safe. */
+/** Commits, with retries. Repeating is safe: the server reports the outcome of the session's transaction. */
 async function commit(session: ClientSession, call: Call): Promise<void> {
   for (let failures = 0; ; failures++) {
     try {

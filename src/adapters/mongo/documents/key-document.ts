@@ -11,7 +11,7 @@ export interface KeyDocument extends Stored {
   readonly pending?: StoredRow
 }
 
-/** Returns the `_id` of a key. A bucket contains no NUL, so no two keys share an `_id`, and none is the `_id` of a scope. */
+/** Returns the `_id` of a key. Buckets and scopes contain no NUL, so it is unique among keys and scopes. */
 export function keyId({ bucket, key }: ObjectReference): string {
   return `${bucket}\0${key}`
 }

@@ -24,7 +24,7 @@ export function findLive(
   }
 }
 
-/** Returns the active row of a key, else the pending one, else the newest deleted one. Reads all of them at one moment. */
+/** Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. */
 export function findAny(namespace: Namespace, reference: ObjectReference): Read<StorageObject | null> {
   const id = keyId(reference)
   const newest = [{ $match: { at: id } }, { $sort: { at: -1, _id: -1 } }, { $limit: 1 }]

@@ -7,7 +7,7 @@ import { readHistory, type HistoryDocument } from '../documents/history-document
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
 
-/** Greater than every id. A partial index serves only queries that filter by its field, so the first page needs a bound too. */
+/** Greater than every id. The first page needs a bound too: a partial index only serves filters on its field. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type LiveStatus = 'active' | 'pending'
@@ -68,8 +68,8 @@ function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]>
 }
 
 /**
- * Returns the newest rows of a cursor that yields active rows first, then pending ones. Decoding is slower than fetching and
- * happens when the driver yields a document, so this stops once no further row can be on the page.
+ * Returns the newest rows of a cursor that yields active rows first, then pending ones. Decoding is slower than
+ * fetching and happens when the driver yields a document, so this stops once no further row can be on the page.
  */
 async function newestOf(cursor: AggregationCursor<KeyDocument>, limit: number): Promise<StorageObject[]> {
   const active: StorageObject[] = []

@@ -1,6 +1,6 @@
 import type { Namespace } from '../connection/namespace.js'
 
-/** An index of the adapter. `migrate()` and `verify()` compare name and definition with the database, so changing one is a migration. */
+/** An index of the adapter. To change the definition, add an index with another name and raise `SCHEMA_VERSION`. */
 export interface ExpectedIndex {
   readonly name: string
   readonly key: Readonly<Record<string, 1>>
@@ -13,12 +13,11 @@ type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
 /**
  * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in none of them.
  *
- * Decision: documents have no `key` field. `_id` is `bucket\0key`, a bucket contains no NUL, and the collections have no
- * collation, so BSON compares `_id` byte by byte. Within a bucket, the order of `_id` is therefore the byte order of the
- * UTF-8 key, and a prefix of the key is a range of `_id`. That is all that listing a bucket in key order (`listStored`)
- * needs: `_id` can be the last field of an index, such as `{ 'active.storageKey': 1, _id: 1 }`. Adopting bytes looks them
- * up by storage key. A `key` field would only help to order keys across buckets or by a collation. It would also not
- * survive: older releases replace whole documents, so a new field takes two releases.
+ * Documents have no `key` field, on purpose. `_id` is `bucket\0key`, a bucket contains no NUL, and a collection with a
+ * collation is refused, so MongoDB compares `_id` byte by byte. Within a bucket, the order of `_id` is therefore the
+ * byte order of the UTF-8 key, and a key prefix is a range of `_id`. An index that ends with `_id` therefore lists a
+ * bucket in key order, for example by `{ 'active.storageKey': 1, _id: 1 }`. A `key` field would only help to order keys
+ * across buckets or by a collation. Adding it later takes two releases, because older ones replace whole documents.
  */
 export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[]>> = {
   objects: [

@@ -35,8 +35,8 @@ export async function collectionFlaws(namespace: Namespace): Promise<string[]> {
 }
 
 /**
- * Returns a sentence if the server doesn't roll transactions back. Some servers that speak MongoDB's protocol accept the
- * commands of a transaction and ignore them, so this rolls a write back and looks whether it is gone.
+ * Returns a sentence if the server doesn't roll transactions back. Some servers that speak MongoDB's protocol accept
+ * the commands of a transaction and ignore them, so this rolls a write back and looks whether it is gone.
  */
 export async function rollbackFlaw({ client, schema }: Namespace): Promise<string | null> {
   const probe = { _id: `probe of transactions ${crypto.randomUUID()}` }

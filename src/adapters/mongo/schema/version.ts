@@ -38,13 +38,13 @@ export function tooNew({ version, minCompatible }: SchemaState): string | null {
   if (minCompatible <= SCHEMA_VERSION) return null
   return (
     `The collections have schema version ${version}, which requires code of schema version ${minCompatible} or later; ` +
-    `this release has ${SCHEMA_VERSION}. Upgrade the library: migrate() never downgrades.`
+    `this code has ${SCHEMA_VERSION}. Use a newer release of the library: migrate() never downgrades.`
   )
 }
 
 /**
- * Builds a check that rejects calls on collections that this code can't use. MongoDB would otherwise create missing ones at
- * the first write, without their indexes. A result is trusted for a minute, so few calls read the state.
+ * Builds a check that rejects calls on collections that this code can't use. MongoDB would otherwise create missing
+ * ones at the first write, without their indexes. A result is trusted for a minute, so few calls read the state.
  */
 export function createStateCheck(namespace: Namespace): (call: Call) => Promise<void> {
   let trustedUntil = -Infinity

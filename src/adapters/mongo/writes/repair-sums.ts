@@ -5,8 +5,9 @@ import { mapSums, SUM_NAMES } from '../documents/scope-document.js'
 import type { Recount } from '../reads/recount.js'
 
 /**
- * Adds to the sums of a scope what a recount found missing. Concurrent writes change rows and sums alike, so the difference
- * stays the same; only another repair changes it. Returns `false`, without a change, if there was one since the recount.
+ * Adds to the sums of a scope what a recount found missing. Concurrent writes change rows and sums alike, so the
+ * difference stays the same; only another repair changes it. Returns `false`, without a change, if there was one since
+ * the recount.
  */
 export async function repairSums(
   namespace: Namespace,

@@ -16,18 +16,18 @@ interface Job {
 }
 
 export interface ScopeWrites {
-  /** Runs a write. `scope` is `null` if the caller didn't name one: the write then applies to whichever scope has the key. */
+  /** Runs a write. Without a scope, it applies to whichever scope has the key. */
   run(call: Call, write: KeyWrite, scope: string | null): Promise<KeyResult>
 }
 
 /**
- * Batches the writes of each scope. They all change the document of the scope, and MongoDB undoes one of two concurrent
- * transactions that change the same document. So concurrent writes of one process share a transaction, and only processes
- * conflict with each other.
+ * Batches the writes of each scope. They all change the document of the scope, and MongoDB undoes one of two
+ * concurrent transactions that change the same document. So concurrent writes of one process share a transaction, and
+ * only processes conflict with each other.
  *
- * A write without a scope joins the queue of the scope in which its key was last seen. If there is none, it runs alone,
- * and joins the queue of its scope once it has met a conflict. The queue only decides which writes share a transaction: the
- * result depends on what is stored at the key.
+ * A write without a scope joins the queue of the scope in which its key was last seen. If there is none, it runs
+ * alone, and joins the queue of its scope once it has met a conflict. The queue only decides which writes share a
+ * transaction: the result depends on what is stored at the key.
  */
 export function createScopeWrites(namespace: Namespace): ScopeWrites {
   const lastScopes = createLastScopes()

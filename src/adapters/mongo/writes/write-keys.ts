@@ -28,9 +28,9 @@ interface Found {
 }
 
 /**
- * Runs writes of different keys within a transaction, in order: reads what they need, plans each of them on the result of
- * the previous ones, and writes the changes. Takes one command to read and one to write. Freeing keys, keeping history and
- * recording leftovers take one more command each.
+ * Runs writes of different keys within a transaction, in order: reads what they need, plans each of them on the result
+ * of the previous ones, and writes the changes. Takes one command to read and one to write. Freeing keys, keeping
+ * history and recording leftovers take one more command each.
  */
 export async function writeKeys(
   namespace: Namespace,
@@ -112,7 +112,7 @@ async function findById(
     .toArray()
 }
 
-/** Returns whether a write needs the usage of the scope that has the key: a confirm without a scope checks its quota. */
+/** Returns whether a write checks the quota of the scope that has the key, without naming that scope. */
 function needsUsageOfOwner(write: KeyWrite): boolean {
   return write.kind === 'confirm' && scopeGiven(write) === null
 }

@@ -73,7 +73,7 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
     const db = open('files', 'app').db()
     await expectToServe(mongoAdapter(db))
     await expect(mongoAdapter(db).migrate()).rejects.toMatchObject({
-      message: 'MongoDB refuses this user what the adapter needs.',
+      message: 'The MongoDB user lacks a privilege that the adapter needs.',
     })
     const objects = db.collection('svc_db_objects')
     for (const refused of [
