@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '@svc/db'
 import type { MongoClientOptions } from 'mongodb'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { clientOf, describeMongo, DRIVERS, freshDatabase, type DriverVersion } from './databases.js'
 
@@ -142,6 +142,7 @@ describeMongo('the adapter ignores client options:', (url) => {
   /** Expects that the database holds sizes as 64-bit integers, whatever their value. */
   async function expectLongs(driver: DriverVersion, name: string): Promise<void> {
     const client = clientOf(url, { promoteLongs: false }, driver)
+    onTestFinished(() => client.close())
     const objects = client.db(name).collection<{ _id: string }>('svc_db_objects')
     const fields = ['bytes', 'files', 'reservedBytes', 'reservedFiles', 'pendingRows', 'deletedRows']
     const types = { $project: Object.fromEntries(fields.map((field) => [field, { $type: `$${field}` }])) }
@@ -150,18 +151,19 @@ describeMongo('the adapter ignores client options:', (url) => {
     const sizes = { $project: { _id: 0, type: { $type: '$active.size' } } }
     const rows = await objects.aggregate([{ $match: { active: { $exists: true } } }, sizes]).toArray()
     expect(new Set(rows.map(({ type }) => type as string))).toEqual(new Set(['long']))
-    await client.close()
   }
 
   it('a size that JavaScript would round is a RangeError', async () => {
     const client = clientOf(url)
     const db = freshDatabase(client)
+    onTestFinished(async () => {
+      await db.dropDatabase()
+      await client.close()
+    })
     const store = mongoAdapter(db)
     await store.migrate()
     const rounded = { _id: 'too large', bytes: 9007199254740993n }
     await db.collection<{ _id: string; bytes: bigint }>('svc_db_objects').insertOne(rounded)
     await expect(store.getScopeUsage('too large')).rejects.toThrow(RangeError)
-    await db.dropDatabase()
-    await client.close()
   })
 })

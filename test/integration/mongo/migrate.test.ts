@@ -1,5 +1,5 @@
-import type { Db, IndexDescription, MongoClient } from 'mongodb'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Db, IndexDescription } from 'mongodb'
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { SCHEMA_VERSION } from '../../../src/adapters/mongo/schema/version.js'
 import { installedMongod, startStandalone } from '../../servers/mongod.js'
@@ -32,16 +32,14 @@ describeMongo('migrate() and verify()', (url) => {
   })
 
   it('can run in many processes at once, with both drivers', async () => {
-    const clients: MongoClient[] = []
     const stores = Array.from({ length: 16 }, (_, i) => {
       const other = new DRIVERS[i % 2 ? 7 : 6](url)
-      clients.push(other)
+      onTestFinished(() => other.close())
       return mongoAdapter(other.db(db.databaseName))
     })
     const results = await Promise.all(stores.map((store) => store.migrate()))
     expect(new Set(results.map(({ to }) => to))).toEqual(new Set([SCHEMA_VERSION]))
     expect(await stores[0]!.verify()).toEqual([])
-    await Promise.all(clients.map((other) => other.close()))
   })
 
   it('keeps existing rows, and those written meanwhile', async () => {

@@ -1,6 +1,6 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type { Db } from 'mongodb'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { createStore } from '../../../src/core/store/create-store.js'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
@@ -84,6 +84,7 @@ describeMongo('a server that does not respond', (url) => {
 
   it('because it does not exist: DATABASE_UNAVAILABLE with the cause, once the driver gives up', async () => {
     const client = clientOf('mongodb://127.0.0.1:1/?directConnection=true', { serverSelectionTimeoutMS: 200 })
+    onTestFinished(() => client.close())
     const store = mongoAdapter(client.db('nowhere'))
     for (const call of [
       () => store.ping(),
@@ -98,7 +99,6 @@ describeMongo('a server that does not respond', (url) => {
         name: expect.stringMatching(/^Mongo(ServerSelection|TopologyClosed)Error$/) as string,
       })
     }
-    await client.close()
   })
 
   it('because the application has closed its client: DATABASE_UNAVAILABLE at once', async () => {

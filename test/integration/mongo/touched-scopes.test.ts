@@ -1,5 +1,5 @@
 import { createAttemptId, type StoreDriver } from '@svc/db'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
 import { confirmCommand, reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
@@ -30,12 +30,13 @@ describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
   /** Creates a driver with a timeout of three seconds, whose next commits never reach the server. */
   async function driverWithLostCommits(count: number) {
     const proxied = clientOf(proxy.url)
+    onTestFinished(() => proxied.close())
     const namespace = openNamespace(proxied.db(db.databaseName), PREFIX)
     const failing: StoreDriver = createMongoDriver({ namespace, timeout: 3000 })
     await failing.usage('user:6')
     let commits = 0
     proxy.onCommand = (command) => ('commitTransaction' in command && commits++ < count ? 'swallow' : 'pass')
-    return { failing, close: () => proxied.close() }
+    return failing
   }
 
   it('a purge that failed in one scope: those of the others, marked as uncertain', async () => {
@@ -43,7 +44,7 @@ describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
     for (const scope of ['user:6', 'user:7']) {
       await driver.reserve(reserveCommand({ scope, key: scope, id: createAttemptId(), expiresAt }))
     }
-    const { failing, close } = await driverWithLostCommits(1)
+    const failing = await driverWithLostCommits(1)
     const purge = { scope: null, before: expiresAt, limit: 1000, now: expiresAt }
     const { rows, scopes, isUncertain } = await failing.purgeExpired(purge)
     expect(rows).toHaveLength(1)
@@ -53,7 +54,6 @@ describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
       rows: [{ status: 'pending' }],
       isUncertain: false,
     })
-    await close()
   })
 
   it('a purge of history that failed in one scope: those of the others; rejects if it failed in all', async () => {
@@ -67,15 +67,14 @@ describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
     }
     const purge = { before, limit: 1000 }
     const none = await driverWithLostCommits(Infinity)
-    await expect(none.failing.purgeDeleted(purge)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    await expect(none.purgeDeleted(purge)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
 
     const part = await driverWithLostCommits(1)
-    const first = await part.failing.purgeDeleted(purge)
-    const second = await part.failing.purgeDeleted(purge)
+    const first = await part.purgeDeleted(purge)
+    const second = await part.purgeDeleted(purge)
     expect(first.scopes.length).toBeGreaterThan(0)
     expect(second.scopes).toHaveLength(1)
     expect([...first.scopes, ...second.scopes]).toEqual(expect.arrayContaining(['user:8', 'user:9']))
-    expect(await part.failing.purgeDeleted(purge)).toEqual({ dropped: 0, scopes: [] })
-    await Promise.all([none.close(), part.close()])
+    expect(await part.purgeDeleted(purge)).toEqual({ dropped: 0, scopes: [] })
   })
 })

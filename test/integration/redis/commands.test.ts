@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Cluster } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
@@ -113,9 +113,9 @@ describePrivateRedis('the cache sends to Redis', (program) => {
 
     it('with a key prefix of the client', async () => {
       const prefixed = clientOf(server.url, { keyPrefix: 'app:' })
+      onTestFinished(() => prefixed.disconnect())
       await works(prefixed)
       expect((await client.keys('app:{test*')).length).toBeGreaterThan(5)
-      prefixed.disconnect()
     })
 
     it('with the permissions that the docs list', async () => {
@@ -126,8 +126,8 @@ describePrivateRedis('the cache sends to Redis', (program) => {
       url.username = 'app'
       url.password = 'secret'
       const app = clientOf(url.href)
+      onTestFinished(() => app.disconnect())
       await works(app)
-      app.disconnect()
     })
 
     it('in a cluster', async () => {

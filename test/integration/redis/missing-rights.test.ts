@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
@@ -47,6 +47,7 @@ describePrivateRedis('a Redis user without', (program) => {
       const prefix = freshPrefix()
       const errors: string[] = []
       const client = await clientWith(rights)
+      onTestFinished(() => client.disconnect())
       const store = redisUsageCache(database, client, {
         prefix,
         onError: (error) => void errors.push(`${error as Error} ${(error as Error).cause as Error}`),
@@ -62,7 +63,6 @@ describePrivateRedis('a Redis user without', (program) => {
 
       expect(errors[0]).toMatch(/NOPERM|user executing the script can't|permission/)
       await store.close()
-      client.disconnect()
     },
   )
 })
