@@ -125,8 +125,8 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       const expiring = scope === null ? tables.expiring : tables.expiringIn(scope)
       const rows: StorageObject[] = []
       const scopes = new Set<string>()
-      for (const lapsed of expiring?.ascending(null, endOfDate(before), limit) ?? []) {
-        const removed = write(planPurge(tables.liveRows(lapsed), lapsed.id, before, now))
+      for (const expired of expiring?.ascending(null, endOfDate(before), limit) ?? []) {
+        const removed = write(planPurge(tables.liveRows(expired), expired.id, before, now))
         if (removed.row) rows.push(removed.row)
         for (const touched of removed.scopes) scopes.add(touched)
       }

@@ -43,7 +43,7 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
         await checkState(call)
         return await work(call)
       } catch (error) {
-        throw databaseError(error)
+        return rethrow(error)
       }
     })
   }
@@ -146,8 +146,8 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
     },
 
     async purgeExpired({ scope, before, limit, now }) {
-      const lapsed = await read(listExpired(namespace, { scope, before, limit, after: null }))
-      const purging = lapsed.map(async ({ scope, bucket, key, id }) => {
+      const expired = await read(listExpired(namespace, { scope, before, limit, after: null }))
+      const purging = expired.map(async ({ scope, bucket, key, id }) => {
         const command = { bucket, key, id, before, now }
         return rowOutcome(await write({ kind: 'purge', command }, scope))
       })
@@ -188,15 +188,11 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
     },
 
     async migrate() {
-      return migrate(namespace).catch((error: unknown) => {
-        throw databaseError(error)
-      })
+      return migrate(namespace).catch(rethrow)
     },
 
     async verify() {
-      return withDeadline((call) => verify(namespace, call)).catch((error: unknown) => {
-        throw databaseError(error)
-      })
+      return withDeadline((call) => verify(namespace, call)).catch(rethrow)
     },
 
     async checkUsage(scope) {
@@ -215,15 +211,17 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
     },
 
     async ping() {
-      await withDeadline(() => runCommand(namespace, { ping: 1 })).catch((error: unknown) => {
-        throw databaseError(error)
-      })
+      await withDeadline(() => runCommand(namespace, { ping: 1 })).catch(rethrow)
     },
 
     async close() {
       // The application closes its own client.
     },
   }
+}
+
+function rethrow(error: unknown): never {
+  throw databaseError(error)
 }
 
 function unexpectedOutcome({ outcome }: KeyPlan): RangeError {

@@ -121,12 +121,12 @@ export function listExpired(
   { scope, before, limit, after }: ListExpiredQuery,
 ): Read<StorageObject[]> {
   const ofScope = scope === null ? {} : { scope }
-  const lapsed = { ...ofScope, 'pending.expiresAt': { $lte: before } }
+  const expired = { ...ofScope, 'pending.expiresAt': { $lte: before } }
   const filter = after
     ? afterPosition({ ...ofScope }, ['pending.expiresAt', after.expiresAt], ['pending.id', after.id], {
         $lte: before,
       })
-    : lapsed
+    : expired
   return async (session) => {
     const documents = await namespace.objects
       .find<KeyDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })

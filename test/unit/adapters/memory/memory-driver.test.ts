@@ -21,16 +21,16 @@ describe('the memory driver reports the touched scopes of', () => {
       [
         { ...owned, key: 'active', id: idNumber(1), eTag: 'etag' },
         { ...owned, key: 'pending', id: idNumber(2), status: 'pending', declaredSize: 5 },
-        { ...owned, key: 'lapsed', id: idNumber(3), status: 'pending', expiresAt: afterNoon(-2) },
+        { ...owned, key: 'expired', id: idNumber(3), status: 'pending', expiresAt: afterNoon(-2) },
         {
           ...owned,
-          key: 'lapsed 2',
+          key: 'expired 2',
           id: idNumber(4),
           scope: 'user:2',
           status: 'pending',
           expiresAt: afterNoon(-1),
         },
-        { ...owned, key: 'lapsed 3', id: idNumber(5), status: 'pending', expiresAt: NOON },
+        { ...owned, key: 'expired 3', id: idNumber(5), status: 'pending', expiresAt: NOON },
         { ...owned, key: 'deleted', id: idNumber(6), status: 'deleted' },
         { ...owned, key: 'deleted', id: idNumber(7), scope: 'user:2', status: 'deleted' },
       ],
@@ -50,19 +50,19 @@ describe('the memory driver reports the touched scopes of', () => {
     expect(await driver.remove({ ...at('pending'), scope: null, mode: 'soft' })).toMatchObject({
       scopes: ['user:1'],
     })
-    expect(await driver.release({ ...at('lapsed'), id: null, scope: null, uploadId: null })).toMatchObject({
+    expect(await driver.release({ ...at('expired'), id: null, scope: null, uploadId: null })).toMatchObject({
       scopes: ['user:1'],
     })
   })
 
   it('a reserve that replaces an expired reservation of another scope', async () => {
-    const outcome = await driver.reserve(reserveCommand({ key: 'lapsed', scope: 'user:3' }))
+    const outcome = await driver.reserve(reserveCommand({ key: 'expired', scope: 'user:3' }))
     expect(outcome).toMatchObject({ outcome: 'reserved', scopes: ['user:1', 'user:3'] })
   })
 
   it('a purge, each scope once', async () => {
     const purged = await driver.purgeExpired({ scope: null, before: NOON, limit: 100, now: NOON })
-    expect(purged.rows.map(({ key }) => key)).toEqual(['lapsed', 'lapsed 2', 'lapsed 3'])
+    expect(purged.rows.map(({ key }) => key)).toEqual(['expired', 'expired 2', 'expired 3'])
     expect(purged.scopes).toEqual(['user:1', 'user:2'])
     const dropped = await driver.purgeDeleted({ before: NOON, limit: 100 })
     expect(dropped).toEqual({ dropped: 2, scopes: ['user:1', 'user:2'] })
@@ -73,7 +73,7 @@ describe('the memory driver reports the touched scopes of', () => {
       driver.purgeExpired({ scope, before, limit: 100, now: NOON })
     expect(await purge('user:1', afterNoon(-3))).toEqual({ rows: [], scopes: [] })
     expect(await purge('unknown')).toEqual({ rows: [], scopes: [] })
-    expect(await purge('user:2')).toMatchObject({ rows: [{ key: 'lapsed 2' }], scopes: ['user:2'] })
+    expect(await purge('user:2')).toMatchObject({ rows: [{ key: 'expired 2' }], scopes: ['user:2'] })
     expect(await driver.listExpired({ scope: 'user:2', before: NOON, limit: 100, after: null })).toEqual([])
     expect(await driver.listExpired({ scope: 'unknown', before: NOON, limit: 100, after: null })).toEqual([])
   })

@@ -80,8 +80,8 @@ describe('the tables of the memory adapter', () => {
 
   it('return each touched scope of a change once', () => {
     const tables = new Tables()
-    const lapsed = pendingRow({ scope: 'user:1', id: idNumber(1) })
-    put(tables, lapsed)
+    const expired = pendingRow({ scope: 'user:1', id: idNumber(1) })
+    put(tables, expired)
     const taken = pendingRow({ scope: 'user:2', id: idNumber(2) })
     const before = tables.liveRows(KEY)
     const after = { active: null, pending: taken }
