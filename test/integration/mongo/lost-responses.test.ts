@@ -101,7 +101,7 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ]
 
-describeMongo('lost responses', (url) => {
+describeMongo('lost connections', (url) => {
   const direct = clientOf(url)
   const db = freshDatabase(direct)
   let proxy: WireProxy
@@ -176,7 +176,7 @@ describeMongo('lost responses', (url) => {
     })
   }
 
-  it('or connections, under 16 callers: every call returns its result and takes effect once', async () => {
+  it('are retried for 16 concurrent callers: every call returns its result and takes effect once', async () => {
     await throughProxy(async (own) => {
       const store = mongoAdapter(own)
       await store.getScopeUsage(SCOPE)

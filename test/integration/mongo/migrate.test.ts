@@ -9,7 +9,7 @@ import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const UNAVAILABLE = { name: 'StorageError', code: 'DATABASE_UNAVAILABLE' }
 
-describeMongo('migrate() and verify()', (url) => {
+describeMongo('the schema in MongoDB', (url) => {
   const client = clientOf(url)
   let db: Db
   beforeEach(() => {
@@ -20,7 +20,7 @@ describeMongo('migrate() and verify()', (url) => {
 
   const indexesOf = (name: string) => db.collection(`svc_db_${name}`).indexes()
 
-  it('creates everything, and is idempotent', async () => {
+  it('is created by migrate(), which changes nothing when repeated', async () => {
     const store = mongoAdapter(db)
     expect(await store.verify()).toEqual(['svc_db_schema has no schema version: run migrate().'])
     expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
@@ -31,7 +31,7 @@ describeMongo('migrate() and verify()', (url) => {
     expect(await db.collection('svc_db_schema').countDocuments()).toBe(1)
   })
 
-  it('can run in many processes at once, with both drivers', async () => {
+  it('can be migrated by many processes at once, with both drivers', async () => {
     const stores = Array.from({ length: 16 }, (_, i) => {
       const other = new DRIVERS[i % 2 ? 7 : 6](url)
       onTestFinished(() => other.close())
@@ -42,7 +42,7 @@ describeMongo('migrate() and verify()', (url) => {
     expect(await stores[0]!.verify()).toEqual([])
   })
 
-  it('keeps existing rows, and those written meanwhile', async () => {
+  it('keeps its rows, and those written during migrate()', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     const expiresAt = new Date(Date.now() + 60_000)
@@ -57,7 +57,7 @@ describeMongo('migrate() and verify()', (url) => {
     for (const row of rows) expect(await store.find(row)).toEqual(row)
   })
 
-  it('recreates dropped indexes and collections', async () => {
+  it('gets dropped indexes and collections back from migrate()', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     await db.collection('svc_db_history').dropIndex('by_key')
@@ -70,7 +70,7 @@ describeMongo('migrate() and verify()', (url) => {
     expect(await store.verify()).toEqual([])
   })
 
-  describe('refuses an existing index with another definition', () => {
+  describe('must not have an index with another definition:', () => {
     const others: Record<string, IndexDescription> = {
       'another key': { name: 'by_key', key: { at: 1 } },
       'another order of its fields': { name: 'by_key', key: { _id: 1, at: 1 } },
@@ -100,14 +100,14 @@ describeMongo('migrate() and verify()', (url) => {
     ['history', { collation: { locale: 'de' } }, /collation/],
     ['leftovers', { capped: true, size: 100_000 }, /capped/],
     ['schema', { viewOn: 'elsewhere', pipeline: [] }, /is a view/],
-  ] as const)('refuses an unusable collection: %s, %o', async (name, options, reason) => {
+  ] as const)('must not have an unusable collection: %s, %o', async (name, options, reason) => {
     await db.createCollection(`svc_db_${name}`, { ...options } as object)
     const migrating = mongoAdapter(db).migrate()
     await expect(migrating).rejects.toMatchObject(UNAVAILABLE)
     await expect(migrating).rejects.toThrow(reason)
   })
 
-  it('accept the collections of newer code if they are compatible, and refuse them otherwise', async () => {
+  it('of newer code is accepted if it is compatible, and refused otherwise', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     const schema = db.collection<{ _id: string }>('svc_db_schema')
@@ -128,10 +128,10 @@ describeMongo('migrate() and verify()', (url) => {
     expect(await schema.findOne()).toMatchObject({ version: newer, minCompatible: required })
   })
 
-  describe('without migrate()', () => {
+  describe('must be migrated before use:', () => {
     for (const { name, call } of everyCall('scope', () => new Date())) {
       if (name === 'ping' || name.endsWith('refused')) continue
-      it(`${name} is refused with a hint at migrate()`, async () => {
+      it(`${name} rejects and names migrate()`, async () => {
         const calling = call(mongoAdapter(db))
         await expect(calling).rejects.toMatchObject(UNAVAILABLE)
         await expect(calling).rejects.toThrow('migrate()')
@@ -140,7 +140,7 @@ describeMongo('migrate() and verify()', (url) => {
     }
   })
 
-  it('dropping the collections of an open store makes calls fail with a hint at migrate()', async () => {
+  it('must not be dropped while a store is open: calls reject and name migrate()', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
     await store.listByScope({ scope: 'scope', status: 'active' })
@@ -151,7 +151,7 @@ describeMongo('migrate() and verify()', (url) => {
     await expect(listing).rejects.toThrow('migrate()')
   })
 
-  it('refuses a server that does not carry out rollbacks', async () => {
+  it('needs a server that carries out rollbacks', async () => {
     const proxy = await proxyWithoutTransactions(url)
     const other = clientOf(proxy.url)
     try {
@@ -164,7 +164,7 @@ describeMongo('migrate() and verify()', (url) => {
     }
   })
 
-  it.skipIf(installedMongod() === null)('refuses a standalone server', async () => {
+  it.skipIf(installedMongod() === null)('needs a replica set, not a standalone server', async () => {
     const server = await startStandalone(installedMongod()!)
     const other = clientOf(server.url)
     try {

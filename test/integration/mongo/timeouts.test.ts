@@ -14,7 +14,7 @@ const attempt = (key: string, scope = SCOPE) => ({
   expiresAt: new Date(Date.now() + 3_600_000),
 })
 
-describeMongo('a server that does not respond', (url) => {
+describeMongo('the MongoDB adapter', (url) => {
   const direct = clientOf(url)
   const db = freshDatabase(direct)
   let proxy: WireProxy
@@ -45,7 +45,7 @@ describeMongo('a server that does not respond', (url) => {
   }
 
   it.each(['find', 'update', 'commitTransaction'])(
-    'to %s: the call rejects, says that the outcome is unknown, and can be repeated',
+    'rejects when the server does not respond to %s, and the call can be repeated',
     async (statement) => {
       await withTimeout(700, async (store, own) => {
         const input = { ...attempt(`silent ${statement}`), id: createAttemptId() }
@@ -62,7 +62,7 @@ describeMongo('a server that does not respond', (url) => {
     },
   )
 
-  it('to one scope delays its callers up to the timeout, and callers of other scopes not at all', async () => {
+  it('does not delay writes of other scopes while those of one scope hang', async () => {
     await withTimeout(1500, async (store) => {
       await store.getScopeUsage(SCOPE)
       proxy.onCommand = (command) => {
@@ -82,7 +82,7 @@ describeMongo('a server that does not respond', (url) => {
     })
   })
 
-  it('because it does not exist: DATABASE_UNAVAILABLE with the cause, once the driver gives up', async () => {
+  it('rejects with DATABASE_UNAVAILABLE and the cause when there is no server', async () => {
     const client = clientOf('mongodb://127.0.0.1:1/?directConnection=true', { serverSelectionTimeoutMS: 200 })
     onTestFinished(() => client.close())
     const store = mongoAdapter(client.db('nowhere'))
@@ -101,7 +101,7 @@ describeMongo('a server that does not respond', (url) => {
     }
   })
 
-  it('because the application has closed its client: DATABASE_UNAVAILABLE at once', async () => {
+  it('rejects with DATABASE_UNAVAILABLE at once when the application has closed its client', async () => {
     const client = clientOf(url)
     const store = mongoAdapter(client.db(db.databaseName))
     await store.getScopeUsage(SCOPE)

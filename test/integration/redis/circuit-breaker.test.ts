@@ -18,7 +18,7 @@ const file = (owner = scope) => ({
   expiresAt: inAnHour(now),
 })
 
-describePrivateRedis('a Redis that', (program) => {
+describePrivateRedis('the cache', (program) => {
   let server: PrivateRedis
   let client: ReturnType<typeof clientOf>
   let database: StorageObjectStore
@@ -85,7 +85,7 @@ describePrivateRedis('a Redis that', (program) => {
     }
   }
 
-  it('hangs delays one call only', async () => {
+  it('delays one call only when Redis hangs', async () => {
     const process = watched()
     await untilUsed(process)
     await server.halt()
@@ -108,7 +108,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 30))
   })
 
-  it('hangs delays each of several concurrent calls once', async () => {
+  it('delays each of several concurrent calls once when Redis hangs', async () => {
     const process = watched()
     await untilUsed(process)
     await server.halt()
@@ -125,7 +125,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 50))
   })
 
-  it('one process cannot reach gets its invalidations later', async () => {
+  it('sends the invalidations of an outage once Redis responds again', async () => {
     const [writer, reader] = [watched(), watched()]
     await untilUsed(reader)
     writer.broken = () => Promise.reject(new Error('READONLY You can not write to a replica.'))
@@ -146,7 +146,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await writer.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('missed very many writes is invalidated completely', async () => {
+  it('invalidates all usages after an outage with very many writes', async () => {
     const [writer, reader] = [watched(), watched()]
     await untilUsed(reader)
     await database.reserve(file())
@@ -159,7 +159,7 @@ describePrivateRedis('a Redis that', (program) => {
     }
   })
 
-  it('fails again within a second is reported at the end of that second', async () => {
+  it('reports a second failure within a second at the end of that second', async () => {
     const process = watched()
     process.broken = () => Promise.reject(new Error('first'))
     await process.store.getScopeUsage(scope)
@@ -172,7 +172,7 @@ describePrivateRedis('a Redis that', (program) => {
     await process.store.close()
   })
 
-  it('is down when the store is closed is not probed any more', async () => {
+  it('stops probing Redis when the store is closed', async () => {
     const process = watched()
     process.broken = () => Promise.reject(new Error('down'))
     await process.store.getScopeUsage(scope)
@@ -184,7 +184,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(process.commands).toBe(commands)
   })
 
-  it('returns unexpected values is not used', async () => {
+  it('bypasses a Redis that returns unexpected values', async () => {
     const process = watched()
     process.broken = (() => Promise.resolve({ value: '0 0 0 0' })) as unknown as () => Promise<never>
     expect(await process.store.getScopeUsage(scope)).toEqual(usage(0, 0))
@@ -192,7 +192,7 @@ describePrivateRedis('a Redis that', (program) => {
     await process.store.close()
   })
 
-  it('fails an invalidation during its recovery is sent it again', async () => {
+  it('repeats an invalidation that fails while Redis recovers', async () => {
     const process = watched()
     await untilUsed(process)
     const held: { resolve: (result: unknown) => void; reject: (error: Error) => void }[] = []
@@ -219,7 +219,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(await other.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('always responds too late delays the first call only', async () => {
+  it('delays only the first call when Redis always responds too late', async () => {
     let reads = 0
     let probes = 0
     const slow: RedisClient = {
@@ -240,7 +240,7 @@ describePrivateRedis('a Redis that', (program) => {
     await store.close()
   })
 
-  it('has lost the scripts is sent them again', async () => {
+  it('sends the scripts again when Redis has lost them', async () => {
     const process = watched()
     await untilUsed(process)
     await client.script('FLUSH')
@@ -249,7 +249,7 @@ describePrivateRedis('a Redis that', (program) => {
     expect(process.errors).toEqual([])
   })
 
-  describe('is out of memory', () => {
+  describe('with a Redis that is out of memory', () => {
     beforeEach(() => client.config('SET', 'maxmemory', '1'))
     const enough = () => client.config('SET', 'maxmemory', '0')
     afterAll(enough)
@@ -266,7 +266,7 @@ describePrivateRedis('a Redis that', (program) => {
       expect(reader.errors[0]?.message).toContain('maxmemory')
     })
 
-    it('is reported at most once a second, and is used again', async () => {
+    it('reports it at most once a second, and uses Redis again afterwards', async () => {
       const process = watched()
       const start = performance.now()
       for (let read = 0; read < 50; read++) await process.store.getScopeUsage(scope)

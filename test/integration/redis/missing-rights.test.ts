@@ -13,7 +13,7 @@ const OPTIONAL: readonly string[] = ['+eval', '+info', '+client']
 
 const scope = 'scope'
 
-describePrivateRedis('a Redis user without', (program) => {
+describePrivateRedis('a Redis user with a missing permission', (program) => {
   let server: PrivateRedis
   let admin: ReturnType<typeof clientOf>
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describePrivateRedis('a Redis user without', (program) => {
     }))
 
   it.each([{ missing: 'access to the keys', rights: documented }, ...lacking])(
-    '$missing gets no stale usages, and an error is reported',
+    'never gets a stale usage, and an error is reported ($missing)',
     async ({ rights }) => {
       const database = memoryAdapter()
       const prefix = freshPrefix()

@@ -9,7 +9,7 @@ import { inAnHour, usage } from './two-processes.js'
 
 const scope = 'scope'
 
-describePrivateRedis('a Redis that refuses writes', (program) => {
+describePrivateRedis('the cache bypasses a Redis', (program) => {
   let servers: PrivateRedis[]
   let [one, other]: ReturnType<typeof clientOf>[] = []
   let database: StorageObjectStore
@@ -66,7 +66,7 @@ describePrivateRedis('a Redis that refuses writes', (program) => {
     while (!(await other!.info('replication')).includes('master_link_status:up')) await other!.ping()
   }
 
-  it('because it is a replica is not used, since it may lag behind', async () => {
+  it('that is a replica, because it may lag behind', async () => {
     const writer = processAt(one!)
     await untilUsed(writer)
     await replicate()
@@ -86,7 +86,7 @@ describePrivateRedis('a Redis that refuses writes', (program) => {
     expect(reader.hits).toBe(0)
   })
 
-  it('because it lacks replicas is not used, since it refuses invalidations too', async () => {
+  it('that refuses writes for lack of replicas, because it refuses invalidations too', async () => {
     const [writer, reader] = [processAt(one!), processAt(one!)]
     await untilUsed(reader)
     await one!.config('SET', 'min-replicas-to-write', '1')
@@ -98,7 +98,7 @@ describePrivateRedis('a Redis that refuses writes', (program) => {
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
-  it('after a failover is not used by processes that are still connected to it', async () => {
+  it('that has become a replica in a failover', async () => {
     await replicate()
     const [late, early] = [processAt(one!), processAt(other!)]
     await untilUsed(late)
