@@ -8,26 +8,26 @@ const DEFAULT_SCHEMA = 'svc_db'
 
 export interface PostgresSchemaOptions {
   /**
-   * The schema that holds the tables and functions of the library, and nothing else: at most 63 bytes of UTF-8. Default
+   * The schema for the tables and functions of the library, and nothing else. At most 63 bytes of UTF-8. Default
    * `svc_db`.
    */
   readonly schema?: string | null | undefined
 }
 
 export interface PostgresAdapterOptions extends PostgresSchemaOptions {
-  /** A pool of a replica, which may lag: it serves `listByScope` and `countByScope`. Default: the pool itself. */
+  /** A pool of a replica, which serves `listByScope` and `countByScope` and may lag behind. Default: the pool itself. */
   readonly readPool?: PostgresPool | PGliteDatabase | null | undefined
   /**
-   * Whether statements are prepared once a connection, under names that no other library uses. Default `true`; `false`
-   * behind a pooler that hands each transaction to another connection and keeps no prepared statements (PgBouncer
-   * before 1.21 in transaction mode).
+   * Whether each connection prepares a statement once, under a name that starts with `svc_db_`. Default `true`. Set it to
+   * `false` behind a pooler that switches connections between transactions and does not track prepared statements, such
+   * as PgBouncer before 1.21 in transaction mode.
    */
   readonly namedStatements?: boolean | null | undefined
-  /** The clock of the store. Default: the system's. */
+  /** The clock of the store. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
 }
 
-/** The options, checked and filled in. */
+/** The options after validation, with defaults filled in. */
 export interface CheckedAdapterOptions {
   readonly database: Database
   readonly readDatabase: Database
@@ -35,16 +35,16 @@ export interface CheckedAdapterOptions {
   readonly now: (() => Date) | null
 }
 
-/** @throws TypeError that names what is wrong, its value, and what is allowed. */
+/** @throws TypeError that names the option, its value and what is allowed. */
 export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAdapterOptions {
   const caller = 'postgresAdapter'
   const { readPool, namedStatements, now } = checkObject(caller, options) as PostgresAdapterOptions
   const named = namedStatements ?? true
   if (typeof named !== 'boolean') {
-    throw new TypeError(`${caller}: namedStatements must be true or false, not ${shown(named)}.`)
+    throw new TypeError(`${caller}: namedStatements must be true or false (got ${shown(named)}).`)
   }
   if (now !== null && now !== undefined && typeof now !== 'function') {
-    throw new TypeError(`${caller}: now must be a function that returns a Date, not ${shown(now)}.`)
+    throw new TypeError(`${caller}: now must be a function that returns a Date (got ${shown(now)}).`)
   }
   const database = databaseOf(pool, 'pool', named)
   return {
@@ -56,7 +56,7 @@ export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAda
   }
 }
 
-/** @throws TypeError for a schema that can't be one. */
+/** @throws TypeError for an invalid schema name. */
 export function checkSchema(caller: string, options: unknown): SchemaName {
   const { schema } = checkObject(caller, options) as PostgresSchemaOptions
   return schemaName(caller, schema ?? DEFAULT_SCHEMA)
@@ -65,7 +65,7 @@ export function checkSchema(caller: string, options: unknown): SchemaName {
 function checkObject(caller: string, options: unknown): object {
   if (options === null || options === undefined) return {}
   if (typeof options !== 'object') {
-    throw new TypeError(`${caller}: the options must be an object, not ${shown(options)}.`)
+    throw new TypeError(`${caller}: options must be an object (got ${shown(options)}).`)
   }
   return options
 }
@@ -76,6 +76,6 @@ function databaseOf(pool: unknown, name: string, named: boolean): Database {
   if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
   if (has('query') && has('connect')) return pgDatabase(pool as PostgresPool, { named })
   throw new TypeError(
-    `postgresAdapter: ${name} must be a pool or client of pg, or a PGlite database, not ${shown(pool)}.`,
+    `postgresAdapter: ${name} must be a pool or client of pg, or a PGlite database (got ${shown(pool)}).`,
   )
 }

@@ -21,23 +21,25 @@ export type {
 } from './connection/database.js'
 
 /**
- * A store in PostgreSQL, over a `pg` Pool (or a Client, or anything with the same `query` and `connect`), or in PGlite.
- * Call `migrate()` once before anything else. The pool stays the caller's to configure and to end.
+ * Creates a store in PostgreSQL over a `pg` Pool (or a Client, or anything with the same `query` and `connect`), or in
+ * PGlite. Call `migrate()` once before any other method. You configure and end the pool yourself.
  *
- * @throws TypeError for a pool that is none, or an option that can't be one.
+ * @throws TypeError for an invalid pool or option.
  */
 export function postgresAdapter(
   pool: PostgresPool | PGliteDatabase,
   options?: PostgresAdapterOptions | null,
 ): StorageObjectStore {
-  const { now, ...places } = checkAdapterOptions(pool, options)
-  return createStore(createPostgresDriver(places), { now })
+  const { now, ...driverOptions } = checkAdapterOptions(pool, options)
+  return createStore(createPostgresDriver(driverOptions), { now })
 }
 
 /**
- * What `migrate()` does, as SQL for a migration tool of your own. It may be run on any earlier version, and again.
+ * Returns the SQL of `migrate()` for your own migration tool, which runs it in one transaction. It upgrades a schema of any
+ * earlier version and may run again. Unlike `migrate()`, it blocks writers while it builds an index. The comments in the
+ * SQL name the statements that build large indexes beforehand.
  *
- * @throws TypeError for a schema that can't be one.
+ * @throws TypeError for an invalid schema name.
  */
 export function postgresSchema(options?: PostgresSchemaOptions | null): string {
   return schemaText(STEPS, checkSchema('postgresSchema', options))

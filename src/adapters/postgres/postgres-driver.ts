@@ -8,45 +8,44 @@ import type {
   SumRefusal,
 } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
+import { createBatchedWrites } from './batched-writes.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
-import { wasAnswered } from './connection/failures.js'
-import { callsOf } from './connection/retries.js'
+import { wasReported } from './connection/failures.js'
+import { createCall } from './connection/retries.js'
 import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
 import { verify } from './schema/verify.js'
-import { createScopeWrites } from './scope-writes.js'
 import { readLeftover, readNumber, readObject, readObjects } from './statements/object-row.js'
 import { readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
-import type { WriteAnswer } from './statements/write-answer.js'
-import { writeStatements } from './statements/writes.js'
+import { writeStatements, type WriteResult } from './statements/writes.js'
 
-/** Before and after every position that a row can have. */
+/** Bounds below and above every position of a row. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const BEFORE_ALL_DATES = '-infinity'
 
 /**
- * Keys that one transaction of a purge locks at most. Locks of keys live in a table of the server that all its sessions
- * share, so a transaction must not take as many as a caller may ask for.
+ * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
+ * large `limit` of a caller must not fill it.
  */
-const PURGE_TOGETHER = 200
+const PURGE_BATCH_SIZE = 200
 
 export interface PostgresDriverOptions {
   readonly database: Database
-  /** May lag behind; serves listings and counts only. */
+  /** Serves listings and counts only, and may lag behind. */
   readonly readDatabase: Database
   readonly schema: SchemaName
 }
 
-/** The store's rules as functions of the database, one statement a call, or one for several writes of a scope. */
+/** Creates the driver. Each call is one statement, and concurrent writes of a scope share one. */
 export function createPostgresDriver({ database, readDatabase, schema }: PostgresDriverOptions): StoreDriver {
   const reads = readStatements(schema)
   const writes = writeStatements(schema)
   const usages = usageStatements(schema)
-  const call = callsOf(database)
-  const callReplica = callsOf(readDatabase)
-  const scopeWrites = createScopeWrites(call, writes)
+  const call = createCall(database)
+  const callReplica = createCall(readDatabase)
+  const batchedWrites = createBatchedWrites(call, writes)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
     call(statement, values, { repeatable: true })
@@ -103,10 +102,10 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async reserve(command) {
-      const { outcome, object, otherScope, ...excess } = await scopeWrites.reserve(command)
+      const { outcome, object, otherScope, ...excess } = await batchedWrites.reserve(command)
       switch (outcome) {
         case 'reserved': {
-          // What was just made consists of the command, which nobody else has.
+          // The row of a new attempt follows from the command, so the database does not return it.
           const row = object ? readObject(object)! : attemptRow(command)
           return { outcome, row, scopes: otherScope ? [command.scope, otherScope] : [command.scope] }
         }
@@ -122,7 +121,7 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async confirm(command) {
-      const { outcome, object, ...excess } = await scopeWrites.confirm(command)
+      const { outcome, object, ...excess } = await batchedWrites.confirm(command)
       if (outcome === 'not-found') return { outcome }
       if (outcome !== 'confirmed') return refusal(outcome, excess, command.quota)
       const row = readObject(object!)!
@@ -130,12 +129,12 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async setUploadId({ bucket, key, id, uploadId, now }) {
-      const answer = onlyRow(
+      const result = onlyRow(
         await write(writes.setUploadId, [bucket, key, id, uploadId, now.toISOString()], true),
       )
-      if (answer[0] === 'other-upload') return { outcome: 'other-upload' }
-      if (answer[0] !== 'set') return { outcome: 'not-found' }
-      const row = readObject(answer, 1)!
+      if (result[0] === 'other-upload') return { outcome: 'other-upload' }
+      if (result[0] !== 'set') return { outcome: 'not-found' }
+      const row = readObject(result, 1)!
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
@@ -161,16 +160,16 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
       const rows: StorageObject[] = []
       let isUncertain = false
       while (rows.length < limit) {
-        const together = Math.min(PURGE_TOGETHER, limit - rows.length)
-        const values = [scope, before.toISOString(), together, now.toISOString()]
+        const batchSize = Math.min(PURGE_BATCH_SIZE, limit - rows.length)
+        const values = [scope, before.toISOString(), batchSize, now.toISOString()]
         try {
           const purged = readObjects(await write(writes.purgeExpired, values))
           rows.push(...purged)
-          if (purged.length < together) break
+          if (purged.length < batchSize) break
         } catch (error) {
-          // What is gone must be told to somebody; the next call will meet the same trouble, and tell that.
+          // Return the rows that are gone, or no caller would learn of them. The next call will throw the error.
           if (rows.length === 0) throw error
-          isUncertain = !wasAnswered(error)
+          isUncertain = !wasReported(error)
           break
         }
       }
@@ -209,7 +208,7 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async repairUsage(scope) {
-      // One scope at a time, each in its own transaction: only the writers of that scope wait, and only for its recount.
+      // Each scope has its own transaction, so its writers wait for its recount only.
       const scopes = scope === null ? (await read(usages.check, [])).map((row) => row[0]!) : [scope]
       const repaired = []
       for (const name of scopes) repaired.push(...(await write(usages.repairScope, [name], true)))
@@ -221,13 +220,13 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async close() {
-      // The pool is the caller's.
+      // The caller owns the pool.
     },
   }
 }
 
 function onlyRow([row]: readonly TextRow[]): TextRow {
-  if (!row) throw new RangeError('A function of the schema answers one row.')
+  if (!row) throw new RangeError('A write function of the schema returned no row.')
   return row
 }
 
@@ -242,7 +241,7 @@ function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scop
 
 function refusal(
   limit: string,
-  { used, requested }: Pick<WriteAnswer, 'used' | 'requested'>,
+  { used, requested }: Pick<WriteResult, 'used' | 'requested'>,
   quota: QuotaLimits,
 ): QuotaRefusal | SumRefusal {
   if (limit !== 'maxBytes' && limit !== 'maxFiles') return { outcome: 'sum-too-large' }

@@ -1,53 +1,53 @@
 /**
- * What the adapter needs of a `pg` Pool or Client, or of anything that has the same methods. Structural, so that an
- * application's version of `pg` and its types are its own business.
+ * The methods of a `pg` Pool or Client that the adapter uses. The type is structural, so it fits any version of `pg` and
+ * its types.
  */
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<PostgresResult>
-  // Distinguishes a pool or client from other things with a `query`.
+  // Distinguishes a pool or client from other objects with a `query` method.
   connect(...args: never[]): unknown
 }
 
-/** A query as `pg` takes it. */
+/** A query in the format of `pg`. */
 export interface PostgresQuery {
   text: string
   values?: PostgresValue[]
-  /** Prepared under this name once a connection. */
+  /** Each connection prepares the text once, under this name. */
   name?: string
   rowMode: 'array'
   types: { getTypeParser: () => (value: string) => string }
 }
 
-/** Lists and dates go as text, so that nothing depends on how a driver or a session writes them. */
+/** Lists and dates are passed as strings, which no driver or session setting formats in its own way. */
 export type PostgresValue = string | number | boolean | null
 
 export interface PostgresResult {
-  /** Arrays of texts and `null`, as was asked for; drivers' types don't know that. */
+  /** Arrays of strings and `null`, because queries set `rowMode` and `types`. Drivers declare other types. */
   rows: unknown[]
 }
 
-/** What the adapter needs of a PGlite database. */
+/** The methods of a PGlite database that the adapter uses. */
 export interface PGliteDatabase {
   query(text: string, values: PostgresValue[], options: { rowMode: 'array' }): Promise<PostgresResult>
   exec(text: string, options: { rowMode: 'array' }): Promise<PostgresResult[]>
 }
 
-/** A statement of the adapter: one text per idea, with `$1`, `$2` … for what changes from call to call. */
+/** A statement of the adapter, with parameters `$1`, `$2` …. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-/** A row as the database wrote it: text, or `null`. */
+/** A row in the text format of Postgres. */
 export type TextRow = readonly (string | null)[]
 
-/** The one seam between the adapter and whatever speaks to Postgres. */
+/** The seam between the adapter and the driver that talks to Postgres. */
 export interface Database {
-  /** One statement, one round trip. */
+  /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>
   /**
-   * Statements without values in one transaction; resolves to the rows of the last, which answers text. One that is
-   * alone has the transaction to itself.
+   * Runs statements without parameters in one transaction and returns the rows of the last one, whose columns must be
+   * text. A single statement runs on its own, as CREATE INDEX CONCURRENTLY requires.
    */
   script(...statements: readonly string[]): Promise<TextRow[]>
 }

@@ -1,9 +1,9 @@
 import type { Database, PostgresPool, PostgresQuery, PostgresResult, TextRow } from './database.js'
 
-/** Everything stays text here and is read by the adapter: no global parser of the application matters. */
+/** Keeps every value as text, which the adapter parses. The application's global parsers have no effect. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
-/** A `pg` Pool or Client. `named`: statements are prepared once a connection, which a pooler in between must allow. */
+/** Adapts a `pg` Pool or Client. With `named`, each connection prepares a statement once. */
 export function pgDatabase(pool: PostgresPool, { named }: { readonly named: boolean }): Database {
   return {
     async run({ name, text }, values) {
@@ -14,13 +14,13 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
     },
 
     async script(...statements) {
-      // Without values pg sends the text as it is, and Postgres runs all of its statements in one transaction.
-      const answer: PostgresResult | PostgresResult[] = await pool.query({
+      // Without parameters pg uses the simple protocol, in which Postgres runs all statements in one transaction.
+      const result: PostgresResult | PostgresResult[] = await pool.query({
         text: statements.join(';\n'),
         rowMode: 'array',
         types: AS_TEXT,
       })
-      const last = Array.isArray(answer) ? (answer as PostgresResult[]).at(-1) : answer
+      const last = Array.isArray(result) ? (result as PostgresResult[]).at(-1) : result
       return (last?.rows ?? []) as TextRow[]
     },
   }

@@ -1,14 +1,14 @@
 import type { Database, PostgresValue, Statement, TextRow } from './database.js'
-import { databaseError, hadFailedBefore, lostAnswer, wasRolledBack } from './failures.js'
+import { databaseError, isInFailedTransaction, lostResponse, wasRolledBack } from './failures.js'
 
-const ROLLBACKS = 5
-const LONGEST_PAUSE = 20
+const MAX_ROLLBACKS = 5
+const MAX_DELAY_MILLISECONDS = 20
 
-/** A call that failed after longer than this has waited for a timeout; asking again would only double the wait. */
-const PROMPT = 1000
+/** A call that took longer to fail ran into a timeout. Repeating it would only double the wait. */
+const PROMPT_MILLISECONDS = 1000
 
 export interface CallOptions {
-  /** Whether the call may be made again where its answer was lost, because twice does what once does. */
+  /** Whether the call is idempotent, so it may be repeated after its response was lost. */
   readonly repeatable: boolean
 }
 
@@ -19,11 +19,11 @@ export type Call = (
 ) => Promise<TextRow[]>
 
 /**
- * Calls of a database as the store makes them: repeated where that is safe, and what fails for good is the error of the
- * contract. What was rolled back can be repeated always. A lost answer is asked for once more, since a pool finds out
- * only so that the database has restarted: each of its idle connections breaks at its next use.
+ * Creates calls that retry where that is safe and throw the errors of the store contract. A rolled back statement can
+ * always be repeated. An idempotent call whose response was lost is repeated once, because after a restart of the
+ * database each idle connection of a pool breaks at its next use.
  */
-export function callsOf(database: Database): Call {
+export function createCall(database: Database): Call {
   return async (statement, values, { repeatable }) => {
     let lost = false
     let rollback: unknown
@@ -32,17 +32,22 @@ export function callsOf(database: Database): Call {
       try {
         return await database.run(statement, values)
       } catch (error) {
-        if (wasRolledBack(error) && rollbacks < ROLLBACKS) {
+        if (wasRolledBack(error) && rollbacks < MAX_ROLLBACKS) {
           rollbacks++
           rollback = error
-        } else if (repeatable && !lost && lostAnswer(error) && performance.now() - start < PROMPT) {
+        } else if (
+          repeatable &&
+          !lost &&
+          lostResponse(error) &&
+          performance.now() - start < PROMPT_MILLISECONDS
+        ) {
           lost = true
         } else {
-          // In a transaction of the caller a rollback can't be repeated, and is what the caller must hear of.
-          throw databaseError(rollback !== undefined && hadFailedBefore(error) ? rollback : error)
+          // In the caller's own transaction a rollback can't be repeated, so report it instead of the failed repeat.
+          throw databaseError(rollback !== undefined && isInFailedTransaction(error) ? rollback : error)
         }
-        // Others that were rolled back get ahead, and a pool hears which of its other connections broke at the same time.
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_PAUSE))
+        // Spreads conflicting retries, and gives the pool time to notice that its other connections broke as well.
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_DELAY_MILLISECONDS))
       }
     }
   }

@@ -2,7 +2,7 @@ import type { Database } from '../connection/database.js'
 import { statement } from '../statements/statement.js'
 import type { SchemaName } from './schema-name.js'
 
-/** What there is in a schema: from a name, such as `column objects.id`, to a description that two like things share. */
+/** The objects of a schema by name, such as `column objects.id`, each with a description that equal objects share. */
 export type Catalog = ReadonlyMap<string, string>
 
 export async function readCatalog(database: Database, schema: SchemaName): Promise<Catalog> {
@@ -12,13 +12,13 @@ export async function readCatalog(database: Database, schema: SchemaName): Promi
 
 const IN_SCHEMA = `JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal}`
 
-/** A definition as Postgres writes it, whether or not the session has it quote every name. Ours need no quotation marks. */
+/** Removes quotation marks, which the session setting `quote_all_identifiers` adds. Our names need none. */
 const unquoted = (definition: string) => `replace(${definition}, '"', '')`
 
-// What Postgres writes of a definition names the schema; from USING on it doesn't.
+// Index definitions are compared from USING on, because the part before it names the schema.
 //
-// A table that is otherwise complete can still lose or hide rows: one that is not logged is empty after a crash, row
-// security hides the owner of a key from who asks for it, and a rule may do something else instead of a write.
+// A table with the right columns can still lose or hide rows: an unlogged table is empty after a crash, row security hides
+// the owner of a key, and a rule can replace a write.
 const CATALOG = `
   SELECT 'table ' || c.relname,
     CASE c.relpersistence WHEN 'p' THEN 'permanent' ELSE 'not logged' END

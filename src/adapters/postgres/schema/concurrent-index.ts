@@ -3,51 +3,72 @@ import { sqlState, wasRolledBack } from '../connection/failures.js'
 import { statement } from '../statements/statement.js'
 import { concurrentIndexDoneBlock, concurrentIndexText, dropIndexText } from './migration-text.js'
 import type { SchemaName } from './schema-name.js'
-import { readState } from './state.js'
 import type { ConcurrentIndexStep } from './steps.js'
+import { readVersion } from './version.js'
 
-const PAUSE = 200
-/** Between deciding to build and holding the lock of the table passes a moment; longer than this, the builder is gone. */
+const POLL_MILLISECONDS = 200
+/** Covers the time between winning the claim and holding the table's lock. After that the builder counts as dead. */
 const CLAIM_SECONDS = 5
+/** SQLSTATE of an index that another process created at the same moment. */
+const DUPLICATE_TABLE = '42P07'
 
 /**
- * One step that is an index build outside a transaction, done by one of many processes.
+ * Builds the index of one step outside a transaction, in one of any number of processes.
  *
- * The build waits for every transaction that began before it. So nobody may wait for the builder inside a transaction:
- * the two would wait for each other. Whoever is not the builder looks from outside, again and again. A build shows
- * itself by the lock that it holds on its table; the moment before that is bridged by a claim in `schema_version`.
- * Nothing here is tied to a connection, so it works through a pooler, and a builder that died leaves nothing locked.
- * Should two build all the same, the database ends one of them, who then looks again.
+ * CREATE INDEX CONCURRENTLY waits for every transaction that began before it. A process that waited for the builder
+ * inside a transaction would deadlock with it, so the other processes poll. They recognize a running build by its lock on
+ * the table. A claim in `schema_version` covers the moment before that lock is taken. Nothing is tied to a connection, so
+ * this works through a pooler, and a builder that dies leaves nothing locked. If two processes build at once anyway,
+ * Postgres rolls one of them back, and that process polls again.
  */
 export async function buildConcurrentIndex(
   database: Database,
   schema: SchemaName,
   step: ConcurrentIndexStep,
 ): Promise<void> {
-  const look = statement('index_state', INDEX_STATE, schema)
+  const readState = statement('index_state', INDEX_STATE, schema)
   const claim = statement('index_claim', CLAIM, schema)
-  while ((await readState(database, schema)).version < step.version) {
-    const [row] = await database.run(look, [step.index, step.table])
-    const [exists, valid, busy] = (row ?? []).map((value) => value === 't')
+  const release = statement('index_release', RELEASE, schema)
+
+  while ((await readVersion(database, schema)).version < step.version) {
     try {
-      if (exists && valid) {
+      const index = await indexState()
+      if (index.isValid) {
         await database.script(concurrentIndexDoneBlock(step, schema))
-      } else if (!busy && (await database.run(claim, [CLAIM_SECONDS])).length > 0) {
-        if (exists) await database.script(dropIndexText(step, schema))
-        await database.script(concurrentIndexText(step, schema))
         continue
       }
+      if (!index.isBusy && (await buildUnlessClaimed())) continue
     } catch (error) {
-      if (!wasRolledBack(error) && sqlState(error) !== DUPLICATE) throw error
+      if (!wasRolledBack(error) && sqlState(error) !== DUPLICATE_TABLE) throw error
     }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE))
+    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS))
+  }
+
+  async function indexState() {
+    const [row] = await database.run(readState, [step.index, step.table])
+    const [exists, isValid, isBusy] = (row ?? []).map((value) => value === 't')
+    return { exists, isValid, isBusy }
+  }
+
+  /** Returns whether this process built the index. */
+  async function buildUnlessClaimed(): Promise<boolean> {
+    const [token] = await database.run(claim, [CLAIM_SECONDS])
+    if (!token) return false
+    try {
+      // Another process may have built the index, or started to, since the last look.
+      const { exists, isValid, isBusy } = await indexState()
+      if (isValid || isBusy) return false
+      if (exists) await database.script(dropIndexText(step, schema))
+      await database.script(concurrentIndexText(step, schema))
+      return true
+    } finally {
+      // Otherwise the next concurrent index would wait for the claim to expire. It does expire, so a failure is harmless.
+      await database.run(release, token).catch(() => {})
+    }
   }
 }
 
-/** The index was made by another in the same moment. */
-const DUPLICATE = '42P07'
-
-/** Whether the index is there, whether it is complete, and whether somebody builds on its table right now. */
+/** Returns whether the index exists, whether it is complete, and whether an index of its table is being built now. */
 const INDEX_STATE = `
   SELECT i.indexrelid IS NOT NULL, coalesce(i.indisvalid, false), EXISTS (
     SELECT FROM pg_catalog.pg_locks l
@@ -60,8 +81,14 @@ const INDEX_STATE = `
   LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
   WHERE t.relname = $2`
 
-/** Answers a row to one process at a time. */
+/** Identifies a claim by its end in microseconds, a form that does not depend on settings of the session. */
+const TOKEN = `(date_part('epoch', v.build_claimed_until) * 1000000::float8)::bigint`
+
+/** Returns a token to one process at a time, and no row to the others. */
 const CLAIM = `
   UPDATE {schema}.schema_version v SET build_claimed_until = clock_timestamp() + make_interval(secs => $1)
   WHERE v.build_claimed_until IS NULL OR v.build_claimed_until < clock_timestamp()
-  RETURNING v.version`
+  RETURNING ${TOKEN}`
+
+/** Ends this claim, and not that of a process that claimed after this one had expired. */
+const RELEASE = `UPDATE {schema}.schema_version v SET build_claimed_until = NULL WHERE ${TOKEN} = $1`

@@ -1,4 +1,5 @@
 import type { Catalog } from './catalog.js'
+import { VERSION_TABLE } from './migration-text.js'
 import { inSchema, type SchemaName } from './schema-name.js'
 import { STEPS, type MigrationStep } from './steps.js'
 
@@ -53,51 +54,65 @@ const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-const INDEXES: Readonly<Record<string, string>> = {
-  schema_version_pkey: 'unique btree (only_row)',
-  objects_pkey: 'unique btree (attempt_id)',
-  objects_live: "unique btree (bucket, key, status) WHERE (status <> 'deleted'::text)",
-  objects_by_scope: 'btree (scope, status, id)',
-  objects_by_route: 'btree (scope, route, status, id) WHERE (route IS NOT NULL)',
-  objects_history: "btree (bucket, key, id) WHERE (status = 'deleted'::text)",
-  objects_deleted: "btree (deleted_at, id) WHERE (status = 'deleted'::text)",
-  objects_expiry: "btree (expires_at, id) WHERE (status = 'pending'::text)",
-  objects_scope_expiry: "btree (scope, expires_at, id) WHERE (status = 'pending'::text)",
-  scope_usage_pkey: 'unique btree (scope)',
-  leftovers_pkey: 'unique btree (attempt_id)',
-  leftovers_oldest: 'btree (since, attempt_id)',
-}
-
 const CONSTRAINTS: Readonly<Record<string, string>> = {
   schema_version_only_row: 'CHECK (only_row)',
   objects_status: "CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'deleted'::text])))",
 }
 
-/** What the schema of this code consists of. */
-export function expectedCatalog(schema: SchemaName): Catalog {
+/** Returns the catalog of a schema after these steps. */
+export function expectedCatalog(schema: SchemaName, steps: readonly MigrationStep[] = STEPS): Catalog {
   const catalog = new Map<string, string>()
   for (const [table, columns] of Object.entries(COLUMNS)) {
     catalog.set(`table ${table}`, 'permanent')
     for (const [column, type] of Object.entries(columns)) catalog.set(`column ${table}.${column}`, type)
   }
-  for (const [index, definition] of Object.entries(INDEXES)) catalog.set(`index ${index}`, definition)
+  for (const [index, definition] of indexesOf(steps)) catalog.set(`index ${index}`, definition)
   for (const [name, definition] of Object.entries(CONSTRAINTS)) catalog.set(`constraint ${name}`, definition)
-  for (const [signature, body] of functionsOf(STEPS)) {
+  for (const [signature, body] of functionsOf(steps)) {
     catalog.set(`function ${signature}`, inSchema(body, schema))
   }
   return catalog
 }
 
+const PRIMARY_KEY = /CONSTRAINT (\w+) PRIMARY KEY (\([^)]*\))/g
+const INDEX = /CREATE (UNIQUE )?INDEX (\w+) ON \{schema\}\.\w+ ([^;]+);/g
+
+/** Reads the indexes from the SQL of the steps. */
+function indexesOf(steps: readonly MigrationStep[]): Map<string, string> {
+  const indexes = new Map<string, string>()
+  const texts = steps.map((step) => (step.kind === 'transaction' ? step.sql : ''))
+  for (const text of [VERSION_TABLE, ...texts]) {
+    for (const [, name, columns] of text.matchAll(PRIMARY_KEY)) {
+      indexes.set(name!, indexDefinition(true, columns!))
+    }
+    for (const [, unique, name, definition] of text.matchAll(INDEX)) {
+      indexes.set(name!, indexDefinition(unique !== undefined, definition!))
+    }
+  }
+  for (const step of steps) {
+    if (step.kind === 'concurrent-index')
+      indexes.set(step.index, indexDefinition(step.unique, step.definition))
+  }
+  return indexes
+}
+
+/** Returns an index definition as Postgres writes it: the condition in parentheses, and each string with its type. */
+function indexDefinition(unique: boolean, definition: string): string {
+  const [columns, condition] = definition.split(' WHERE ')
+  const where = condition === undefined ? '' : ` WHERE (${condition.replaceAll(/'[^']*'/g, '$&::text')})`
+  return `${unique ? 'unique ' : ''}btree ${columns}${where}`
+}
+
 const FUNCTION =
   /CREATE (?:OR REPLACE )?FUNCTION \{schema\}\.(\w+)\(([^)]*)\)[^$]*AS \$body\$([\s\S]*?)\$body\$/g
 
-/** The types of arguments under the names that Postgres gives them. */
+/** Type names as Postgres writes them. */
 const FULL_NAMES: Readonly<Record<string, string>> = {
   int: 'integer',
   timestamptz: 'timestamp with time zone',
 }
 
-/** The functions as the steps leave them: of a body that was replaced, the last. */
+/** Reads the functions from the SQL of the steps. A later step may replace a body. */
 function functionsOf(steps: readonly MigrationStep[]): Map<string, string> {
   const functions = new Map<string, string>()
   for (const step of steps) {

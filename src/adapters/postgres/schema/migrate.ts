@@ -1,24 +1,23 @@
-import { StorageError } from '../../../core/errors.js'
 import type { MigrationResult } from '../../../core/store/contract.js'
 import type { Database } from '../connection/database.js'
 import { databaseError, wasRolledBack } from '../connection/failures.js'
 import { readNumber } from '../statements/object-row.js'
 import { buildConcurrentIndex } from './concurrent-index.js'
-import { migrationBlock, READ_FOUND_VERSION, stretches } from './migration-text.js'
+import { migrationBlock, READ_FOUND_VERSION } from './migration-text.js'
 import type { SchemaName } from './schema-name.js'
-import { readState, type SchemaState } from './state.js'
-import { STEPS, type MigrationStep } from './steps.js'
+import { STEPS, type ConcurrentIndexStep, type MigrationStep, type TransactionStep } from './steps.js'
+import { assertCompatible, newestVersion, readVersion } from './version.js'
 
-/** Whatever the role or the server has as its default: a migration must see what was done while it waited for its lock. */
+/** A migration must see what others committed while it waited for its lock, whatever the default isolation level is. */
 const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
-const ROLLBACKS = 5
+const MAX_RETRIES = 5
 
 /**
- * Takes the schema to the version of this code. Any number of processes may do it at once, of other versions too: who
- * comes later waits, finds the work done, and does nothing. Where there is nothing to do it is one read.
+ * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same time:
+ * one does the work and the others wait for it. Costs one read if there is nothing to do.
  *
- * @throws StorageError `DATABASE_UNAVAILABLE` where the schema is too new for this code.
+ * @throws StorageError `DATABASE_UNAVAILABLE` if the schema is too new for this code.
  */
 export async function migrate(
   database: Database,
@@ -26,59 +25,50 @@ export async function migrate(
   steps: readonly MigrationStep[] = STEPS,
 ): Promise<MigrationResult> {
   try {
-    const before = await readState(database, schema)
-    const newest = newestVersion(steps)
-    if (before.version >= newest) {
-      refuseTooNew(before, steps)
+    const before = await readVersion(database, schema)
+    if (before.version >= newestVersion(steps)) {
+      assertCompatible(before, steps)
       return { from: before.version, to: before.version }
     }
     let from: number | null = null
-    for (const part of stretches(steps)) {
-      if ('kind' in part) {
-        await buildConcurrentIndex(database, schema, part)
+    for (const group of groupByTransaction(steps)) {
+      if ('kind' in group) {
+        await buildConcurrentIndex(database, schema, group)
       } else {
-        const found = await runBlock(database, migrationBlock(part, schema))
+        const found = await runBlock(database, migrationBlock(group, schema))
         from ??= found
       }
     }
-    const after = await readState(database, schema)
-    refuseTooNew(after, steps)
+    const after = await readVersion(database, schema)
+    assertCompatible(after, steps)
     return { from: from ?? before.version, to: after.version }
   } catch (error) {
     throw databaseError(error)
   }
 }
 
-/** @throws StorageError `DATABASE_UNAVAILABLE` where code of these steps may not use the schema. */
-export function refuseTooNew({ version, minCompatible }: SchemaState, steps: readonly MigrationStep[]): void {
-  const flaw = tooNew({ version, minCompatible }, steps)
-  if (flaw !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message: flaw })
-}
-
-/** What is wrong with a schema that newer code has left behind; `null` where this code still may use it. */
-export function tooNew(
-  { version, minCompatible }: SchemaState,
+/** Groups neighbouring steps that share a transaction. A concurrent index can't be built in one, so it stays single. */
+function groupByTransaction(
   steps: readonly MigrationStep[],
-): string | null {
-  if (minCompatible <= newestVersion(steps)) return null
-  return (
-    `The database schema has version ${version}, which takes code of schema version ${minCompatible} or later; this is ` +
-    `version ${newestVersion(steps)}. Use a newer release of the library: migrate() never goes back.`
-  )
+): (readonly TransactionStep[] | ConcurrentIndexStep)[] {
+  const groups: (TransactionStep[] | ConcurrentIndexStep)[] = []
+  for (const step of steps) {
+    const last = groups.at(-1)
+    if (step.kind === 'concurrent-index') groups.push(step)
+    else if (Array.isArray(last)) last.push(step)
+    else groups.push([step])
+  }
+  return groups
 }
 
-export function newestVersion(steps: readonly MigrationStep[]): number {
-  return steps.at(-1)?.version ?? 0
-}
-
-/** Resolves to the version that the block found. */
+/** Runs a block and returns the schema version that it found. */
 async function runBlock(database: Database, block: string): Promise<number> {
-  for (let rollbacks = 0; ;) {
+  for (let retries = 0; ;) {
     try {
       const [row] = await database.script(NEW_SNAPSHOTS, block, READ_FOUND_VERSION)
       return readNumber(row?.[0])
     } catch (error) {
-      if (!wasRolledBack(error) || rollbacks++ >= ROLLBACKS) throw error
+      if (!wasRolledBack(error) || retries++ >= MAX_RETRIES) throw error
     }
   }
 }

@@ -1,23 +1,35 @@
 import { inSchema, type SchemaName } from './schema-name.js'
-import type { ConcurrentIndexStep, MigrationStep, TransactionStep } from './steps.js'
+import type { ConcurrentIndexStep, MigrationStep } from './steps.js'
 
-/** Setting of the transaction by which the text tells what version it found; nobody else reads it. */
+/** A setting of the transaction that passes the version which {@link migrationBlock} found to {@link READ_FOUND_VERSION}. */
 const FOUND_VERSION = 'svc_db.found_version'
 
-/** Reads what {@link migrationBlock} found, within the same transaction. */
+/** Reads the version that {@link migrationBlock} found, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
 
 /**
- * All versions of the library lock the same two numbers for a schema. Keys are locked by one big number, which Postgres
- * keeps apart from pairs.
+ * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and Postgres
+ * keeps the two kinds apart.
  */
 const LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
 
+/** The table that holds the schema version, in its only row. */
+export const VERSION_TABLE = `
+    CREATE TABLE {schema}.schema_version (
+      only_row boolean NOT NULL DEFAULT true,
+      version int NOT NULL,
+      min_compatible int NOT NULL,
+      -- Until then only the process that claimed it may start to build an index.
+      build_claimed_until timestamptz,
+      CONSTRAINT schema_version_pkey PRIMARY KEY (only_row),
+      CONSTRAINT schema_version_only_row CHECK (only_row)
+    );`
+
 /**
- * One statement that takes the schema through these steps, from whatever version it has. It runs in any transaction and
- * any number of times: what is done is not done again.
+ * Builds one statement that takes the schema through these steps from any earlier version. It runs in any transaction and
+ * may run again: it skips steps that are done. Indexes are built in the same transaction, which blocks writers.
  */
-export function migrationBlock(steps: readonly TransactionStep[], schema: SchemaName): string {
+export function migrationBlock(steps: readonly MigrationStep[], schema: SchemaName): string {
   return inSchema(
     `DO $migration$
 DECLARE
@@ -25,7 +37,7 @@ DECLARE
   found_again int;
 BEGIN
   IF version() LIKE '%CockroachDB%' THEN
-    RAISE EXCEPTION 'CockroachDB is not supported: its advisory locks lock nothing' USING ERRCODE = 'SD001';
+    RAISE EXCEPTION 'CockroachDB is not supported because its advisory locks have no effect' USING ERRCODE = 'SD001';
   END IF;
   IF current_setting('server_encoding') <> 'UTF8' THEN
     RAISE EXCEPTION 'the database must have the encoding UTF8' USING ERRCODE = 'SD002';
@@ -34,25 +46,16 @@ BEGIN
     RAISE EXCEPTION 'a migration needs the isolation level READ COMMITTED' USING ERRCODE = '25001';
   END IF;
 
-  -- First the lock, and only then a look at what is there: each statement after it sees what others did until now.
+  -- Lock before looking: each later statement then sees everything that other migrations have committed.
   PERFORM ${LOCK};
-  -- IF NOT EXISTS would demand the right to create schemas where one is there already.
+  -- IF NOT EXISTS would require the right to create schemas even if the schema exists.
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = {schema-literal}) THEN
     CREATE SCHEMA {schema};
   END IF;
   IF NOT EXISTS (
     SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = {schema-literal} AND c.relname = 'schema_version'
-  ) THEN
-    CREATE TABLE {schema}.schema_version (
-      only_row boolean NOT NULL DEFAULT true,
-      version int NOT NULL,
-      min_compatible int NOT NULL,
-      -- Until when a process that is about to build an index has the first go.
-      build_claimed_until timestamptz,
-      CONSTRAINT schema_version_pkey PRIMARY KEY (only_row),
-      CONSTRAINT schema_version_only_row CHECK (only_row)
-    );
+  ) THEN${VERSION_TABLE}
     INSERT INTO {schema}.schema_version (version, min_compatible) VALUES (0, 0);
   END IF;
   SELECT v.version INTO STRICT found_version FROM {schema}.schema_version v;
@@ -63,40 +66,64 @@ $migration$`,
   )
 }
 
-/** A step runs only on the version right before it, and the version moves only from there. */
-function stepBlock({ version, minCompatible, sql }: TransactionStep): string {
+/** Runs a step only on the version right before it. */
+function stepBlock(step: MigrationStep): string {
+  const { version } = step
+  const sql = step.kind === 'transaction' ? step.sql : indexText(step)
   return `
   SELECT v.version INTO STRICT found_again FROM {schema}.schema_version v;
   IF found_again = ${version - 1} THEN
-    EXECUTE $step_${version}$${sql}$step_${version}$;
-${moveTo(version, minCompatible)}
+${step.kind === 'transaction' ? '' : refuseInvalidIndex(step)}    EXECUTE $step_${version}$${sql}$step_${version}$;
+${moveTo(step)}
   END IF;
 `
 }
 
-function moveTo(version: number, minCompatible: number): string {
+function moveTo({ version, minCompatible }: MigrationStep): string {
+  // Statements of this version mention the type, so that newer code fails on an older schema. Version 1 has its tables.
+  const marker = version === 1 ? '' : `\n    CREATE DOMAIN {schema}.${markerType(version)} AS int;`
   return `    UPDATE {schema}.schema_version v SET version = ${version}, min_compatible = ${minCompatible} WHERE v.version = ${version - 1};
     IF NOT FOUND THEN
-      RAISE EXCEPTION 'the schema version was changed by somebody who does not hold the lock' USING ERRCODE = '40001';
-    END IF;`
+      RAISE EXCEPTION 'the schema version was changed without the migration lock' USING ERRCODE = '40001';
+    END IF;${marker}`
 }
 
-/** Builds the index of a step. It can't run in a transaction, nor beside another statement in one text. */
+/** Returns the name of the type that exists from this schema version on. */
+export function markerType(version: number): string {
+  return `schema_v${version}`
+}
+
+/** Without this check, IF NOT EXISTS would accept an index that Postgres does not use. */
+function refuseInvalidIndex({ index }: ConcurrentIndexStep): string {
+  const name = `pg_catalog.format('%I.${index}', {schema-literal})`
+  return `    IF EXISTS (${findIndex(index)} AND NOT i.indisvalid) THEN
+      RAISE EXCEPTION 'the index % is invalid, because CREATE INDEX CONCURRENTLY was interrupted', ${name}
+        USING ERRCODE = '55000', HINT = 'Drop it first: DROP INDEX CONCURRENTLY ' || ${name};
+    END IF;
+`
+}
+
+const findIndex = (index: string) => `
+      SELECT FROM pg_catalog.pg_index i
+      JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = {schema-literal} AND c.relname = '${index}'`
+
+function indexText({ unique, index, table, definition }: ConcurrentIndexStep, option = ''): string {
+  return `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${option}IF NOT EXISTS ${index} ON {schema}.${table} ${definition}`
+}
+
+/** Builds the index of a step without blocking writers. Must run alone, outside a transaction. */
 export function concurrentIndexText(step: ConcurrentIndexStep, schema: SchemaName): string {
-  const { unique, index, table, definition } = step
-  return inSchema(
-    `CREATE ${unique ? 'UNIQUE ' : ''}INDEX CONCURRENTLY IF NOT EXISTS ${index} ON {schema}.${table} ${definition}`,
-    schema,
-  )
+  return inSchema(indexText(step, 'CONCURRENTLY '), schema)
 }
 
 export function dropIndexText({ index }: ConcurrentIndexStep, schema: SchemaName): string {
   return inSchema(`DROP INDEX CONCURRENTLY IF EXISTS {schema}.${index}`, schema)
 }
 
-/** Moves on from the step of a concurrent index: only if the index is there and valid, and nobody has moved on before. */
+/** Moves to the version of a concurrent index, if the index is valid and no other process has moved yet. */
 export function concurrentIndexDoneBlock(step: ConcurrentIndexStep, schema: SchemaName): string {
-  const { version, minCompatible, index } = step
+  const { version, index } = step
   return inSchema(
     `DO $migration$
 DECLARE
@@ -105,14 +132,10 @@ BEGIN
   PERFORM ${LOCK};
   SELECT v.version INTO STRICT found_version FROM {schema}.schema_version v;
   IF found_version = ${version - 1} THEN
-    IF NOT EXISTS (
-      SELECT FROM pg_catalog.pg_index i
-      JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = {schema-literal} AND c.relname = '${index}' AND i.indisvalid
-    ) THEN
-      RAISE EXCEPTION 'the index ${index} is missing or not valid' USING ERRCODE = '55000';
+    IF NOT EXISTS (${findIndex(index)} AND i.indisvalid) THEN
+      RAISE EXCEPTION 'the index ${index} is missing or invalid' USING ERRCODE = '55000';
     END IF;
-${moveTo(version, minCompatible)}
+${moveTo(step)}
   END IF;
 END
 $migration$`,
@@ -120,31 +143,33 @@ $migration$`,
   )
 }
 
-/** Neighbouring steps that share a transaction, and between them the ones that can't be in one. */
-export function stretches(
-  steps: readonly MigrationStep[],
-): (readonly TransactionStep[] | ConcurrentIndexStep)[] {
-  const parts: (TransactionStep[] | ConcurrentIndexStep)[] = []
-  for (const step of steps) {
-    const last = parts.at(-1)
-    if (step.kind === 'concurrent-index') parts.push(step)
-    else if (Array.isArray(last)) last.push(step)
-    else parts.push([step])
-  }
-  return parts
+/**
+ * Builds the text of `postgresSchema()`: everything that `migrate()` does, for one transaction of another migration tool.
+ * Its comments name the indexes to build beforehand where blocking writers is not acceptable.
+ */
+export function schemaText(steps: readonly MigrationStep[], schema: SchemaName): string {
+  const indexes = steps.filter((step) => step.kind === 'concurrent-index')
+  return `${indexes.length === 0 ? '' : indexNotes(indexes, schema)}${migrationBlock(steps, schema)};`
 }
 
-/** The whole way as text, for a migration tool of the user's own; {@link migrationBlock} and what can't be in one. */
-export function schemaText(steps: readonly MigrationStep[], schema: SchemaName): string {
-  return stretches(steps)
-    .flatMap((part) =>
-      'kind' in part
-        ? [
-            `-- Outside a transaction, and again after DROP INDEX CONCURRENTLY where it was interrupted.`,
-            `${concurrentIndexText(part, schema)};`,
-            `${concurrentIndexDoneBlock(part, schema)};`,
-          ]
-        : [`${migrationBlock(part, schema)};`],
-    )
-    .join('\n')
+function indexNotes(steps: readonly ConcurrentIndexStep[], schema: SchemaName): string {
+  return comment(`Run this text in one transaction. It blocks writers of a table while it builds an index of it.
+
+If a table is large, build its indexes first, without blocking writers. Run each statement alone, outside a transaction.
+Skip those whose table or column does not exist yet.
+
+${steps.map((step) => `${concurrentIndexText(step, schema)};`).join('\n')}
+
+An interrupted statement leaves an invalid index behind, and this text then fails with its name. Drop that index and
+build it again:
+
+${steps.map((step) => `${dropIndexText(step, schema)};`).join('\n')}`)
+}
+
+/** Comments out every line. The name of a schema may contain a line break, which must not end the comment. */
+function comment(text: string): string {
+  return text
+    .split(/\r\n|\r|\n/)
+    .map((line) => (line === '' ? '--\n' : `-- ${line}\n`))
+    .join('')
 }

@@ -3,35 +3,36 @@ import { textFlaw, utf8Length } from '../../../core/store/validation/text.js'
 
 const MAX_BYTES = 63
 
-/** A schema as SQL text may name it. */
+/** The name of a schema in the forms that SQL needs. */
 export interface SchemaName {
   readonly name: string
-  /** As an identifier. */
+  /** The name as an SQL identifier. */
   readonly quoted: string
-  /** As a string. */
+  /** The name as an SQL string. */
   readonly literal: string
 }
 
 /**
- * A name as it is, byte for byte, quoted wherever it goes.
+ * Checks the name of a schema and quotes it. The name is kept byte for byte.
  *
- * @throws TypeError for what Postgres takes for no schema of ours, and for `$` and `\`, which could end a quotation.
+ * @throws TypeError for a name that Postgres reserves or can't hold, and for `$` and `\`, which could end a quoted string.
  */
 export function schemaName(caller: string, name: unknown): SchemaName {
-  if (typeof name !== 'string') throw new TypeError(`${caller}: schema must be a string, not ${shown(name)}.`)
+  if (typeof name !== 'string')
+    throw new TypeError(`${caller}: schema must be a string (got ${shown(name)}).`)
   const flaw = flawOf(name)
-  if (flaw !== null) throw new TypeError(`${caller}: schema ${flaw}, but is ${shown(name)}.`)
+  if (flaw !== null) throw new TypeError(`${caller}: schema ${flaw} (got ${shown(name)}).`)
   return { name, quoted: `"${name.replaceAll('"', '""')}"`, literal: `'${name.replaceAll("'", "''")}'` }
 }
 
 function flawOf(name: string): string | null {
   if (name === '' || utf8Length(name) > MAX_BYTES) return `must be 1 to ${MAX_BYTES} bytes of UTF-8 long`
   if (/[$\\]/.test(name)) return 'must not contain "$" or "\\"'
-  if (name.startsWith('pg_')) return 'must not begin with "pg_", which belongs to Postgres'
+  if (name.startsWith('pg_')) return 'must not begin with "pg_", which Postgres reserves'
   return textFlaw(name)
 }
 
-/** SQL text with its schema filled in. */
+/** Fills the schema into SQL text. */
 export function inSchema(text: string, schema: SchemaName): string {
   return text.replaceAll('{schema}', () => schema.quoted).replaceAll('{schema-literal}', () => schema.literal)
 }

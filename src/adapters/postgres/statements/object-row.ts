@@ -2,7 +2,7 @@ import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../.
 import type { TextRow } from '../connection/database.js'
 
 /**
- * A date as whole milliseconds since 1970: exact, and the same whatever time zone and style a session has. A double
+ * Converts a date to whole milliseconds since 1970, independent of the time zone and date style of the session. A double
  * holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
  */
 export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint`
@@ -26,7 +26,7 @@ const TEXT_COLUMNS = [
 ]
 const DATE_COLUMNS = ['expires_at', 'created_at', 'updated_at', 'confirmed_at', 'deleted_at']
 
-/** The columns of a row in the order in which {@link readObject} takes them. `row` is an alias or a composite value. */
+/** Returns the columns of a row in the order of {@link readObject}. `row` is an alias or a composite value. */
 export function objectColumns(row: string): string {
   return [
     ...TEXT_COLUMNS.map((column) => `${row}.${column}`),
@@ -34,7 +34,7 @@ export function objectColumns(row: string): string {
   ].join(', ')
 }
 
-/** The record whose columns begin at this place; `null` where the first of them, the id, is. */
+/** Reads the record whose columns start at this index. Returns `null` if its id is `NULL`. */
 export function readObject(row: TextRow, from = 0): StorageObject | null {
   const id = row[from] ?? null
   if (id === null) return null
@@ -66,7 +66,7 @@ export function readObjects(rows: readonly TextRow[]): StorageObject[] {
   return rows.map((row) => readObject(row)!)
 }
 
-/** The columns of a leftover in the order in which {@link readLeftover} takes them. */
+/** The columns of a leftover in the order of {@link readLeftover}. */
 export const LEFTOVER_COLUMNS = `l.attempt_id, l.bucket, l.key, l.storage_key, l.upload_id, ${milliseconds('l.since')}, ${milliseconds('l.writable_until')}`
 
 export function readLeftover(row: TextRow): Leftover {
@@ -81,11 +81,11 @@ export function readLeftover(row: TextRow): Leftover {
   }
 }
 
-/** @throws RangeError for an integer that a number can't hold exactly: a rounded one would be believed. */
+/** @throws RangeError for an integer that a number can't hold exactly, instead of rounding it silently. */
 export function readNumber(text: string | null | undefined): number {
   const value = Number(text ?? NaN)
   if (!Number.isSafeInteger(value))
-    throw new RangeError(`The database holds ${text}, which is no safe integer.`)
+    throw new RangeError(`The database returned ${text}, which is not a safe integer.`)
   return value
 }
 

@@ -1,30 +1,30 @@
 import type { Statement } from '../connection/database.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { LEFTOVER_COLUMNS, objectColumns } from './object-row.js'
-import { statement } from './statement.js'
+import { statement, versionedStatement } from './statement.js'
 
-/** The reads, one statement each. Every condition is one that an index answers, so that no call reads what it doesn't return. */
+/** The reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
 export type ReadStatements = ReturnType<typeof readStatements>
 
 const OBJECT = objectColumns('o')
 
 export function readStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => statement(name, text, schema)
+  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
   const at = `o.bucket = $1 AND o.key = $2`
   /**
-   * The pending row of a key. Status is compared in a way that lets no index of pending rows answer it: while there are
-   * few of them, a plan would walk through such an index from end to end, and be kept when there are many.
+   * Finds the pending row of a key. The status is compared as an expression, so that no index of pending rows is used. A
+   * plan made while such an index is small would scan all of it, and Postgres would keep that plan as the index grows.
    */
   const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
-  /** Rows of one status, newest first. */
+  /** Selects rows of one status, newest first. */
   const newest = (columns: string, status: string, condition: string) =>
     `SELECT ${columns} FROM {schema}.objects o
      WHERE o.scope = $1 AND o.status = ${status} AND o.id < $2${condition} ORDER BY o.id DESC LIMIT $3`
 
   /**
-   * Pending and active rows: each status by itself in the order of the index, then the two merged. With
-   * `status IN (…)` a plan made before the values are known reads and sorts the whole scope.
+   * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic plan
+   * reads and sorts the whole scope.
    */
   const newestLive = (condition: string) =>
     `SELECT ${OBJECT} FROM (
@@ -48,7 +48,7 @@ export function readStatements(schema: SchemaName) {
        FROM {schema}.scope_usage u WHERE u.scope = $1`,
     ),
 
-    // 'active' sorts before 'pending'. History is looked at only where nothing is live.
+    // 'active' sorts before 'pending'. History is read only if no row is live.
     find: named(
       'find',
       `WITH live AS (
@@ -85,6 +85,6 @@ export function readStatements(schema: SchemaName) {
        WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
     ),
 
-    ping: named('ping', 'SELECT 1'),
+    ping: statement('ping', 'SELECT 1', schema),
   }
 }

@@ -3,18 +3,18 @@ import { sameUsage } from '../../../core/store/usage.js'
 import type { Statement, TextRow } from '../connection/database.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { readNumber } from './object-row.js'
-import { statement } from './statement.js'
+import { versionedStatement } from './statement.js'
 
-/** Comparing counters with rows, and correcting them. */
+/** Statements that compare the counters with the rows and correct them. */
 export type UsageStatements = ReturnType<typeof usageStatements>
 
 const SUMS = ['bytes', 'files', 'reserved_bytes', 'reserved_files', 'pending_rows', 'deleted_rows']
 const columns = (row: string) => SUMS.map((sum) => `coalesce(${row}.${sum}, 0)`).join(', ')
 
 export function usageStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => statement(name, text, schema)
+  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
 
-  /** Rows and counters under one snapshot: each write changes both at once, so they agree whoever writes meanwhile. */
+  /** Reads rows and counters in one snapshot. Each write changes both in one transaction, so they agree at any moment. */
   const differences = (rows: string, usage: string) => `
     WITH counted AS (
       SELECT o.scope,
@@ -46,14 +46,14 @@ export function usageStatements(schema: SchemaName) {
   }
 }
 
-/** The scopes whose usage differs. Those where only a count behind `countByScope` does are none of a caller's business. */
+/** Returns the scopes whose usage differs. A difference in the counters of `countByScope` alone is not reported. */
 export function readDifferences(rows: readonly TextRow[]): UsageDifference[] {
   return rows
     .map((row) => ({ scope: row[0]!, recorded: readUsage(row, 1), actual: readUsage(row, 1 + SUMS.length) }))
     .filter(({ recorded, actual }) => !sameUsage(recorded, actual))
 }
 
-/** The usage whose sums begin at this place. */
+/** Reads the usage whose columns start at this index. */
 export function readUsage(row: TextRow, from: number): ScopeUsage {
   return {
     bytes: readNumber(row[from]),

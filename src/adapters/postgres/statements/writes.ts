@@ -1,23 +1,23 @@
-import type { Statement } from '../connection/database.js'
+import type { Statement, TextRow } from '../connection/database.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { objectColumns } from './object-row.js'
-import { statement } from './statement.js'
+import { versionedStatement } from './statement.js'
 
-/** The writes: each calls the function of the schema that does it, so each is one round trip and one transaction. */
+/** The writes. Each calls one function of the schema, so each is one round trip and one transaction. */
 export type WriteStatements = ReturnType<typeof writeStatements>
 
 export function writeStatements(schema: SchemaName) {
-  const named = (name: string, text: string): Statement => statement(name, text, schema)
+  const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
   const callOf = (name: string, types: string) => {
     const values = types.split(' ').map((type, index) => `$${index + 1}::${type}`)
     return `{schema}.${name}(${values.join(', ')})`
   }
   const call = (name: string, types: string) => named(name, `SELECT ${callOf(name, types)}`)
-  const rows = (name: string, answers: string, types: string) =>
-    named(name, `SELECT ${answers} FROM ${callOf(name, types)} r`)
+  const rows = (name: string, columns: string, types: string) =>
+    named(name, `SELECT ${columns} FROM ${callOf(name, types)} r`)
 
   return {
-    // Each answers one text, which `readAnswer` takes.
+    // These two return a WriteResult.
     reserve: call(
       'reserve_v1',
       'uuid text text text bigint timestamptz text text text json text text boolean bigint bigint timestamptz',
@@ -30,7 +30,7 @@ export function writeStatements(schema: SchemaName) {
       `r.outcome, ${objectColumns('(r.obj)')}`,
       'text text uuid text timestamptz',
     ),
-    // A function with one composite answer is that row.
+    // A function with a single composite result returns it as a row.
     release: rows('release_v1', objectColumns('r'), 'text text uuid text text timestamptz'),
     remove: rows('remove_v1', objectColumns('r'), 'text text text boolean timestamptz'),
     purgeExpired: rows('purge_expired_v1', objectColumns('r'), 'text timestamptz int timestamptz'),
@@ -40,4 +40,22 @@ export function writeStatements(schema: SchemaName) {
       'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
     ),
   }
+}
+
+/** The JSON that `reserve_v1` and `confirm_v1` return. Numbers are strings, because a number can't hold every bigint. */
+export interface WriteResult {
+  readonly outcome: string
+  /** The row in the order of `readObject`. Omitted for a new attempt, which the caller knows, and for a refusal. */
+  readonly object?: TextRow
+  /** The other scope whose expired reservation was replaced. */
+  readonly otherScope?: string
+  /** The sum that the limit was compared with. */
+  readonly used?: string
+  /** How much the sum would have grown. */
+  readonly requested?: string
+}
+
+export function readWriteResult(text: string | null | undefined): WriteResult {
+  if (text == null) throw new RangeError('A write function of the schema returned no result.')
+  return JSON.parse(text) as WriteResult
 }

@@ -8,7 +8,7 @@ import {
   refusalText,
 } from './fragments.js'
 
-/** `planConfirm` of core/lifecycle.ts; answers as {@link RESERVE} does. */
+/** Implements `planConfirm` of core/store/lifecycle.ts. Returns a `WriteResult`, as `reserve_v1` does. */
 export const CONFIRM = `
 CREATE FUNCTION {schema}.confirm_v1(
   p_bucket text, p_key text, p_id uuid, p_scope text, p_size bigint, p_e_tag text, p_content_type text,

@@ -1,19 +1,19 @@
 /**
- * What the functions of step 1 have in common, as text that becomes part of each: a call of another function would cost
- * more than most of these do. Frozen with the step.
+ * SQL that the functions of step 1 share. It is text in each of them, because calling another function would cost more
+ * than most of it does. Frozen with the step.
  *
- * A function of Postgres that takes arguments of any type, or is given a type that it only converts, is named with its
- * schema, and operators get the very types that they are made for: where anybody may create functions in a schema of the
- * search_path, one that fits better would be called in its place. A search_path of the functions' own would cost more.
+ * Calls of polymorphic functions, and calls that convert an argument, name the schema pg_catalog, and operators get operands
+ * of their exact types. Otherwise a better matching function in a schema of the search_path would run instead. Setting a
+ * search_path for the functions would cost more.
  */
 
 /**
- * What must be so before a write looks at anything.
+ * Checks the transaction before a write reads anything.
  *
- * Under a snapshot older than the lock a function would decide on rows that have changed since: two scopes could own
- * one key. READ COMMITTED takes a new snapshot for every statement; nothing else will do.
+ * With a snapshot older than its lock, a function would decide on outdated rows, and two scopes could own one key. Only
+ * READ COMMITTED takes a new snapshot for every statement.
  *
- * And a standby would answer from rows that may be old where a write finds nothing to do. So it answers nothing.
+ * On a standby, a write that finds nothing to do would return a result based on outdated rows, so it fails instead.
  */
 export const WRITABLE = `
   IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -24,18 +24,18 @@ export const WRITABLE = `
   END IF;`
 
 /**
- * Number of the advisory lock of a key; two keys with the same number only wait for each other. The locks of migrations
- * have two small numbers instead of a big one, which Postgres keeps apart.
+ * The number of a key's advisory lock. If two keys share a number, they only wait for each other. Migrations lock a pair of
+ * small numbers, which Postgres keeps apart from one large number.
  */
 export const lockOf = (bucket: string, key: string) =>
   `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
 
-/** From here to the end of the transaction nobody else changes the live rows of the key. */
+/** Locks the key: until the end of the transaction, no other transaction changes its live rows. */
 export const LOCK_KEY = `${WRITABLE}
   -- An expression, because a statement of its own (PERFORM) costs as much as the lock.
   locked := pg_advisory_xact_lock(${lockOf('p_bucket', 'p_key')}) IS NOT NULL;`
 
-/** The rows of the key as they are now that it is locked: `a` is the active one, `p` the pending one; all NULL where there is none. */
+/** Reads the rows of the locked key: the active one into `a`, the pending one into `p`. A missing row is all NULL. */
 export const READ_LIVE_ROWS = `
   FOR r IN
     SELECT o.* FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = p_key AND o.status <> 'deleted'
@@ -52,8 +52,8 @@ export const LIVE_ROWS = `
 const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint::text`
 
 /**
- * A row as one text, a JSON list of texts, which costs a fraction of as many columns: their names and types would go
- * with each answer. In the order of `objectColumns` in statements/object-row.ts.
+ * Returns a row as a JSON list of strings, in the order of `objectColumns` in statements/object-row.ts. One text costs a
+ * fraction of as many columns, whose names and types Postgres would send with each result.
  */
 export const objectText = (row: string) => `pg_catalog.json_build_array(
       ${row}.id, ${row}.attempt_id, ${row}.scope, ${row}.bucket, ${row}.key, ${row}.status, ${row}.route, ${row}.filename,
@@ -62,20 +62,20 @@ export const objectText = (row: string) => `pg_catalog.json_build_array(
       ${milliseconds(`${row}.updated_at`)}, ${milliseconds(`${row}.confirmed_at`)}, ${milliseconds(`${row}.deleted_at`)}
     )::text`
 
-/** The answer of a write that would pass a limit, which `refused` names. */
+/** Returns the result of a write that would exceed the limit named by `refused`. */
 export const refusalText = (used: string, requested: string) =>
   `pg_catalog.json_build_object('outcome', refused, 'used', (${used})::text, 'requested', (${requested})::text)::text`
 
-/** Bytes by which a pending row would grow the active one. */
+/** Returns the bytes by which a pending row would grow the active one. */
 export const growth = (declared: string, active: string) =>
   `greatest(0, ${declared} - coalesce(${active}, 0))`
 
-/** An id that was used twice, which no caller may do, keeps the newer leftover. */
+/** Keeps the newer leftover if a caller wrongly used an id twice. */
 export const ON_SAME_ATTEMPT = `ON CONFLICT (attempt_id) DO UPDATE SET
       bucket = excluded.bucket, key = excluded.key, storage_key = excluded.storage_key,
       upload_id = excluded.upload_id, since = excluded.since, writable_until = excluded.writable_until`
 
-/** Remembers what a row leaves in the bucket. */
+/** Records a leftover for the bytes that a row leaves in the bucket. */
 export const leaveBehind = (row: 'a' | 'p') => `
   IF ${row}.storage_key IS NOT NULL OR ${row}.upload_id IS NOT NULL THEN
     INSERT INTO {schema}.leftovers AS l (attempt_id, bucket, key, storage_key, upload_id, since, writable_until)
@@ -83,5 +83,5 @@ export const leaveBehind = (row: 'a' | 'p') => `
     ${ON_SAME_ATTEMPT};
   END IF;`
 
-/** The largest sum that a number of JavaScript holds exactly. */
+/** The largest integer that a JavaScript number holds exactly. */
 export const MAX_SUM = '9007199254740991'

@@ -7,7 +7,7 @@ import { SET_UPLOAD_ID } from './set-upload-id.js'
 import { TABLES } from './tables.js'
 import { WRITE_BATCH } from './write-batch.js'
 
-/** The schema as it was first released. */
+/** The first released schema. */
 export const STEP_1 = [
   TABLES,
   RESERVE,

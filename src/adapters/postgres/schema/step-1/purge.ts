@@ -1,6 +1,6 @@
 import { growth, lockOf, ON_SAME_ATTEMPT, WRITABLE } from './fragments.js'
 
-/** Only keys that nobody works on right now: a purge waits for no one, so it needs no order among the keys. */
+/** Skips keys that another transaction has locked. A purge never waits for a key, so it needs no lock order. */
 const lapsed = (condition: string) => `
     SELECT pg_catalog.array_agg(o.attempt_id) INTO attempts FROM (
       SELECT o.attempt_id, o.bucket, o.key FROM {schema}.objects o
@@ -8,7 +8,7 @@ const lapsed = (condition: string) => `
       ORDER BY o.expires_at, o.id LIMIT p_limit
     ) o WHERE pg_try_advisory_xact_lock(${lockOf('o.bucket', 'o.key')});`
 
-/** `planPurge` of core/lifecycle.ts for many keys at once, and the end of history. */
+/** Implements `planPurge` of core/store/lifecycle.ts for many keys at once, and the purge of history. */
 export const PURGE = `
 CREATE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
 RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE AS $body$

@@ -1,6 +1,6 @@
 import { growth, leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 
-/** `planRelease` and `planRemove` of core/lifecycle.ts. */
+/** Implements `planRelease` and `planRemove` of core/store/lifecycle.ts. */
 export const REMOVE = `
 CREATE FUNCTION {schema}.release_v1(
   p_bucket text, p_key text, p_id uuid, p_scope text, p_upload_id text, p_now timestamptz, OUT obj {schema}.objects

@@ -10,14 +10,14 @@ import {
 } from './fragments.js'
 
 /**
- * `planReserve` of core/lifecycle.ts. It answers one JSON object, `WriteAnswer` in statements/write-answer.ts; a new
- * attempt is not in it, because whoever makes it knows all of its row.
+ * Implements `planReserve` of core/store/lifecycle.ts. Returns one JSON object, a `WriteResult` of statements/writes.ts. It
+ * leaves out a new attempt, because the caller knows the whole row.
  *
- * The usage row comes last, because every write of the scope waits for whoever has
- * changed it; the quota is compared in that very UPDATE, which looks at the newest version of the row.
+ * The usage row is written last, because other writes of the scope wait for whoever has changed it. That UPDATE also
+ * compares the quota, because it reads the newest version of the row.
  */
 export const RESERVE = `
--- Why a change must not be made, as refuseGrowth() in core/usage.ts says it; NULL: it may.
+-- Implements refuseGrowth() of core/store/usage.ts. Returns the limit that a change would exceed, or NULL.
 CREATE FUNCTION {schema}.refusal_v1(
   p_used_bytes bigint, p_more_bytes bigint, p_max_bytes bigint, p_used_files bigint, p_more_files bigint, p_max_files bigint
 ) RETURNS text LANGUAGE sql IMMUTABLE AS $body$

@@ -1,6 +1,6 @@
 import { LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 
-/** `planSetUploadId` of core/lifecycle.ts. No sum changes, so no usage row does. */
+/** Implements `planSetUploadId` of core/store/lifecycle.ts. No sum changes, so it writes no usage row. */
 export const SET_UPLOAD_ID = `
 CREATE FUNCTION {schema}.set_upload_id_v1(
   p_bucket text, p_key text, p_id uuid, p_upload_id text, p_now timestamptz,

@@ -1,9 +1,9 @@
-/** Tables and indexes of step 1. Frozen, as every step: a later change is a later step. */
+/** Tables and indexes of step 1. Frozen like every step, so a change is a later step. */
 export const TABLES = `
 CREATE TABLE {schema}.objects (
   id uuid NOT NULL,
   attempt_id uuid NOT NULL,
-  -- COLLATE "C": strings are compared byte for byte, whatever the language of the database.
+  -- COLLATE "C" compares strings byte for byte in every database.
   scope text COLLATE "C" NOT NULL,
   bucket text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE {schema}.objects (
   size bigint,
   declared_size bigint,
   e_tag text COLLATE "C",
-  -- json, not jsonb: it keeps the text as it came, with the order of the names and the empty one.
+  -- Unlike jsonb, json keeps the text unchanged, including the order of the names.
   metadata json,
   storage_key text COLLATE "C",
   upload_id text COLLATE "C",
@@ -23,16 +23,16 @@ CREATE TABLE {schema}.objects (
   updated_at timestamptz NOT NULL,
   confirmed_at timestamptz,
   deleted_at timestamptz,
-  -- The expires_at that the attempt was reserved with: until then a URL may write to its storage_key.
+  -- The expires_at of the reservation. Until then, an upload URL may write to the storage_key.
   writable_until timestamptz NOT NULL,
-  -- Not the id, although it is unique as well: an index of the ids alone would be in the order of every list, and the
-  -- planner would walk through it, past the rows of all other scopes, for a scope that holds much of the table.
+  -- The id is unique as well, but an index on it alone would have the order of every list. For a scope that holds much of
+  -- the table, the planner would scan that index, past the rows of all other scopes.
   CONSTRAINT objects_pkey PRIMARY KEY (attempt_id),
   CONSTRAINT objects_status CHECK (status IN ('pending', 'active', 'deleted'))
 );
 
--- One index for "one active row a key" and "one pending row a key", and for every look at a key. With two partial
--- indexes, one a status, the planner could use neither for a query of both.
+-- Allows one active and one pending row per key, and serves every lookup of a key. With one partial index per status, the
+-- planner could use neither for a query of both.
 CREATE UNIQUE INDEX objects_live ON {schema}.objects (bucket, key, status) WHERE status <> 'deleted';
 CREATE INDEX objects_by_scope ON {schema}.objects (scope, status, id);
 CREATE INDEX objects_by_route ON {schema}.objects (scope, route, status, id) WHERE route IS NOT NULL;
@@ -41,8 +41,8 @@ CREATE INDEX objects_deleted ON {schema}.objects (deleted_at, id) WHERE status =
 CREATE INDEX objects_expiry ON {schema}.objects (expires_at, id) WHERE status = 'pending';
 CREATE INDEX objects_scope_expiry ON {schema}.objects (scope, expires_at, id) WHERE status = 'pending';
 
--- What the rows of a scope sum up to, changed in the transaction that changes the rows. The active rows are the files,
--- so with the other two counts this answers how many rows of each status there are, too.
+-- The sums of each scope, updated in the transaction that changes its rows. "files" is the number of active rows, so the
+-- table has a count for every status.
 CREATE TABLE {schema}.scope_usage (
   scope text COLLATE "C" NOT NULL,
   bytes bigint NOT NULL DEFAULT 0,
@@ -53,10 +53,10 @@ CREATE TABLE {schema}.scope_usage (
   deleted_rows bigint NOT NULL DEFAULT 0,
   CONSTRAINT scope_usage_pkey PRIMARY KEY (scope)
 )
--- Every write updates one of these rows: room in the page keeps the new version beside the old one, out of the index.
+-- Every write updates one of these rows. Free space in the page lets Postgres do so without touching the index.
 WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- What may still lie in the bucket though no row stands for it any more.
+-- Bytes that may still be in the bucket although no row refers to them.
 CREATE TABLE {schema}.leftovers (
   attempt_id uuid NOT NULL,
   bucket text COLLATE "C" NOT NULL,

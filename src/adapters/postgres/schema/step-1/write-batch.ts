@@ -1,16 +1,16 @@
 import { lockOf, MAX_SUM, objectText, WRITABLE } from './fragments.js'
 
 /**
- * Several writes of one scope in one transaction. They are of one scope, because batches of several would lock usage
- * rows in any order.
+ * Runs several writes in one transaction. All have the same scope, because batches of several scopes would lock usage rows
+ * in no fixed order.
  *
- * What comes of them is what would come of one after the other. Where the scope has room for all of them, whatever each
- * may need, none is refused for the quota, so their order changes nothing. Then those that find what they usually find
- * (a new key; the attempt that is confirmed, and nothing else) are made together: each table is written once for all of
- * them. The others are made by the function for one write; where room is scarce, all are, in their order.
+ * The results equal those of running the writes one after the other. If the quota has room for all of them, their order
+ * does not matter. The common cases (a new key, or a confirm of the only row of its key) then run together, with one
+ * statement per table. All other writes run one by one through the functions for a single write. If the quota is scarce,
+ * every write does, in order.
  */
 export const WRITE_BATCH = `
--- One write of a batch, reserve or confirm, with the arguments of its function; place is its number in the batch.
+-- One reserve or confirm of a batch, with the arguments of its function. place is its index in the batch.
 CREATE TYPE {schema}.scope_write_v1 AS (
   place int, kind text, id uuid, bucket text, key text, declared_size bigint, expires_at timestamptz, route text,
   filename text, content_type text, metadata json, storage_key text, upload_id text, overwrite boolean, size bigint,

@@ -1,0 +1,137 @@
+import type { ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
+import { createWriteBatcher } from '../../core/store/write-batcher.js'
+import type { TextRow } from './connection/database.js'
+import { isDuplicateId, wasReported } from './connection/failures.js'
+import type { Call } from './connection/retries.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
+
+/** A confirm that names its scope and its attempt, which makes it safe to repeat. */
+interface NamedConfirmCommand extends ConfirmCommand {
+  readonly id: string
+  readonly scope: string
+}
+
+type BatchedWrite =
+  | { readonly kind: 'reserve'; readonly command: ReserveCommand }
+  | { readonly kind: 'confirm'; readonly command: NamedConfirmCommand }
+
+export interface BatchedWrites {
+  reserve(command: ReserveCommand): Promise<WriteResult>
+  confirm(command: ConfirmCommand): Promise<WriteResult>
+}
+
+/**
+ * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs them
+ * one after the other. Those that are in progress in this process share a round trip and a transaction. Every write in a
+ * batch names its attempt, so a batch whose response was lost can be repeated. Other confirms run alone.
+ */
+export function createBatchedWrites(call: Call, statements: WriteStatements): BatchedWrites {
+  const batcher = createWriteBatcher<BatchedWrite, WriteResult>({
+    run: (writes) => (writes.length === 1 ? runAlone(writes[0]!) : runBatch(writes)),
+    conflictKeyOf: ({ command: { bucket, key } }) => `${bucket}\0${key}`,
+    // Two callers would gain nothing by waiting for each other.
+    batchThreshold: 2,
+    // Postgres rolled the batch back if it reported an error. Run each write alone to find the one that failed.
+    recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),
+  })
+
+  async function runAlone(write: BatchedWrite): Promise<[PromiseSettledResult<WriteResult>]> {
+    const value = write.kind === 'reserve' ? await reserve(write.command) : await confirm(write.command)
+    return [{ status: 'fulfilled', value }]
+  }
+
+  async function runBatch(writes: readonly BatchedWrite[]): Promise<PromiseSettledResult<WriteResult>[]> {
+    const { scope } = writes[0]!.command
+    const values = [scope, JSON.stringify(writes.map(argumentsOf))]
+    const results = new Map<number, WriteResult>()
+    for (const [index, result] of await call(statements.batch, values, { repeatable: true })) {
+      results.set(Number(index), readWriteResult(result))
+    }
+    return writes.map((_, index) => {
+      const value = results.get(index)
+      if (!value) throw new RangeError('write_batch_v1 returned no result for one of its writes.')
+      return { status: 'fulfilled', value }
+    })
+  }
+
+  async function reserve(command: ReserveCommand): Promise<WriteResult> {
+    const values = [
+      command.id,
+      command.scope,
+      command.bucket,
+      command.key,
+      command.declaredSize,
+      command.expiresAt.toISOString(),
+      command.route,
+      command.filename,
+      command.contentType,
+      command.metadata && JSON.stringify(command.metadata),
+      command.storageKey,
+      command.uploadId,
+      command.overwrite,
+      command.quota.maxBytes,
+      command.quota.maxFiles,
+      command.now.toISOString(),
+    ]
+    try {
+      // Repeatable because the caller chooses the id: a repeat finds the row of the first try.
+      return onlyResult(await call(statements.reserve, values, { repeatable: true }))
+    } catch (error) {
+      if (isDuplicateId(error)) return { outcome: 'reused-id' }
+      throw error
+    }
+  }
+
+  async function confirm(command: ConfirmCommand): Promise<WriteResult> {
+    const { bucket, key, id, scope, size, eTag, contentType, quota, now } = command
+    const values = [bucket, key, id, scope, size, eTag, contentType, quota.maxBytes, now.toISOString()]
+    // With an id, a repeat finds the object that the attempt became. Without one, it could confirm a newer attempt.
+    return onlyResult(await call(statements.confirm, values, { repeatable: id !== null }))
+  }
+
+  return {
+    reserve(command) {
+      return batcher.run(command.scope, { kind: 'reserve', command })
+    },
+    confirm(command) {
+      return isNamed(command) ? batcher.run(command.scope, { kind: 'confirm', command }) : confirm(command)
+    },
+  }
+}
+
+function isNamed(command: ConfirmCommand): command is NamedConfirmCommand {
+  return command.id !== null && command.scope !== null
+}
+
+/** Returns a write in the columns of the type `scope_write_v1`. Dates become ISO 8601 strings. */
+function argumentsOf(write: BatchedWrite, index: number): Readonly<Record<string, unknown>> {
+  const { kind, command } = write
+  const { id, bucket, key, contentType, quota, now } = command
+  const common = {
+    place: index,
+    kind,
+    id,
+    bucket,
+    key,
+    content_type: contentType,
+    max_bytes: quota.maxBytes,
+    now,
+  }
+  if (kind === 'confirm') return { ...common, size: command.size, e_tag: command.eTag }
+  return {
+    ...common,
+    declared_size: command.declaredSize,
+    expires_at: command.expiresAt,
+    route: command.route,
+    filename: command.filename,
+    metadata: command.metadata,
+    storage_key: command.storageKey,
+    upload_id: command.uploadId,
+    overwrite: command.overwrite,
+    max_files: quota.maxFiles,
+  }
+}
+
+function onlyResult([row]: readonly TextRow[]): WriteResult {
+  return readWriteResult(row?.[0])
+}
