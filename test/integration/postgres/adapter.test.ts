@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
 
 const attempt = (key: string) => ({
   scope: 'scope',

@@ -2,7 +2,7 @@ import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, emptyPlaces, poolOf } from './places.js'
+import { describePostgres, emptyPlaces, poolOf } from './setup.js'
 
 describePostgres('Postgres', (url) => {
   const pool = poolOf(url)

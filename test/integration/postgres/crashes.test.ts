@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
-import { freshSchema, poolOf, quoted } from './places.js'
-import { describePrivatePostgres } from './private-places.js'
+import { freshSchema, poolOf, quoted } from './setup.js'
+import { describePrivatePostgres } from './setup.js'
 
 const KILLS = 5
 /** Calls that succeed in each process between a start and the next kill. */

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'

@@ -7,7 +7,7 @@ import { findServer, type RunningServer } from '../../servers/found-server.js'
 import { pgbouncerOver } from '../../servers/pgbouncer.js'
 import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
-import { dropSchema, freshSchema, poolOf } from './places.js'
+import { dropSchema, freshSchema, poolOf } from './setup.js'
 
 const PROCESSES = 4
 const CALLERS = 10

@@ -2,7 +2,7 @@ import { createAttemptId } from '@svc/db'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall, type NamedCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 const SCOPE = 'scope'
 const TABLES = ['objects', 'scope_usage', 'leftovers']

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall, writesAtOnce } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 const HUGE = 'huge scope'
 const HUGE_ROWS = 60_000

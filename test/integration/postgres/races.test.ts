@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (serverUrl) => {
   // Of its own, because deadlocks are counted by database, and other tests make some.

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const now = () => new Date()

@@ -2,8 +2,8 @@ import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { clientOf, emptyNamespaces, freshDatabase } from '../mongo/databases.js'
-import { emptyPlaces, poolOf } from '../postgres/places.js'
+import { clientOf, emptyPlaces as emptyMongoPlaces, freshDatabase } from '../mongo/places.js'
+import { poolOf, reusableSchemas } from '../postgres/setup.js'
 
 /** An adapter whose stores the cache wraps. */
 export interface BaseAdapter {
@@ -25,7 +25,7 @@ export function memoryBase(): BaseAdapter {
 
 export function postgresBase(url: string): BaseAdapter {
   const pool = poolOf(url)
-  const places = emptyPlaces(pool)
+  const places = reusableSchemas(pool)
   const schemas = new WeakMap<StorageObjectStore, string>()
   return {
     name: 'postgresAdapter',

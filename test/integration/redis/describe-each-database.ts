@@ -1,6 +1,5 @@
-import { inject } from 'vitest'
-import { clientOf, describeMongo, freshDatabase } from '../mongo/databases.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/places.js'
+import { clientOf, describeMongo, freshDatabase } from '../mongo/places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/setup.js'
 import type { LoadedDatabase } from './loaded-database.js'
 
 /** Registers tests over an empty database. `drop` removes it. */

@@ -1,22 +1,42 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { describe, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { describeWithServer } from '../../servers/describe-with-server.js'
+import { postgresPrograms } from '../../servers/private-cluster.js'
 
-/** The server of the tests, or a visible skip where there is none. */
+/** Describes tests on the shared server, or a visible skip if there is none. */
 export function describePostgres(title: string, body: (url: string) => void): void {
   describeWithServer('postgres', title, body)
 }
 
-/** A pool that survives what the tests do to its connections. */
+/** Describes tests that start their own cluster, or a visible skip if PostgreSQL is not installed. */
+export function describePrivatePostgres(title: string, body: (programs: string) => void): void {
+  const programs = postgresPrograms()
+  if (programs !== null) {
+    describe(title, () => body(programs))
+    return
+  }
+  const server = inject('postgres')
+  const reason =
+    server.url === null
+      ? server.reason
+      : `tests must not stop the server of ${server.from}; install PostgreSQL`
+  console.warn(`Skipped: ${title}. ${reason}`)
+  describe.skip(`${title} (${reason})`, () => {
+    it('needs the programs of PostgreSQL', () => {})
+  })
+}
+
+/** Creates a pool that survives the loss of idle connections. */
 export function poolOf(url: string, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 8, ...options })
-  // Without a listener the loss of an idle connection would end the process.
+  // Without a listener, losing an idle connection would end the process.
   pool.on('error', () => {})
   return pool
 }
 
-/** A schema that no other test uses, with a quotation mark, a space and capitals to be quoted. */
+/** Returns the name of an unused schema. It contains characters that must be quoted. */
 export function freshSchema(): string {
   return `test "${randomBytes(6).toString('hex')}" Schema's`
 }
@@ -29,8 +49,8 @@ export function quoted(schema: string): string {
   return `"${schema.replaceAll('"', '""')}"`
 }
 
-/** Stores over empty places for a suite that wants hundreds: a schema that was given back is emptied and used again. */
-export function emptyPlaces(pool: pg.Pool): {
+/** Hands out empty, migrated schemas to a suite that needs hundreds, and reuses those that were given back. */
+export function reusableSchemas(pool: pg.Pool): {
   take(): Promise<string>
   giveBack(schema: string): void
   drop(): Promise<void>
@@ -41,7 +61,7 @@ export function emptyPlaces(pool: pg.Pool): {
     async take() {
       const used = free.pop()
       if (used !== undefined) {
-        // Unlike TRUNCATE this is quick for a few rows, and what the tests left is a few rows.
+        // Faster than TRUNCATE for the few rows that a test leaves.
         for (const table of ['objects', 'scope_usage', 'leftovers']) {
           await pool.query(`DELETE FROM ${quoted(used)}.${table}`)
         }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './places.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 const NOW = Date.parse('2030-01-01')
 const SECOND = 1000

@@ -1,0 +1,100 @@
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { postgresAdapter } from '@svc/db/postgres'
+import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
+import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+
+describePostgres('verify', (url) => {
+  const pool = poolOf(url)
+  let schema: string
+  beforeEach(async () => {
+    schema = freshSchema()
+    await postgresAdapter(pool, { schema }).migrate()
+  })
+  afterEach(() => dropSchema(pool, schema))
+  afterAll(() => pool.end())
+
+  it('finds every object that is missing', async () => {
+    const catalog = await readCatalog(pgDatabase(pool, { named: true }), schemaName('verify', schema))
+    expect(catalog.size).toBeGreaterThan(60)
+    const client = await pool.connect()
+    try {
+      for (const name of catalog.keys()) {
+        if (/table schema_version|column schema_version\.(version|min_compatible)/.test(name)) continue
+        await client.query('BEGIN')
+        await client.query(dropping(name))
+        const findings = await postgresAdapter(client, { schema }).verify()
+        await client.query('ROLLBACK')
+        expect(findings).toContain(`Missing: ${name}.`)
+      }
+    } finally {
+      client.release(true)
+    }
+  })
+
+  it.each([
+    [
+      'a column of another type',
+      'ALTER TABLE {schema}.leftovers ALTER storage_key TYPE varchar(10)',
+      'storage_key',
+    ],
+    [
+      'another collation',
+      'ALTER TABLE {schema}.leftovers ALTER key TYPE text COLLATE "POSIX"',
+      'leftovers.key',
+    ],
+    ['a missing default', 'ALTER TABLE {schema}.scope_usage ALTER files DROP DEFAULT', 'scope_usage.files'],
+    [
+      'an index with other columns',
+      'DROP INDEX {schema}.objects_by_scope; CREATE INDEX objects_by_scope ON {schema}.objects (scope, id)',
+      'objects_by_scope',
+    ],
+    [
+      'another function body',
+      `CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v1(p_before timestamptz, p_limit int)
+       RETURNS TABLE (scope text, dropped bigint) LANGUAGE sql AS 'SELECT NULL::text, 0::bigint'`,
+      'purge_deleted_v1',
+    ],
+    [
+      'row security, which would hide the owner of a key',
+      'ALTER TABLE {schema}.objects ENABLE ROW LEVEL SECURITY',
+      'table objects must be permanent (got permanent, row security)',
+    ],
+    [
+      'an unlogged table, which a crash would empty',
+      'ALTER TABLE {schema}.objects SET UNLOGGED',
+      'table objects must be permanent (got not logged)',
+    ],
+    [
+      'a rule that replaces a write',
+      'CREATE RULE nothing AS ON INSERT TO {schema}.leftovers DO INSTEAD NOTHING',
+      'table leftovers must be permanent (got permanent, rules)',
+    ],
+    ['an older version', 'UPDATE {schema}.schema_version SET version = 0', 'migrate()'],
+  ])('finds %s', async (_, damage, expected) => {
+    await pool.query(inSchema(damage, schemaName('verify', schema)))
+    const findings = await postgresAdapter(pool, { schema }).verify()
+    expect(findings).toEqual([expect.stringContaining(expected)])
+  })
+
+  it('finds nothing in a session with quote_all_identifiers', async () => {
+    const own = poolOf(url, { options: '-c quote_all_identifiers=on' })
+    const findings = await postgresAdapter(own, { schema }).verify()
+    await own.end()
+    expect(findings).toEqual([])
+  })
+
+  function dropping(object: string): string {
+    const [kind, ...rest] = object.split(' ')
+    const name = rest.join(' ')
+    const prefix = quoted(schema)
+    const table = name.split(/[._]/)[0] === 'schema' ? 'schema_version' : 'objects'
+    if (kind === 'table') return `DROP TABLE ${prefix}.${name} CASCADE`
+    if (kind === 'column') return `ALTER TABLE ${prefix}.${name.replace('.', ' DROP COLUMN ')} CASCADE`
+    if (kind === 'function') return `DROP FUNCTION ${prefix}.${name}`
+    if (kind === 'constraint') return `ALTER TABLE ${prefix}.${table} DROP CONSTRAINT ${name}`
+    if (!name.endsWith('_pkey')) return `DROP INDEX ${prefix}.${name}`
+    return `ALTER TABLE ${prefix}.${name.replace('_pkey', '')} DROP CONSTRAINT ${name}`
+  }
+})
