@@ -1,20 +1,23 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { everyCall, writesAtOnce } from './every-call.js'
+import { everyCall, writesAtOnce, type NamedCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 const HUGE = 'huge scope'
 const HUGE_ROWS = 60_000
+/** The newest rows of the huge scope are of one route, and nearly all the others of another. */
+const NEWEST_ROWS = 5000
+const [NEWEST_ROUTE, LARGE_ROUTE, RARE_ROUTE] = ['imports', 'files', 'photos']
 const OTHER_SCOPES = 300
 const NOW = new Date('2030-01-01T00:00:00.000Z')
 const now = () => NOW
-/** Of each page of 10 the calls may look at one more row, of two statuses; writes look at the rows of a key a few times. */
-const MOST_ROWS = 60
+/** A page of 10 reads up to 11 rows of each of two statuses. A write reads the few rows of its key several times. */
+const MAX_ROWS = 60
 
 const TABLES = ['objects', 'scope_usage', 'leftovers']
 
-/** Rows of a big scope and of many small ones, in an order in which other scopes' are the newest; a few of every kind. */
+/** Fills one huge scope and many small ones. Each status occurs, and the newest rows belong to the small scopes. */
 const FILL = (schema: string) => `
   CREATE TEMP TABLE made AS
   SELECT g, lpad(to_hex(g), 8, '0') || '-0000-7000-8000-000000000000' AS id,
@@ -23,7 +26,9 @@ const FILL = (schema: string) => `
   FROM generate_series(1, ${HUGE_ROWS * 2}) g;
   INSERT INTO ${schema}.objects (id, attempt_id, scope, bucket, key, status, route, size, declared_size, expires_at,
     created_at, updated_at, confirmed_at, deleted_at, writable_until, storage_key)
-  SELECT id::uuid, id::uuid, scope, 'bucket', 'key ' || g, status, CASE WHEN g % 1000 < 2 THEN 'photos' ELSE 'files' END,
+  SELECT id::uuid, id::uuid, scope, 'bucket', 'key ' || g, status,
+    CASE WHEN g BETWEEN ${HUGE_ROWS - NEWEST_ROWS} AND ${HUGE_ROWS} THEN '${NEWEST_ROUTE}'
+      WHEN g % 1000 < 2 THEN '${RARE_ROUTE}' ELSE '${LARGE_ROUTE}' END,
     CASE WHEN status <> 'pending' THEN 1 END, CASE WHEN status = 'pending' THEN 1 END,
     CASE WHEN status = 'pending' THEN timestamptz '2029-12-31' - g * interval '1 minute' END,
     '2029-01-01', '2029-01-01', CASE WHEN status <> 'pending' THEN timestamptz '2029-01-01' END,
@@ -37,63 +42,106 @@ const FILL = (schema: string) => `
   INSERT INTO ${schema}.leftovers (attempt_id, bucket, key, storage_key, since, writable_until)
   SELECT id::uuid, 'bucket', 'gone ' || g, 'bytes', timestamptz '2029-01-01' + g * interval '1 second', '2029-01-01'
   FROM made WHERE g % 10 = 0;
-  DROP TABLE made;
-  ANALYZE ${schema}.objects; ANALYZE ${schema}.scope_usage; ANALYZE ${schema}.leftovers`
+  DROP TABLE made`
 
-describePostgres('no call scans', (url) => {
+/** Autovacuum would create statistics at any time. */
+const DISABLE_AUTOVACUUM = (schema: string) =>
+  TABLES.map((table) => `ALTER TABLE ${schema}.${table} SET (autovacuum_enabled = off)`).join(';')
+const ANALYZE = (schema: string) => TABLES.map((table) => `ANALYZE ${schema}.${table}`).join(';')
+
+/** Selects statements that build each index again, apart from those of primary keys. */
+const REBUILD_INDEXES = `
+  SELECT format('DROP INDEX %I.%I; %s', schemaname, indexname, indexdef) AS statement FROM pg_indexes
+  WHERE schemaname = $1 AND indexname NOT LIKE '%\\_pkey'`
+
+async function rebuildIndexes(pool: pg.Pool, schema: string): Promise<void> {
+  const { rows } = await pool.query<{ statement: string }>(REBUILD_INDEXES, [schema])
+  expect(rows.length).toBeGreaterThan(6)
+  for (const { statement } of rows) await pool.query(statement)
+}
+
+/** The states of statistics, each with what leads to it from the one before. */
+const STATISTICS: Record<string, (pool: pg.Pool, schema: string) => Promise<unknown>> = {
+  'tables that were never analyzed': (pool, schema) => pool.query(FILL(quoted(schema))),
+  'fresh indexes on tables that were never analyzed': rebuildIndexes,
+  'analyzed tables': (pool, schema) => pool.query(ANALYZE(quoted(schema))),
+  // As an upgrade leaves them.
+  'fresh indexes on analyzed tables': rebuildIndexes,
+}
+
+/** Listings of the routes that hold much of the huge scope. */
+const listingsOfLargeRoutes = (scope: string): NamedCall[] =>
+  [LARGE_ROUTE, NEWEST_ROUTE].flatMap((route) =>
+    ([undefined, 'pending', 'active', 'deleted'] as const).map((status) => ({
+      name: `listByScope ${status}, route ${route}`,
+      call: (store) => store.listByScope({ scope, status, route, limit: 10 }),
+    })),
+  )
+
+describePostgres('calls scan no table', (url) => {
   const schema = freshSchema()
   const pool = poolOf(url)
-  let fresh: string
-
   beforeAll(async () => {
     await postgresAdapter(pool, { schema }).migrate()
-    await pool.query(FILL(quoted(schema)))
-    fresh = freshSchema()
-    await postgresAdapter(pool, { schema: fresh }).migrate()
+    await pool.query(DISABLE_AUTOVACUUM(quoted(schema)))
   })
   afterAll(async () => {
     await dropSchema(pool, schema)
-    await dropSchema(pool, fresh)
     await pool.end()
   })
 
-  it('the rows that were made by hand add up', async () => {
-    expect(await postgresAdapter(pool, { schema }).checkUsage()).toEqual([])
-  })
+  for (const [statistics, reach] of Object.entries(STATISTICS)) {
+    describe(`with ${statistics}`, () => {
+      beforeAll(async () => {
+        await reach(pool, schema)
+      })
 
-  // The planner makes a plan for the values of each call, or one for all calls of a prepared statement.
-  for (const plans of ['force_custom_plan', 'force_generic_plan', 'auto']) {
-    for (const scope of [HUGE, 'scope 7', 'a new scope']) {
-      describe(`${plans}, ${scope}`, () => {
-        for (const { name, prepare, call } of [...everyCall(scope, now), writesAtOnce(scope, now)]) {
-          it(name, async () => {
-            const { scans, fetched } = await tablesReadBy(plans, async (client) => {
-              const store = postgresAdapter(client, { schema, now })
-              await prepare?.(store)
-              return () => call(store)
+      it('and rows that match their counters', async () => {
+        expect(await postgresAdapter(pool, { schema }).checkUsage()).toEqual([])
+      })
+
+      // The planner makes a plan for the values of each call, or one plan for all calls of a prepared statement.
+      for (const plans of ['force_custom_plan', 'force_generic_plan']) {
+        for (const scope of [HUGE, 'scope 7', 'a new scope']) {
+          describe(`${plans}, ${scope}`, () => {
+            let client: pg.PoolClient
+            beforeAll(async () => {
+              client = await pool.connect()
+              await client.query(`SET plan_cache_mode = ${plans}`)
             })
-            expect(scans).toEqual([])
-            expect(fetched).toBeLessThanOrEqual(MOST_ROWS)
+            // The session has settings of this test.
+            afterAll(() => client.release(true))
+
+            const calls = [
+              ...everyCall(scope, now),
+              writesAtOnce(scope, now),
+              ...listingsOfLargeRoutes(scope),
+            ]
+            for (const { name, prepare, call } of calls) {
+              it(name, async () => {
+                const store = postgresAdapter(client, { schema, now })
+                await prepare?.(store)
+                const { scans, fetched } = await tablesReadBy(client, () => call(store))
+                expect(scans).toEqual([])
+                expect(fetched).toBeLessThanOrEqual(MAX_ROWS)
+              })
+            }
           })
         }
-      })
-    }
+      }
+    })
   }
 
-  /** Tables that the call reads from end to end, and how many rows it gets by indexes, as Postgres counts them. */
+  /** Returns the tables that the call scans, and the number of rows it fetches by index, as Postgres counts them. */
   async function tablesReadBy(
-    plans: string,
-    prepared: (client: pg.ClientBase) => Promise<() => Promise<unknown>>,
+    client: pg.ClientBase,
+    call: () => Promise<unknown>,
   ): Promise<{ scans: string[]; fetched: number }> {
-    const client = await pool.connect()
+    await client.query('BEGIN')
     try {
-      await client.query(`SET plan_cache_mode = ${plans}`)
-      const call = await prepared(client)
-      await client.query('BEGIN')
       const before = await counters(client)
       await call().catch(() => {})
       const after = await counters(client)
-      await client.query('ROLLBACK')
       const change = (column: 'scans' | 'fetched', table: string) =>
         after.get(table)![column] - before.get(table)![column]
       return {
@@ -101,15 +149,14 @@ describePostgres('no call scans', (url) => {
         fetched: TABLES.reduce((sum, table) => sum + change('fetched', table), 0),
       }
     } finally {
-      // Its session has settings of this test.
-      client.release(true)
+      await client.query('ROLLBACK')
     }
   }
 
   async function counters(client: pg.ClientBase): Promise<Map<string, { scans: number; fetched: number }>> {
     const { rows } = await client.query<{ relname: string; scans: string; fetched: string }>(
       `SELECT relname, coalesce(seq_scan, 0) AS scans, coalesce(idx_tup_fetch, 0) AS fetched
-       FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
+         FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
       [schema],
     )
     return new Map(

@@ -17,10 +17,13 @@ export function readStatements(schema: SchemaName) {
    */
   const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
-  /** Selects rows of one status, newest first. */
+  /**
+   * Selects rows of one status, newest first. The planner can't see the value of a subquery. If it saw 'pending', it could
+   * use the index of pending rows by expiry, and without statistics it did, then sorted all pending rows of the scope.
+   */
   const newest = (columns: string, status: string, condition: string) =>
     `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = $1 AND o.status = ${status} AND o.id < $2${condition} ORDER BY o.id DESC LIMIT $3`
+     WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2${condition} ORDER BY o.id DESC LIMIT $3`
 
   /**
    * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic plan
