@@ -50,14 +50,14 @@ describe.skipIf(program === null)(
       failures: readonly (() => Promise<void>)[],
     ): Promise<void> {
       const db = client.db(DATABASE)
-      const { unanswered } = await expectNothingLost({
-        entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-        place: { url: set.url, database: DATABASE },
+      const { unavailable } = await expectNothingLost({
+        entry: fileURLToPath(new URL('./crash-place.ts', import.meta.url)),
+        connection: { url: set.url, database: DATABASE },
         callsBetween: CALLS_BETWEEN,
-        strikes: failures,
-        look: async (use) => use({ store: mongoAdapter(db), wrongs: await emptyKeys(db) }),
+        outages: strikes,
+        inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),
       })
-      expect(unanswered).toBe(0)
+      expect(unavailable).toBe(0)
     }
 
     it(

@@ -27,8 +27,8 @@ describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`
 
   raceTests(() => ({
     processes,
-    place: { url, database: db.databaseName },
+    connection: { url, database: db.databaseName },
     store: mongoAdapter(db),
-    wrongs: () => emptyKeys(db),
+    findViolations: () => emptyKeys(db),
   }))
 })

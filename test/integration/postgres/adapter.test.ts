@@ -5,7 +5,8 @@ import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
+import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 const attempt = (key: string) => ({
   scope: 'scope',
@@ -18,30 +19,30 @@ const attempt = (key: string) => ({
 describe('postgresAdapter', () => {
   const pool = new pg.Pool({ connectionString: 'postgres://nowhere.invalid' })
 
-  const anything = (value: unknown) => value as never
+  const untyped = (value: unknown) => value as never
 
   it.each([null, undefined, {}, { query: () => {} }, 'postgres://localhost'])(
     'refuses %o as a pool',
-    (thing) => {
-      expect(() => postgresAdapter(anything(thing))).toThrow(TypeError)
+    (value) => {
+      expect(() => postgresAdapter(untyped(value))).toThrow(TypeError)
     },
   )
 
   it.each([
-    [{ readPool: {} }, 'readPool must be a pool or client of pg, or a PGlite database, not an object.'],
-    [{ readPool: '' }, 'readPool must be a pool or client of pg, or a PGlite database, not "".'],
-    [{ namedStatements: 'no' }, 'namedStatements must be true or false, not "no".'],
-    [{ now: new Date(0) }, 'now must be a function that returns a Date, not an object.'],
-    [{ schema: 7 }, 'schema must be a string, not 7.'],
-    [{ schema: 'pg_mine' }, 'schema must not begin with "pg_", which belongs to Postgres, but is "pg_mine".'],
-    ['files', 'the options must be an object, not "files".'],
-  ])('says what is wrong with the options %o', (options, message) => {
-    expect(() => postgresAdapter(pool, anything(options))).toThrow(
+    [{ readPool: {} }, 'readPool must be a pool or client of pg, or a PGlite database (got an object).'],
+    [{ readPool: '' }, 'readPool must be a pool or client of pg, or a PGlite database (got "").'],
+    [{ namedStatements: 'no' }, 'namedStatements must be true or false (got "no").'],
+    [{ now: new Date(0) }, 'now must be a function that returns a Date (got an object).'],
+    [{ schema: 7 }, 'schema must be a string (got 7).'],
+    [{ schema: 'pg_mine' }, 'schema must not begin with "pg_", which Postgres reserves (got "pg_mine").'],
+    ['files', 'options must be an object (got "files").'],
+  ])('refuses the options %o with a message that names the option', (options, message) => {
+    expect(() => postgresAdapter(pool, untyped(options))).toThrow(
       new TypeError(`postgresAdapter: ${message}`),
     )
   })
 
-  it('takes null for an option that is left out', async () => {
+  it('treats null like an omitted option', async () => {
     const database = new PGlite()
     const store = postgresAdapter(database, {
       schema: null,
@@ -49,7 +50,7 @@ describe('postgresAdapter', () => {
       namedStatements: null,
       now: null,
     })
-    expect(await store.migrate()).toEqual({ from: 0, to: 1 })
+    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
     const row = await store.reserve(attempt('key'))
     expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })
     expect(await postgresAdapter(database, null).find(row)).toEqual(row)
@@ -61,30 +62,30 @@ describe('postgresAdapter', () => {
   it.each(['', 'a\0b', 'cash$', 'back\\slash', 'pg_mine', 'x'.repeat(64), 'é'.repeat(32), '\ud800', 7])(
     'refuses %o as a schema',
     (schema) => {
-      expect(() => postgresAdapter(pool, { schema: anything(schema) })).toThrow(TypeError)
-      expect(() => postgresSchema({ schema: anything(schema) })).toThrow(TypeError)
+      expect(() => postgresAdapter(pool, { schema: untyped(schema) })).toThrow(TypeError)
+      expect(() => postgresSchema({ schema: untyped(schema) })).toThrow(TypeError)
     },
   )
 
-  it('touches nothing before the first call', async () => {
+  it('opens no connection before the first call', async () => {
     postgresAdapter(pool)
     expect(pool.totalCount).toBe(0)
     await pool.end()
   })
 
-  it('keeps rows in a PGlite database on disk', async () => {
+  it('persists rows in a PGlite database on disk', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-db-pglite-'))
     try {
       const first = new PGlite(folder)
       const store = postgresAdapter(first, { schema: 'files' })
-      expect(await store.migrate()).toEqual({ from: 0, to: 1 })
+      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
       const row = await store.reserve(attempt('kept'))
       await store.close()
       await first.close()
 
       const second = new PGlite(folder)
       const again = postgresAdapter(second, { schema: 'files' })
-      expect(await again.migrate()).toEqual({ from: 1, to: 1 })
+      expect(await again.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
       expect(await again.verify()).toEqual([])
       expect(await again.find(row)).toEqual(row)
       await second.close()
@@ -93,7 +94,7 @@ describe('postgresAdapter', () => {
     }
   })
 
-  it('says that a PGlite database was never migrated, or is closed', async () => {
+  it('throws DATABASE_UNAVAILABLE if a PGlite database was never migrated or is closed', async () => {
     const database = new PGlite()
     const store = postgresAdapter(database)
     await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toMatchObject({
@@ -106,11 +107,11 @@ describe('postgresAdapter', () => {
 })
 
 describePostgres('postgresAdapter on a server', (url) => {
-  it('asks the replica for listings and counts, and for nothing else', async () => {
+  it('reads listings and counts from the replica, and nothing else', async () => {
     const [pool, replica] = [poolOf(url), poolOf(url)]
     const schema = freshSchema()
     await postgresAdapter(pool, { schema }).migrate()
-    // Whatever asks it fails.
+    // From now on every call of the replica fails.
     await replica.end()
     const store = postgresAdapter(pool, { schema, readPool: replica })
     const row = await store.reserve(attempt('key'))
@@ -127,7 +128,7 @@ describePostgres('postgresAdapter on a server', (url) => {
     await pool.end()
   })
 
-  it('leaves the parsers of the application alone, and does not depend on them', async () => {
+  it('neither changes nor uses the type parsers of the application', async () => {
     const pool = poolOf(url)
     const schema = freshSchema()
     const { INT8, TIMESTAMPTZ, JSON: JSON_TYPE } = pg.types.builtins
@@ -157,13 +158,11 @@ describePostgres('postgresAdapter on a server', (url) => {
     for (const store of stores) await store.migrate()
     await stores[0]!.reserve(attempt('key'))
     expect(await Promise.all(stores.map((store) => store.countByScope('scope')))).toEqual([1, 0])
-    await client.query(
-      schemas.map((schema) => `DROP SCHEMA "${schema.replaceAll('"', '""')}" CASCADE`).join(';'),
-    )
+    await client.query(schemas.map((schema) => `DROP SCHEMA ${quoted(schema)} CASCADE`).join(';'))
     await client.end()
   })
 
-  it('corrects counters, those behind countByScope too', async () => {
+  it('repairs counters, including those of countByScope', async () => {
     const pool = poolOf(url)
     const schema = freshSchema()
     const store = postgresAdapter(pool, { schema })
@@ -173,7 +172,7 @@ describePostgres('postgresAdapter on a server', (url) => {
     await store.reserve(attempt('one'))
     await store.reserve({ ...attempt('two'), scope: 'other' })
     const actual = { bytes: 7, files: 1, reservedBytes: 0, reservedFiles: 0 }
-    const usage = `"${schema.replaceAll('"', '""')}".scope_usage`
+    const usage = `${quoted(schema)}.scope_usage`
 
     await pool.query(`UPDATE ${usage} SET bytes = 8, pending_rows = 5 WHERE scope = 'scope'`)
     const difference = { scope: 'scope', recorded: { ...actual, bytes: 8 }, actual }

@@ -18,9 +18,9 @@ interface Attempt {
 const attemptOf = (attempt: string | Attempt): Attempt =>
   typeof attempt === 'string' ? { key: attempt } : attempt
 
-describePostgres('batches of two scopes over the same keys', (serverUrl) => {
-  // Of its own, because deadlocks are counted by database, and other tests make some.
-  const name = `lane_${randomBytes(6).toString('hex')}`
+describePostgres('concurrent batches of two scopes over the same keys', (serverUrl) => {
+  // Its own database, because Postgres counts deadlocks per database and other tests cause some.
+  const name = `batching_${randomBytes(6).toString('hex')}`
   const url = new URL(`/${name}`, serverUrl).href
   const server = poolOf(serverUrl, { max: 1 })
   const pool = poolOf(url)
@@ -34,7 +34,7 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
     await server.end()
   })
 
-  /** Two stores, each with lanes of its own, as two processes have. */
+  /** Creates two stores. Each has its own batcher, like two processes. */
   async function twoStores() {
     const schema = freshSchema()
     let time = Date.parse('2030-01-01')
@@ -51,7 +51,7 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
     }
   }
 
-  /** All in one batch, where nobody else is in the lane: two calls go ahead, and these wait for them. */
+  /** Reserves all keys in one batch. Two earlier calls of the scope are in flight, so these calls wait and collect. */
   async function reserveInOneBatch(
     store: StorageObjectStore,
     scope: string,
@@ -60,13 +60,13 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
   ): Promise<PromiseSettledResult<StorageObject>[]> {
     const reserve = (attempt: string | Attempt) =>
       store.reserve({ scope, bucket: 'bucket', declaredSize: 1, expiresAt, ...attemptOf(attempt) })
-    const ahead = [reserve(`${scope} ahead`), reserve(`${scope} ahead, too`)]
+    const inFlight = [reserve(`${scope} first`), reserve(`${scope} second`)]
     const rest = Promise.allSettled(keys.map(reserve))
-    await Promise.all(ahead)
+    await Promise.all(inFlight)
     return rest
   }
 
-  /** Holds the keys and ids of these attempts, which are never made, until both batches wait. */
+  /** Locks the keys and ids of these attempts until both batches wait for them, then rolls the attempts back. */
   async function holdUntilBothWait(schema: string, attempts: readonly Attempt[], expiresAt: Date) {
     const holder = await pool.connect()
     await holder.query('BEGIN')
@@ -88,9 +88,9 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
     holder.release()
   }
 
-  /** Since this was asked last. */
+  /** Checks for deadlocks since the previous check. */
   async function expectNoDeadlock(): Promise<void> {
-    // Postgres tells of a deadlock when the session has been idle for a moment.
+    // A session reports its deadlocks when it has been idle for a moment.
     await new Promise((resolve) => setTimeout(resolve, SECOND))
     const { rows } = await pool.query<{ deadlocks: string }>(
       'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
@@ -105,7 +105,7 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
       result.status === 'fulfilled' ? 'reserved' : (result.reason as { code: string }).code,
     )
 
-  it('lock keys in an order of their own, not in that of the calls', async () => {
+  it('lock keys in a fixed order, whatever the order of the calls', async () => {
     const { schema, stores, inASecond } = await twoStores()
     const { release } = await holdUntilBothWait(schema, [{ key: 'middle' }], inAnHour())
     const keys = ['a', 'b', 'c', 'middle', 'd', 'e', 'f']
@@ -114,26 +114,26 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
       reserveInOneBatch(stores[1], SCOPES[1], keys.toReversed(), inASecond()),
       release,
     ])
-    // Whoever has the first key has all of them.
+    // The batch that gets the first key gets all of them.
     const outcomes = [new Set(codes(results[0])), new Set(codes(results[1]))]
     expect(outcomes).toContainEqual(new Set(['reserved']))
     expect(outcomes).toContainEqual(new Set(['KEY_CONFLICT']))
     await expectNoDeadlock()
   })
 
-  it('lock usage rows in the order of scopes where each takes what lapsed of the other', async () => {
+  it('lock usage rows in the order of scopes if each replaces an expired reservation of the other', async () => {
     const { schema, stores, inASecond, pass } = await twoStores()
     const [one, other] = SCOPES
-    await reserveInOneBatch(stores[0], one, ['lapsed of one'], inASecond())
-    await reserveInOneBatch(stores[1], other, ['lapsed of other'], inASecond())
+    await reserveInOneBatch(stores[0], one, ['expired of one'], inASecond())
+    await reserveInOneBatch(stores[1], other, ['expired of other'], inASecond())
     pass(2 * SECOND)
-    // Whoever makes a row with an id that somebody else is just using waits to see what comes of that.
+    // Inserting a row waits for the end of another transaction that inserts the same id.
     const ids = [createAttemptId(), createAttemptId()] as const
     const held = ids.map((id) => ({ id, key: `held ${id}` }))
     const { release } = await holdUntilBothWait(schema, held, inAnHour())
     const results = await Promise.all([
-      reserveInOneBatch(stores[0], one, ['a', { id: ids[0], key: 'b' }, 'lapsed of other'], inASecond()),
-      reserveInOneBatch(stores[1], other, ['c', { id: ids[1], key: 'd' }, 'lapsed of one'], inASecond()),
+      reserveInOneBatch(stores[0], one, ['a', { id: ids[0], key: 'b' }, 'expired of other'], inASecond()),
+      reserveInOneBatch(stores[1], other, ['c', { id: ids[1], key: 'd' }, 'expired of one'], inASecond()),
       release,
     ])
     expect(codes([...results[0], ...results[1]])).toEqual(Array(6).fill('reserved'))
@@ -141,7 +141,7 @@ describePostgres('batches of two scopes over the same keys', (serverUrl) => {
     await expectNoDeadlock()
   })
 
-  it('come to an end whatever they want', async () => {
+  it('finish without a deadlock over any keys', async () => {
     const { stores, pass, inASecond } = await twoStores()
     let taken = 0
     for (let round = 0; round < ROUNDS; round++) {

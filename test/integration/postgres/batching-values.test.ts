@@ -23,7 +23,7 @@ const METADATA = JSON.parse(
   '{"z":"1","__proto__":"2","":"","a.b":"\\ufeff","$set":"\\"","1":"one"}',
 ) as Record<string, string>
 
-/** Calls that differ in what they carry, each on a key of its own. */
+/** Calls with different values, each on its own key. */
 const attempts = ODD_TEXTS.map((text, i) => ({
   id: createAttemptId(),
   scope: SCOPE,
@@ -49,52 +49,52 @@ const confirms = attempts.map(({ id, bucket, key }, i) => ({
   contentType: i % 3 ? null : bucket,
 }))
 
-/** Makes the calls one after the other in one place and at once in another. */
-async function expectSameAnswers(inTurn: StorageObjectStore, atOnce: StorageObjectStore): Promise<void> {
-  for (const store of [inTurn, atOnce]) await store.migrate()
-  const answers = []
-  for (const attempt of attempts) answers.push(await inTurn.reserve(attempt))
-  expect(await Promise.all(attempts.map((attempt) => atOnce.reserve(attempt)))).toEqual(answers)
+/** Makes the calls one after the other in one store and concurrently in another, and compares the results. */
+async function expectSameResults(sequential: StorageObjectStore, batched: StorageObjectStore): Promise<void> {
+  for (const store of [sequential, batched]) await store.migrate()
+  const rows = []
+  for (const attempt of attempts) rows.push(await sequential.reserve(attempt))
+  expect(await Promise.all(attempts.map((attempt) => batched.reserve(attempt)))).toEqual(rows)
   const objects = []
-  for (const confirm of confirms) objects.push(await inTurn.confirm(confirm))
-  expect(await Promise.all(confirms.map((confirm) => atOnce.confirm(confirm)))).toEqual(objects)
+  for (const confirm of confirms) objects.push(await sequential.confirm(confirm))
+  expect(await Promise.all(confirms.map((confirm) => batched.confirm(confirm)))).toEqual(objects)
   for (const [i, object] of objects.entries()) {
-    const found = await atOnce.findActive(object)
+    const found = await batched.findActive(object)
     expect(found).toEqual(object)
     expect(Object.entries(found?.metadata ?? {})).toEqual(Object.entries(attempts[i]!.metadata ?? {}))
   }
-  expect(await atOnce.getScopeUsage(SCOPE)).toEqual(await inTurn.getScopeUsage(SCOPE))
-  expect(await atOnce.checkUsage()).toEqual([])
+  expect(await batched.getScopeUsage(SCOPE)).toEqual(await sequential.getScopeUsage(SCOPE))
+  expect(await batched.checkUsage()).toEqual([])
 }
 
-describe('a batch in PGlite answers what single calls do', () => {
+describe('a batch in PGlite returns the same as single calls', () => {
   const database = new PGlite()
   afterAll(() => database.close())
 
-  it('whatever they carry', async () => {
-    await expectSameAnswers(
-      postgresAdapter(database, { schema: 'in_turn', now }),
-      postgresAdapter(database, { schema: 'at_once', now }),
+  it('for all values', async () => {
+    await expectSameResults(
+      postgresAdapter(database, { schema: 'sequential', now }),
+      postgresAdapter(database, { schema: 'batched', now }),
     )
   })
 })
 
-describePostgres('a batch on a server answers what single calls do', (url) => {
+describePostgres('a batch on a server returns the same as single calls', (url) => {
   const settings = ['TimeZone=Asia/Kathmandu', 'DateStyle=SQL,DMY', 'extra_float_digits=-15']
 
   it.each([{ named: true }, { named: false }])(
-    'whatever they carry and the session is set to, %o',
+    'for all values and session settings, %o',
     async ({ named }) => {
       const pool = poolOf(url)
-      const set = poolOf(url, { options: settings.map((setting) => `-c ${setting}`).join(' ') })
+      const configured = poolOf(url, { options: settings.map((setting) => `-c ${setting}`).join(' ') })
       const [one, other] = [freshSchema(), freshSchema()]
-      await expectSameAnswers(
+      await expectSameResults(
         postgresAdapter(pool, { schema: one, now, namedStatements: named }),
-        postgresAdapter(set, { schema: other, now, namedStatements: named }),
+        postgresAdapter(configured, { schema: other, now, namedStatements: named }),
       )
       for (const schema of [one, other]) await dropSchema(pool, schema)
       await pool.end()
-      await set.end()
+      await configured.end()
     },
   )
 })

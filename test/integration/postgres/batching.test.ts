@@ -8,7 +8,7 @@ const BUCKET = 'bucket'
 const CALLERS = 32
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 
-describePostgres('writes of one scope at once', (url) => {
+describePostgres('concurrent writes of one scope', (url) => {
   const schema = freshSchema()
   const direct = poolOf(url)
   let proxy: WireProxy
@@ -45,8 +45,8 @@ describePostgres('writes of one scope at once', (url) => {
   type Attempt = ReturnType<typeof attempt>
 
   /**
-   * What came of calls that share one batch: rows or codes. The batch begins with a call on the key of one that is in
-   * flight; it waits for that one, and those that come later wait with it.
+   * Makes calls that share one batch, and returns their rows or error codes. The first call of the batch uses the key of a
+   * call in flight, so it waits, and the later calls wait behind it.
    */
   async function inOneBatch(calls: readonly (() => Promise<StorageObject>)[]) {
     const first = () => store.reserve(attempt('first', { declaredSize: 0 }))
@@ -62,7 +62,7 @@ describePostgres('writes of one scope at once', (url) => {
   const reservedInOneBatch = (attempts: readonly Attempt[]) =>
     inOneBatch(attempts.map((input) => () => store.reserve(input)))
 
-  it('32 reserves are three queries, and each caller has its own row', async () => {
+  it('32 reserves take three queries, and each caller gets its own row', async () => {
     const keys = Array.from({ length: CALLERS }, (_, i) => `${i}`)
     const rows = await Promise.all(
       keys.map((key) => store.reserve(attempt(key, { declaredSize: Number(key) }))),
@@ -86,7 +86,7 @@ describePostgres('writes of one scope at once', (url) => {
     expect(await store.checkUsage(scope)).toEqual([])
   })
 
-  it('a caller that is alone makes one query, and so do callers of different scopes', async () => {
+  it('a single caller makes one query, and so does each caller of another scope', async () => {
     const { bucket, key, id } = await store.reserve(attempt('alone'))
     expect(proxy.roundTrips).toBe(1)
     await store.confirm({ bucket, key, id, scope, size: 1 })
@@ -97,7 +97,7 @@ describePostgres('writes of one scope at once', (url) => {
     expect(proxy.roundTrips).toBe(5)
   })
 
-  it('a confirm that names no scope or no attempt goes by itself', async () => {
+  it('a confirm without a scope or an attempt runs alone', async () => {
     const [a, b] = await Promise.all(['a', 'b'].map((key) => store.reserve(attempt(key))))
     proxy.roundTrips = 0
     await Promise.all([
@@ -107,7 +107,7 @@ describePostgres('writes of one scope at once', (url) => {
     expect(proxy.roundTrips).toBe(2)
   })
 
-  it('the quota is exact within a batch: what fits is taken, in order, to the last byte', async () => {
+  it('a batch accepts what fits the quota, in order and to the last byte', async () => {
     const quota = { maxBytes: 100 }
     const sizes = [60, 50, 30, 20, 10, 1, 0]
     const outcomes = await reservedInOneBatch(
@@ -121,7 +121,7 @@ describePostgres('writes of one scope at once', (url) => {
     expect(await store.checkUsage(scope)).toEqual([])
   })
 
-  it('a quota of files is exact within a batch, and each call has its own', async () => {
+  it('a batch enforces the file quota of each call exactly', async () => {
     const outcomes = await reservedInOneBatch(
       [3, 3, 3, 4, 4, null].map((maxFiles, i) => attempt(`${i}`, { quota: { maxFiles } })),
     )
@@ -130,7 +130,7 @@ describePostgres('writes of one scope at once', (url) => {
     expect(await store.getScopeUsage(scope)).toMatchObject({ reservedFiles: 5 })
   })
 
-  describe('neighbours of a call that is refused', () => {
+  describe('succeed next to a call that is refused', () => {
     async function between(input: Attempt): Promise<unknown> {
       const [left, outcome, right] = await reservedInOneBatch([attempt('left'), input, attempt('right')])
       expect(left).toMatchObject({ key: `${scope}/left` })
@@ -141,28 +141,28 @@ describePostgres('writes of one scope at once', (url) => {
       return outcome
     }
 
-    it('for a key of another scope', async () => {
+    it('because the key belongs to another scope', async () => {
       const taken = await store.reserve(attempt('taken', { scope: `${scope} other` }))
       proxy.roundTrips = 0
       expect(await between(attempt('taken'))).toBe('KEY_CONFLICT')
       expect(await store.find(taken)).toEqual(taken)
     })
 
-    it('for the sums', async () => {
+    it('because a sum would be too large', async () => {
       expect(await between(attempt('sum', { declaredSize: Number.MAX_SAFE_INTEGER }))).toBe(
         'VALIDATION_ERROR',
       )
       expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 20 })
     })
 
-    it('for an id that another object has, which the database finds out', async () => {
+    it('because another object has the id, which only the database detects', async () => {
       const { id, bucket, key } = await store.reserve(attempt('owner of the id', { scope: `${scope} other` }))
       expect(await between(attempt('poisoned', { id }))).toBe('VALIDATION_ERROR')
       expect(await store.find({ bucket, key })).toMatchObject({ id, scope: `${scope} other` })
     })
 
-    it('for a value that the database does not take', async () => {
-      // The store refuses such a text; it stands for whatever a database may refuse.
+    it('because the database rejects a value', async () => {
+      // A constraint simulates a value that the store accepts and the database rejects.
       await direct.query(
         `ALTER TABLE ${quoted(schema)}.objects ADD CONSTRAINT poison CHECK (filename <> 'poison')`,
       )
@@ -172,7 +172,7 @@ describePostgres('writes of one scope at once', (url) => {
       expect(outcome).toBe('23514')
     })
 
-    it('to confirm', async () => {
+    it('because a confirm fails', async () => {
       const quota = { maxBytes: 50 }
       const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
       const confirm = (index: number, more: object) => () =>
@@ -201,7 +201,7 @@ describePostgres('writes of one scope at once', (url) => {
     })
   })
 
-  it('calls on one key keep their order', async () => {
+  it('calls on one key run in order', async () => {
     const ids = Array.from({ length: 5 }, () => createAttemptId())
     const rows = await reservedInOneBatch(ids.map((id) => attempt('same', { id, storageKey: id })))
     expect(rows).toMatchObject(ids.map((id) => ({ id })))
@@ -210,12 +210,12 @@ describePostgres('writes of one scope at once', (url) => {
     expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
   })
 
-  it('a batch whose answer was lost is repeated, and made once', async () => {
+  it('a batch whose response was lost is repeated, and takes effect once', async () => {
     const active = await store.reserve(attempt('active'))
     proxy.roundTrips = 0
-    const first = store.reserve(attempt('first')).then(() => proxy.loseNextAnswer())
+    const first = store.reserve(attempt('first')).then(() => proxy.dropNextResponse())
     const [, older, newer, other, confirmed, refused] = await Promise.all([
-      // On the key of the first: so it waits for that, and all that come later wait with it.
+      // Uses the key of the first call, so it waits, and the later calls wait behind it.
       store.reserve(attempt('first')),
       store.reserve(attempt('one', { storageKey: `${scope} older` })),
       store.reserve(attempt('one', { storageKey: `${scope} newer` })),
@@ -224,7 +224,7 @@ describePostgres('writes of one scope at once', (url) => {
       store.reserve(attempt('no', { quota: { maxBytes: 1 } })).catch((error: { code: string }) => error.code),
       first,
     ])
-    // The first alone, the older twice, and then what might not be done before it and again after it.
+    // The first call alone, the batch with `older` twice, then a batch with `newer`, which uses the same key as `older`.
     expect(proxy.roundTrips).toBe(4)
     for (const row of [newer, other, confirmed]) expect(await store.find(row)).toEqual(row)
     expect(refused).toBe('QUOTA_EXCEEDED')
@@ -236,9 +236,9 @@ describePostgres('writes of one scope at once', (url) => {
     ])
   })
 
-  it('a repeated batch finds what it has done, and leaves nothing twice', async () => {
-    const first = store.reserve(attempt('first')).then(() => proxy.loseNextAnswer())
-    // The first of them waits for its key, and the others with it.
+  it('a repeated batch finds its own rows and leaves no leftovers', async () => {
+    const first = store.reserve(attempt('first')).then(() => proxy.dropNextResponse())
+    // The first call waits for its key, and the others wait behind it.
     const keys = ['first', 'a', 'b', 'c']
     const rows = await Promise.all(
       keys.map((key) => store.reserve(attempt(key, { storageKey: `${scope} ${key}` }))),
@@ -251,10 +251,10 @@ describePostgres('writes of one scope at once', (url) => {
     expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toEqual([])
   })
 
-  it('a scope whose calls wait holds no other scope', async () => {
+  it('calls that wait for one scope do not delay other scopes', async () => {
     const holder = await direct.connect()
     try {
-      await store.reserve(attempt('there'))
+      await store.reserve(attempt('existing'))
       await holder.query('BEGIN')
       await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
       const waiting = Promise.all(['a', 'b', 'c'].map((key) => store.reserve(attempt(key))))

@@ -2,6 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { runs } from '../../long-runs.js'
 
 describe('PGlite', () => {
   const database = new PGlite()
@@ -10,7 +11,7 @@ describe('PGlite', () => {
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
-    numRuns: 10,
+    numRuns: runs(10, 40),
     test: { describe, it },
     async createStore({ now }) {
       const store = postgresAdapter(database, { now })

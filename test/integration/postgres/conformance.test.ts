@@ -2,30 +2,31 @@ import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, emptyPlaces, poolOf } from './setup.js'
+import { runs } from '../../long-runs.js'
+import { describePostgres, poolOf, reusableSchemas } from './setup.js'
 
 describePostgres('Postgres', (url) => {
   const pool = poolOf(url)
-  const places = emptyPlaces(pool)
-  const schemas = new Map<StorageObjectStore, string>()
+  const schemas = reusableSchemas(pool)
+  const schemaOf = new Map<StorageObjectStore, string>()
   afterAll(async () => {
-    await places.drop()
+    await schemas.drop()
     await pool.end()
   })
 
   storeConformance({
     name: 'postgresAdapter on a server',
-    numRuns: 40,
+    numRuns: runs(20, 100),
     delays: 5,
     test: { describe, it },
     async createStore({ now }) {
-      const schema = await places.take()
+      const schema = await schemas.take()
       const store = postgresAdapter(pool, { schema, now })
-      schemas.set(store, schema)
+      schemaOf.set(store, schema)
       return store
     },
     close(store) {
-      places.giveBack(schemas.get(store)!)
+      schemas.giveBack(schemaOf.get(store)!)
     },
   })
 })

@@ -3,14 +3,15 @@ import { createAttemptId } from '@svc/db'
 
 const BUCKET = 'bucket'
 
-/** Every call of the store that must be one query, by name, over rows that it makes itself. */
+/** A call of the store that must be a single query. */
 export interface NamedCall {
   readonly name: string
-  /** What must be there before. */
+  /** Creates the rows that the call needs. */
   readonly prepare?: (store: StorageObjectStore) => Promise<void>
   readonly call: (store: StorageObjectStore) => Promise<unknown>
 }
 
+/** Returns every call of the store that must be a single query. The calls create their rows themselves and run in order. */
 export function everyCall(scope: string, now: () => Date): NamedCall[] {
   const at = (key: string) => ({ bucket: BUCKET, key: `${scope}/${key}` })
   const later = () => new Date(now().getTime() + 60_000)
@@ -92,7 +93,7 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
   ]
 }
 
-/** Writes of one scope at the same time: two go ahead, the others as one batch. */
+/** Returns concurrent writes of one scope: the first two run alone, and the others form a batch. */
 export function writesAtOnce(scope: string, now: () => Date): NamedCall {
   const input = (key: string) => ({
     scope,

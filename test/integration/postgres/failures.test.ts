@@ -16,7 +16,7 @@ const attempt = (key: string, scope = 'scope') => ({
   expiresAt: soon(),
 })
 
-/** The error of a call that must fail. */
+/** Returns the StorageError of a call that must fail. */
 async function errorOf(call: Promise<unknown>): Promise<StorageError> {
   const error: unknown = await call.then(
     () => null,
@@ -52,7 +52,7 @@ describePostgres('failures of Postgres', (url) => {
     }
   }
 
-  /** Holds the rows and the key of this attempt while something else runs. */
+  /** Runs `use` while another transaction holds the row and the key of this attempt. */
   async function whileHeld(key: string, use: (holder: pg.PoolClient) => Promise<void>) {
     const holder = await pool.connect()
     try {
@@ -65,23 +65,26 @@ describePostgres('failures of Postgres', (url) => {
     }
   }
 
-  describe('a place that was never migrated', () => {
+  describe('on a schema that was never migrated', () => {
     const store = postgresAdapter(pool, { schema: freshSchema() })
     for (const { name, call } of everyCall('scope', () => new Date())) {
       if (name === 'ping' || name.endsWith('refused')) continue
-      it(`${name} names migrate()`, async () => {
+      it(`${name} throws an error that names migrate()`, async () => {
         const error = await errorOf(call(store))
         expect(error.code).toBe('DATABASE_UNAVAILABLE')
         expect(error.message).toContain('migrate()')
         expect(error.cause).toBeInstanceOf(Error)
       })
     }
-    it.each(['checkUsage', 'repairUsage'] as const)('%s names migrate()', async (name) => {
-      expect((await errorOf(store[name]())).message).toContain('migrate()')
-    })
+    it.each(['checkUsage', 'repairUsage'] as const)(
+      '%s throws an error that names migrate()',
+      async (name) => {
+        expect((await errorOf(store[name]())).message).toContain('migrate()')
+      },
+    )
   })
 
-  it('no server: DATABASE_UNAVAILABLE with the cause', async () => {
+  it('throws DATABASE_UNAVAILABLE with the cause if there is no server', async () => {
     const nowhere = new URL(url)
     nowhere.port = '1'
     await withPool({ connectionString: nowhere.href }, async (store) => {
@@ -98,25 +101,25 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('a lost answer to reserve is asked for again, and made once', async () => {
+  it('repeats a reserve whose response was lost, and reserves once', async () => {
     await withPool({ connectionString: proxy.url }, async (store) => {
       await store.ping()
-      proxy.loseNextAnswer()
+      proxy.dropNextResponse()
       const row = await store.reserve(attempt('lost reserve', 'lost'))
       expect(await store.findPending({ bucket: BUCKET, key: 'lost reserve' })).toEqual(row)
       expect(await store.countByScope('lost')).toBe(1)
     })
   })
 
-  it('a lost answer to confirm with its id is asked for again; without, it is an error', async () => {
+  it('repeats a confirm whose response was lost if it has an id, and otherwise throws', async () => {
     await withPool({ connectionString: proxy.url }, async (store) => {
       const { id } = await store.reserve(attempt('lost confirm', 'lost'))
-      proxy.loseNextAnswer()
+      proxy.dropNextResponse()
       const row = await store.confirm({ bucket: BUCKET, key: 'lost confirm', id, size: 5 })
       expect(row).toMatchObject({ status: 'active', attemptId: id })
 
       await store.reserve(attempt('lost confirm', 'lost'))
-      proxy.loseNextAnswer()
+      proxy.dropNextResponse()
       const error = await errorOf(store.confirm({ bucket: BUCKET, key: 'lost confirm', size: 6 }))
       expect(error.code).toBe('DATABASE_UNAVAILABLE')
       expect(await store.findActive({ bucket: BUCKET, key: 'lost confirm' })).toMatchObject({ size: 6 })
@@ -124,10 +127,10 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('a lost answer to remove is an error, and the pool works on', async () => {
+  it('throws if the response to remove was lost, and the pool keeps working', async () => {
     await withPool({ connectionString: proxy.url, max: 1 }, async (store, own) => {
       await store.reserve(attempt('lost remove'))
-      proxy.loseNextAnswer()
+      proxy.dropNextResponse()
       expect((await errorOf(store.remove({ bucket: BUCKET, key: 'lost remove' }))).code).toBe(
         'DATABASE_UNAVAILABLE',
       )
@@ -137,7 +140,7 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('connections that broke while idle are noticed by nobody', async () => {
+  it('survives connections that broke while idle', async () => {
     await withPool({ connectionString: proxy.url }, async (store) => {
       await Promise.all(Array.from({ length: 8 }, () => store.ping()))
       proxy.cut()
@@ -145,7 +148,7 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('an exhausted pool: DATABASE_UNAVAILABLE', async () => {
+  it('throws DATABASE_UNAVAILABLE if the pool is exhausted', async () => {
     await withPool({ max: 1, connectionTimeoutMillis: 50 }, async (store, own) => {
       const held = await own.connect()
       expect((await errorOf(store.ping())).code).toBe('DATABASE_UNAVAILABLE')
@@ -155,7 +158,7 @@ describePostgres('failures of Postgres', (url) => {
   })
 
   it.each([{ statement_timeout: 100 }, { lock_timeout: 100 }])(
-    '%o: DATABASE_UNAVAILABLE',
+    'throws DATABASE_UNAVAILABLE after %o',
     async (timeout) => {
       const options = Object.entries(timeout).map(([name, value]) => `-c ${name}=${value}`)
       await withPool({ options: options.join(' ') }, async (store) => {
@@ -167,7 +170,7 @@ describePostgres('failures of Postgres', (url) => {
     },
   )
 
-  it('transaction_timeout: DATABASE_UNAVAILABLE', async (test) => {
+  it('throws DATABASE_UNAVAILABLE after transaction_timeout', async (test) => {
     const { rows } = await pool.query<{ version: number }>(
       `SELECT current_setting('server_version_num')::int AS version`,
     )
@@ -182,12 +185,12 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('a deadlock is repeated', async () => {
+  it('repeats a call that was rolled back for a deadlock', async () => {
     const scope = 'deadlock'
     const holder = await pool.connect()
-    // Who finds the deadlock is the one that is ended. The holder of the row never looks.
-    const looksLate = { connectionString: proxy.url, options: '-c deadlock_timeout=2s' }
-    await withPool(looksLate, async (store) => {
+    // Postgres rolls back the session that detects the deadlock. The holder of the row never checks for one.
+    const detectsDeadlocks = { connectionString: proxy.url, options: '-c deadlock_timeout=2s' }
+    await withPool(detectsDeadlocks, async (store) => {
       await store.reserve(attempt('first', scope))
       await holder.query('BEGIN')
       await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
@@ -195,7 +198,7 @@ describePostgres('failures of Postgres', (url) => {
       proxy.roundTrips = 0
       const waiting = store.reserve(attempt('second', scope))
       await untilBlocked(1)
-      // The store's call has the key and waits for the usage row; this has the usage row and waits for the key.
+      // The call of the store holds the key and waits for the usage row. This one holds the usage row and waits for the key.
       await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
       await holder.query('ROLLBACK')
       expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
@@ -204,8 +207,8 @@ describePostgres('failures of Postgres', (url) => {
     }).finally(() => holder.release(true))
   })
 
-  describe("a caller's own client in a transaction", () => {
-    /** A store over a connection in a transaction, which is rolled back at the end. */
+  describe("on a caller's own client in a transaction", () => {
+    /** Runs `use` with a store over a client in a transaction, and rolls back afterwards. */
     async function inTransaction(use: (store: StorageObjectStore, client: pg.PoolClient) => Promise<void>) {
       const client = await pool.connect()
       try {
@@ -217,19 +220,19 @@ describePostgres('failures of Postgres', (url) => {
       }
     }
 
-    it('that has failed: DATABASE_UNAVAILABLE, and the operator reads what to do', async () => {
+    it('throws DATABASE_UNAVAILABLE and tells the operator to roll back if the transaction had failed', async () => {
       await inTransaction(async (store, client) => {
         await client.query('SELECT 1 / 0').catch(() => {})
         for (const call of [() => store.ping(), () => store.reserve(attempt('failed before'))]) {
           const error = await errorOf(call())
           expect(error.code).toBe('DATABASE_UNAVAILABLE')
-          expect(error.message).toContain('roll it back')
+          expect(error.message).toContain('Call ROLLBACK')
           expect(error.cause).toMatchObject({ code: '25P02' })
         }
       })
     })
 
-    it('that is ended for a deadlock: the error is that one, not that of the repetition', async () => {
+    it('reports the deadlock that rolled the transaction back, not the failed repeat', async () => {
       const scope = 'deadlock of its own'
       await postgresAdapter(pool, { schema }).reserve(attempt('own first', scope))
       await inTransaction(async (other, otherClient) => {
@@ -248,7 +251,7 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('a session that is ended by an administrator is replaced', async () => {
+  it('replaces a session that an administrator terminated', async () => {
     const store = postgresAdapter(pool, { schema })
     let waiting: Promise<unknown> = Promise.resolve()
     await whileHeld('ended', async (holder) => {
@@ -260,7 +263,7 @@ describePostgres('failures of Postgres', (url) => {
     expect(await waiting).toMatchObject({ key: 'ended' })
   })
 
-  it('another isolation level is refused, and said', async () => {
+  it('refuses another isolation level with a message that names the right one', async () => {
     await withPool({ options: '-c default_transaction_isolation=repeatable\\ read' }, async (store) => {
       const error = await errorOf(store.reserve(attempt('isolated')))
       expect(error.code).toBe('DATABASE_UNAVAILABLE')
@@ -269,24 +272,24 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  describe('a read-only database: DATABASE_UNAVAILABLE, also where there is nothing to write:', () => {
+  describe('throws DATABASE_UNAVAILABLE on a read-only database, even with nothing to write:', () => {
     const id = createAttemptId()
-    const there = { bucket: BUCKET, key: 'read-only there' }
-    const nowhere = { bucket: BUCKET, key: 'read-only nowhere' }
+    const existing = { bucket: BUCKET, key: 'read-only existing' }
+    const missing = { bucket: BUCKET, key: 'read-only missing' }
     beforeAll(async () => {
       const store = postgresAdapter(pool, { schema })
-      await store.reserve({ ...attempt(there.key), id, uploadId: 'upload' })
+      await store.reserve({ ...attempt(existing.key), id, uploadId: 'upload' })
     })
 
     it.each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
       ['reserve', (store) => store.reserve(attempt('read-only'))],
-      ['reserve, refused', (store) => store.reserve({ ...attempt('read-only'), quota: { maxFiles: 0 } })],
-      ['reserve for another', (store) => store.reserve(attempt(there.key, 'other'))],
-      ['reserve, made before', (store) => store.reserve({ ...attempt(there.key), id })],
-      ['confirm of nothing', (store) => store.confirm({ ...nowhere, size: 1 })],
-      ['setUploadId, set before', (store) => store.setUploadId({ ...there, id, uploadId: 'upload' })],
-      ['release of nothing', (store) => store.release(nowhere)],
-      ['remove of nothing', (store) => store.remove(nowhere)],
+      ['a refused reserve', (store) => store.reserve({ ...attempt('read-only'), quota: { maxFiles: 0 } })],
+      ['reserve of a taken key', (store) => store.reserve(attempt(existing.key, 'other'))],
+      ['a repeated reserve', (store) => store.reserve({ ...attempt(existing.key), id })],
+      ['confirm of nothing', (store) => store.confirm({ ...missing, size: 1 })],
+      ['a repeated setUploadId', (store) => store.setUploadId({ ...existing, id, uploadId: 'upload' })],
+      ['release of nothing', (store) => store.release(missing)],
+      ['remove of nothing', (store) => store.remove(missing)],
       ['purgeExpired of nothing', (store) => store.purgeExpired({ scope: 'empty' })],
       ['purgeDeleted of nothing', (store) => store.purgeDeleted({ before: new Date('2000-01-01') })],
       ['forgetLeftover of nothing', (store) => store.forgetLeftover({ attemptId: id })],
@@ -307,7 +310,7 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  it('a number that JavaScript would round is an error', async () => {
+  it('throws if JavaScript would round a number', async () => {
     await pool.query(
       `INSERT INTO ${quoted(schema)}.scope_usage (scope, bytes) VALUES ('too much', 9007199254740993)`,
     )
@@ -315,7 +318,7 @@ describePostgres('failures of Postgres', (url) => {
     await pool.query(`DELETE FROM ${quoted(schema)}.scope_usage WHERE scope = 'too much'`)
   })
 
-  it('the settings of a session change nothing', async () => {
+  it('does not depend on session settings', async () => {
     const options =
       '-c TimeZone=Asia/Kathmandu -c DateStyle=SQL,DMY -c extra_float_digits=-15 -c IntervalStyle=iso_8601'
     const end = new Date('9999-12-31T23:59:59.999Z')
@@ -328,7 +331,7 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
-  /** Waits until that many sessions, other than one, wait for locks; resolves to their process ids. */
+  /** Waits until this many sessions wait for a lock, and returns their process ids. Ignores the session `except`. */
   async function untilBlocked(count: number, except = 0): Promise<number[]> {
     for (;;) {
       const { rows } = await pool.query<{ pid: number }>(

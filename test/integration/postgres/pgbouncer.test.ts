@@ -7,18 +7,19 @@ import { findServer, type RunningServer } from '../../servers/found-server.js'
 import { pgbouncerOver } from '../../servers/pgbouncer.js'
 import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
+import { runs } from '../../long-runs.js'
 import { dropSchema, freshSchema, poolOf } from './setup.js'
 
 const PROCESSES = 4
 const CALLERS = 10
 const CLIENTS = PROCESSES * CALLERS
 const CONNECTIONS = 10
-const MILLISECONDS = 2000
+const MILLISECONDS = runs(1000, 2000)
 
 const postgres = inject('postgres')
 const pooler = postgres.url === null ? postgres : await poolerOver(postgres.url)
 
-/** In front of a database of its own, so that its connections can be counted. */
+/** Starts PgBouncer in front of a new database, so its connections can be counted. */
 async function poolerOver(serverUrl: string) {
   const name = `pooled_${randomBytes(6).toString('hex')}`
   const server = poolOf(serverUrl, { max: 1 })
@@ -48,7 +49,7 @@ function behind(server: RunningServer) {
   let processes: RaceProcesses
   let schema: string
   beforeAll(async () => {
-    processes = await raceProcesses(fileURLToPath(new URL('./unnamed-race-place.ts', import.meta.url)))
+    processes = await raceProcesses(fileURLToPath(new URL('./race-worker.ts', import.meta.url)))
   })
   beforeEach(() => {
     schema = freshSchema()
@@ -71,7 +72,12 @@ function behind(server: RunningServer) {
 
   async function race(program: ProgramName) {
     await unnamed().migrate()
-    const task = { program, callers: CALLERS, milliseconds: MILLISECONDS, place: { url, schema } }
+    const task = {
+      program,
+      callers: CALLERS,
+      milliseconds: MILLISECONDS,
+      connection: { url, schema, statements: 'unnamed' },
+    }
     const report = await processes.race(PROCESSES, task)
     expect(report.faults).toEqual([])
     expect(report.acknowledged).toBeGreaterThan(100)
@@ -79,18 +85,18 @@ function behind(server: RunningServer) {
     return report
   }
 
-  it('migrate() works, by many at once too', async () => {
+  it('migrate() works, also for many concurrent callers', async () => {
     const results = await Promise.all(Array.from({ length: CLIENTS }, () => unnamed().migrate()))
     expect(results.filter(({ from }) => from === 0)).toHaveLength(1)
     expect(await unnamed().verify()).toEqual([])
-    // Or this would be a test of many direct connections.
+    // Otherwise this would test direct connections.
     const { rows } = await pool.query<{ pid: number }>(
       `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'`,
     )
     expect(rows.length).toBeLessThan(CLIENTS)
   })
 
-  it('without named statements a race at the edge of a quota is exact, with no error', async () => {
+  it('without named statements, a race at the limit of a quota is exact and has no errors', async () => {
     const { bytes, files, refused } = await race('quota')
     expect(refused).toBeGreaterThan(0)
     const scopes = Object.keys(HOT_SCOPES)
@@ -100,15 +106,15 @@ function behind(server: RunningServer) {
   })
 
   it.each(['mix', 'owners', 'ledger'] as const)(
-    'without named statements the race "%s" ends as it should, with no error',
+    'without named statements, the race "%s" has no errors',
     async (program) => {
       await race(program)
     },
   )
 
-  it('with named statements calls fail by an error that says what to set, and never answer wrongly', async () => {
+  it('with named statements, calls fail with an error that names the option, and never return a wrong result', async () => {
     await unnamed().migrate()
-    // Each client has its own connection to the pooler, which prepares what other clients' turns then lack.
+    // Each client prepares its statements on whichever server connection the pooler assigns, and misses them on the next.
     const clients = Array.from({ length: CLIENTS }, () => poolOf(url, { max: 1 }))
     const acknowledged: StorageObject[] = []
     const errors: unknown[] = []

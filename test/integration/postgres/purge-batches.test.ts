@@ -8,10 +8,10 @@ import { afterNoon } from '../../unit/core/settable-clock.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
-const FIRST_BATCH = 200
+const BATCH_SIZE = 200
 const purge = { scope: null, before: afterNoon(120_000), limit: 1000, now: afterNoon(120_000) }
 
-describePostgres('a purge whose second transaction fails', (url) => {
+describePostgres('purgeExpired, if its second transaction fails', (url) => {
   const schema = freshSchema()
   const pool = poolOf(url)
   let proxy: WireProxy
@@ -23,14 +23,18 @@ describePostgres('a purge whose second transaction fails', (url) => {
     proxied = poolOf(proxy.url, { max: 1 })
     const database = pgDatabase(proxied, { named: true })
     let purges = 0
-    const noted: typeof database = {
+    const interrupted: typeof database = {
       ...database,
       async run(statement, values) {
         if (statement.text.includes('purge_expired') && ++purges % 2 === 0) await beforeSecond()
         return database.run(statement, values)
       },
     }
-    const options = { database: noted, readDatabase: noted, schema: schemaName('postgresAdapter', schema) }
+    const options = {
+      database: interrupted,
+      readDatabase: interrupted,
+      schema: schemaName('postgresAdapter', schema),
+    }
     driver = createPostgresDriver(options)
     await driver.migrate()
   })
@@ -38,7 +42,7 @@ describePostgres('a purge whose second transaction fails', (url) => {
     const reserve = (key: string, more: object) =>
       driver.reserve(reserveCommand({ key, id: createAttemptId(), ...more }))
     await Promise.all(
-      Array.from({ length: FIRST_BATCH }, (_, i) => reserve(`${i}`, { expiresAt: afterNoon(60_000) })),
+      Array.from({ length: BATCH_SIZE }, (_, i) => reserve(`${i}`, { expiresAt: afterNoon(60_000) })),
     )
     await reserve('last', { scope: 'user:2', expiresAt: afterNoon(60_001) })
   })
@@ -49,20 +53,20 @@ describePostgres('a purge whose second transaction fails', (url) => {
     await pool.end()
   })
 
-  it('and loses its answer tells what is gone, and that it may not be all', async () => {
-    beforeSecond = async () => proxy.loseNextAnswer()
+  it('returns the purged rows and isUncertain after a lost response', async () => {
+    beforeSecond = async () => proxy.dropNextResponse()
     const { rows, scopes, isUncertain } = await driver.purgeExpired(purge)
-    expect(rows).toHaveLength(FIRST_BATCH)
+    expect(rows).toHaveLength(BATCH_SIZE)
     expect({ scopes, isUncertain }).toEqual({ scopes: ['user:1'], isUncertain: true })
     expect(await driver.usage('user:2')).toMatchObject({ reservedFiles: 0 })
   })
 
-  it('and is answered by an error tells what is gone, and that this is all', async () => {
+  it('returns exactly the purged rows after an error of the database', async () => {
     const rename = (from: string, to: string) =>
       pool.query(`ALTER FUNCTION ${quoted(schema)}.${from} RENAME TO ${to}`)
     beforeSecond = async () => void (await rename('purge_expired_v1', 'renamed'))
     const { rows, scopes, isUncertain } = await driver.purgeExpired(purge)
-    expect(rows).toHaveLength(FIRST_BATCH)
+    expect(rows).toHaveLength(BATCH_SIZE)
     expect({ scopes, isUncertain }).toEqual({ scopes: ['user:1'], isUncertain: false })
     expect(await driver.usage('user:2')).toMatchObject({ reservedFiles: 1 })
     await rename('renamed', 'purge_expired_v1')

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { postgresAdapter } from '@svc/db/postgres'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
 
 describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (serverUrl) => {
-  // Of its own, because deadlocks are counted by database, and other tests make some.
+  // Its own database, because Postgres counts deadlocks per database and other tests cause some.
   const name = `race_${randomBytes(6).toString('hex')}`
   const url = new URL(`/${name}`, serverUrl).href
   const server = poolOf(serverUrl, { max: 1 })
@@ -16,7 +16,7 @@ describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections ea
   let schema: string
   beforeAll(async () => {
     await server.query(`CREATE DATABASE ${name}`)
-    processes = await raceProcesses(fileURLToPath(new URL('./race-place.ts', import.meta.url)))
+    processes = await raceProcesses(fileURLToPath(new URL('./race-worker.ts', import.meta.url)))
   })
   beforeEach(async () => {
     schema = freshSchema()
@@ -35,9 +35,9 @@ describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections ea
 
   raceTests(() => ({
     processes,
-    place: { url, schema },
+    connection: { url, schema },
     store: postgresAdapter(pool, { schema }),
-    wrongs: keysOfTwoScopes,
+    findViolations: keysOfTwoScopes,
   }))
 
   async function keysOfTwoScopes(): Promise<unknown[]> {

@@ -3,16 +3,16 @@ import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { startWithStandby, type PrivateClusters } from '../../servers/private-cluster.js'
+import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
 import { everyCall } from './every-call.js'
-import { freshSchema, poolOf } from './setup.js'
-import { describePrivatePostgres } from './setup.js'
+import { describePrivatePostgres, freshSchema, poolOf } from './setup.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
 const now = () => new Date()
 const isServedByReplica = (name: string) => /^(listByScope|countByScope)\b/.test(name)
 
-describePrivatePostgres('a replica that streams from its primary', (programs) => {
+describePrivatePostgres('a streaming replica', (programs) => {
   const schema = freshSchema()
   const at = (key: string) => ({ bucket: BUCKET, key })
   const attempt = (scope: string, key: string) => ({
@@ -48,20 +48,20 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
     return rows[0]!.value
   }
 
-  /** Waits for this to be so on the standby. */
+  /** Waits until the condition is true on the standby. */
   async function untilOnStandby(condition: string): Promise<void> {
     while ((await valueOf(pools.standby, condition)) !== 'true') {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
 
-  /** Waits until the standby shows all that the primary has done so far. */
+  /** Waits until the standby has replayed everything that the primary has written so far. */
   async function untilReplayed(): Promise<void> {
     const position = await valueOf(pools.primary, 'pg_current_wal_insert_lsn()')
     await untilOnStandby(`pg_last_wal_replay_lsn() >= '${position}'::pg_lsn`)
   }
 
-  it('is one: it is in recovery, and the primary sends to it', async () => {
+  it('is in recovery, and the primary streams to it', async () => {
     expect(await valueOf(pools.standby, 'pg_is_in_recovery()')).toBe('true')
     expect(await valueOf(pools.primary, "SELECT string_agg(state, ',') FROM pg_stat_replication")).toBe(
       'streaming',
@@ -69,7 +69,7 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
   })
 
   for (const { name, prepare, call } of everyCall('each call', now)) {
-    it(`${name} asks ${isServedByReplica(name) ? 'the replica alone' : 'the primary alone'}, once`, async () => {
+    it(`${name} queries only the ${isServedByReplica(name) ? 'replica' : 'primary'}, once`, async () => {
       await prepare?.(store)
       proxies.primary.roundTrips = 0
       proxies.standby.roundTrips = 0
@@ -85,7 +85,7 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
     ['repairUsage', () => store.repairUsage()],
     ['migrate', () => store.migrate()],
     ['verify', () => store.verify()],
-  ])('%s asks the primary alone', async (_, call) => {
+  ])('%s queries only the primary', async (_, call) => {
     proxies.primary.roundTrips = 0
     proxies.standby.roundTrips = 0
     await call()
@@ -93,7 +93,7 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
     expect(proxies.standby.roundTrips).toBe(0)
   })
 
-  it('that lags delays listings and counts, and nothing else', async () => {
+  it('delays only listings and counts while it lags', async () => {
     const scope = 'lag'
     const before = await store.reserve(attempt(scope, 'before'))
     await untilReplayed()
@@ -119,27 +119,27 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
     }
   })
 
-  it('pages of a listing fit together while the replica catches up between them', async () => {
+  it('serves consistent pages while it catches up between them', async () => {
     const scope = 'pages'
-    const there = []
-    for (let i = 0; i < 6; i++) there.push(await store.reserve(attempt(scope, `page ${i}`)))
+    const rows = []
+    for (let i = 0; i < 6; i++) rows.push(await store.reserve(attempt(scope, `page ${i}`)))
     await untilReplayed()
     const first = await store.listByScope({ scope, limit: 3 })
-    await store.reserve(attempt(scope, 'page of later'))
+    await store.reserve(attempt(scope, 'later page'))
     await store.remove({ ...at('page 5'), scope, mode: 'hard' })
     await untilReplayed()
     const second = await store.listByScope({ scope, limit: 3, cursor: first.nextCursor })
-    expect([...first.objects, ...second.objects]).toEqual(there.reverse())
+    expect([...first.objects, ...second.objects]).toEqual(rows.reverse())
     expect(second.nextCursor).toBeUndefined()
   })
 
-  it('refuses writes: DATABASE_UNAVAILABLE, and the operator reads why', async () => {
+  it('refuses writes with DATABASE_UNAVAILABLE and a message that says why', async () => {
     const onStandby = postgresAdapter(pools.standby, { schema })
-    const row = await store.reserve(attempt('writes', 'there'))
-    // Something for each call to do.
+    const row = await store.reserve(attempt('writes', 'existing'))
+    // Every write has something to do.
     const [yesterday, anHourAgo] = [24, 1].map((hours) => new Date(Date.now() - hours * 3_600_000))
     const earlier = postgresAdapter(pools.primary, { schema, now: () => yesterday! })
-    await earlier.reserve({ ...attempt('writes', 'lapsed'), expiresAt: anHourAgo! })
+    await earlier.reserve({ ...attempt('writes', 'expired'), expiresAt: anHourAgo! })
     await store.reserve(attempt('writes', 'history'))
     await store.confirm({ ...at('history'), size: 5 })
     await store.remove(at('history'))
@@ -147,24 +147,24 @@ describePrivatePostgres('a replica that streams from its primary', (programs) =>
     await store.release(at('ended'))
     await untilReplayed()
     expect(await onStandby.find(row)).toEqual(row)
-    expect(await onStandby.migrate()).toEqual({ from: 1, to: 1 })
+    expect(await onStandby.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
     expect(await onStandby.verify()).toEqual([])
     expect(await onStandby.checkUsage()).toEqual([])
 
     const writes: Record<string, () => Promise<unknown>> = {
       reserve: () => onStandby.reserve(attempt('writes', 'new')),
-      confirm: () => onStandby.confirm({ ...at('there'), id: row.id, size: 5 }),
-      setUploadId: () => onStandby.setUploadId({ ...at('there'), id: row.id, uploadId: 'u' }),
-      release: () => onStandby.release(at('there')),
-      remove: () => onStandby.remove(at('there')),
+      confirm: () => onStandby.confirm({ ...at('existing'), id: row.id, size: 5 }),
+      setUploadId: () => onStandby.setUploadId({ ...at('existing'), id: row.id, uploadId: 'u' }),
+      release: () => onStandby.release(at('existing')),
+      remove: () => onStandby.remove(at('existing')),
       purgeExpired: () => onStandby.purgeExpired(),
       purgeDeleted: () => onStandby.purgeDeleted({ before: now() }),
       forgetLeftover: () => onStandby.forgetLeftover({ attemptId: ended.id }),
       repairUsage: () => onStandby.repairUsage('writes'),
-      // What would find nothing to do, in rows that may be old.
+      // Writes that would find nothing to do, but on rows that may be outdated.
       'reserve, refused': () => onStandby.reserve({ ...attempt('writes', 'new'), quota: { maxFiles: 0 } }),
-      'release of nothing': () => onStandby.release(at('nowhere')),
-      'remove of nothing': () => onStandby.remove(at('nowhere')),
+      'release of nothing': () => onStandby.release(at('missing')),
+      'remove of nothing': () => onStandby.remove(at('missing')),
       migrate: () => postgresAdapter(pools.standby, { schema: freshSchema() }).migrate(),
     }
     for (const [name, write] of Object.entries(writes)) {

@@ -5,7 +5,7 @@ import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './set
 
 const HOSTILE = 'hostile'
 
-/** What would fit the calls of the adapter better than what Postgres has, if it were looked for in the search_path. */
+/** Functions that would match calls of the adapter better than the built-in ones, if it looked them up by search_path. */
 const trapsFor = (schema: string) => {
   const write = `${quoted(schema)}.scope_write_v1`
   return [
@@ -24,7 +24,7 @@ const trapsFor = (schema: string) => {
   ]
 }
 
-describePostgres('functions and operators that somebody has put into the search_path', (url) => {
+describePostgres('hostile functions and operators in the search_path', (url) => {
   const schema = freshSchema()
   const hostile = `${HOSTILE}_${process.pid}`
   const owner = poolOf(url)
@@ -50,19 +50,19 @@ describePostgres('functions and operators that somebody has put into the search_
     await Promise.all([pool.end(), owner.end()])
   })
 
-  it('are there to be called', async () => {
+  it('precede the built-in ones', async () => {
     await expect(pool.query(`SELECT hashtextextended('a', 0)`)).rejects.toThrow('a trap')
     await expect(pool.query(`SELECT 1.5::float8 * 2`)).rejects.toThrow('a trap')
   })
 
-  for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
-    it(`are not, by ${name}`, async () => {
+  for (const { name, prepare, call } of everyCall('single calls', () => new Date())) {
+    it(`are not called by ${name}`, async () => {
       await prepare?.(store)
       await call(store)
     })
   }
 
-  it('are not, by writes that share a round trip', async () => {
+  it('are not called by batched writes', async () => {
     const reserve = (key: string) =>
       store.reserve({
         ...{ scope: 'many', bucket: 'bucket', key, declaredSize: 1 },

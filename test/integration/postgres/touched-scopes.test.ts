@@ -6,7 +6,7 @@ import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js
 import { itNamesTouchedScopes } from '../drivers/touched-scopes.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
 
-describePostgres('the driver names the scopes that a write touched:', (url) => {
+describePostgres('the driver reports the scopes that a write touched:', (url) => {
   const schema = freshSchema()
   const pool = poolOf(url)
   const database = pgDatabase(pool, { named: true })

@@ -1,13 +1,13 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A way to the server that sees and can cut what goes over the wire. */
+/** A TCP proxy in front of the server that counts round trips and can cut connections. */
 export interface WireProxy {
-  /** The server's URL, by way of the proxy. */
+  /** The URL of the server through the proxy. */
   readonly url: string
-  /** Times that somebody has asked the server and waited for it, since it was last set: round trips. */
+  /** Number of requests that a client has sent and waits for. Tests reset it to 0. */
   roundTrips: number
-  /** Cuts every connection after the server has done what comes next, before its answer arrives. */
-  loseNextAnswer(): void
+  /** Cuts every connection when the server sends its next response. The client does not receive it. */
+  dropNextResponse(): void
   /** Cuts every connection now. */
   cut(): void
   close(): Promise<void>
@@ -19,7 +19,7 @@ const SIMPLE_QUERY = 'Q'.charCodeAt(0)
 export async function wireProxy(target: string): Promise<WireProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
-  let losing = false
+  let isDropping = false
 
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname)
@@ -40,8 +40,8 @@ export async function wireProxy(target: string): Promise<WireProxy> {
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      if (losing) {
-        losing = false
+      if (isDropping) {
+        isDropping = false
         proxy.cut()
       } else client.write(chunk)
     })
@@ -54,8 +54,8 @@ export async function wireProxy(target: string): Promise<WireProxy> {
   const proxy: WireProxy = {
     url: url.href,
     roundTrips: 0,
-    loseNextAnswer() {
-      losing = true
+    dropNextResponse() {
+      isDropping = true
     },
     cut() {
       for (const socket of sockets) socket.destroy()
@@ -68,7 +68,7 @@ export async function wireProxy(target: string): Promise<WireProxy> {
   return proxy
 }
 
-/** Reads the types of the messages in what a client sends; the first message has none. */
+/** Creates a reader of the message types in a client's byte stream. The first message has no type. */
 function messageTypes(): (chunk: Buffer) => number[] {
   let rest: Buffer = Buffer.alloc(0)
   let started = false

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
-/** A program for processes of their own, as one file of JavaScript in a folder of its own. */
+/** A program for worker processes, bundled into one JavaScript file in a temporary folder. */
 export interface BundledWorker {
   readonly file: string
   /** Removes the folder. */
@@ -21,6 +21,7 @@ const OPTIONAL_PARTS_OF_MONGODB = [
   'aws4',
 ]
 
+/** Bundles a TypeScript file, so worker processes start without a loader. */
 export async function bundleWorker(entry: string): Promise<BundledWorker> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-worker-'))
   const file = join(folder, 'worker.cjs')
@@ -30,7 +31,7 @@ export async function bundleWorker(entry: string): Promise<BundledWorker> {
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    // Loaded by some drivers where it is installed.
+    // Optional modules, which some drivers load if they are installed.
     external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB],
     logLevel: 'error',
   })

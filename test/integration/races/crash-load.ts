@@ -5,7 +5,7 @@ import {
   NOTHING,
   rowOutcome,
   statesAfter,
-  statesAfterSilence,
+  statesAfterLostResponse,
   type Effect,
   type KeyState,
 } from './possible-states.js'
@@ -16,9 +16,9 @@ const BUCKET = 'crash'
 const HOT_KEYS = 4
 const WANTED_KEYS = 40
 const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
-const UNANSWERED = 'DATABASE_UNAVAILABLE'
+const UNAVAILABLE = 'DATABASE_UNAVAILABLE'
 
-/** What a caller was told about a key that it writes to for this scope alone. */
+/** What a caller knows about a key that it alone writes for this scope. */
 export interface Memory {
   readonly scope: string
   readonly key: string
@@ -28,13 +28,13 @@ export interface Memory {
 }
 
 export interface CrashReport extends RaceReport {
-  /** Calls that found no server, or lost it: whether they did anything nobody was told. */
-  unanswered: number
+  /** Number of calls that failed with `DATABASE_UNAVAILABLE`. Each may or may not have taken effect. */
+  unavailable: number
   memories: Memory[]
 }
 
 export function emptyCrashReport(): CrashReport {
-  return { ...emptyReport(), unanswered: 0, memories: [] }
+  return { ...emptyReport(), unavailable: 0, memories: [] }
 }
 
 interface CrashCaller extends Caller {
@@ -45,13 +45,13 @@ interface CrashCaller extends Caller {
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 const randomBelow = (limit: number) => Math.floor(Math.random() * limit)
 
-/** For a server that is away: callers that asked at once and again would only be in its way. */
+/** Waits while the server is down, so callers do not slow its restart. */
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 5 + Math.random() * 20))
 
 /**
- * The mixed load on a server that may die at any moment, until told to stop: quotas at their edge, keys that all callers
- * want, lapses, purges and repairs. An answer that the states remembered don't allow is a fault, and so is any error
- * but the contract's refusals and `DATABASE_UNAVAILABLE`.
+ * Runs a mixed load on a server that may crash at any moment: quotas at their limit, keys that all callers want, expired
+ * reservations, purges and repairs. A result that the remembered states do not allow is a fault. So is any error other than
+ * the contract's refusals and `DATABASE_UNAVAILABLE`.
  */
 export async function runCrashLoad(
   store: StorageObjectStore,
@@ -63,7 +63,7 @@ export async function runCrashLoad(
       const caller = crashCaller(store, report, `${prefix}.${index}`)
       while (!isOver() && report.faults.length === 0) {
         const die = randomBelow(20)
-        if (die === 0) await PROGRAMS.lapses(caller)
+        if (die === 0) await PROGRAMS.expiry(caller)
         else if (die < 6) await PROGRAMS.mix(caller)
         else await changeOneKey(caller)
       }
@@ -72,7 +72,7 @@ export async function runCrashLoad(
   )
 }
 
-/** Each of the callers at once reserves and releases, which nothing may disturb any more. */
+/** Lets all callers reserve and release at the same time, which must succeed after the last restart. */
 export async function proveThatCallsSucceed(
   store: StorageObjectStore,
   report: CrashReport,
@@ -83,25 +83,25 @@ export async function proveThatCallsSucceed(
     const input = { scope: reference.key, ...reference, declaredSize: 1, expiresAt: inAnHour() }
     const { id } = await store.reserve(input)
     const released = await store.release({ ...reference, id })
-    if (released?.id !== id) report.faults.push(`a reservation was not there: ${reference.key}`)
+    if (released?.id !== id) report.faults.push(`a reservation is missing: ${reference.key}`)
   })
   for (const proof of await Promise.allSettled(proofs)) {
     if (proof.status === 'rejected') report.faults.push(`after the last restart: ${text(proof.reason)}`)
   }
 }
 
-/** Sentences about what was acknowledged and isn't there. */
+/** Returns descriptions of acknowledged writes that are missing. */
 export async function differencesFrom(
   memories: readonly Memory[],
   store: StorageObjectStore,
 ): Promise<string[]> {
   const differences: string[] = []
   for (const { scope, key, states } of memories) {
-    const found = answerOfRow(onlyLive(await store.find({ bucket: BUCKET, key })), scope)
-    const pending = answerOfRow(await store.findPending({ bucket: BUCKET, key }), scope)
-    const left = statesAfter(statesAfter(states, EFFECTS.find, found), EFFECTS.findPending, pending)
-    if (left.length > 0) continue
-    differences.push(`${scope} was told ${JSON.stringify(states)} of ${key}: ${found}, ${pending}`)
+    const found = outcomeOf(onlyLive(await store.find({ bucket: BUCKET, key })), scope)
+    const pending = outcomeOf(await store.findPending({ bucket: BUCKET, key }), scope)
+    const possible = statesAfter(statesAfter(states, EFFECTS.find, found), EFFECTS.findPending, pending)
+    if (possible.length > 0) continue
+    differences.push(`${key} of ${scope} must be one of ${JSON.stringify(states)} (got ${found}, ${pending})`)
   }
   return differences
 }
@@ -137,9 +137,9 @@ function crashCaller(store: StorageObjectStore, report: CrashReport, name: strin
       } catch (error) {
         const code = error instanceof StorageError ? error.code : ''
         if (REFUSALS.has(code)) report.refused++
-        else if (code !== UNANSWERED) report.faults.push(`${what}: ${text(error)}`)
+        else if (code !== UNAVAILABLE) report.faults.push(`${what}: ${text(error)}`)
         else {
-          report.unanswered++
+          report.unavailable++
           await pause()
         }
         return null
@@ -148,7 +148,7 @@ function crashCaller(store: StorageObjectStore, report: CrashReport, name: strin
   }
 }
 
-/** One call for one of the caller's keys, its answer held against what may be there. */
+/** Makes one call for one of the caller's keys and checks the result against the possible states. */
 async function changeOneKey(caller: CrashCaller): Promise<void> {
   const { store, random, memories } = caller
   const isHot = random(2) === 0
@@ -157,22 +157,22 @@ async function changeOneKey(caller: CrashCaller): Promise<void> {
   const reference = { bucket: BUCKET, key }
   const quota = { maxBytes, maxFiles }
   const { pending } = memory.states.at(-1)!
-  const ask = (what: string, effect: Effect, call: () => Promise<StorageObject | null>) =>
-    answer(caller, memory, { what, effect, call })
+  const run = (what: string, effect: Effect, call: () => Promise<StorageObject | null>) =>
+    runAndCheck(caller, memory, { what, effect, call })
 
   switch (random(8)) {
     case 0: {
-      await ask('find', EFFECTS.find, async () => onlyLive(await store.find(reference)))
-      return ask('findPending', EFFECTS.findPending, () => store.findPending(reference))
+      await run('find', EFFECTS.find, async () => onlyLive(await store.find(reference)))
+      return run('findPending', EFFECTS.findPending, () => store.findPending(reference))
     }
     case 1: {
       const mode = random(2) === 0 ? 'soft' : 'hard'
       const effect = EFFECTS.remove(mode === 'soft' ? 'deleted' : 'active')
-      return ask('remove', effect, () => store.remove({ ...reference, scope, mode }))
+      return run('remove', effect, () => store.remove({ ...reference, scope, mode }))
     }
     case 2: {
       const id = pending?.id ?? createAttemptId()
-      return ask('release', EFFECTS.release(id), () => store.release({ ...reference, scope, id }))
+      return run('release', EFFECTS.release(id), () => store.release({ ...reference, scope, id }))
     }
     case 3:
     case 4:
@@ -180,55 +180,58 @@ async function changeOneKey(caller: CrashCaller): Promise<void> {
       if (pending) {
         const size = pending.bytes + (random(2) === 0 ? 0 : random(40))
         const { id } = pending
-        return ask('confirm', EFFECTS.confirm({ id, bytes: size }), () =>
+        return run('confirm', EFFECTS.confirm({ id, bytes: size }), () =>
           store.confirm({ ...reference, id, scope, size, quota }),
         )
       }
   }
   const attempt = { id: createAttemptId(), bytes: random(40) }
   const input = { scope, ...reference, id: attempt.id, declaredSize: attempt.bytes, expiresAt: inAnHour() }
-  return ask('reserve', EFFECTS.reserve(attempt), () => store.reserve({ ...input, quota }))
+  return run('reserve', EFFECTS.reserve(attempt), () => store.reserve({ ...input, quota }))
 }
 
-/** Asks, and after no answer perhaps the same again, as a client would; remembers what may be there then. */
-async function answer(
+/** Makes a call, sometimes repeats it after a lost response as a client would, and updates the possible states. */
+async function runAndCheck(
   { report, random }: CrashCaller,
   memory: Memory,
   { what, effect, call }: { what: string; effect: Effect; call: () => Promise<StorageObject | null> },
 ): Promise<void> {
   for (;;) {
     const before = memory.states
-    let said: string
+    let outcome: string
     try {
-      said = answerOfRow(await call(), memory.scope)
+      outcome = outcomeOf(await call(), memory.scope)
       report.acknowledged++
     } catch (error) {
       const code = error instanceof StorageError ? error.code : ''
-      if (code === UNANSWERED) {
-        report.unanswered++
-        memory.states = statesAfterSilence(before, effect)
+      if (code === UNAVAILABLE) {
+        report.unavailable++
+        memory.states = statesAfterLostResponse(before, effect)
         await pause()
         if (random(2) === 0) continue
         return
       }
       if (!REFUSALS.has(code)) return void report.faults.push(`${what}: ${text(error)}`)
       report.refused++
-      said = code
+      outcome = code
     }
-    const after = statesAfter(before, effect, said)
+    const after = statesAfter(before, effect, outcome)
     if (after.length > 0) memory.states = after
-    else report.faults.push(`${what} of ${memory.key} answered ${said} on ${JSON.stringify(before)}`)
+    else
+      report.faults.push(
+        `${what} of ${memory.key} resulted in ${outcome}, which ${JSON.stringify(before)} does not allow`,
+      )
     return
   }
 }
 
-/** History doesn't hold a key. */
+/** Ignores history, which does not occupy a key. */
 function onlyLive(row: StorageObject | null): StorageObject | null {
   return row?.status === 'deleted' ? null : row
 }
 
-/** Another scope's row is none. */
-function answerOfRow(row: StorageObject | null, scope: string): string {
+/** Returns the row as comparable text. A row of another scope counts as none. */
+function outcomeOf(row: StorageObject | null, scope: string): string {
   if (row?.scope !== scope) return NO_ROW
   const bytes = row.status === 'pending' ? row.declaredSize : row.size
   return rowOutcome(row.status, { id: row.attemptId, bytes: bytes ?? -1 })

@@ -3,7 +3,7 @@ import { bundleWorker } from './bundled-worker.js'
 import { emptyCrashReport, type CrashReport } from './crash-load.js'
 import { sumOfReports, type RaceTask } from './race.js'
 
-/** What one process is told to do. */
+/** The task of one worker process. */
 export type CrashTask = Omit<RaceTask, 'program' | 'milliseconds'>
 
 export type ToCrashWorker = { readonly kind: 'start'; readonly task: CrashTask } | { readonly kind: 'finish' }
@@ -11,17 +11,17 @@ export type FromCrashWorker =
   | { readonly kind: 'progress'; readonly acknowledged: number }
   | { readonly kind: 'report'; readonly report: CrashReport }
 
-/** Processes at work on one server, which somebody else kills and starts again meanwhile. */
+/** Worker processes on one server that the test crashes and restarts meanwhile. */
 export interface CrashRace {
-  /** Resolves when every process has been told of so many more calls that they succeeded, or is done. */
+  /** Resolves when this many more calls have succeeded in every process, or the process has ended. */
   untilAcknowledged(more: number): Promise<void>
-  /** Lets the processes come to an end on a server that is up; resolves to what came of it. */
+  /** Lets the processes finish on a running server and sums up their reports. */
   finish(): Promise<CrashReport>
-  /** Ends the processes, however far they are. */
+  /** Kills the processes. */
   stop(): void
 }
 
-/** `entry` calls {@link serveAsCrashWorker} with what opens the adapter's store. */
+/** Starts worker processes that run `entry`, which must call `serveAsCrashWorker`. */
 export async function startCrashRace(
   entry: string,
   processes: number,
@@ -39,7 +39,7 @@ export async function startCrashRace(
       return {
         ...emptyCrashReport(),
         ...sumOfReports(reports),
-        unanswered: reports.reduce((sum, report) => sum + report.unanswered, 0),
+        unavailable: reports.reduce((sum, report) => sum + report.unavailable, 0),
         memories: reports.flatMap((report) => report.memories),
       }
     },
@@ -61,11 +61,11 @@ function startWorker(file: string, task: CrashTask) {
       onProgress()
     })
     worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`A process of the race ended with code ${code}.`)))
+    worker.once('exit', (code) => reject(new Error(`A worker process exited with code ${code}.`)))
   })
-  // Whoever waits for it hears of a failure; until then it is no unhandled one.
+  // A failure is reported to those who await the report. Until then it must not count as an unhandled rejection.
   report.catch(() => {})
-  tell(worker, { kind: 'start', task })
+  send(worker, { kind: 'start', task })
 
   return {
     report,
@@ -78,11 +78,11 @@ function startWorker(file: string, task: CrashTask) {
       })
       await Promise.race([reached, report])
     },
-    finish: () => tell(worker, { kind: 'finish' }),
+    finish: () => send(worker, { kind: 'finish' }),
     stop: () => worker.kill('SIGKILL'),
   }
 }
 
-function tell(worker: ChildProcess, message: ToCrashWorker): void {
+function send(worker: ChildProcess, message: ToCrashWorker): void {
   if (worker.connected) worker.send(message)
 }

@@ -2,31 +2,31 @@ import type { StorageObjectStore } from '@svc/db'
 import { emptyCrashReport, proveThatCallsSucceed, runCrashLoad } from './crash-load.js'
 import type { CrashTask, FromCrashWorker, ToCrashWorker } from './crash-race.js'
 
-/** Milliseconds between two messages about how far a process is. */
-const PROGRESS = 20
+/** Milliseconds between two progress messages. */
+const PROGRESS_INTERVAL = 20
 
 /**
- * A store over the place that the processes share, with a connection for every caller. `close` fails where the driver is
- * left with connections that are broken or in use.
+ * Opens a store over the shared database, with one connection per caller. `close` rejects if the driver is left with
+ * connections that are broken or in use.
  */
-export type OpenCrashPlace = (
+export type OpenCrashStore = (
   task: CrashTask,
 ) => Promise<{ store: StorageObjectStore; close: () => Promise<void> }>
 
-/** The whole of a process that works on a server which is killed: works until told to finish, and tells what came of it. */
-export function serveAsCrashWorker(open: OpenCrashPlace): void {
+/** Runs a worker process against a server that crashes: works until it gets `finish`, then sends its report. */
+export function serveAsCrashWorker(open: OpenCrashStore): void {
   let isOver = false
   process.on('message', (message: ToCrashWorker) => {
     if (message.kind === 'finish') isOver = true
     else void work(message.task)
   })
-  // Nobody is there any more to tell it to finish.
+  // The parent process is gone.
   process.on('disconnect', () => process.exit())
 
   async function work(task: CrashTask): Promise<void> {
     const report = emptyCrashReport()
-    const tellProgress = () => send({ kind: 'progress', acknowledged: report.acknowledged })
-    const progress = setInterval(tellProgress, PROGRESS)
+    const sendProgress = () => send({ kind: 'progress', acknowledged: report.acknowledged })
+    const progress = setInterval(sendProgress, PROGRESS_INTERVAL)
     try {
       const { store, close } = await open(task)
       const load = { callers: task.callers, prefix: `caller ${task.worker}` }
@@ -34,7 +34,7 @@ export function serveAsCrashWorker(open: OpenCrashPlace): void {
       await proveThatCallsSucceed(store, report, load)
       await close()
     } catch (error) {
-      report.faults.push(`a process failed: ${String(error)}`)
+      report.faults.push(`a worker process failed: ${String(error)}`)
     }
     clearInterval(progress)
     process.send?.({ kind: 'report', report } satisfies FromCrashWorker, () => process.disconnect())

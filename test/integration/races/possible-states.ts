@@ -1,11 +1,11 @@
 /**
- * What one scope may have at one key that it alone writes to for that scope. A call whose answer never came has
- * happened or not, so a caller of a server that crashes remembers all states that its answers allow: one, nearly always.
+ * A possible state of one key that a single caller writes for one scope. A call whose response was lost may or may not have
+ * taken effect, so the caller keeps every state that its responses allow. Usually that is one.
  */
 export interface KeyState {
-  /** The attempt that is pending, and its declared bytes. */
+  /** The pending attempt and its declared bytes. */
   readonly pending: Attempt | null
-  /** The attempt that made the active row, and its bytes. */
+  /** The attempt behind the active row and its bytes. */
   readonly active: Attempt | null
 }
 
@@ -14,42 +14,42 @@ export interface Attempt {
   readonly bytes: number
 }
 
-/** Outcomes that a call may have in a state, as text that can be compared, with what is there afterwards. */
+/** Returns every outcome that a call may have in a state, as comparable text, with the state that follows. */
 export type Effect = (state: KeyState) => readonly (readonly [outcome: string, next: KeyState])[]
 
 export const NOTHING: KeyState = { pending: null, active: null }
 export const NO_ROW = 'no row'
 export const rowOutcome = (status: string, { id, bytes }: Attempt) => `${status} ${id} of ${bytes} bytes`
 
-/** The calls that a caller makes for keys of its own, each with all that the contract allows it to answer. */
+/** The calls of a caller on its own keys, with every outcome that the contract allows. */
 export const EFFECTS = {
   reserve: (attempt: Attempt): Effect => {
-    const answer = rowOutcome('pending', attempt)
+    const outcome = rowOutcome('pending', attempt)
     return (state) => {
-      // A repeat.
-      if (state.pending?.id === attempt.id) return [[answer, state]]
+      // A repeated call.
+      if (state.pending?.id === attempt.id) return [[outcome, state]]
       const reserved: [string, KeyState][] = [
-        [answer, { ...state, pending: attempt }],
+        [outcome, { ...state, pending: attempt }],
         ['QUOTA_EXCEEDED', state],
       ]
-      // Who has something at a key can't lose it to another scope.
+      // A scope can't lose a key that it holds.
       return state.pending || state.active ? reserved : [...reserved, ['KEY_CONFLICT', state]]
     }
   },
 
   confirm: (attempt: Attempt): Effect => {
-    const answer = rowOutcome('active', attempt)
+    const outcome = rowOutcome('active', attempt)
     return (state) => {
       if (state.pending?.id === attempt.id) {
         const confirmed = { pending: null, active: attempt }
-        if (attempt.bytes <= state.pending.bytes) return [[answer, confirmed]]
+        if (attempt.bytes <= state.pending.bytes) return [[outcome, confirmed]]
         return [
-          [answer, confirmed],
+          [outcome, confirmed],
           ['QUOTA_EXCEEDED', state],
         ]
       }
       const repeated = state.active?.id === attempt.id && state.active.bytes === attempt.bytes
-      return [[repeated ? answer : 'OBJECT_NOT_FOUND', state]]
+      return [[repeated ? outcome : 'OBJECT_NOT_FOUND', state]]
     }
   },
 
@@ -60,7 +60,7 @@ export const EFFECTS = {
         : [[NO_ROW, state]]
   },
 
-  /** `activeStatus`: of the row as it is answered, `deleted` where history is kept. */
+  /** `activeStatus` is the status of the returned row: `deleted` for a soft removal. */
   remove: (activeStatus: 'active' | 'deleted'): Effect => {
     return ({ pending, active }) => {
       if (active) return [[rowOutcome(activeStatus, active), NOTHING]]
@@ -79,19 +79,19 @@ export const EFFECTS = {
   },
 } as const
 
-/** What may be there after this answer; nothing is left where the answer is impossible. */
-export function statesAfter(states: readonly KeyState[], effect: Effect, answer: string): KeyState[] {
+/** Returns the possible states after a call with this outcome, or none if the outcome is impossible. */
+export function statesAfter(states: readonly KeyState[], effect: Effect, actual: string): KeyState[] {
   return distinct(
     states.flatMap((state) =>
       effect(state)
-        .filter(([outcome]) => outcome === answer)
+        .filter(([outcome]) => outcome === actual)
         .map(([, next]) => next),
     ),
   )
 }
 
-/** What may be there after a call without an answer. */
-export function statesAfterSilence(states: readonly KeyState[], effect: Effect): KeyState[] {
+/** Returns the possible states after a call whose response was lost. */
+export function statesAfterLostResponse(states: readonly KeyState[], effect: Effect): KeyState[] {
   return distinct([...states, ...states.flatMap((state) => effect(state).map(([, next]) => next))])
 }
 

@@ -1,7 +1,7 @@
 import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { emptyReport, type RaceReport } from './race.js'
 
-/** The scopes that the callers of `quota` fight over, each with what it may hold. */
+/** The scopes that the callers of `quota` share, with their limits. */
 export const HOT_SCOPES = {
   'hot for bytes': { maxBytes: 3000 },
   'hot for files': { maxFiles: 60 },
@@ -10,18 +10,18 @@ const BUCKET = 'race'
 const OWNED_KEYS = 40
 const MIXED_SCOPES = 3
 const MIXED_KEYS = 12
-/** Milliseconds; long enough to be in the future still when a busy process comes to reserve. */
-const LAPSE = 300
+/** Milliseconds until a reservation expires. Long enough that a busy process reserves before. */
+const EXPIRES_AFTER = 300
 
 const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
 
-/** One caller of a race: calls one after the other until its time is over. */
+/** One caller of a race, which makes one call after the other until the time is up. */
 export interface Caller {
   readonly store: StorageObjectStore
-  /** Unlike that of any other caller of the race. */
+  /** Unique in the race. */
   readonly name: string
   readonly report: RaceReport
-  /** What the call resolves to; `null` where the contract refuses it. Anything else is a fault. */
+  /** Resolves to the result of the call, or `null` if the contract refuses it. Any other error is a fault. */
   readonly attempt: <T>(what: string, call: Promise<T>) => Promise<T | null>
   readonly random: (limit: number) => number
 }
@@ -31,7 +31,7 @@ type Round = (caller: Caller) => Promise<void>
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 const at = (key: string) => ({ bucket: BUCKET, key })
 
-/** At the edge of a quota: what is acknowledged is exactly what is there, and never too much. */
+/** Works at the limit of a quota. The acknowledged bytes must equal the stored ones and never exceed the limit. */
 const quota: Round = async ({ store, name, report, attempt, random }) => {
   const [scope, limits] = Object.entries(HOT_SCOPES)[random(2)]!
   const reference = at(`${name}/${createAttemptId()}`)
@@ -39,25 +39,25 @@ const quota: Round = async ({ store, name, report, attempt, random }) => {
   const input = { scope, ...reference, declaredSize, expiresAt: inAnHour(), quota: limits }
   const row = await attempt('reserve', store.reserve(input))
   if (!row) {
-    // Make some room, or nothing would happen any more.
+    // Free some space, or no call would succeed any more.
     const { objects } = await store.listByScope({ scope, limit: 20 })
     const mine = objects.find((object) => object.key.startsWith(`${name}/`))
     if (!mine) return
     const gone = await attempt('remove', store.remove({ ...at(mine.key), scope, mode: 'hard' }))
-    if (!gone) return void report.faults.push(`an acknowledged object is not there: ${mine.key}`)
+    if (!gone) return void report.faults.push(`an acknowledged object is missing: ${mine.key}`)
     report.bytes -= gone.size ?? gone.declaredSize ?? 0
     report.files--
     return
   }
   report.bytes += declaredSize
   report.files++
-  // As announced, or larger, which the quota may refuse; the reservation stays then.
+  // Confirms the declared size or a larger one. If the quota refuses it, the reservation stays.
   const size = declaredSize + (random(2) === 0 ? 0 : random(40))
   const confirmed = await attempt('confirm', store.confirm({ ...reference, id: row.id, size, quota: limits }))
   if (confirmed) report.bytes += size - declaredSize
 }
 
-/** Every caller is a scope of its own, and all want the same keys. What a scope was given nobody else can take. */
+/** Each caller has its own scope, and all compete for the same keys. No scope may lose a key that it got. */
 const owners: Round = async ({ store, name, report, attempt, random }) => {
   const key = `wanted ${random(OWNED_KEYS)}`
   const storageKey = createAttemptId()
@@ -68,7 +68,7 @@ const owners: Round = async ({ store, name, report, attempt, random }) => {
   if (!row) return
   const found = await store.findPending({ ...at(key), id: row.id })
   if (found?.scope !== name)
-    report.faults.push(`${name} was given ${key}, but ${found?.scope ?? 'nobody'} has it`)
+    report.faults.push(`${name} reserved ${key}, but its scope is ${found?.scope ?? 'missing'}`)
   if (random(4) === 0) {
     if (!(await attempt('release', store.release({ ...at(key), id: row.id, scope: name })))) {
       report.faults.push(`${name} could not release ${key}`)
@@ -82,7 +82,7 @@ const owners: Round = async ({ store, name, report, attempt, random }) => {
   if (removed?.scope !== name) report.faults.push(`${name} could not remove ${key}`)
 }
 
-/** Few keys, few scopes, every kind of write, reservations that lapse at once, and repairs in between. */
+/** Makes every kind of write over few keys and scopes, with short reservations and repairs. */
 const mix: Round = async ({ store, attempt, random }) => {
   const scope = `mix ${random(MIXED_SCOPES)}`
   const reference = at(`mixed ${random(MIXED_KEYS)}`)
@@ -115,7 +115,7 @@ const mix: Round = async ({ store, attempt, random }) => {
         store.confirm({ ...reference, size: random(30), eTag: 'e', quota }),
       ))
     default: {
-      const expiresAt = any(3) ? new Date(Date.now() + LAPSE) : inAnHour()
+      const expiresAt = any(3) ? new Date(Date.now() + EXPIRES_AFTER) : inAnHour()
       const storageKey = any(2) ? createAttemptId() : undefined
       const overwrite = !any(4)
       const input = { scope, ...reference, declaredSize: random(30), expiresAt, storageKey, overwrite, quota }
@@ -128,16 +128,16 @@ const mix: Round = async ({ store, attempt, random }) => {
   }
 }
 
-/** Reservations that have lapsed are confirmed and purged at once: each comes to one end. */
-const lapses: Round = async ({ store, name, report, attempt, random }) => {
+/** Confirms and purges expired reservations at the same time. Each must end exactly once. */
+const expiry: Round = async ({ store, name, report, attempt, random }) => {
   const reserving = Array.from({ length: 6 }, () => {
     const reference = at(`${name}/${createAttemptId()}`)
     const declaredSize = random(9)
-    const expiresAt = new Date(Date.now() + LAPSE)
-    return attempt('reserve', store.reserve({ scope: 'lapses', ...reference, declaredSize, expiresAt }))
+    const expiresAt = new Date(Date.now() + EXPIRES_AFTER)
+    return attempt('reserve', store.reserve({ scope: 'expiry', ...reference, declaredSize, expiresAt }))
   })
   const rows = (await Promise.all(reserving)).filter((row) => row !== null)
-  await new Promise((resolve) => setTimeout(resolve, LAPSE))
+  await new Promise((resolve) => setTimeout(resolve, EXPIRES_AFTER))
   const purging = attempt('purgeExpired', store.purgeExpired({ limit: 1 + random(30) }))
   for (const { bucket, key, id } of rows) {
     if (await attempt('confirm', store.confirm({ bucket, key, id, size: random(9) }))) report.ends.push(id)
@@ -145,7 +145,7 @@ const lapses: Round = async ({ store, name, report, attempt, random }) => {
   report.ends.push(...((await purging) ?? []).map(({ id }) => id))
 }
 
-/** Keys of the caller's own in one scope: what was acknowledged can be read back at once, and later. */
+/** Writes the caller's own keys in one scope. Every acknowledged write must be readable. */
 const ledger: Round = async ({ store, name, report, attempt, random }) => {
   const reference = at(`${name}/${random(5)}`)
   const expect = (what: string, found: StorageObject | null, wanted: Partial<StorageObject> | null) => {
@@ -153,7 +153,7 @@ const ledger: Round = async ({ store, name, report, attempt, random }) => {
       wanted === null
         ? found === null
         : found?.attemptId === wanted.attemptId && found?.status === wanted.status
-    if (!same) report.faults.push(`${what} of ${reference.key} was acknowledged and is not there`)
+    if (!same) report.faults.push(`${what} of ${reference.key} was acknowledged and is missing`)
   }
   const row = await attempt(
     'reserve',
@@ -167,10 +167,10 @@ const ledger: Round = async ({ store, name, report, attempt, random }) => {
   expect('remove', await store.find(reference), null)
 }
 
-export const PROGRAMS = { quota, owners, mix, lapses, ledger } satisfies Record<string, Round>
+export const PROGRAMS = { quota, owners, mix, expiry, ledger } satisfies Record<string, Round>
 export type ProgramName = keyof typeof PROGRAMS
 
-/** Lets callers run a program at once until the time is over. */
+/** Runs a program with concurrent callers until the time is up. */
 export async function runProgram(
   store: StorageObjectStore,
   program: ProgramName,

@@ -1,69 +1,75 @@
 import type { StorageObjectStore } from '@svc/db'
 import { expect, it } from 'vitest'
-import { expectNobodyOverQuota } from './hot-scopes.js'
+import { runs } from '../../long-runs.js'
 import { emptyReport, sumOfReports, type RaceReport, type RaceTask } from './race.js'
 import { HOT_SCOPES, type ProgramName } from './programs.js'
 import type { RaceProcesses } from './run-race.js'
 
 export const PROCESSES = 4
 export const CALLERS = 16
-const MILLISECONDS = 2500
-/** Of whatever a race is about. */
-const ENOUGH = 100
+const MILLISECONDS = runs(1000, 2500)
+/** Minimum number of the events that a race is about. */
+const MIN_EVENTS = 100
 const TIMEOUT = 90_000
 
-/** The place that the processes of a race share, as the test itself sees it. */
-export interface RaceGround {
+/** The shared database of a race, and how the test accesses it. */
+export interface RaceFixture {
   readonly processes: RaceProcesses
-  readonly place: RaceTask['place']
+  readonly connection: RaceTask['connection']
   readonly store: StorageObjectStore
-  /** What nobody may ever see in the database; empty where all is well. */
-  readonly wrongs: () => Promise<readonly unknown[]>
+  /** Returns rows that violate an invariant of the database. */
+  readonly findViolations: () => Promise<readonly unknown[]>
 }
 
-/** Registers the races that every adapter over a server must stand. `ground` is asked anew by each. */
-export function raceTests(ground: () => RaceGround): void {
+/** Registers the races that every adapter over a server must pass. Each race calls `fixture` once. */
+export function raceTests(fixture: () => RaceFixture): void {
   const options = { timeout: TIMEOUT }
-  it(
-    'at the edge of a quota nothing is over it, and all that was acknowledged is there',
-    options,
-    async () => {
-      const { store, ...more } = ground()
-      const { bytes, files } = await watchedRace(
-        { store, ...more },
-        'quota',
-        ({ refused }) => refused > ENOUGH,
-      )
-      const usages = await Promise.all(Object.keys(HOT_SCOPES).map((scope) => store.getScopeUsage(scope)))
-      expect(usages.reduce((sum, usage) => sum + usage.bytes + usage.reservedBytes, 0)).toBe(bytes)
-      expect(usages.reduce((sum, usage) => sum + usage.files + usage.reservedFiles, 0)).toBe(files)
-    },
-  )
-
-  it('a key never has two owners', options, async () => {
-    await watchedRace(ground(), 'owners', ({ refused }) => refused > ENOUGH)
+  it('never exceeds a quota at its limit, and keeps every acknowledged write', options, async () => {
+    const { store, ...more } = fixture()
+    const { bytes, files } = await watchedRace(
+      { store, ...more },
+      'quota',
+      ({ refused }) => refused > MIN_EVENTS,
+    )
+    const usages = await Promise.all(Object.keys(HOT_SCOPES).map((scope) => store.getScopeUsage(scope)))
+    expect(usages.reduce((sum, usage) => sum + usage.bytes + usage.reservedBytes, 0)).toBe(bytes)
+    expect(usages.reduce((sum, usage) => sum + usage.files + usage.reservedFiles, 0)).toBe(files)
   })
 
-  it('all kinds of writes over the same few keys leave the sums right', options, async () => {
-    await watchedRace(ground(), 'mix', ({ acknowledged }) => acknowledged > ENOUGH)
+  it('never gives a key two owners', options, async () => {
+    await watchedRace(fixture(), 'owners', ({ refused }) => refused > MIN_EVENTS)
   })
 
-  it('a lapsed reservation is either confirmed or purged, and by one call', options, async () => {
-    const { ends } = await watchedRace(ground(), 'lapses', ({ ends }) => ends.length > ENOUGH)
+  it('keeps the sums correct under all kinds of writes over few keys', options, async () => {
+    await watchedRace(fixture(), 'mix', ({ acknowledged }) => acknowledged > MIN_EVENTS)
+  })
+
+  it('ends an expired reservation once, by a confirm or a purge', options, async () => {
+    const { ends } = await watchedRace(fixture(), 'expiry', ({ ends }) => ends.length > MIN_EVENTS)
     expect(new Set(ends).size).toBe(ends.length)
   })
 
-  it('what was acknowledged can be read back', options, async () => {
-    await watchedRace(ground(), 'ledger', ({ acknowledged }) => acknowledged > ENOUGH)
+  it('returns every acknowledged write', options, async () => {
+    await watchedRace(fixture(), 'ledger', ({ acknowledged }) => acknowledged > MIN_EVENTS)
   })
 }
 
+/** Checks that no shared scope exceeds its limits. */
+export async function expectWithinQuotas(store: StorageObjectStore): Promise<void> {
+  for (const [scope, limits] of Object.entries(HOT_SCOPES)) {
+    const { bytes, files, reservedBytes, reservedFiles } = await store.getScopeUsage(scope)
+    const { maxBytes, maxFiles } = { maxBytes: Infinity, maxFiles: Infinity, ...limits }
+    expect(bytes + reservedBytes).toBeLessThanOrEqual(maxBytes)
+    expect(files + reservedFiles).toBeLessThanOrEqual(maxFiles)
+  }
+}
+
 /**
- * Runs races over the same ground until enough of what they are about has happened, which a busy machine needs more
- * time for, and looks on meanwhile; the faults that nobody may see, then or afterwards, are none.
+ * Repeats a race until enough events have happened, because a busy machine is slower. Checks the invariants during the race
+ * and afterwards.
  */
 async function watchedRace(
-  { processes, place, store, wrongs }: RaceGround,
+  { processes, connection, store, findViolations }: RaceFixture,
   program: ProgramName,
   isEnough: (report: RaceReport) => boolean,
 ): Promise<RaceReport> {
@@ -71,19 +77,19 @@ async function watchedRace(
   do {
     let isOver = false
     const round = processes
-      .race(PROCESSES, { program, callers: CALLERS, milliseconds: MILLISECONDS, place })
+      .race(PROCESSES, { program, callers: CALLERS, milliseconds: MILLISECONDS, connection })
       .finally(() => (isOver = true))
-    // Awaited below; until then a failure is no unhandled one.
+    // It is awaited below. Until then a failure must not count as an unhandled rejection.
     round.catch(() => {})
     while (!isOver) {
-      expect(await wrongs()).toEqual([])
-      await expectNobodyOverQuota(store)
+      expect(await findViolations()).toEqual([])
+      await expectWithinQuotas(store)
       await new Promise((resolve) => setTimeout(resolve, 30))
     }
     sum = sumOfReports([sum, await round])
     expect(sum.faults).toEqual([])
   } while (!isEnough(sum))
-  expect(await wrongs()).toEqual([])
+  expect(await findViolations()).toEqual([])
   expect(await store.checkUsage()).toEqual([])
   return sum
 }

@@ -2,11 +2,11 @@ import type { StorageObjectStore } from '@svc/db'
 import { runProgram } from './programs.js'
 import { emptyReport, type RaceReport, type RaceTask } from './race.js'
 
-/** A store over the place that the processes share, with a connection for every caller. */
-export type OpenPlace = (task: RaceTask) => Promise<{ store: StorageObjectStore; close: () => Promise<void> }>
+/** Opens a store over the shared database, with one connection per caller. */
+export type OpenStore = (task: RaceTask) => Promise<{ store: StorageObjectStore; close: () => Promise<void> }>
 
-/** The whole of a process that races: waits for its task, does it, tells what came of it, and ends. */
-export function serveAsRaceWorker(open: OpenPlace): void {
+/** Runs a worker process: waits for its task, runs it, sends the report and exits. */
+export function serveAsRaceWorker(open: OpenStore): void {
   process.once('message', (task: RaceTask) => {
     void work(open, task).then((report) => {
       process.send?.(report, () => process.disconnect())
@@ -14,13 +14,13 @@ export function serveAsRaceWorker(open: OpenPlace): void {
   })
 }
 
-async function work(open: OpenPlace, task: RaceTask): Promise<RaceReport> {
+async function work(open: OpenStore, task: RaceTask): Promise<RaceReport> {
   try {
     const { store, close } = await open(task)
     const report = await runProgram(store, task.program, { ...task, prefix: `caller ${task.worker}` })
     await close()
     return report
   } catch (error) {
-    return { ...emptyReport(), faults: [`a process failed: ${String(error)}`] }
+    return { ...emptyReport(), faults: [`a worker process failed: ${String(error)}`] }
   }
 }

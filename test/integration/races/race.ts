@@ -1,29 +1,29 @@
 import type { ProgramName } from './programs.js'
 
-/** What one process of a race is told to do. */
+/** The task of one worker process. */
 export interface RaceTask {
   readonly program: ProgramName
-  /** Number of this process among those that race. */
+  /** Index of this process. */
   readonly worker: number
-  /** Callers at once in this process. */
+  /** Number of concurrent callers in this process. */
   readonly callers: number
   readonly milliseconds: number
-  /** Whatever the adapter needs to open the place that the processes share. */
-  readonly place: Readonly<Record<string, string>>
+  /** What the adapter needs to connect to the shared database. */
+  readonly connection: Readonly<Record<string, string>>
 }
 
-/** What came of it. */
+/** The result of one or more workers. */
 export interface RaceReport {
-  /** Calls that did something. */
+  /** Number of calls that succeeded. */
   acknowledged: number
-  /** Calls that the contract refuses: a taken key, a full quota, an attempt that has ended. */
+  /** Number of calls that the contract refuses: a taken key, a full quota, an ended attempt. */
   refused: number
-  /** Bytes and files that the caller was told are there, less those that it was told are gone. */
+  /** Acknowledged bytes and files, minus acknowledged removals. */
   bytes: number
   files: number
-  /** Attempts that the caller was told have ended, each by one call. */
+  /** Attempts whose end was acknowledged. Each must appear once. */
   ends: string[]
-  /** Sentences about what must not happen: unforeseen errors, acknowledged writes that are not there. */
+  /** Descriptions of violations: unexpected errors, and acknowledged writes that are missing. */
   faults: string[]
 }
 

@@ -2,14 +2,14 @@ import { fork } from 'node:child_process'
 import { bundleWorker } from './bundled-worker.js'
 import { sumOfReports, type RaceReport, type RaceTask } from './race.js'
 
-/** A program for processes of their own, as one file of JavaScript. */
+/** The bundled program of the worker processes. */
 export interface RaceProcesses {
-  /** Runs the same program in several processes at once. */
+  /** Runs the task in this many processes at the same time and sums up their reports. */
   race(processes: number, task: Omit<RaceTask, 'worker'>): Promise<RaceReport>
   remove(): void
 }
 
-/** `entry` calls {@link serveAsRaceWorker} with what opens the adapter's store. */
+/** Bundles `entry`, which must call `serveAsRaceWorker`. */
 export async function raceProcesses(entry: string): Promise<RaceProcesses> {
   const { file, remove } = await bundleWorker(entry)
   return {
@@ -26,7 +26,7 @@ function reportOf(file: string, task: RaceTask): Promise<RaceReport> {
     const worker = fork(file)
     worker.once('message', (report: RaceReport) => resolve(report))
     worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`A process of the race ended with code ${code}.`)))
+    worker.once('exit', (code) => reject(new Error(`A worker process exited with code ${code}.`)))
     worker.send(task)
   })
 }
