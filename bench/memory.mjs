@@ -1,13 +1,13 @@
 import { compare } from './compare.mjs'
-import { cursorBehind } from './cursor-behind.mjs'
+import { cursorAfter } from './deep-cursor.mjs'
 import { bucket, rareRoute, scope, storeWithRows } from './tracked-scopes.mjs'
 
 const PAGE = 100
 const FEW = 1000
-/** A deep page ends this many rows before the last one, so it is full and another follows it, as with the first page. */
+/** A deep page starts this many rows before the end, so like the first page it is full and not the last. */
 const FROM_THE_END = 150
 
-/** The memory adapter with many rows beside the same with few: what is said to be constant must have a ratio near 1. */
+/** Compares the memory adapter with many rows and with few. Calls of constant cost must have a ratio near 1. */
 export async function compareRowCounts(many) {
   const start = process.cpuUsage()
   const large = storeWithRows(many)
@@ -21,12 +21,12 @@ export async function compareRowCounts(many) {
     'active only': { status: 'active' },
     'a rare route': { route: rareRoute.name, status: 'active' },
   })) {
-    for (const place of ['first', 'deep']) {
+    for (const position of ['first', 'deep']) {
       results.push(
         await compare({
-          name: `page of ${PAGE}, ${label}, ${place} page`,
+          name: `page of ${PAGE}, ${label}, ${position} page`,
           bar: { most: 1.3 },
-          ...(await forBoth(sides, (store) => pages(store, filter, place))),
+          ...(await forBoth(sides, (store) => pages(store, filter, position))),
         }),
       )
     }
@@ -43,13 +43,13 @@ async function forBoth(sides, sideOf) {
   return { base: await sideOf(sides.base), subject: await sideOf(sides.subject) }
 }
 
-async function pages(store, filter, place) {
+async function pages(store, filter, position) {
   const rows = filter.route ? rareRoute.rows : await store.countByScope(scope, filter.status)
   const cursor =
-    place === 'first' ? null : await cursorBehind(store, { ...filter, scope }, rows - FROM_THE_END)
+    position === 'first' ? null : await cursorAfter(store, { ...filter, scope }, rows - FROM_THE_END)
   const query = { ...filter, scope, cursor, limit: PAGE }
   const { objects, nextCursor } = await store.listByScope(query)
-  if (objects.length !== PAGE || !nextCursor) throw new Error('A page to be measured is not full.')
+  if (objects.length !== PAGE || !nextCursor) throw new Error('A measured page is not full.')
   return {
     async run(calls) {
       for (let call = 0; call < calls; call++) await store.listByScope(query)
@@ -73,7 +73,7 @@ function countCalls(store) {
   }
 }
 
-/** Uploads of new keys, removed again between the rounds so that the scope keeps its size. */
+/** Uploads new keys and removes them between the rounds, so the scope keeps its size. */
 function uploads(store) {
   const quota = { maxBytes: Number.MAX_SAFE_INTEGER }
   const expiresAt = new Date(Date.now() + 24 * 60 * 60 * 1000)

@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 const repository = new URL('../', import.meta.url)
 const cache = new URL('node_modules/.cache/svc-db-bench/', repository)
 
-/** A TypeScript file of the repository as a module. */
+/** Bundles a TypeScript file of the repository and imports it. */
 export async function importSource(path) {
   await mkdir(cache, { recursive: true })
   const outfile = fileURLToPath(new URL(`${path.replace(/\W+/g, '-')}.mjs`, cache))

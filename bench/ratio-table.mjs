@@ -1,4 +1,4 @@
-/** Prints the results of `compare` and `compareWaiting` as a table of plain text. */
+/** Prints the results of `compare` and `compareWaiting` as a plain text table. */
 export function printRatios({ title, sides, results }) {
   printTable(title, [
     ['', ...sides, 'ratio', 'lowest', 'highest', 'bar', ''],
@@ -15,18 +15,18 @@ export function printRatios({ title, sides, results }) {
   ])
 }
 
-/** The one table at the end: rows `{ name, ratio, bar, ok }` of all benchmarks that were run. */
+/** Prints the final table: rows `{ name, ratio, bar, ok }` of all benchmarks that ran. */
 export function printSummary(rows) {
-  printTable('All ratios of this run; how each was taken stands above its own table', [
+  printTable('All ratios of this run. The method of each is printed above its own table.', [
     ['', 'ratio', 'bar', ''],
     ...rows.map(({ name, ratio, bar, ok }) => [name, ratio.toFixed(2), barText(bar), ok ? '' : 'missed']),
   ])
 }
 
-/** What a loaded database takes. */
+/** Prints the sizes of a loaded database. */
 export function printSizes(loadingSeconds, sizes) {
   printTable(`Sizes, after ${loadingSeconds.toFixed(0)} s of loading`, [
-    ['', 'entries', 'MB', 'bytes each'],
+    ['', 'entries', 'MB', 'bytes per entry'],
     ...sizes.map((size) => [
       size.name,
       Math.round(size.entries).toLocaleString('en'),
@@ -36,7 +36,7 @@ export function printSizes(loadingSeconds, sizes) {
   ])
 }
 
-/** The first line is the heads of the columns; all but the first column stand to the right. */
+/** Prints a table. The first line holds the column headers. All columns but the first are right-aligned. */
 export function printTable(title, lines) {
   const widths = lines[0].map((_, column) => Math.max(...lines.map((cells) => cells[column].length)))
   console.log(title)

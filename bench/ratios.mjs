@@ -1,4 +1,4 @@
-/** Whether a ratio is beyond its bar, which is `{ most }`, `{ least }`, or neither. */
+/** Returns whether a ratio misses its bar, which is `{ most }`, `{ least }` or empty. */
 export function misses(ratio, { most, least }) {
   return ratio > (most ?? Infinity) || ratio < (least ?? -Infinity)
 }

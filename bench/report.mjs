@@ -1,13 +1,13 @@
 import { barText, printRatios } from './ratio-table.mjs'
 
 /**
- * What a benchmark has to say: each table is printed as it comes, and its lines are kept as rows of the one table that
- * stands at the end. A benchmark in a process of its own sends its rows to the one that started it.
+ * Opens the report of a benchmark. Each table is printed immediately, and its rows are kept for the final table. A benchmark
+ * in a separate process sends its rows to the process that started it.
  */
 export function openReport(benchmark) {
   const rows = []
 
-  /** Ratios that were printed in another way: `{ name, ratio, bar, missed }` each. */
+  /** Records ratios `{ name, ratio, bar, missed }` that the caller printed. */
   function record(title, results) {
     for (const { name, ratio, bar, missed } of results) {
       rows.push({ name: `${benchmark}: ${title}: ${name}`, ratio, bar, ok: !missed })
@@ -18,19 +18,19 @@ export function openReport(benchmark) {
     rows,
     record,
 
-    /** Results of `compare` or `compareWaiting`. */
+    /** Prints and records results of `compare` or `compareWaiting`. */
     add(title, sides, results) {
       printRatios({ title, sides, results })
       record(title, results)
     },
 
-    /** The end of a process of its own: with `check` it fails where a bar was missed, or where `isRight` is `false`. */
-    close({ check, isRight }) {
+    /** Ends the report. With `check`, the process fails if a bar was missed or `isCorrect` is `false`. */
+    close({ check, isCorrect }) {
       for (const { name, ratio, bar } of rows.filter(({ ok }) => !ok)) {
-        console.error(`Missed its bar: ${name}: ${ratio.toFixed(2)} (bar ${barText(bar)}).`)
+        console.error(`Missed bar: ${name}: ${ratio.toFixed(2)} (must be ${barText(bar)}).`)
       }
-      if (!isRight) console.error(`${benchmark}: sums or quotas were wrong: see above.`)
-      if (check && (!isRight || rows.some(({ ok }) => !ok))) process.exitCode = 1
+      if (!isCorrect) console.error(`${benchmark}: sums or quotas were wrong (see above).`)
+      if (check && (!isCorrect || rows.some(({ ok }) => !ok))) process.exitCode = 1
       process.send?.({ rows })
     },
   }

@@ -1,21 +1,20 @@
 import { importSource } from './own-source.mjs'
 
 /**
- * The benchmarks that need a server. Each starts one of its own, because what a commit costs depends on settings that
- * others may have changed. `whyNot` says why one can't run here, or is `null`; where REQUIRE_SERVERS names its server,
- * that is no success.
+ * Returns the benchmarks that need a server. Each starts a private one, because the cost of a commit depends on its settings.
+ * `whyNot` says why a benchmark can't run here, or is `null`. `isRequired` is set if REQUIRE_SERVERS names its server.
  */
 export async function serverBenchmarks() {
   const { isRequired } = await importSource('test/servers/found-server.ts')
   const { POSTGRES, embeddedBinaries, installedBinaries } = await importSource('test/servers/postgres.ts')
   const { MONGODB, installedMongod } = await importSource('test/servers/mongod.ts')
   const { REDIS, redisProgram } = await importSource('test/servers/redis.ts')
-  const benchmark = (name, program, kind, isThere, leastRows) => ({
+  const benchmark = (name, program, kind, isInstalled, leastRows) => ({
     name,
     program,
-    // `null`: its size is fixed.
+    // `null` if its size is fixed.
     leastRows,
-    whyNot: isThere ? null : `There is no server to start: ${kind.howToGet}.`,
+    whyNot: isInstalled ? null : `No server found: ${kind.howToGet}.`,
     isRequired: isRequired(kind.name),
   })
   const hasPostgres = (installedBinaries() ?? embeddedBinaries()) !== null

@@ -2,12 +2,12 @@ import { memoryAdapter } from '@svc/db/memory'
 
 export const bucket = 'bench'
 export const scope = 'user:bench'
-/** Rows of this route are as many in every scope, so that they are rare in a large one. */
+/** Every scope has the same number of rows of this route, so they are rare in a large one. */
 export const rareRoute = { name: 'rare', rows: 200 }
 
 const EVERY_TENTH = 10
 
-/** A store with one scope of that many rows: every tenth pending, the others active, 200 of these of the rare route. */
+/** Creates a store with one scope of this many rows. Every tenth row is pending, and 200 active rows have the rare route. */
 export function storeWithRows(count) {
   const gap = count / rareRoute.rows
   const objects = Array.from({ length: count }, (_, index) => ({

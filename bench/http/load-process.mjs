@@ -1,4 +1,4 @@
-// Generates load in a process of its own. Each message is { url, cookie, requests }.
+// Generates load in a separate process. Each message is { url, cookie, requests }.
 import autocannon from 'autocannon'
 
 const CONNECTIONS = 16

@@ -5,7 +5,7 @@ import koaSession from 'koa-session'
 import { db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { koaBinding, koaContext } from '@svc/db/koa'
-import { listByHand, scope } from './one-scope.mjs'
+import { listByHand, scope } from './listed-scope.mjs'
 
 export const BARE_PATH = '/bare/objects'
 export const LIBRARY_PATH = '/api/s3/db/objects'
@@ -13,7 +13,7 @@ const NEVER_CACHED = 'private, no-store'
 
 function expressServer(pool, client) {
   const app = express()
-  // It would cost the bare route only: the library's answers have none.
+  // Only the bare route would pay for ETags: responses of the library have none.
   app.disable('etag')
   app.use(session({ secret: 'bench', resave: false, saveUninitialized: false }))
   app.get('/sign-in', (req, res) => {
@@ -48,5 +48,5 @@ function koaServer(pool, client) {
   return app.use(koaBinding(plugin)).callback()
 }
 
-/** By the name of a framework: the request listener of a server with both routes behind the same session. */
+/** Creates the request listener of each framework, with both routes behind the same session. */
 export const servers = { Express: expressServer, Koa: koaServer }

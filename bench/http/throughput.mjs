@@ -1,29 +1,29 @@
 import { median } from '../ratios.mjs'
-import { startServer } from './child.mjs'
+import { startServer } from './child-process.mjs'
 import { BARE_PATH, LIBRARY_PATH } from './servers.mjs'
 
 const WARM_UP_REQUESTS = 4000
 const ROUND_REQUESTS = 1500
-/** Of what the bare route does in the same processor time. */
+/** Lowest ratio to the bare route. */
 const BAR = 0.9
 
 /**
- * Both routes of one server, in turn; who begins changes with every round. The server has one thread, so what it can
- * serve is what its processor time suffices for; other work on the machine, which delays both, doesn't count there.
+ * Compares both routes of one server in alternating rounds. The server has one thread, so its CPU time limits what it can
+ * serve. Other load on the machine delays both routes and does not count.
  */
 export async function compareRoutes(framework, connection, load, rounds) {
   const server = await startServer(framework, connection)
   const paths = { bare: BARE_PATH, library: LIBRARY_PATH }
-  await expectSameAnswers(server, paths)
+  await expectSameResponses(server, paths)
   async function measure(side, requests) {
     const url = server.origin + paths[side]
-    const before = await server.ask('cpu')
-    const answer = await load.ask({ url, cookie: server.cookie, requests })
-    const after = await server.ask('cpu')
-    if (answer.failed > 0) throw new Error(`${framework}, ${side}: ${answer.failed} requests have failed.`)
+    const before = await server.request('cpu')
+    const result = await load.request({ url, cookie: server.cookie, requests })
+    const after = await server.request('cpu')
+    if (result.failed > 0) throw new Error(`${framework}, ${side}: ${result.failed} requests failed.`)
     return {
-      microseconds: (after.microseconds - before.microseconds) / answer.requests,
-      perSecond: (answer.requests / answer.milliseconds) * 1000,
+      microseconds: (after.microseconds - before.microseconds) / result.requests,
+      perSecond: (result.requests / result.milliseconds) * 1000,
     }
   }
 
@@ -54,11 +54,11 @@ export async function compareRoutes(framework, connection, load, rounds) {
   }
 }
 
-async function expectSameAnswers({ origin, cookie }, { bare, library }) {
+async function expectSameResponses({ origin, cookie }, { bare, library }) {
   const [one, other] = await Promise.all(
     [bare, library].map(async (path) => (await fetch(origin + path, { headers: { cookie } })).text()),
   )
   if (one !== other || !one.startsWith('{"objects":[{')) {
-    throw new Error(`The two routes don't answer the same:\n${one.slice(0, 300)}\n${other.slice(0, 300)}`)
+    throw new Error(`The two routes return different bodies:\n${one.slice(0, 300)}\n${other.slice(0, 300)}`)
   }
 }

@@ -2,12 +2,12 @@ import { createAttemptId } from '@svc/db'
 import { Long } from 'mongodb'
 import { bucket } from '../servers/scopes.mjs'
 
-/** The collection that most people make. */
+/** Creates the collection that most applications use. */
 export async function openByHand(db) {
   const files = db.collection('files_by_hand', { writeConcern: { w: 'majority' } })
   await files.createIndexes([{ key: { scope: 1 } }])
   return {
-    /** The sequence that most people write: find the key, sum up the scope, insert or update. Not in a transaction. */
+    /** Runs the usual sequence without a transaction: find the key, sum up the scope, insert or update. */
     async reserve({ scope, size, maxBytes }) {
       const key = `uploads/${createAttemptId()}`
       const _id = `${bucket}/${key}`

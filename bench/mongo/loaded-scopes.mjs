@@ -16,9 +16,9 @@ const BATCH = 10_000
 const START = Date.parse('2025-01-01')
 
 /**
- * Fills the collections of the adapter with a large scope, a small one and a thousand others, in the order of time and
- * mixed with each other, as they would have come. The indexes are in place meanwhile, so they are as big as in real life.
- * The documents are copies of those that the adapter itself writes, each with ids, key and times of its own.
+ * Fills the collections of the adapter with a large scope, a small one and a thousand others, interleaved in order of time.
+ * The indexes exist meanwhile, so they grow to a realistic size. The documents are copies of documents that the adapter
+ * wrote, with new ids, keys and times.
  */
 export async function loadScopes(db, store, largeRows) {
   const samples = await writeSamples(db, store)
@@ -50,7 +50,7 @@ export async function loadScopes(db, store, largeRows) {
   await expectRightSums(store)
 }
 
-/** One document of each status, as the adapter stores it. */
+/** Lets the adapter write one document of each status and returns them. */
 async function writeSamples(db, store) {
   const scope = 'user:sample'
   const expiresAt = new Date(Date.now() + 3_600_000)
@@ -90,15 +90,40 @@ function copyOf(sample, { scope, status, route, size, at }) {
     ...(live.expiresAt && { expiresAt: never }),
     ...(live.writableUntil && { writableUntil: never }),
   }
-  const place = `${bucket}\0${key}`
+  const objectId = `${bucket}\0${key}`
   return status === 'deleted'
-    ? { ...sample, _id: id, scope, at: place, deletedAt: new Date(at.getTime() + 86_400_000), row }
-    : { ...sample, _id: place, scope, [name]: row }
+    ? { ...sample, _id: id, scope, at: objectId, deletedAt: new Date(at.getTime() + 86_400_000), row }
+    : { ...sample, _id: objectId, scope, [name]: row }
 }
 
-/** A UUIDv7 of that moment. */
+/** Returns a UUIDv7 of that time. */
 function idAt(at) {
   const random = randomBytes(10).toString('hex')
   const time = at.getTime().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-8${random.slice(3, 6)}-${random.slice(6, 18)}`
+}
+
+const COLLECTIONS = ['objects', 'history']
+
+/** Returns the entries and the compressed size on disk of each collection and index. */
+export async function measureSizes(db) {
+  // Data in the cache has no size on disk yet.
+  await db.admin().command({ fsync: 1 })
+  const sizes = []
+  for (const name of COLLECTIONS) {
+    const collection = db.collection(`svc_db_${name}`)
+    const [{ storageStats }] = await collection.aggregate([{ $collStats: { storageStats: {} } }]).toArray()
+    sizes.push(sizeOf(name, storageStats.count, storageStats.storageSize))
+    for (const { name: index, key, partialFilterExpression } of await collection.listIndexes().toArray()) {
+      // Counts the entries of the index, which may be sparse or partial.
+      const inIndex = partialFilterExpression ?? { [Object.keys(key)[0]]: { $exists: true } }
+      const entries = index === '_id_' ? storageStats.count : await collection.countDocuments(inIndex)
+      if (entries > 0) sizes.push(sizeOf(`${name}, ${index}`, entries, storageStats.indexSizes[index]))
+    }
+  }
+  return sizes
+}
+
+function sizeOf(name, entries, bytes) {
+  return { name, entries, megabytes: bytes / 1e6, bytesPerEntry: bytes / entries }
 }

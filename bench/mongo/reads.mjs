@@ -4,13 +4,13 @@ import { compareCounterReads, expectFull, PAGE, PAGE_ROUNDS } from '../servers/s
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** The adapter's usage and counts beside a read of that very document by the bare driver. */
+/** Compares the adapter's usage and counts with a read of the same document by the bare driver. */
 export function compareCounters(db, store) {
   const objects = db.collection('svc_db_objects')
   return compareCounterReads(store, (scope) => objects.findOne({ _id: scope }))
 }
 
-/** Pages of the adapter beside the `find` for the same documents, one more than the page as the adapter asks for. */
+/** Compares pages of the adapter with a `find` for the same documents. Like the adapter, it reads one more than the page. */
 export async function comparePages(db, store) {
   const objects = db.collection('svc_db_objects')
   const active = (more = {}) => findOf('active', more)
@@ -23,15 +23,15 @@ export async function comparePages(db, store) {
       find: active({ 'active.route': rareRoute.name }),
       most: 1.3,
     },
-    // One command for two statuses at one moment, which a bare find can't do: beside that for one.
-    { name: 'pending and active, beside active', filter: {}, find: active(), most: 2 },
+    // The adapter reads two statuses at one point in time, which a bare find can't do. Compared with a find for one status.
+    { name: 'pending and active, compared with active', filter: {}, find: active(), most: 2 },
   ]) {
     const query = { ...filter, scope: large, limit: PAGE }
     const { objects: page } = await expectFull(store, query)
     const documents = await find()
     const isSame = page.every(({ id }, index) => id === documents[index].active.id)
     if (documents.length !== PAGE + 1 || (most < 2 && !isSame)) {
-      throw new Error('The two sides of a page do not read the same documents.')
+      throw new Error('The two sides of a page read different documents.')
     }
     results.push(
       await compareWaiting({

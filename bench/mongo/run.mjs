@@ -1,22 +1,20 @@
-// Prints ratios, not times: what a machine can do differs, how the adapter compares with the bare driver does not.
-// --check: exits with 1 where a bar is missed. --rows=N: another size of the large scope.
+// Compares the adapter with the bare driver. Prints ratios, because they carry over between machines and times do not.
+// --check: exit with 1 if a bar is missed. --rows=N: size of the large scope.
 import { cpus } from 'node:os'
 import { MongoClient } from 'mongodb'
+import { mongoAdapter } from '@svc/db/mongo'
 import { importSource } from '../own-source.mjs'
 import { printSizes } from '../ratio-table.mjs'
 import { openReport } from '../report.mjs'
-import { compareWithHand, overshootText } from '../servers/beside-hand.mjs'
-import { METHOD } from '../servers/compare-waiting.mjs'
+import { compareByHand, overshootText } from '../servers/compare-by-hand.mjs'
+import { medianTime, METHOD } from '../servers/compare-waiting.mjs'
 import { startDelayProxy } from '../servers/delay-proxy.mjs'
-import { medianTime } from '../servers/median-time.mjs'
-import { inWords, readOptions } from '../servers/options.mjs'
+import { withSeparators, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
-import { mongoAdapter } from './adapter.mjs'
 import { openByHand } from './by-hand.mjs'
-import { loadScopes } from './loaded-scopes.mjs'
+import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
-import { measureSizes } from './sizes.mjs'
 import { compareHotScope, compareUploads } from './writes.mjs'
 
 const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
@@ -26,13 +24,13 @@ const CALLERS = 32
 const DELAY = 2.5
 const DATABASE = 'bench'
 
-// As a server that holds data of value, unlike the one of the tests: what was acknowledged is on the disk.
+// Unlike the server of the tests, it flushes acknowledged writes to disk, as in production.
 const set = await startReplicaSet(installedMongod(), { members: 1, durable: true, cacheGigabytes: 1 })
 const client = new MongoClient(set.url)
 const db = client.db(DATABASE)
 const store = mongoAdapter(db)
 const { version } = await db.admin().buildInfo()
-console.log(`MongoDB ${version}, a replica set of one member with journal, w: majority, a cache of 1 GB; TCP on this machine;
+console.log(`MongoDB ${version}, a replica set of one member with journal, w: majority and a cache of 1 GB, over local TCP;
 Node ${process.versions.node}, ${cpus().length} CPUs.
 
 ${METHOD}
@@ -45,7 +43,7 @@ await loadScopes(db, store, rows)
 const loadingSeconds = (performance.now() - loading) / 1000
 printSizes(loadingSeconds, await measureSizes(db))
 
-const scopes = { small: `${inWords(small.rows)} rows`, large: `${inWords(rows)} rows` }
+const scopes = { small: `${withSeparators(small.rows)} rows`, large: `${withSeparators(rows)} rows` }
 report.add(
   `Counters, of a small scope (${scopes.small}) and a large one (${scopes.large})`,
   ['findOne by _id', 'adapter'],
@@ -53,7 +51,7 @@ report.add(
 )
 report.add('The same call for either scope', [scopes.small, scopes.large], await compareScopeSizes(store))
 report.add(
-  `Page ${inWords(deepPage)} of the large scope`,
+  `Page ${withSeparators(deepPage)} of the large scope`,
   ['page 1', 'deep page'],
   await compareDepths(store, deepPage),
 )
@@ -65,11 +63,11 @@ const bareDocuments = db.collection('bench_bare_objects', { writeConcern: { w: '
 const probe = { writeConcern: { w: 'majority' } }
 const roundTrip = await medianTime(() => db.command({ ping: 1 }))
 const commit = await medianTime(() => db.collection('commits').insertOne({ at: new Date() }, probe))
-console.log(`Writes: a round trip takes ${roundTrip.toFixed(2)} ms, an insertOne with its journal ${commit.toFixed(2)} ms. Where that is slow,
-everything that is acknowledged once takes alike.
+console.log(`Writes: a round trip takes ${roundTrip.toFixed(2)} ms, an insertOne with its journal ${commit.toFixed(2)} ms. If the latter is slow, it
+dominates every write.
 `)
 report.add(
-  'reserve + confirm, each caller in a scope of its own',
+  'reserve + confirm, each caller in its own scope',
   ['insertOne + updateOne', 'adapter'],
   await compareUploads(db, bareDocuments, [
     { callers: 1, least: 0.4 },
@@ -78,28 +76,36 @@ report.add(
   ]),
 )
 const hot = await compareHotScope(db, bareDocuments, CALLERS)
-report.add('reserve + confirm beside bare writes', ['insertOne + updateOne', 'adapter'], [hot.besideBare])
-report.add('reserve + confirm beside no lane', ['no lane', 'adapter'], [hot.besideNoLane])
+report.add(
+  'reserve + confirm, compared with bare writes',
+  ['insertOne + updateOne', 'adapter'],
+  [hot.withBareWrites],
+)
+report.add('reserve + confirm, compared with no batching', ['no batching', 'adapter'], [hot.withoutBatching])
 
 const { host, port } = memberOf(set.url)
 const proxy = await startDelayProxy({ host, port }, DELAY)
 const farClient = new MongoClient(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`)
 const far = farClient.db(DATABASE)
-const hand = await compareWithHand({
+const hand = await compareByHand({
   store: mongoAdapter(far),
   byHand: await openByHand(far),
   callers: CALLERS,
   leastAlone: null,
 })
-report.add(`reserve ${DELAY} ms away, beside find, sum, insert by hand`, ['by hand', 'adapter'], hand.results)
+report.add(
+  `reserve ${DELAY} ms away, compared with find, sum and insert by hand`,
+  ['by hand', 'adapter'],
+  hand.results,
+)
 console.log(overshootText(hand.overshoot))
 
 const differences = await store.checkUsage()
-if (differences.length > 0) console.error(`Sums differ from the rows in ${differences.length} scopes.`)
+if (differences.length > 0) console.error(`Counters differ from the rows in ${differences.length} scopes.`)
 await Promise.all([client.close(), farClient.close()])
 await proxy.stop()
 await set.remove()
-report.close({ check, isRight: differences.length === 0 && hand.overshoot.worst.store <= 0 })
+report.close({ check, isCorrect: differences.length === 0 && hand.overshoot.worst.store <= 0 })
 
 function memberOf(url) {
   const { hostname, port } = new URL(url)

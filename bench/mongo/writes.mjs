@@ -1,19 +1,19 @@
 import { createAttemptId } from '@svc/db'
 import { Long } from 'mongodb'
+import { mongoAdapter } from '@svc/db/mongo'
 import { compareWaiting } from '../servers/compare-waiting.mjs'
 import { bucket } from '../servers/scopes.mjs'
 import { SIZE, upload } from '../servers/store-calls.mjs'
-import { mongoAdapter } from './adapter.mjs'
 
-/** Of one caller; those of many take longer each. */
 const ROUNDS = 201
+/** Rounds with many callers take longer. */
 const ROUNDS_OF_MANY = 61
-/** A round without a lane takes seconds: nearly every transaction meets another, and is begun again. */
-const ROUNDS_WITHOUT_LANE = 5
+/** A round without batching takes seconds, because nearly every transaction conflicts and is retried. */
+const ROUNDS_WITHOUT_BATCHING = 5
 
 /**
- * reserve + confirm beside the least that stores the same document: one insertOne and one updateOne, which know no quota,
- * no owner and no sums, into a collection with the same indexes. Each caller has a scope of its own.
+ * Compares reserve + confirm with the minimum that stores the same document: one insertOne and one updateOne, without quota,
+ * owner and sums, into a collection with the same indexes. Each caller has its own scope.
  */
 export async function compareUploads(db, bareDocuments, bars) {
   const store = mongoAdapter(db)
@@ -53,29 +53,28 @@ async function bareUpload(documents, scope) {
 }
 
 /**
- * Uploads of many callers into one scope, through one store and so in one lane, beside the same callers' bare writes, and
- * beside the same callers with a store each: none of them has two calls at once, so none shares a transaction, as if they
- * were so many processes.
+ * Compares uploads of many callers into one scope, batched by one store, with bare writes of the same callers, and with one
+ * store per caller. Each of those stores has one call at a time and so never batches, like separate processes.
  */
 export async function compareHotScope(db, bareDocuments, callers) {
   const scope = 'user:hot'
   const shared = mongoAdapter(db)
   const own = Array.from({ length: callers }, () => mongoAdapter(db))
-  const inLane = { subject: () => upload(shared, scope), callers }
+  const batched = { subject: () => upload(shared, scope), callers }
   return {
-    besideBare: await compareWaiting({
-      ...inLane,
+    withBareWrites: await compareWaiting({
+      ...batched,
       name: `${callers} callers of one scope`,
       base: () => bareUpload(bareDocuments, scope),
       bar: { least: 1 },
       rounds: ROUNDS_OF_MANY,
     }),
-    besideNoLane: await compareWaiting({
-      ...inLane,
+    withoutBatching: await compareWaiting({
+      ...batched,
       name: `${callers} callers of one scope`,
       base: (caller) => upload(own[caller], scope),
       bar: { least: 20 },
-      rounds: ROUNDS_WITHOUT_LANE,
+      rounds: ROUNDS_WITHOUT_BATCHING,
     }),
   }
 }

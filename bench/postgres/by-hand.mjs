@@ -3,7 +3,7 @@ import { bucket } from '../servers/scopes.mjs'
 
 export const SCHEMA = 'bench_by_hand'
 
-/** The table that most people make. */
+/** Creates the table that most applications use. */
 export async function createTableByHand(pool) {
   await pool.query(`
     CREATE SCHEMA ${SCHEMA};
@@ -30,7 +30,7 @@ const UPSERT = {
          ON CONFLICT (bucket, key) DO UPDATE SET id = $1, size = $5, status = 'pending' RETURNING *`,
 }
 
-/** The sequence that most people write: find the key, sum up the scope, upsert, in a transaction. False: no room. */
+/** Runs the usual sequence in a transaction: find the key, sum up the scope, upsert. Returns `false` if the quota is full. */
 export async function reserveByHand(pool, { scope, size, maxBytes }) {
   const id = createAttemptId()
   const key = `uploads/${id}`

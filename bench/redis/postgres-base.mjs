@@ -1,14 +1,17 @@
 import pg from 'pg'
-import { postgresAdapter } from '../postgres/adapter.mjs'
+import { postgresAdapter } from '@svc/db/postgres'
 import { startCluster } from '../postgres/cluster.mjs'
 
-/** The adapter on a server of its own, reached directly or by way of what `wayTo` starts. */
-export async function startPostgresBase(name, wayTo = async ({ port }) => ({ port, stop: async () => {} })) {
+/** Starts the adapter on a private server, reached directly or through the proxy that `proxyTo` starts. */
+export async function startPostgresBase(
+  name,
+  proxyTo = async ({ port }) => ({ port, stop: async () => {} }),
+) {
   const cluster = await startCluster()
   const { host, port } = cluster.connection
-  const way = await wayTo({ host, port })
-  const pool = new pg.Pool({ ...cluster.connection, port: way.port, max: 1, idleTimeoutMillis: 0 })
-  // The server may end a connection that is just being closed.
+  const proxy = await proxyTo({ host, port })
+  const pool = new pg.Pool({ ...cluster.connection, port: proxy.port, max: 1, idleTimeoutMillis: 0 })
+  // The server may end a connection while it is being closed.
   pool.on('error', () => {})
   const store = postgresAdapter(pool)
   await store.migrate()
@@ -17,7 +20,7 @@ export async function startPostgresBase(name, wayTo = async ({ port }) => ({ por
     store,
     async stop() {
       await pool.end()
-      await way.stop()
+      await proxy.stop()
       await cluster.stop()
     },
   }

@@ -1,4 +1,4 @@
-// What the usage cache saves and costs: ratios beside the same store without it, on each adapter.
+// Measures what the usage cache saves and costs: ratios to the same store without it, for each adapter.
 import { cpus } from 'node:os'
 import { Redis } from 'ioredis'
 import { memoryAdapter } from '@svc/db/memory'
@@ -12,30 +12,30 @@ import { startPostgresBase } from './postgres-base.mjs'
 
 const { redisProgram, startRedis } = await importSource('test/servers/redis.ts')
 
-/** Milliseconds to a database in another zone, and back. */
+/** Round trip in milliseconds to a database in another availability zone. */
 const DELAY = 2.5
 const ROUNDS = 101
 let uploads = 0
 
 const program = redisProgram()
-if (program === null) throw new Error('There is no redis-server.')
+if (program === null) throw new Error('Install redis-server.')
 const server = await startRedis(program)
 const redis = new Redis(server.url)
-console.log(`Redis ${/redis_version:(\S+)/.exec(await redis.info('server'))[1]} by TCP on this machine; Node ${process.versions.node}, ${cpus().length} CPUs.
+console.log(`Redis ${/redis_version:(\S+)/.exec(await redis.info('server'))[1]} over local TCP; Node ${process.versions.node}, ${cpus().length} CPUs.
 
-Method: as bench/postgres/run.mjs. One caller; the store without the cache on the left, with it on the right. The ratio
-is how many times as long the right side takes: below 1 the cache saves time. A hit is a usage that Redis has, a miss one
-that it lacks: of a scope that is asked for once.
+Method: as in bench/postgres/run.mjs, with one caller. The left side is the store without the cache, the right side with it.
+The ratio is the time of the right side divided by that of the left, so the cache saves time below 1. A hit reads usage that
+Redis has. A miss reads usage that Redis does not have, of a scope that is read once.
 `)
 
-const away = (target) => startDelayProxy(target, DELAY)
-/** The adapters, each started as `{ name, store, stop }`, one at a time. A further one is a line here. */
+const throughDelay = (target) => startDelayProxy(target, DELAY)
+/** The adapters, started one at a time as `{ name, store, stop }`. */
 const bases = [
   async () => ({ name: 'memoryAdapter', store: memoryAdapter(), stop: async () => {} }),
   () => startPostgresBase('postgresAdapter'),
-  () => startPostgresBase(`postgresAdapter ${DELAY} ms away`, away),
+  () => startPostgresBase(`postgresAdapter ${DELAY} ms away`, throughDelay),
   () => startMongoBase('mongoAdapter'),
-  () => startMongoBase(`mongoAdapter ${DELAY} ms away`, away),
+  () => startMongoBase(`mongoAdapter ${DELAY} ms away`, throughDelay),
 ]
 const report = openReport('redis')
 for (const [index, start] of bases.entries()) {
@@ -46,8 +46,8 @@ for (const [index, start] of bases.entries()) {
 }
 redis.disconnect()
 await server.stop()
-// There are no bars: what the cache saves depends on how far away the database is.
-report.close({ check: false, isRight: true })
+// No bars: the savings depend on the distance to the database.
+report.close({ check: false, isCorrect: true })
 
 async function compareCache(store, prefix) {
   const cached = redisUsageCache(store, redis, { prefix, ttlSeconds: 3600 })

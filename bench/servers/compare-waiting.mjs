@@ -1,27 +1,27 @@
 import { median, misses } from '../ratios.mjs'
 
 const WARM_UP_MILLISECONDS = 300
-/** Much shorter than what disturbs a shared machine, so that each disturbance meets both sides. */
+/** Much shorter than typical disturbances of a shared machine, so each one affects both sides. */
 const ROUND_MILLISECONDS = 3
-const MOST_CALLS = 4096
-/** Of one caller among many, so that most of a round has all of them at work. */
-const CALLS_EACH = 3
+const MAX_CALLS = 4096
+/** Calls per caller in a round with many callers, so all of them are busy for most of it. */
+const CALLS_PER_CALLER = 3
 
-export const METHOD = `Method: both sides of a line use the same server and connections, in turn, in short rounds of as many calls as take 3 ms or
-more; who begins changes with every round. A time is the median of the rounds, in microseconds from the first call's
-start to the last one's end, divided by the calls. The ratio is the median of the ratios of single rounds: how many times
-as long the right side takes (bars with <=), or how many times as many calls it makes in the same time (bars with >=).
-Lowest and highest of these ratios show the noise.`
+/** Describes how {@link compareWaiting} measures, for the output of the benchmarks. */
+export const METHOD = `Method: both sides of a line use the same server and connections, in short, alternating rounds of as many calls as take 3 ms
+or more. Times are medians of the rounds, in microseconds from the start of the first call to the end of the last one,
+divided by the number of calls. The ratio is the median of the rounds' ratios: the time of the right side divided by that of
+the left (bars with <=), or its calls per second divided by those of the left (bars with >=). The lowest and highest ratio
+show the noise.`
 
 /**
- * Runs two sides in turn, many short rounds of each, and compares how long their callers wait. Both use the same server
- * and pool in the same seconds and share whatever disturbs them, so their ratio is steady where their times are not.
- * Each round has its ratio, and the median of these is the result: times on a busy machine jump between two levels, and
- * the medians of two sides that jump together may lie on different ones.
+ * Compares how long the callers of two sides wait, in many short, alternating rounds. Both sides use the same server and pool
+ * and share every disturbance, so their ratio is stable even if their times are not. The result is the median of the rounds'
+ * ratios. On a busy machine, times jump between two levels, and the medians of both sides may fall on different ones.
  *
- * A side is an async function of one call; `callers` of them run at once. A bar is `{ most }` for what the subject may
- * cost beside the base, or `{ least }` for how many times as many calls it must make in the same time; `null` in its place
- * only shows the ratio.
+ * A side is an async function that makes one call. `callers` of them run concurrently. A bar is `{ most }` for the highest
+ * ratio of times, or `{ least }` for the lowest ratio of calls per second. With `null` instead of a number, the ratio is only
+ * printed.
  */
 export async function compareWaiting({ name, base, subject, bar, callers = 1, rounds }) {
   const sides = { base: inRounds(base, callers), subject: inRounds(subject, callers) }
@@ -30,7 +30,7 @@ export async function compareWaiting({ name, base, subject, bar, callers = 1, ro
   calls.subject = await callsPerRound(sides.subject, callers)
   const times = { base: [], subject: [] }
   for (let round = 0; round < rounds; round++) {
-    // Who goes first changes with every round: the second one finds what the first has left to the server to do.
+    // The first side alternates, because the server may still finish work of the first when the second runs.
     for (const side of round % 2 === 0 ? ['base', 'subject'] : ['subject', 'base']) {
       times[side].push((await sides[side](calls[side])) / calls[side])
     }
@@ -50,7 +50,7 @@ export async function compareWaiting({ name, base, subject, bar, callers = 1, ro
   }
 }
 
-/** Resolves to the microseconds that this many calls take, made by so many callers at once. */
+/** Creates a function that makes this many calls with concurrent callers and returns the time in microseconds. */
 function inRounds(call, callers) {
   return async (calls) => {
     const start = performance.now()
@@ -64,14 +64,27 @@ function inRounds(call, callers) {
   }
 }
 
-/** Until the engine has compiled what runs, and each connection has prepared it and settled on a plan. */
+/** Runs a side until the engine has compiled it and every connection has prepared its statements and kept a plan. */
 async function warmUp(run, callers) {
   for (const end = performance.now() + WARM_UP_MILLISECONDS; performance.now() < end;) await run(callers * 6)
 }
 
-/** Enough for a round, and for each caller to be busy for most of it. */
+/** Returns how many calls fill a round and keep every caller busy for most of it. */
 async function callsPerRound(run, callers) {
-  let calls = callers === 1 ? 1 : callers * CALLS_EACH
-  while (calls < MOST_CALLS && (await run(calls)) < ROUND_MILLISECONDS * 1000) calls *= 2
+  let calls = callers === 1 ? 1 : callers * CALLS_PER_CALLER
+  while (calls < MAX_CALLS && (await run(calls)) < ROUND_MILLISECONDS * 1000) calls *= 2
   return calls
+}
+
+const CALLS_PER_MEDIAN = 200
+
+/** Returns the median time of sequential calls in milliseconds. */
+export async function medianTime(call) {
+  const times = []
+  for (let done = 0; done < CALLS_PER_MEDIAN; done++) {
+    const start = performance.now()
+    await call()
+    times.push(performance.now() - start)
+  }
+  return median(times)
 }

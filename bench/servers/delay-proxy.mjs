@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 /**
- * A way to the server on which each answer arrives so much later. It runs in a thread of its own, so that it is no burden
- * to those who wait for it. Resolves to its port.
+ * Starts a TCP proxy that delays every response, and returns its port. It runs in a separate thread, so it does not use CPU
+ * time of the measured code.
  */
 export function startDelayProxy(target, milliseconds) {
   const worker = new Worker(new URL(import.meta.url), { workerData: { target, milliseconds } })
@@ -34,18 +34,18 @@ if (!isMainThread) {
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
 }
 
-/** Hands each chunk on when its time has come, in the order of their arrival. */
-function delayed(milliseconds, handOn) {
+/** Forwards each chunk after the delay, in order of arrival. */
+function delayed(milliseconds, forward) {
   const chunks = []
-  const handOnDue = () => {
-    while (chunks.length > 0 && chunks[0].due <= performance.now()) handOn(chunks.shift().chunk)
+  const forwardDue = () => {
+    while (chunks.length > 0 && chunks[0].due <= performance.now()) forward(chunks.shift().chunk)
     if (chunks.length > 0) wait()
   }
-  // Timers know whole milliseconds only; the rest of the time is waited for turn by turn.
+  // Timers have a resolution of 1 ms, so the rest is spent in the event loop.
   const wait = () => {
     const left = chunks[0].due - performance.now()
-    if (left >= 1) setTimeout(handOnDue, Math.floor(left))
-    else setImmediate(handOnDue)
+    if (left >= 1) setTimeout(forwardDue, Math.floor(left))
+    else setImmediate(forwardDue)
   }
   return (chunk) => {
     chunks.push({ chunk, due: performance.now() + milliseconds })

@@ -1,23 +1,23 @@
 import { parseArgs } from 'node:util'
 
-/** What the command line says: `--check`, and `--rows=N` for the size of the large scope. Ends the process where it is wrong. */
+/** Reads the command line: `--check`, and `--rows=N` for the size of the large scope. Exits the process if it is invalid. */
 export function readOptions({ rows: usual, leastRows }) {
   const { values } = parseArgs({
     options: { check: { type: 'boolean', default: false }, rows: { type: 'string', default: String(usual) } },
   })
   const rows = Number(values.rows)
   if (!Number.isSafeInteger(rows) || rows < leastRows) {
-    console.error(`--rows must be a number of ${leastRows} or more.`)
+    console.error(`--rows must be an integer of ${leastRows} or more (got ${values.rows}).`)
     process.exit(2)
   }
   return { check: values.check, rows, deepPage: deepPageOf(rows) }
 }
 
-/** The deepest is page 10 000; of a smaller scope one that is full all the same, with active rows only. */
+/** Returns page 10,000, or in a smaller scope the last page that is full with active rows only. */
 function deepPageOf(rows) {
   return Math.min(10_000, Math.floor((rows * 0.97) / 100))
 }
 
-export function inWords(number) {
+export function withSeparators(number) {
   return Math.round(number).toLocaleString('en')
 }

@@ -2,10 +2,10 @@ import { createAttemptId } from '@svc/db'
 import { bucket } from './scopes.mjs'
 
 export const SIZE = 1000
-/** Never reached, but compared with. */
+/** A quota that is compared but never reached. */
 export const ample = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
 
-/** One upload: an attempt at a new key, and its confirm. */
+/** Makes one upload: reserves a new key and confirms it. */
 export async function upload(store, scope) {
   const { key, id } = await reserve(store, scope, ample)
   await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: 'e', quota: ample })

@@ -1,4 +1,4 @@
-import { cursorBehind } from '../cursor-behind.mjs'
+import { cursorAfter } from '../deep-cursor.mjs'
 import { compareWaiting } from './compare-waiting.mjs'
 import { large, small } from './scopes.mjs'
 
@@ -6,7 +6,7 @@ export const PAGE = 100
 export const PAGE_ROUNDS = 401
 const COUNTER_ROUNDS = 601
 
-/** Usage and counts beside a read of that very record of counters by the bare driver. */
+/** Compares usage and counts with a read of the same counters by the bare driver. */
 export async function compareCounterReads(store, readCounters) {
   const results = []
   const calls = {
@@ -32,7 +32,7 @@ export async function compareCounterReads(store, readCounters) {
   return results
 }
 
-/** The same calls for a scope of many rows and for one of few. */
+/** Compares the same calls for a large scope and a small one. */
 export async function compareScopeSizes(store) {
   const results = []
   for (const [name, call] of Object.entries({
@@ -53,7 +53,7 @@ export async function compareScopeSizes(store) {
   return results
 }
 
-/** A page deep in a list beside its first page. */
+/** Compares a page deep in a listing with the first page. */
 export async function compareDepths(store, deepPage) {
   const results = []
   for (const [name, filter] of Object.entries({
@@ -62,7 +62,7 @@ export async function compareDepths(store, deepPage) {
     'active of a common route': { status: 'active', route: 'common' },
   })) {
     const query = { ...filter, scope: large }
-    const cursor = await cursorBehind(store, query, (deepPage - 1) * PAGE)
+    const cursor = await cursorAfter(store, query, (deepPage - 1) * PAGE)
     const first = { ...query, limit: PAGE }
     const deep = { ...first, cursor }
     await expectFull(store, first)
@@ -82,6 +82,6 @@ export async function compareDepths(store, deepPage) {
 
 export async function expectFull(store, query) {
   const page = await store.listByScope(query)
-  if (page.objects.length !== PAGE || !page.nextCursor) throw new Error('A page to be measured is not full.')
+  if (page.objects.length !== PAGE || !page.nextCursor) throw new Error('A measured page is not full.')
   return page
 }

@@ -16,13 +16,10 @@ import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
 import { verify } from './schema/verify.js'
 import { readLeftover, readNumber, readObject, readObjects } from './statements/object-row.js'
-import { readStatements } from './statements/reads.js'
+import { FIRST_ID, LAST_ID, readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
 import { writeStatements, type WriteResult } from './statements/writes.js'
 
-/** Bounds below and above every position of a row. */
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 const BEFORE_ALL_DATES = '-infinity'
 
 /**

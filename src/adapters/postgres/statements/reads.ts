@@ -8,6 +8,10 @@ export type ReadStatements = ReturnType<typeof readStatements>
 
 const OBJECT = objectColumns('o')
 
+/** Bounds below and above every id. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 export function readStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
   const at = `o.bucket = $1 AND o.key = $2`
@@ -21,17 +25,27 @@ export function readStatements(schema: SchemaName) {
    * Selects rows of one status, newest first. The planner can't see the value of a subquery. If it saw 'pending', it could
    * use the index of pending rows by expiry, and without statistics it did, then sorted all pending rows of the scope.
    */
-  const newest = (columns: string, status: string, condition: string) =>
+  const newest = (columns: string, status: string) =>
     `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2${condition} ORDER BY o.id DESC LIMIT $3`
+     WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2 ORDER BY o.id DESC LIMIT $3`
+
+  /**
+   * Selects rows of one status and route, newest first. The row comparisons and their order fit only the index by route.
+   * With equality, the index by scope looks as cheap while the table is empty, and a plan that keeps it filters the scope.
+   */
+  const newestOfRoute = (columns: string, status: string, route: string) =>
+    `SELECT ${columns} FROM {schema}.objects o
+     WHERE o.scope = $1 AND o.route IS NOT NULL AND (o.route, o.status, o.id) < (${route}, ${status}, $2)
+       AND (o.route, o.status, o.id) >= (${route}, ${status}, '${FIRST_ID}')
+     ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT $3`
 
   /**
    * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic plan
    * reads and sorts the whole scope.
    */
-  const newestLive = (condition: string) =>
+  const newestLive = (newestOf: (status: string) => string) =>
     `SELECT ${OBJECT} FROM (
-       (${newest('o.*', `'active'`, condition)}) UNION ALL (${newest('o.*', `'pending'`, condition)})
+       (${newestOf(`'active'`)}) UNION ALL (${newestOf(`'pending'`)})
      ) o ORDER BY o.id DESC LIMIT $3`
 
   const expired = (condition: string) =>
@@ -40,10 +54,16 @@ export function readStatements(schema: SchemaName) {
      ORDER BY o.expires_at, o.id LIMIT $4`
 
   return {
-    list: named('list', newest(OBJECT, '$4', '')),
-    listRoute: named('list_route', newest(OBJECT, '$4', ' AND o.route = $5')),
-    listLive: named('list_live', newestLive('')),
-    listLiveRoute: named('list_live_route', newestLive(' AND o.route = $4')),
+    list: named('list', newest(OBJECT, '$4')),
+    listRoute: named('list_route', newestOfRoute(OBJECT, '$4', '$5')),
+    listLive: named(
+      'list_live',
+      newestLive((status) => newest('o.*', status)),
+    ),
+    listLiveRoute: named(
+      'list_live_route',
+      newestLive((status) => newestOfRoute('o.*', status, '$4')),
+    ),
 
     usage: named(
       'usage',

@@ -1,9 +1,9 @@
 export const scope = 'user:ann'
 export const bucket = 'bench'
-/** As many as a page of the library has where a request names no limit. */
+/** The default page size of the endpoint. */
 export const PAGE = 50
 
-/** Files of one owner, all of which fit on a page, among those of others. */
+/** Loads one page of files of one owner, among files of others. */
 export async function loadObjects(store) {
   for (const owner of ['user:bob', scope, 'user:eve']) {
     for (let number = 0; number < PAGE; number++) {
@@ -25,7 +25,7 @@ const STATEMENT = {
 }
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** The body of the library's answer, made by hand from the same statement. */
+/** Builds the response body of the library by hand, from the same statement. */
 export async function listByHand(pool, owner) {
   const { rows } = await pool.query({ ...STATEMENT, values: [owner, LAST_ID, PAGE + 1, 'active'] })
   return {

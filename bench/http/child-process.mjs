@@ -2,20 +2,20 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** A process that is asked and answers, one message at a time. It ends with this one. */
+/** Starts a process that replies to one message at a time. It exits with this one. */
 export function startChild(file, args = [], execArgv = []) {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv })
   const ended = once(child, 'exit')
-  async function answer() {
-    const died = ended.then(([code]) => Promise.reject(new Error(`${file} ended with ${code}.`)))
+  async function reply() {
+    const died = ended.then(([code]) => Promise.reject(new Error(`${file} exited with code ${code}.`)))
     const [message] = await Promise.race([once(child, 'message'), died])
     return message
   }
   return {
-    answer,
-    ask(message) {
+    reply,
+    request(message) {
       child.send(message)
-      return answer()
+      return reply()
     },
     async stop() {
       child.disconnect()
@@ -24,9 +24,10 @@ export function startChild(file, args = [], execArgv = []) {
   }
 }
 
+/** Starts a server process and signs in. Returns its origin and the session cookie. */
 export async function startServer(framework, connection, execArgv = ['--expose-gc']) {
   const child = startChild('server-process.mjs', [framework, JSON.stringify(connection)], execArgv)
-  const { port } = await child.answer()
+  const { port } = await child.reply()
   const origin = `http://127.0.0.1:${port}`
   const signedIn = await fetch(`${origin}/sign-in`)
   const cookie = signedIn.headers

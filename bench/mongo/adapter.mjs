@@ -1,1 +1,0 @@
-export { mongoAdapter } from '@svc/db/mongo'

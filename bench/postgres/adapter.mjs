@@ -1,1 +1,0 @@
-export { postgresAdapter } from '@svc/db/postgres'
