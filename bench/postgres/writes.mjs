@@ -73,7 +73,7 @@ export async function compareRefusals(pool) {
   return [
     await compareWaiting({
       name: 'refused by the quota',
-      base: () => reserve(store, 'user:with room', ample),
+      base: () => reserve(store, 'user:below quota', ample),
       subject: async () => {
         const error = await reserve(store, full, fullQuota).catch((reason) => reason)
         if (error.code !== 'QUOTA_EXCEEDED') throw error

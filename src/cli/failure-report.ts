@@ -61,7 +61,7 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
 
 function adviceFor(error: StorageError, causes: readonly Cause[]): readonly string[] {
   // In the words of the library that is a call; here it is a command.
-  if (error.message.endsWith('run migrate().')) return ['Run: svc-db migrate']
+  if (/run migrate\(\)\.$/i.test(error.message)) return ['Run: svc-db migrate']
   const byCode = new Set(causes.flatMap(({ code }) => (code === null ? [] : (ADVICE[code] ?? []))))
   return byCode.size > 0 ? [...byCode] : causes.flatMap(({ name }) => ADVICE[name] ?? []).slice(0, 1)
 }

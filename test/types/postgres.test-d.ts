@@ -13,24 +13,24 @@ import {
 declare const pool: pg.Pool
 
 describe('postgresAdapter()', () => {
-  it('takes a pool or client of pg, a PGlite database, and whatever has the same methods', () => {
+  it('accepts a pool or client of pg, a PGlite database, and objects with the same methods', () => {
     expectTypeOf(postgresAdapter(pool)).toEqualTypeOf<StorageObjectStore>()
     postgresAdapter(new pg.Client())
     postgresAdapter(new PGlite())
     postgresAdapter({} as pg.PoolClient)
     postgresAdapter({} as PostgresPool)
     postgresAdapter({} as PGliteDatabase)
-    // @ts-expect-error a URL is no pool
+    // @ts-expect-error a URL is not a pool
     postgresAdapter('postgres://localhost')
-    // @ts-expect-error nothing to connect with
+    // @ts-expect-error connect() is missing
     postgresAdapter({ query: async () => ({ rows: [] }) })
-    // @ts-expect-error a pool is needed
+    // @ts-expect-error the pool is required
     postgresAdapter()
-    // @ts-expect-error the class instead of a pool
+    // @ts-expect-error a class is not a pool
     postgresAdapter(pg.Pool)
   })
 
-  it('takes null and undefined for an option that is left out', () => {
+  it('accepts null and undefined for every option', () => {
     const options: PostgresAdapterOptions = { schema: null, readPool: null, namedStatements: null, now: null }
     postgresAdapter(pool, options)
     postgresAdapter(pool, {
@@ -43,28 +43,28 @@ describe('postgresAdapter()', () => {
     postgresAdapter(pool, { readPool: new PGlite() } as const)
   })
 
-  it('takes no other option, and none of another type', () => {
-    // @ts-expect-error no such option
+  it('rejects unknown options and wrong types', () => {
+    // @ts-expect-error unknown option
     postgresAdapter(pool, { tablePrefix: 'files_' })
-    // @ts-expect-error a schema is a name
+    // @ts-expect-error schema is a string
     postgresAdapter(pool, { schema: 7 })
-    // @ts-expect-error a pool, not its URL
+    // @ts-expect-error readPool is a pool, not a URL
     postgresAdapter(pool, { readPool: 'postgres://localhost' })
-    // @ts-expect-error yes or no
+    // @ts-expect-error namedStatements is a boolean
     postgresAdapter(pool, { namedStatements: 'yes' })
-    // @ts-expect-error a clock tells a Date
+    // @ts-expect-error now returns a Date
     postgresAdapter(pool, { now: () => Date.now() })
-    // @ts-expect-error the schema is an option
+    // @ts-expect-error the options are an object
     postgresAdapter(pool, 'files')
   })
 })
 
 describe('postgresSchema()', () => {
-  it('is text, for a schema', () => {
+  it('returns a string and accepts only a schema', () => {
     expectTypeOf(postgresSchema()).toEqualTypeOf<string>()
     postgresSchema({ schema: 'files' })
     postgresSchema({ schema: null })
-    // @ts-expect-error the text depends on nothing else
+    // @ts-expect-error unknown option
     postgresSchema({ namedStatements: false })
   })
 })

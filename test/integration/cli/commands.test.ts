@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/setup.js'
+import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/schemas.js'
 import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
 import { seededSchema, type SeededSchema } from './seeded-schema.js'
 

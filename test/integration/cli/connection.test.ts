@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresPrograms, startPrivateCluster } from '../../servers/private-cluster.js'
 import { freePort } from '../../servers/private-server.js'
-import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/setup.js'
+import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/schemas.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
 import { ENCODED, expectNoPassword } from './secret-password.js'
@@ -99,7 +99,7 @@ describePostgres('a database that can’t serve', (url) => {
     target.pathname = '/not_there'
     const ran = await command.run(['usage', 'user:1'], { DATABASE_URL: target.href })
     expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
-    expect(ran.stderr).toContain('There is no such database.')
+    expect(ran.stderr).toContain('The database does not exist.')
   })
 
   it('ends with 3, and names the command, where it was never migrated', async () => {
@@ -173,7 +173,7 @@ describeCluster(
         target.password = ENCODED
         const refused = await command.run(['verify'], { DATABASE_URL: target.href })
         expect(refused).toMatchObject({ exitCode: 3, stdout: '' })
-        expect(refused.stderr).toContain('The database refused the login.')
+        expect(refused.stderr).toContain('The database rejected the login.')
         expect(refused.stderr).toContain('Check user and password')
         expectNoPassword(refused)
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { describePostgres, poolOf, quoted } from '../postgres/setup.js'
+import { describePostgres, poolOf, quoted } from '../postgres/schemas.js'
 import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
 import { seededSchema, type SeededSchema } from './seeded-schema.js'
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { dropSchema, freshSchema } from '../postgres/setup.js'
+import { dropSchema, freshSchema } from '../postgres/schemas.js'
 
 const HOUR = 3_600_000
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { describePostgres, poolOf } from '../postgres/setup.js'
+import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { buildCommand, type BuiltCommand } from './command.js'
 import { seededSchema, type SeededSchema } from './seeded-schema.js'
 

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const attempt = (key: string) => ({
   scope: 'scope',

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { runs } from '../../long-runs.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const NOW = Date.parse('2030-01-01')
 const SECOND = 1000

@@ -3,7 +3,7 @@ import { createAttemptId, type StorageObject, type StorageObjectStore } from '@s
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, freshSchema, poolOf } from './setup.js'
+import { describePostgres, freshSchema, poolOf } from './schemas.js'
 
 const SCOPES = ['scope 1', 'scope 2'] as const
 const KEYS = Array.from({ length: 40 }, (_, i) => `${i}`)

@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { afterAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 
 const SCOPE = 'it\'s "a" \\scope\\ {} 🦊'
 const EARLY = new Date('0001-01-01T00:00:00.001Z')

@@ -1,7 +1,7 @@
 import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'

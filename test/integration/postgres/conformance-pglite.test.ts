@@ -11,7 +11,7 @@ describe('PGlite', () => {
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
-    numRuns: runs(10, 40),
+    numRuns: runs(5, 40),
     test: { describe, it },
     async createStore({ now }) {
       const store = postgresAdapter(database, { now })

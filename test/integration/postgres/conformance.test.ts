@@ -3,11 +3,11 @@ import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { runs } from '../../long-runs.js'
-import { describePostgres, poolOf, reusableSchemas } from './setup.js'
+import { describePostgres, poolOf, emptySchemas } from './schemas.js'
 
 describePostgres('Postgres', (url) => {
   const pool = poolOf(url)
-  const schemas = reusableSchemas(pool)
+  const schemas = emptySchemas(pool)
   const schemaOf = new Map<StorageObjectStore, string>()
   afterAll(async () => {
     await schemas.drop()
@@ -16,7 +16,7 @@ describePostgres('Postgres', (url) => {
 
   storeConformance({
     name: 'postgresAdapter on a server',
-    numRuns: runs(20, 100),
+    numRuns: runs(15, 100),
     delays: 5,
     test: { describe, it },
     async createStore({ now }) {

@@ -4,7 +4,7 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
 import { runs } from '../../long-runs.js'
-import { describePrivatePostgres, freshSchema, poolOf, quoted } from './setup.js'
+import { describePrivatePostgres, freshSchema, poolOf, quoted } from './schemas.js'
 
 const KILLS = runs(3, 10)
 /** Calls that each process must complete between a start and the next kill. */
@@ -27,7 +27,7 @@ describePrivatePostgres(title, (programs) => {
     await pool.end()
 
     const { unavailable } = await expectNothingLost({
-      entry: fileURLToPath(new URL('./crash-worker.ts', import.meta.url)),
+      entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
       connection: { url: cluster.url, schema },
       callsBetween: CALLS_BETWEEN,
       outages: Array.from({ length: KILLS }, () => async () => {

@@ -94,11 +94,11 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
 }
 
 /** Returns concurrent writes of one scope: the first two run alone, and the others form a batch. */
-export function writesAtOnce(scope: string, now: () => Date): NamedCall {
+export function concurrentWrites(scope: string, now: () => Date): NamedCall {
   const input = (key: string) => ({
     scope,
     bucket: BUCKET,
-    key: `${scope}/at once/${key}`,
+    key: `${scope}/concurrent/${key}`,
     declaredSize: 10,
     expiresAt: new Date(now().getTime() + 60_000),
     quota: { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
@@ -106,7 +106,7 @@ export function writesAtOnce(scope: string, now: () => Date): NamedCall {
   const id = createAttemptId()
   const confirming = { ...input('confirm'), id }
   return {
-    name: 'writes at once',
+    name: 'concurrent writes',
     prepare: async (store) => void (await store.reserve(confirming)),
     call: (store) =>
       Promise.all([

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
@@ -233,7 +233,7 @@ describePostgres('failures of Postgres', (url) => {
     })
 
     it('reports the deadlock that rolled the transaction back, not the failed repeat', async () => {
-      const scope = 'deadlock of its own'
+      const scope = 'deadlock in a transaction'
       await postgresAdapter(pool, { schema }).reserve(attempt('own first', scope))
       await inTransaction(async (other, otherClient) => {
         await otherClient.query(`SET LOCAL deadlock_timeout = '1h'`)

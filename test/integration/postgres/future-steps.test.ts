@@ -19,7 +19,7 @@ import { readStatements } from '../../../src/adapters/postgres/statements/reads.
 import { requireVersion } from '../../../src/adapters/postgres/statements/statement.js'
 import { usageStatements } from '../../../src/adapters/postgres/statements/usage-checks.js'
 import { writeStatements } from '../../../src/adapters/postgres/statements/writes.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 /** Steps of later releases: one of each kind, and two concurrent indexes in a row. */
 const UNIQUE_INDEX: ConcurrentIndexStep = {

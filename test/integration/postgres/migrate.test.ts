@@ -6,7 +6,7 @@ import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
 import { inSchema, schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
 import { SCHEMA_VERSION, STEPS, type MigrationStep } from '../../../src/adapters/postgres/schema/steps.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres('migrate', (url) => {
   const pool = poolOf(url)

@@ -8,7 +8,7 @@ import { pgbouncerOver } from '../../servers/pgbouncer.js'
 import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
 import { runs } from '../../long-runs.js'
-import { dropSchema, freshSchema, poolOf } from './setup.js'
+import { dropSchema, freshSchema, poolOf } from './schemas.js'
 
 const PROCESSES = 4
 const CALLERS = 10
@@ -49,7 +49,7 @@ function behind(server: RunningServer) {
   let processes: RaceProcesses
   let schema: string
   beforeAll(async () => {
-    processes = await raceProcesses(fileURLToPath(new URL('./race-worker.ts', import.meta.url)))
+    processes = await raceProcesses(fileURLToPath(new URL('./race-process.ts', import.meta.url)))
   })
   beforeEach(() => {
     schema = freshSchema()

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { isLongRun } from '../../long-runs.js'
 import { everyCall, type NamedCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const TABLES = ['objects', 'scope_usage', 'leftovers']
 /** Postgres decides at the sixth execution of a prepared statement whether to keep one plan for all further ones. */

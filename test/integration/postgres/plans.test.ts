@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { everyCall, writesAtOnce, type NamedCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { everyCall, concurrentWrites, type NamedCall } from './every-call.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const HUGE = 'huge scope'
 const HUGE_ROWS = 60_000
@@ -114,7 +114,7 @@ describePostgres('calls scan no table', (url) => {
 
             const calls = [
               ...everyCall(scope, now),
-              writesAtOnce(scope, now),
+              concurrentWrites(scope, now),
               ...listingsOfLargeRoutes(scope),
             ]
             for (const { name, prepare, call } of calls) {

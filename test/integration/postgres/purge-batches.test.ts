@@ -5,7 +5,7 @@ import { createPostgresDriver } from '../../../src/adapters/postgres/postgres-dr
 import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
 import { reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon } from '../../unit/core/settable-clock.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BATCH_SIZE = 200

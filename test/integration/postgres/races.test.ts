@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (serverUrl) => {
   // Its own database, because Postgres counts deadlocks per database and other tests cause some.
@@ -16,7 +16,7 @@ describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections ea
   let schema: string
   beforeAll(async () => {
     await server.query(`CREATE DATABASE ${name}`)
-    processes = await raceProcesses(fileURLToPath(new URL('./race-worker.ts', import.meta.url)))
+    processes = await raceProcesses(fileURLToPath(new URL('./race-process.ts', import.meta.url)))
   })
   beforeEach(async () => {
     schema = freshSchema()

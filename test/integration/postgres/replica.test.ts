@@ -5,7 +5,7 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { startWithStandby, type PrivateClusters } from '../../servers/private-cluster.js'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
 import { everyCall } from './every-call.js'
-import { describePrivatePostgres, freshSchema, poolOf } from './setup.js'
+import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
 import { everyCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const now = () => new Date()

@@ -4,7 +4,7 @@ import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-databas
 import { createPostgresDriver } from '../../../src/adapters/postgres/postgres-driver.js'
 import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
 import { itNamesTouchedScopes } from '../drivers/touched-scopes.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 
 describePostgres('the driver reports the scopes that a write touched:', (url) => {
   const schema = freshSchema()

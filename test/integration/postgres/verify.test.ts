@@ -3,7 +3,7 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
 import { inSchema, schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres('verify', (url) => {
   const pool = poolOf(url)

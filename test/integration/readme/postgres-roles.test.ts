@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
-import { describePostgres, poolOf } from '../postgres/setup.js'
+import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { readDocuments } from './documents.js'
 import { expectToServe } from './store-programs.js'
 

@@ -3,7 +3,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { clientOf, emptyPlaces as emptyMongoPlaces, freshDatabase } from '../mongo/places.js'
-import { poolOf, reusableSchemas } from '../postgres/setup.js'
+import { poolOf, emptySchemas } from '../postgres/schemas.js'
 
 /** An adapter whose stores the cache wraps. */
 export interface BaseAdapter {
@@ -25,7 +25,7 @@ export function memoryBase(): BaseAdapter {
 
 export function postgresBase(url: string): BaseAdapter {
   const pool = poolOf(url)
-  const places = reusableSchemas(pool)
+  const places = emptySchemas(pool)
   const schemas = new WeakMap<StorageObjectStore, string>()
   return {
     name: 'postgresAdapter',

@@ -1,5 +1,5 @@
 import { clientOf, describeMongo, freshDatabase } from '../mongo/places.js'
-import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/setup.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/schemas.js'
 import type { LoadedDatabase } from './loaded-database.js'
 
 /** Registers tests over an empty database. `drop` removes it. */

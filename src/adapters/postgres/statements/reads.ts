@@ -16,7 +16,7 @@ export function readStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
   const at = `o.bucket = $1 AND o.key = $2`
   /**
-   * Finds the pending row of a key. The status is compared as an expression, so that no index of pending rows is used. A
+   * Finds the pending row of a key. The status is compared as an expression, which no index of pending rows matches. A
    * plan made while such an index is small would scan all of it, and Postgres would keep that plan as the index grows.
    */
   const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`

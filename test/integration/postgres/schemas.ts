@@ -50,7 +50,7 @@ export function quoted(schema: string): string {
 }
 
 /** Hands out empty, migrated schemas to a suite that needs hundreds, and reuses those that were given back. */
-export function reusableSchemas(pool: pg.Pool): {
+export function emptySchemas(pool: pg.Pool): {
   take(): Promise<string>
   giveBack(schema: string): void
   drop(): Promise<void>
