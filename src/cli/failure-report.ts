@@ -60,7 +60,7 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
 }
 
 function adviceFor(error: StorageError, causes: readonly Cause[]): readonly string[] {
-  // In the words of the library that is a call; here it is a command.
+  // The library names the method; the command line has a command for it.
   if (/run migrate\(\)\.$/i.test(error.message)) return ['Run: svc-db migrate']
   const byCode = new Set(causes.flatMap(({ code }) => (code === null ? [] : (ADVICE[code] ?? []))))
   return byCode.size > 0 ? [...byCode] : causes.flatMap(({ name }) => ADVICE[name] ?? []).slice(0, 1)
