@@ -6,11 +6,11 @@ const WARM_UP_MILLISECONDS = 300
 const MAX_CALLS = 20_000
 
 /**
- * Compares two sides in many short, alternating rounds. Both run in this process and share every disturbance, so their ratio
- * is stable even if their times are not.
+ * Compares two sides in many short, alternating rounds. Both run in this process and share every disturbance, so their
+ * ratio is stable even if their times are not.
  *
- * A side is `{ run, reset? }`: `run(calls)` makes that many calls and is timed, `reset()` undoes them and is not timed. A bar
- * is `{ most }` for the highest ratio. Without a bar, the ratio is only printed.
+ * A side is `{ run, reset? }`: `run(calls)` makes that many calls and is timed, `reset()` undoes them and is not timed.
+ * A bar is `{ most }` for the highest ratio. Without a bar, the ratio is only printed.
  */
 export async function compare({ name, base, subject, bar = {}, rounds = 201 }) {
   await warmUp(base, subject)
@@ -52,7 +52,10 @@ async function callsPerRound(side) {
   return calls
 }
 
-/** Returns microseconds of CPU time of this process, including its other threads. Other load on the machine does not count. */
+/**
+ * Returns microseconds of CPU time of this process, including its other threads. Other load on the machine does not
+ * count.
+ */
 async function timed({ run, reset }, calls) {
   const start = process.cpuUsage()
   await run(calls)

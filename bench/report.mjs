@@ -1,8 +1,8 @@
 import { barText, printRatios } from './ratio-table.mjs'
 
 /**
- * Opens the report of a benchmark. Each table is printed immediately, and its rows are kept for the final table. A benchmark
- * in a separate process sends its rows to the process that started it.
+ * Opens the report of a benchmark. Each table is printed immediately, and its rows are kept for the final table. A
+ * benchmark in a separate process sends its rows to the process that started it.
  */
 export function openReport(benchmark) {
   const rows = []

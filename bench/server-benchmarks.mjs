@@ -1,8 +1,9 @@
 import { importSource } from './own-source.mjs'
 
 /**
- * Returns the benchmarks that need a server. Each starts a private one, because the cost of a commit depends on its settings.
- * `whyNot` says why a benchmark can't run here, or is `null`. `isRequired` is set if REQUIRE_SERVERS names its server.
+ * Returns the benchmarks that need a server. Each starts a private one, because the cost of a commit depends on its
+ * settings. `whyNot` says why a benchmark can't run here, or is `null`. `isRequired` is set if REQUIRE_SERVERS names
+ * its server.
  */
 export async function serverBenchmarks() {
   const { isRequired } = await importSource('test/servers/found-server.ts')

@@ -7,7 +7,10 @@ export const rareRoute = { name: 'rare', rows: 200 }
 
 const EVERY_TENTH = 10
 
-/** Creates a store with one scope of this many rows. Every tenth row is pending, and 200 active rows have the rare route. */
+/**
+ * Creates a store with one scope of this many rows. Every tenth row is pending, and 200 active rows have the rare
+ * route.
+ */
 export function storeWithRows(count) {
   const gap = count / rareRoute.rows
   const objects = Array.from({ length: count }, (_, index) => ({

@@ -8,8 +8,8 @@ const ROUND_REQUESTS = 1500
 const BAR = 0.9
 
 /**
- * Compares both routes of one server in alternating rounds. The server has one thread, so its CPU time limits what it can
- * serve. Other load on the machine delays both routes and does not count.
+ * Compares both routes of one server in alternating rounds. The server has one thread, so its CPU time limits what it
+ * can serve. Other load on the machine delays both routes and does not count.
  */
 export async function compareRoutes(framework, connection, load, rounds) {
   const server = await startServer(framework, connection)

@@ -16,9 +16,9 @@ const BATCH = 10_000
 const START = Date.parse('2025-01-01')
 
 /**
- * Fills the collections of the adapter with a large scope, a small one and a thousand others, interleaved in order of time.
- * The indexes exist meanwhile, so they grow to a realistic size. The documents are copies of documents that the adapter
- * wrote, with new ids, keys and times.
+ * Fills the collections of the adapter with a large scope, a small one and a thousand others, interleaved in order of
+ * time. The indexes exist meanwhile, so they grow to a realistic size. The documents are copies of documents that the
+ * adapter wrote, with new ids, keys and times.
  */
 export async function loadScopes(db, store, largeRows) {
   const samples = await writeSamples(db, store)

@@ -10,7 +10,10 @@ export function compareCounters(db, store) {
   return compareCounterReads(store, (scope) => objects.findOne({ _id: scope }))
 }
 
-/** Compares pages of the adapter with a `find` for the same documents. Like the adapter, it reads one more than the page. */
+/**
+ * Compares pages of the adapter with a `find` for the same documents. Like the adapter, it reads one more than the
+ * page.
+ */
 export async function comparePages(db, store) {
   const objects = db.collection('svc_db_objects')
   const active = (more = {}) => findOf('active', more)
@@ -23,7 +26,8 @@ export async function comparePages(db, store) {
       find: active({ 'active.route': rareRoute.name }),
       most: 1.3,
     },
-    // The adapter reads two statuses at one point in time, which a bare find can't do. Compared with a find for one status.
+    // The adapter reads two statuses at one point in time, which a bare find can't do. Compared with a find for one
+    // status.
     { name: 'pending and active, compared with active', filter: {}, find: active(), most: 2 },
   ]) {
     const query = { ...filter, scope: large, limit: PAGE }

@@ -12,8 +12,8 @@ const ROUNDS_OF_MANY = 61
 const ROUNDS_WITHOUT_BATCHING = 5
 
 /**
- * Compares reserve + confirm with the minimum that stores the same document: one insertOne and one updateOne, without quota,
- * owner and sums, into a collection with the same indexes. Each caller has its own scope.
+ * Compares reserve + confirm with the minimum that stores the same document: one insertOne and one updateOne, without
+ * quota, owner and sums, into a collection with the same indexes. Each caller has its own scope.
  */
 export async function compareUploads(db, bareDocuments, bars) {
   const store = mongoAdapter(db)
@@ -53,8 +53,8 @@ async function bareUpload(documents, scope) {
 }
 
 /**
- * Compares uploads of many callers into one scope, batched by one store, with bare writes of the same callers, and with one
- * store per caller. Each of those stores has one call at a time and so never batches, like separate processes.
+ * Compares uploads of many callers into one scope, batched by one store, with bare writes of the same callers, and with
+ * one store per caller. Each of those stores has one call at a time and so never batches, like separate processes.
  */
 export async function compareHotScope(db, bareDocuments, callers) {
   const scope = 'user:hot'

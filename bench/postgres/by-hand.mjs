@@ -30,7 +30,10 @@ const UPSERT = {
          ON CONFLICT (bucket, key) DO UPDATE SET id = $1, size = $5, status = 'pending' RETURNING *`,
 }
 
-/** Runs the usual sequence in a transaction: find the key, sum up the scope, upsert. Returns `false` if the quota is full. */
+/**
+ * Runs the usual sequence in a transaction: find the key, sum up the scope, upsert. Returns `false` if the quota is
+ * full.
+ */
 export async function reserveByHand(pool, { scope, size, maxBytes }) {
   const id = createAttemptId()
   const key = `uploads/${id}`

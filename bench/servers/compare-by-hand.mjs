@@ -9,8 +9,8 @@ const RACES = 20
 const ROUNDS = 61
 
 /**
- * Compares `reserve` of a store with the sequence by hand. `byHand` has `reserve({ scope, size, maxBytes })`, which resolves
- * to `false` if the quota is full, and `bytes(scope)`.
+ * Compares `reserve` of a store with the sequence by hand. `byHand` has `reserve({ scope, size, maxBytes })`, which
+ * resolves to `false` if the quota is full, and `bytes(scope)`.
  */
 export async function compareByHand({ store, byHand, callers, leastAlone }) {
   const results = []
@@ -41,7 +41,9 @@ function scopesBelowQuota(prefix, concurrency) {
   return () => `user:${prefix}-${concurrency}-${Math.floor(calls++ / perScope)}`
 }
 
-/** Lets many callers reserve one file each, where the quota has space for some. Returns how far each side exceeds it. */
+/**
+ * Lets many callers reserve one file each, where the quota has space for some. Returns how far each side exceeds it.
+ */
 async function raceForQuota(store, byHand, callers) {
   const worst = { byHand: 0, store: 0 }
   const exceeded = { byHand: 0, store: 0 }

@@ -15,13 +15,14 @@ the left (bars with <=), or its calls per second divided by those of the left (b
 show the noise.`
 
 /**
- * Compares how long the callers of two sides wait, in many short, alternating rounds. Both sides use the same server and pool
- * and share every disturbance, so their ratio is stable even if their times are not. The result is the median of the rounds'
- * ratios. On a busy machine, times jump between two levels, and the medians of both sides may fall on different ones.
+ * Compares how long the callers of two sides wait, in many short, alternating rounds. Both sides use the same server
+ * and pool and share every disturbance, so their ratio is stable even if their times are not. The result is the median
+ * of the rounds' ratios. On a busy machine, times jump between two levels, and the medians of both sides may fall on
+ * different ones.
  *
- * A side is an async function that makes one call. `callers` of them run concurrently. A bar is `{ most }` for the highest
- * ratio of times, or `{ least }` for the lowest ratio of calls per second. With `null` instead of a number, the ratio is only
- * printed.
+ * A side is an async function that makes one call. `callers` of them run concurrently. A bar is `{ most }` for the
+ * highest ratio of times, or `{ least }` for the lowest ratio of calls per second. With `null` instead of a number, the
+ * ratio is only printed.
  */
 export async function compareWaiting({ name, base, subject, bar, callers = 1, rounds }) {
   const sides = { base: inRounds(base, callers), subject: inRounds(subject, callers) }

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 /**
- * Starts a TCP proxy that delays every response, and returns its port. It runs in a separate thread, so it does not use CPU
- * time of the measured code.
+ * Starts a TCP proxy that delays every response, and returns its port. It runs in a separate thread, so it does not use
+ * CPU time of the measured code.
  */
 export function startDelayProxy(target, milliseconds) {
   const worker = new Worker(new URL(import.meta.url), { workerData: { target, milliseconds } })

@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
 
-/** Reads the command line: `--check`, and `--rows=N` for the size of the large scope. Exits the process if it is invalid. */
+/**
+ * Reads the command line: `--check`, and `--rows=N` for the size of the large scope. Exits the process if it is
+ * invalid.
+ */
 export function readOptions({ rows: usual, leastRows }) {
   const { values } = parseArgs({
     options: { check: { type: 'boolean', default: false }, rows: { type: 'string', default: String(usual) } },

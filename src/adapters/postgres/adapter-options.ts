@@ -15,12 +15,14 @@ export interface PostgresSchemaOptions {
 }
 
 export interface PostgresAdapterOptions extends PostgresSchemaOptions {
-  /** A pool of a replica, which serves `listByScope` and `countByScope` and may lag behind. Default: the pool itself. */
+  /**
+   * A pool of a replica, which serves `listByScope` and `countByScope` and may lag behind. Default: the pool itself.
+   */
   readonly readPool?: PostgresPool | PGliteDatabase | null | undefined
   /**
-   * Whether each connection prepares a statement once, under a name that starts with `svc_db_`. Default `true`. Set it to
-   * `false` behind a pooler that switches connections between transactions and does not track prepared statements, such
-   * as PgBouncer before 1.21 in transaction mode.
+   * Whether each connection prepares a statement once, under a name that starts with `svc_db_`. Default `true`. Set it
+   * to `false` behind a pooler that switches connections between transactions and does not track prepared statements,
+   * such as PgBouncer before 1.21 in transaction mode.
    */
   readonly namedStatements?: boolean | null | undefined
   /** The clock of the store. Default: the system clock. */

@@ -21,9 +21,9 @@ export interface BatchedWrites {
 }
 
 /**
- * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs them
- * one after the other. Those that are in progress in this process share a round trip and a transaction. Every write in a
- * batch names its attempt, so a batch whose response was lost can be repeated. Other confirms run alone.
+ * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs
+ * them one after the other. Those that are in progress in this process share a round trip and a transaction. Every
+ * write in a batch names its attempt, so a batch whose response was lost can be repeated. Other confirms run alone.
  */
 export function createBatchedWrites(call: Call, statements: WriteStatements): BatchedWrites {
   const batcher = createWriteBatcher<BatchedWrite, WriteResult>({

@@ -35,9 +35,9 @@ export function postgresAdapter(
 }
 
 /**
- * Returns the SQL of `migrate()` for your own migration tool, which runs it in one transaction. It upgrades a schema of any
- * earlier version and may run again. Unlike `migrate()`, it blocks writers while it builds an index. The comments in the
- * SQL name the statements that build large indexes beforehand.
+ * Returns the SQL of `migrate()` for your own migration tool, which runs it in one transaction. It upgrades a schema of
+ * any earlier version and may run again. Unlike `migrate()`, it blocks writers while it builds an index. The comments
+ * in the SQL name the statements that build large indexes beforehand.
  *
  * @throws TypeError for an invalid schema name.
  */

@@ -45,8 +45,8 @@ describePostgres('concurrent writes of one scope', (url) => {
   type Attempt = ReturnType<typeof attempt>
 
   /**
-   * Makes calls that share one batch, and returns their rows or error codes. The first call of the batch uses the key of a
-   * call in flight, so it waits, and the later calls wait behind it.
+   * Makes calls that share one batch, and returns their rows or error codes. The first call of the batch uses the key
+   * of a call in flight, so it waits, and the later calls wait behind it.
    */
   async function inOneBatch(calls: readonly (() => Promise<StorageObject>)[]) {
     const first = () => store.reserve(attempt('first', { declaredSize: 0 }))
@@ -224,7 +224,8 @@ describePostgres('concurrent writes of one scope', (url) => {
       store.reserve(attempt('no', { quota: { maxBytes: 1 } })).catch((error: { code: string }) => error.code),
       first,
     ])
-    // The first call alone, the batch with `older` twice, then a batch with `newer`, which uses the same key as `older`.
+    // The first call alone, the batch with `older` twice, then a batch with `newer`, which uses the same key as
+    // `older`.
     expect(proxy.roundTrips).toBe(4)
     for (const row of [newer, other, confirmed]) expect(await store.find(row)).toEqual(row)
     expect(refused).toBe('QUOTA_EXCEEDED')

@@ -11,7 +11,9 @@ export interface NamedCall {
   readonly call: (store: StorageObjectStore) => Promise<unknown>
 }
 
-/** Returns every call of the store that must be a single query. The calls create their rows themselves and run in order. */
+/**
+ * Returns every call of the store that must be a single query. The calls create their rows themselves and run in order.
+ */
 export function everyCall(scope: string, now: () => Date): NamedCall[] {
   const at = (key: string) => ({ bucket: BUCKET, key: `${scope}/${key}` })
   const later = () => new Date(now().getTime() + 60_000)

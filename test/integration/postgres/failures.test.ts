@@ -198,7 +198,8 @@ describePostgres('failures of Postgres', (url) => {
       proxy.roundTrips = 0
       const waiting = store.reserve(attempt('second', scope))
       await untilBlocked(1)
-      // The call of the store holds the key and waits for the usage row. This one holds the usage row and waits for the key.
+      // The call of the store holds the key and waits for the usage row. This one holds the usage row and waits for the
+      // key.
       await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
       await holder.query('ROLLBACK')
       expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })

@@ -114,7 +114,8 @@ function behind(server: RunningServer) {
 
   it('with named statements, calls fail with an error that names the option, and never return a wrong result', async () => {
     await unnamed().migrate()
-    // Each client prepares its statements on whichever server connection the pooler assigns, and misses them on the next.
+    // Each client prepares its statements on whichever server connection the pooler assigns, and misses them on the
+    // next.
     const clients = Array.from({ length: CLIENTS }, () => poolOf(url, { max: 1 }))
     const acknowledged: StorageObject[] = []
     const errors: unknown[] = []

@@ -5,7 +5,9 @@ import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './sch
 
 const HOSTILE = 'hostile'
 
-/** Functions that would match calls of the adapter better than the built-in ones, if it looked them up by search_path. */
+/**
+ * Functions that would match calls of the adapter better than the built-in ones, if it looked them up by search_path.
+ */
 const trapsFor = (schema: string) => {
   const write = `${quoted(schema)}.scope_write_v1`
   return [

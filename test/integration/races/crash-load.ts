@@ -49,9 +49,9 @@ const randomBelow = (limit: number) => Math.floor(Math.random() * limit)
 const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 5 + Math.random() * 20))
 
 /**
- * Runs a mixed load on a server that may crash at any moment: quotas at their limit, keys that all callers want, expired
- * reservations, purges and repairs. A result that the remembered states do not allow is a fault. So is any error other than
- * the contract's refusals and `DATABASE_UNAVAILABLE`.
+ * Runs a mixed load on a server that may crash at any moment: quotas at their limit, keys that all callers want,
+ * expired reservations, purges and repairs. A result that the remembered states do not allow is a fault. So is any
+ * error other than the contract's refusals and `DATABASE_UNAVAILABLE`.
  */
 export async function runCrashLoad(
   store: StorageObjectStore,

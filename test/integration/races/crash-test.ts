@@ -21,8 +21,8 @@ export interface CrashTest {
 }
 
 /**
- * Runs worker processes on a server with repeated outages. No acknowledged write may be lost, no quota exceeded, and the sums
- * must be correct. Every process must recover after each outage.
+ * Runs worker processes on a server with repeated outages. No acknowledged write may be lost, no quota exceeded, and
+ * the sums must be correct. Every process must recover after each outage.
  */
 export async function expectNothingLost(test: CrashTest): Promise<CrashReport> {
   const { entry, connection, outages, callsBetween, inspect } = test

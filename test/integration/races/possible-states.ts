@@ -1,6 +1,6 @@
 /**
- * A possible state of one key that a single caller writes for one scope. A call whose response was lost may or may not have
- * taken effect, so the caller keeps every state that its responses allow. Usually that is one.
+ * A possible state of one key that a single caller writes for one scope. A call whose response was lost may or may not
+ * have taken effect, so the caller keeps every state that its responses allow. Usually that is one.
  */
 export interface KeyState {
   /** The pending attempt and its declared bytes. */

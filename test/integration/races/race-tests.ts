@@ -65,8 +65,8 @@ export async function expectWithinQuotas(store: StorageObjectStore): Promise<voi
 }
 
 /**
- * Repeats a race until enough events have happened, because a busy machine is slower. Checks the invariants during the race
- * and afterwards.
+ * Repeats a race until enough events have happened, because a busy machine is slower. Checks the invariants during the
+ * race and afterwards.
  */
 async function watchedRace(
   { processes, connection, store, findViolations }: RaceFixture,

@@ -1,6 +1,6 @@
 /**
- * The methods of a `pg` Pool or Client that the adapter uses. The type is structural, so it fits any version of `pg` and
- * its types.
+ * The methods of a `pg` Pool or Client that the adapter uses. The type is structural, so it fits any version of `pg`
+ * and its types.
  */
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<PostgresResult>

@@ -17,8 +17,8 @@ const unquoted = (definition: string) => `replace(${definition}, '"', '')`
 
 // Index definitions are compared from USING on, because the part before it names the schema.
 //
-// A table with the right columns can still lose or hide rows: an unlogged table is empty after a crash, row security hides
-// the owner of a key, and a rule can replace a write.
+// A table with the right columns can still lose or hide rows: an unlogged table is empty after a crash, row security
+// hides the owner of a key, and a rule can replace a write.
 const CATALOG = `
   SELECT 'table ' || c.relname,
     CASE c.relpersistence WHEN 'p' THEN 'permanent' ELSE 'not logged' END

@@ -16,10 +16,10 @@ const DUPLICATE_TABLE = '42P07'
  * Builds the index of one step outside a transaction, in one of any number of processes.
  *
  * CREATE INDEX CONCURRENTLY waits for every transaction that began before it. A process that waited for the builder
- * inside a transaction would deadlock with it, so the other processes poll. They recognize a running build by its lock on
- * the table. A claim in `schema_version` covers the moment before that lock is taken. Nothing is tied to a connection, so
- * this works through a pooler, and a builder that dies leaves nothing locked. If two processes build at once anyway,
- * Postgres rolls one of them back, and that process polls again.
+ * inside a transaction would deadlock with it, so the other processes poll. They recognize a running build by its lock
+ * on the table. A claim in `schema_version` covers the moment before that lock is taken. Nothing is tied to a
+ * connection, so this works through a pooler, and a builder that dies leaves nothing locked. If two processes build at
+ * once anyway, Postgres rolls one of them back, and that process polls again.
  */
 export async function buildConcurrentIndex(
   database: Database,
@@ -62,7 +62,8 @@ export async function buildConcurrentIndex(
       await database.script(concurrentIndexText(step, schema))
       return true
     } finally {
-      // Otherwise the next concurrent index would wait for the claim to expire. It does expire, so a failure is harmless.
+      // Otherwise the next concurrent index would wait for the claim to expire. It does expire, so a failure is
+      // harmless.
       await database.run(release, token).catch(() => {})
     }
   }

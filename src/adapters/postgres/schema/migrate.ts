@@ -14,8 +14,8 @@ const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 const MAX_RETRIES = 5
 
 /**
- * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same time:
- * one does the work and the others wait for it. Costs one read if there is nothing to do.
+ * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same
+ * time: one does the work and the others wait for it. Costs one read if there is nothing to do.
  *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the schema is too new for this code.
  */

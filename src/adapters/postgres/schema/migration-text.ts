@@ -1,15 +1,18 @@
 import { inSchema, type SchemaName } from './schema-name.js'
 import type { ConcurrentIndexStep, MigrationStep } from './steps.js'
 
-/** A setting of the transaction that passes the version which {@link migrationBlock} found to {@link READ_FOUND_VERSION}. */
+/**
+ * A setting of the transaction that passes the version which {@link migrationBlock} found to {@link
+ * READ_FOUND_VERSION}.
+ */
 const FOUND_VERSION = 'svc_db.found_version'
 
 /** Reads the version that {@link migrationBlock} found, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
 
 /**
- * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and Postgres
- * keeps the two kinds apart.
+ * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and
+ * Postgres keeps the two kinds apart.
  */
 const LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
 
@@ -26,8 +29,8 @@ export const VERSION_TABLE = `
     );`
 
 /**
- * Builds one statement that takes the schema through these steps from any earlier version. It runs in any transaction and
- * may run again: it skips steps that are done. Indexes are built in the same transaction, which blocks writers.
+ * Builds one statement that takes the schema through these steps from any earlier version. It runs in any transaction
+ * and may run again: it skips steps that are done. Indexes are built in the same transaction, which blocks writers.
  */
 export function migrationBlock(steps: readonly MigrationStep[], schema: SchemaName): string {
   return inSchema(
@@ -144,8 +147,8 @@ $migration$`,
 }
 
 /**
- * Builds the text of `postgresSchema()`: everything that `migrate()` does, for one transaction of another migration tool.
- * Its comments name the indexes to build beforehand where blocking writers is not acceptable.
+ * Builds the text of `postgresSchema()`: everything that `migrate()` does, for one transaction of another migration
+ * tool. Its comments name the indexes to build beforehand where blocking writers is not acceptable.
  */
 export function schemaText(steps: readonly MigrationStep[], schema: SchemaName): string {
   const indexes = steps.filter((step) => step.kind === 'concurrent-index')

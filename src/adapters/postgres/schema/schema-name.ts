@@ -15,7 +15,8 @@ export interface SchemaName {
 /**
  * Checks the name of a schema and quotes it. The name is kept byte for byte.
  *
- * @throws TypeError for a name that Postgres reserves or can't hold, and for `$` and `\`, which could end a quoted string.
+ * @throws TypeError for a name that Postgres reserves or can't hold, and for `$` and `\`, which could end a quoted
+ * string.
  */
 export function schemaName(caller: string, name: unknown): SchemaName {
   if (typeof name !== 'string')

@@ -1,16 +1,17 @@
 import { STEP_1 } from './step-1/index.js'
 
 /**
- * One step from a schema version to the next. A released step is frozen: a database that has run it never runs it again,
- * so a later step has to correct its mistakes. Function bodies are frozen byte for byte, comments included, because
- * `verify()` compares them.
+ * One step from a schema version to the next. A released step is frozen: a database that has run it never runs it
+ * again, so a later step has to correct its mistakes. Function bodies are frozen byte for byte, comments included,
+ * because `verify()` compares them.
  *
  * **Two versions of the library share a schema** during a rolling deployment, and for as long as the application likes.
  * Functions therefore carry a version in their name (`reserve_v1`), which fixes their arguments and results, not their
  * body:
  * - If a write must do more, such as fill a new column, the step adds a `_v2` and also replaces the body of the older
  *   function, so older processes fill the column as well.
- * - Columns and indexes are added. They are not renamed or dropped while `minCompatible` admits a version that reads them.
+ * - Columns and indexes are added. They are not renamed or dropped while `minCompatible` admits a version that reads
+ *   them.
  * - A step that can't follow these rules raises `minCompatible`, renames the tables that older versions read and drops
  *   the functions that they call. Each call of an older process then fails with an "undefined" error, which the process
  *   reports as an outdated schema. No call has to read the version first.

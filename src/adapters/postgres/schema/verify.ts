@@ -7,9 +7,9 @@ import { STEPS, type MigrationStep } from './steps.js'
 import { incompatibility, newestVersion, readVersion } from './version.js'
 
 /**
- * Returns sentences for an operator about what keeps this code from working on the schema; an empty list if nothing does.
- * Additional objects in the schema are ignored. In a schema that newer code migrated, definitions may differ, but nothing
- * may be missing.
+ * Returns sentences for an operator about what keeps this code from working on the schema; an empty list if nothing
+ * does. Additional objects in the schema are ignored. In a schema that newer code migrated, definitions may differ, but
+ * nothing may be missing.
  */
 export async function verify(
   database: Database,

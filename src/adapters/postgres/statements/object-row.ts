@@ -2,8 +2,8 @@ import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../.
 import type { TextRow } from '../connection/database.js'
 
 /**
- * Converts a date to whole milliseconds since 1970, independent of the time zone and date style of the session. A double
- * holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
+ * Converts a date to whole milliseconds since 1970, independent of the time zone and date style of the session. A
+ * double holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
  */
 export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint`
 

@@ -22,16 +22,17 @@ export function readStatements(schema: SchemaName) {
   const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
   /**
-   * Selects rows of one status, newest first. The planner can't see the value of a subquery. If it saw 'pending', it could
-   * use the index of pending rows by expiry, and without statistics it did, then sorted all pending rows of the scope.
+   * Selects rows of one status, newest first. The subquery hides the status from the planner. If the planner sees
+   * 'pending' and has no statistics, it uses the index of pending rows by expiry and sorts all those of the scope.
    */
   const newest = (columns: string, status: string) =>
     `SELECT ${columns} FROM {schema}.objects o
      WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2 ORDER BY o.id DESC LIMIT $3`
 
   /**
-   * Selects rows of one status and route, newest first. The row comparisons and their order fit only the index by route.
-   * With equality, the index by scope looks as cheap while the table is empty, and a plan that keeps it filters the scope.
+   * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
+   * route. With equality, the index by scope costs the same while the table is empty, and Postgres may keep a plan that
+   * uses it and filters the whole scope.
    */
   const newestOfRoute = (columns: string, status: string, route: string) =>
     `SELECT ${columns} FROM {schema}.objects o
@@ -40,8 +41,8 @@ export function readStatements(schema: SchemaName) {
      ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT $3`
 
   /**
-   * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic plan
-   * reads and sorts the whole scope.
+   * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
+   * plan reads and sorts the whole scope.
    */
   const newestLive = (newestOf: (status: string) => string) =>
     `SELECT ${OBJECT} FROM (

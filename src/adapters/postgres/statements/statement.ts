@@ -20,7 +20,8 @@ export function versionedStatement(name: string, text: string, schema: SchemaNam
 /**
  * Makes a statement mention the type that exists from this version on. Without it, code of a version that only adds an
  * index would run on the older schema. Postgres resolves the type when it parses the statement and drops the unused
- * subquery from the plan, so executing it costs nothing. Version 1 needs no type: without it there are no tables either.
+ * subquery from the plan, so executing it costs nothing. Version 1 needs no type: without it there are no tables
+ * either.
  */
 export function requireVersion(text: string, version: number): string {
   if (version === 1) return text

@@ -14,7 +14,9 @@ const columns = (row: string) => SUMS.map((sum) => `coalesce(${row}.${sum}, 0)`)
 export function usageStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
 
-  /** Reads rows and counters in one snapshot. Each write changes both in one transaction, so they agree at any moment. */
+  /**
+   * Reads rows and counters in one snapshot. Each write changes both in one transaction, so they agree at any moment.
+   */
   const differences = (rows: string, usage: string) => `
     WITH counted AS (
       SELECT o.scope,

@@ -42,7 +42,9 @@ export function writeStatements(schema: SchemaName) {
   }
 }
 
-/** The JSON that `reserve_v1` and `confirm_v1` return. Numbers are strings, because a number can't hold every bigint. */
+/**
+ * The JSON that `reserve_v1` and `confirm_v1` return. Numbers are strings, because a number can't hold every bigint.
+ */
 export interface WriteResult {
   readonly outcome: string
   /** The row in the order of `readObject`. Omitted for a new attempt, which the caller knows, and for a refusal. */

@@ -2,9 +2,9 @@
  * SQL that the functions of step 1 share. It is text in each of them, because calling another function would cost more
  * than most of it does. Frozen with the step.
  *
- * Calls of polymorphic functions, and calls that convert an argument, name the schema pg_catalog, and operators get operands
- * of their exact types. Otherwise a better matching function in a schema of the search_path would run instead. Setting a
- * search_path for the functions would cost more.
+ * Calls of polymorphic functions, and calls that convert an argument, name the schema pg_catalog, and operators get
+ * operands of their exact types. Otherwise a better matching function in a schema of the search_path would run instead.
+ * Setting a search_path for the functions would cost more.
  */
 
 /**
@@ -24,8 +24,8 @@ export const WRITABLE = `
   END IF;`
 
 /**
- * The number of a key's advisory lock. If two keys share a number, they only wait for each other. Migrations lock a pair of
- * small numbers, which Postgres keeps apart from one large number.
+ * The number of a key's advisory lock. If two keys share a number, they only wait for each other. Migrations lock a
+ * pair of small numbers, which Postgres keeps apart from one large number.
  */
 export const lockOf = (bucket: string, key: string) =>
   `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
@@ -52,8 +52,8 @@ export const LIVE_ROWS = `
 const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint::text`
 
 /**
- * Returns a row as a JSON list of strings, in the order of `objectColumns` in statements/object-row.ts. One text costs a
- * fraction of as many columns, whose names and types Postgres would send with each result.
+ * Returns a row as a JSON list of strings, in the order of `objectColumns` in statements/object-row.ts. One text costs
+ * a fraction of as many columns, whose names and types Postgres would send with each result.
  */
 export const objectText = (row: string) => `pg_catalog.json_build_array(
       ${row}.id, ${row}.attempt_id, ${row}.scope, ${row}.bucket, ${row}.key, ${row}.status, ${row}.route, ${row}.filename,

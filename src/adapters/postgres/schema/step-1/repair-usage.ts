@@ -1,8 +1,9 @@
 import { growth, WRITABLE } from './fragments.js'
 
 /**
- * Recounts one scope. Every write changes its rows first and the usage row last, in one transaction. While this function
- * holds the usage row, it sees the rows of every write that has changed it, and later writes add to the corrected sums.
+ * Recounts one scope. Every write changes its rows first and the usage row last, in one transaction. While this
+ * function holds the usage row, it sees the rows of every write that has changed it, and later writes add to the
+ * corrected sums.
  */
 export const REPAIR_USAGE = `
 CREATE FUNCTION {schema}.repair_usage_v1(p_scope text, OUT recorded {schema}.scope_usage, OUT actual {schema}.scope_usage)

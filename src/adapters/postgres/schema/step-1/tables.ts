@@ -25,14 +25,14 @@ CREATE TABLE {schema}.objects (
   deleted_at timestamptz,
   -- The expires_at of the reservation. Until then, an upload URL may write to the storage_key.
   writable_until timestamptz NOT NULL,
-  -- The id is unique as well, but an index on it alone would have the order of every list. For a scope that holds much of
-  -- the table, the planner would scan that index, past the rows of all other scopes.
+  -- The id is unique as well, but an index on it alone would have the order of every list. For a scope that holds
+  -- much of the table, the planner would scan that index, past the rows of all other scopes.
   CONSTRAINT objects_pkey PRIMARY KEY (attempt_id),
   CONSTRAINT objects_status CHECK (status IN ('pending', 'active', 'deleted'))
 );
 
--- Allows one active and one pending row per key, and serves every lookup of a key. With one partial index per status, the
--- planner could use neither for a query of both.
+-- Allows one active and one pending row per key, and serves every lookup of a key. With one partial index per status,
+-- the planner could use neither for a query of both.
 CREATE UNIQUE INDEX objects_live ON {schema}.objects (bucket, key, status) WHERE status <> 'deleted';
 CREATE INDEX objects_by_scope ON {schema}.objects (scope, status, id);
 CREATE INDEX objects_by_route ON {schema}.objects (scope, route, status, id) WHERE route IS NOT NULL;
@@ -41,8 +41,8 @@ CREATE INDEX objects_deleted ON {schema}.objects (deleted_at, id) WHERE status =
 CREATE INDEX objects_expiry ON {schema}.objects (expires_at, id) WHERE status = 'pending';
 CREATE INDEX objects_scope_expiry ON {schema}.objects (scope, expires_at, id) WHERE status = 'pending';
 
--- The sums of each scope, updated in the transaction that changes its rows. "files" is the number of active rows, so the
--- table has a count for every status.
+-- The sums of each scope, updated in the transaction that changes its rows. "files" is the number of active rows, so
+-- the table has a count for every status.
 CREATE TABLE {schema}.scope_usage (
   scope text COLLATE "C" NOT NULL,
   bytes bigint NOT NULL DEFAULT 0,

@@ -1,13 +1,13 @@
 import { lockOf, MAX_SUM, objectText, WRITABLE } from './fragments.js'
 
 /**
- * Runs several writes in one transaction. All have the same scope, because batches of several scopes would lock usage rows
- * in no fixed order.
+ * Runs several writes in one transaction. All have the same scope, because batches of several scopes would lock usage
+ * rows in no fixed order.
  *
  * The results equal those of running the writes one after the other. If the quota has room for all of them, their order
  * does not matter. The common cases (a new key, or a confirm of the only row of its key) then run together, with one
- * statement per table. All other writes run one by one through the functions for a single write. If the quota is scarce,
- * every write does, in order.
+ * statement per table. All other writes run one by one through the functions for a single write. If the quota is
+ * scarce, every write does, in order.
  */
 export const WRITE_BATCH = `
 -- One reserve or confirm of a batch, with the arguments of its function. place is its index in the batch.
