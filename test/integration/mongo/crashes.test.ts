@@ -51,10 +51,10 @@ describe.skipIf(program === null)(
     ): Promise<void> {
       const db = client.db(DATABASE)
       const { unavailable } = await expectNothingLost({
-        entry: fileURLToPath(new URL('./crash-place.ts', import.meta.url)),
+        entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
         connection: { url: set.url, database: DATABASE },
         callsBetween: CALLS_BETWEEN,
-        outages: strikes,
+        outages: failures,
         inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),
       })
       expect(unavailable).toBe(0)

@@ -2,8 +2,8 @@ import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { clientOf, emptyPlaces as emptyMongoPlaces, freshDatabase } from '../mongo/places.js'
-import { poolOf, emptySchemas } from '../postgres/schemas.js'
+import { clientOf, emptyNamespaces, freshDatabase } from '../mongo/databases.js'
+import { emptySchemas, poolOf } from '../postgres/schemas.js'
 
 /** An adapter whose stores the cache wraps. */
 export interface BaseAdapter {

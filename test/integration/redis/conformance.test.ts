@@ -1,10 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
-import { describeMongo } from '../mongo/places.js'
+import { describeMongo } from '../mongo/databases.js'
 import { describePostgres } from '../postgres/schemas.js'
-import { memoryBase, mongoBase, postgresBase, type Base } from './bases.js'
-import { clientOf, describeRedis, freshPrefix } from './servers.js'
+import { isLongRun, runs } from '../../long-runs.js'
+import { memoryBase, mongoBase, postgresBase, type BaseAdapter } from './base-adapters.js'
+import { clientOf, describeRedis, freshPrefix } from './redis-servers.js'
 import { sharedByTwo } from './shared-store.js'
 
 describeRedis('two caches on one Redis', (url) => {

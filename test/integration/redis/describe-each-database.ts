@@ -1,4 +1,5 @@
-import { clientOf, describeMongo, freshDatabase } from '../mongo/places.js'
+import { inject } from 'vitest'
+import { clientOf, describeMongo, freshDatabase } from '../mongo/databases.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/schemas.js'
 import type { LoadedDatabase } from './loaded-database.js'
 
