@@ -9,22 +9,21 @@ import { downloadEndpoint } from './endpoints/download.js'
 import { multipartEndpoints } from './endpoints/multipart/index.js'
 import { uploadEndpoint } from './endpoints/upload.js'
 import { DEFAULT_URL_SECONDS } from './lifetimes.js'
-import { wrongOption } from './options/option-checks.js'
+import { optionError } from './options/option-checks.js'
 import type { S3ServerOptions } from './options/server-options.js'
-import { attachParts, type ServerParts } from './server-parts.js'
 import { serverPolicy, type ServerPolicy } from './options/server-policy.js'
-import { withNamedFailures } from './storage-failures.js'
-import { storageSubtrees } from './storage-subtree.js'
+import { attachDependencies, type ServerDependencies } from './server-dependencies.js'
+import { mapStorageErrors, storageSubtrees } from './storage-mount.js'
 
-/** What every server has, whatever its plugins. */
+/** The members that every server has, whatever its plugins. */
 export interface S3ServerCore {
-  /** Serves every path below `basePath`; never rejects. */
+  /** Serves every path below `basePath`. Never rejects. */
   readonly handler: Handler
-  /** Without a slash at its end. */
+  /** The base path, without a trailing slash. */
   readonly basePath: string
 }
 
-/** What the plugins put on a server, each under its id. */
+/** The contexts of the plugins, each under the plugin's id. */
 export type PluginContexts<Plugins extends readonly ServerPlugin[]> = {
   readonly [Plugin in Plugins[number] as Plugin['id']]: Plugin extends ServerPlugin<string, infer Context>
     ? Context
@@ -34,10 +33,10 @@ export type PluginContexts<Plugins extends readonly ServerPlugin[]> = {
 export type S3Server<Plugins extends readonly ServerPlugin[]> = S3ServerCore & PluginContexts<Plugins>
 
 /**
- * Makes an S3 service: presigned uploads and downloads, each object recorded, owned and counted by the plugin that keeps
- * records, `db()`, which then stands at `server.db`.
+ * Creates an S3 service with presigned uploads and downloads. The `db()` plugin records each object with its owner, counts
+ * it towards the owner's usage, and is available as `server.db`.
  *
- * @throws TypeError for bad options, and unless exactly one plugin keeps records.
+ * @throws TypeError if an option is invalid, or unless exactly one plugin keeps records.
  */
 export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   options: S3ServerOptions<Plugins>,
@@ -50,13 +49,13 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     ...plugin.install({ basePath, bucket, report, onOperation, now }),
   }))
   const records = recordsOf(installed)
-  const storage = withNamedFailures(policy.storage)
+  const storage = mapStorageErrors(policy.storage)
   const downloadSeconds = policy.download?.urlSeconds ?? DEFAULT_URL_SECONDS
-  const parts: ServerParts = { storage, records, bucket, downloadSeconds, report, now }
+  const dependencies: ServerDependencies = { storage, records, bucket, downloadSeconds, report, now }
 
   const handler = createHandler({
     basePath,
-    endpoints: [...serverEndpoints(parts, policy), ...installed.flatMap(({ endpoints }) => endpoints)],
+    endpoints: [...serverEndpoints(dependencies, policy), ...installed.flatMap(({ endpoints }) => endpoints)],
     subtrees: storageSubtrees(storage),
     report,
     onOperation,
@@ -64,25 +63,35 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
   const server = { handler, basePath, ...contexts } as S3Server<Plugins>
-  attachParts(server, parts)
+  attachDependencies(server, dependencies)
   return server
 }
 
-/** An operation that is off has no endpoint, so that its path is unknown. */
-function serverEndpoints(parts: ServerParts, policy: ServerPolicy): readonly Endpoint[] {
+/** Returns the endpoints of the enabled operations. The paths of a disabled operation are unknown, like any other path. */
+function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy): readonly Endpoint[] {
   const { upload, multipart, download, delete: remove, routes } = policy
-  const storage = parts.storage.multipart
+  const storage = dependencies.storage.multipart
   return [
-    ...(upload ? [uploadEndpoint(parts, upload, routes), confirmEndpoint(parts), abortEndpoint(parts)] : []),
-    ...(multipart && storage ? multipartEndpoints({ ...parts, multipart: storage }, multipart, routes) : []),
-    ...(download ? [downloadEndpoint(parts, download)] : []),
-    ...(remove ? [deleteObjectEndpoint(parts, remove)] : []),
+    ...(upload
+      ? [
+          uploadEndpoint(dependencies, upload, routes),
+          confirmEndpoint(dependencies),
+          abortEndpoint(dependencies),
+        ]
+      : []),
+    ...(multipart && storage
+      ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes)
+      : []),
+    ...(download ? [downloadEndpoint(dependencies, download)] : []),
+    ...(remove ? [deleteObjectEndpoint(dependencies, remove)] : []),
   ]
 }
 
 function recordsOf(installed: readonly InstalledPlugin[]): RecordKeeper {
-  const [records, second] = installed.flatMap((plugin) => plugin.records ?? [])
-  if (!records) throw wrongOption('plugins must have one that keeps records: add db().')
-  if (second) throw wrongOption('plugins must have only one that keeps records, not two.')
+  const [records, ...others] = installed.flatMap((plugin) => plugin.records ?? [])
+  if (!records) throw optionError('plugins must include one plugin that keeps records: add db().')
+  if (others.length > 0) {
+    throw optionError(`plugins must include only one plugin that keeps records (got ${others.length + 1}).`)
+  }
   return records
 }

@@ -1,28 +1,37 @@
-/** How long a signed URL lives unless the application says otherwise, in seconds. */
+import type { StorageObject } from '../core/store/records.js'
+import { notFound } from './request-input/attempt-reference.js'
+
+/** Default lifetime of a signed URL, in seconds. */
 export const DEFAULT_URL_SECONDS = 900
 
-/** The longest life of a signed URL, in seconds: signatures of S3 (V4) end after seven days. */
+/** Longest lifetime of a signed URL, in seconds. S3 signatures (V4) expire after 7 days. */
 export const LONGEST_URL_SECONDS = 7 * 24 * 60 * 60
 
-/** An upload that began in time may go on this long after its URL has ended, in seconds, beside the time its bytes need. */
+/** How long an upload that started in time may continue after its URL has expired, in seconds, plus its transfer time. */
 export const GRACE_SECONDS = 60 * 60
 
-/** The slowest line that an upload is waited for, in bytes a second. */
-const SLOWEST_LINE = 64 * 1024
+/** The slowest connection that a reservation allows for, in bytes per second. */
+const SLOWEST_CONNECTION = 64 * 1024
 
-/** For how many seconds the reservation of an upload in one PUT lasts. */
+/** Returns how long the reservation of a single-PUT upload lasts, in seconds. */
 export function uploadReservationSeconds(
   size: number,
   urlSeconds: number,
   pendingTtlSeconds: number,
 ): number {
-  return Math.min(pendingTtlSeconds, urlSeconds + GRACE_SECONDS + Math.ceil(size / SLOWEST_LINE))
+  return Math.min(pendingTtlSeconds, urlSeconds + GRACE_SECONDS + Math.ceil(size / SLOWEST_CONNECTION))
+}
+
+/**
+ * Returns when a URL that is signed now expires. A URL never outlives its reservation.
+ * @throws StorageError `OBJECT_NOT_FOUND` if the reservation has expired.
+ */
+export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now: Date): Date {
+  if (expiresAt === null || expiresAt <= now) throw notFound()
+  const urlEnd = secondsAfter(now, urlSeconds)
+  return urlEnd < expiresAt ? urlEnd : expiresAt
 }
 
 export function secondsAfter(date: Date, seconds: number): Date {
   return new Date(date.getTime() + seconds * 1000)
-}
-
-export function earlierOf(one: Date, other: Date): Date {
-  return one < other ? one : other
 }

@@ -1,36 +1,36 @@
 import { createAttemptId } from '../../core/store/attempt-id.js'
 import { StorageError } from '../../core/errors.js'
 import type { Call } from '../../core/http/endpoint.js'
+import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { chunksOf } from '../chunks.js'
 import { secondsAfter } from '../lifetimes.js'
-import type { ServerParts } from '../server-parts.js'
-import { SETTLED_AT_ONCE, settleReservation } from './settle-reservation.js'
-import type { UploadAnnouncement } from '../request-input/upload-announcement.js'
+import type { ServerDependencies } from '../server-dependencies.js'
+import type { UploadRequest } from '../request-input/upload-request.js'
+import { settleReservation, settlementBatches } from './settle-reservation.js'
 
-/** How many lapsed reservations one request may settle for room. */
-const SETTLED_FOR_ROOM = 100
+/** How many expired reservations one request may settle to free quota. */
+const SETTLED_PER_REQUEST = 100
 
 export interface ReservationTerms {
-  /** How long the reservation lasts, in seconds. */
+  /** Lifetime of the reservation, in seconds. */
   readonly seconds: number
-  /** What `onError` is told. */
+  /** The operation that errors are reported under. */
   readonly operation: string
 }
 
 /**
- * Reserves an upload; resolves to the pending row. Where the quota refuses it, what the scope itself abandoned makes
- * room first, and the store is asked once more.
+ * Reserves an upload and returns the pending row. If the quota is exceeded, settles the expired reservations of the scope
+ * and tries once more.
  * @throws StorageError `KEY_CONFLICT` or `QUOTA_EXCEEDED`.
  */
 export async function reserveUpload(
-  parts: ServerParts,
-  announcement: UploadAnnouncement,
+  dependencies: ServerDependencies,
+  upload: UploadRequest,
   terms: ReservationTerms,
   call: Call,
 ): Promise<StorageObject> {
-  const { records, now } = parts
-  const { route, key, filename, contentType, size, metadata } = announcement
+  const { records, now } = dependencies
+  const { route, key, filename, contentType, size, metadata } = upload
   const quota = await records.quotaOf(call.scope, call.request)
   const id = createAttemptId({ now })
   const reserve = () =>
@@ -45,7 +45,7 @@ export async function reserveUpload(
         filename,
         contentType,
         metadata,
-        storageKey: announcement.storageKeyOf(id),
+        storageKey: upload.storageKeyOf(id),
         overwrite: route.overwrite,
         quota,
         id,
@@ -56,28 +56,45 @@ export async function reserveUpload(
   try {
     return await reserve()
   } catch (refusal) {
-    const full = refusal instanceof StorageError && refusal.code === 'QUOTA_EXCEEDED'
-    if (full && (await settleLapsed(parts, terms.operation, call))) return reserve()
+    const quotaExceeded = refusal instanceof StorageError && refusal.code === 'QUOTA_EXCEEDED'
+    if (quotaExceeded && (await settleExpired(dependencies, terms.operation, call))) return reserve()
     throw refusal
   }
 }
 
-/** Settles what the caller let lapse, the oldest first, until a failure. Resolves to whether anything was settled. */
-async function settleLapsed(
-  parts: ServerParts,
+/** Settles expired reservations of the caller, oldest first, up to the first failure. Returns whether it settled any. */
+async function settleExpired(
+  dependencies: ServerDependencies,
   operation: string,
   { scope, request }: Call,
 ): Promise<boolean> {
-  const lapsed = await parts.records.objects.listExpired({ scope, limit: SETTLED_FOR_ROOM })
+  const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
   let settled = false
-  for (const rows of chunksOf(lapsed, SETTLED_AT_ONCE)) {
+  for (const rows of settlementBatches(expired)) {
     const results = await Promise.allSettled(
-      rows.map((row) => settleReservation(parts, row, 'confirm', request.signal)),
+      rows.map((row) => settleReservation(dependencies, row, 'confirm', request.signal)),
     )
     const failures = results.filter((result) => result.status === 'rejected')
-    for (const { reason } of failures) parts.report(reason, { request, operation })
+    for (const { reason } of failures) dependencies.report(reason, { request, operation })
     settled ||= failures.length < results.length
     if (failures.length > 0) break
   }
   return settled
+}
+
+/** Runs the step that follows a reservation. If it fails, releases the reservation, which frees its quota at once. */
+export async function releaseOnFailure<T>(
+  { records, report }: ServerDependencies,
+  { bucket, key, id, scope }: StorageObject,
+  context: ErrorContext,
+  step: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    await records.objects
+      .release({ bucket, key, id, scope })
+      .catch((failure: unknown) => report(failure, context))
+    throw error
+  }
 }

@@ -1,32 +1,26 @@
 import { StorageError } from '../../core/errors.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { confirmAttempt } from './confirm-attempt.js'
-import { bytesOf, isAsAnnounced } from '../own-bytes.js'
-import type { ServerParts } from '../server-parts.js'
+import { bytesOf, matchesRequest } from '../record-bytes.js'
+import type { ServerDependencies } from '../server-dependencies.js'
+import { confirmMatching } from './confirm-upload.js'
 
-/** How many items are settled side by side: enough to hide a bucket's latency, too few to burden it. */
-export const SETTLED_AT_ONCE = 8
-
-/**
- * What became of a lapsed reservation: its upload had finished, so it is an object now; or it was ended; or somebody else
- * had confirmed or ended it meanwhile.
- */
+/** The result for an expired reservation. `gone`: another call has confirmed or released it in the meantime. */
 export type SettledReservation = 'confirmed' | 'released' | 'gone'
 
 /**
- * Ends a lapsed reservation without losing an upload that finished: what lies there as announced is confirmed late,
- * anything else is released. Its bytes are then a leftover. Rejects, and changes nothing, where the bucket doesn't answer.
+ * Ends an expired reservation without losing a finished upload: confirms it if the stored bytes match the upload request,
+ * and otherwise releases it, which makes its bytes a leftover. Rejects without any change if the storage fails.
  */
 export async function settleReservation(
-  { storage, records }: Pick<ServerParts, 'storage' | 'records'>,
+  { storage, records }: Pick<ServerDependencies, 'storage' | 'records'>,
   row: StorageObject,
   unconfirmed: 'confirm' | 'discard',
   signal?: AbortSignal,
 ): Promise<SettledReservation> {
   if (unconfirmed === 'confirm') {
     const stored = await storage.head(bytesOf(row, signal))
-    if (stored && isAsAnnounced(row, stored)) {
-      return confirmAttempt(records, row, stored).then(() => 'confirmed', goneIfEnded)
+    if (stored && matchesRequest(row, stored)) {
+      return confirmMatching(records, row, stored).then(() => 'confirmed', goneIfEnded)
     }
   }
   const { bucket, key, id, scope } = row
@@ -37,4 +31,15 @@ export async function settleReservation(
 function goneIfEnded(error: unknown): 'gone' {
   if (error instanceof StorageError && error.code === 'OBJECT_NOT_FOUND') return 'gone'
   throw error
+}
+
+/** How many items are settled concurrently: enough to hide the storage's latency without adding much load. */
+const CONCURRENCY = 8
+
+/** Splits items into batches that may be settled concurrently, in order. */
+export function settlementBatches<T>(items: readonly T[]): T[][] {
+  const count = Math.ceil(items.length / CONCURRENCY)
+  return Array.from({ length: count }, (_, index) =>
+    items.slice(index * CONCURRENCY, (index + 1) * CONCURRENCY),
+  )
 }

@@ -1,76 +1,77 @@
 import type { Leftover, StorageObject } from '../../core/store/records.js'
-import type { S3ServerCore } from '../create-s3-server.js'
-import { partsOf } from '../server-parts.js'
+import { shown } from '../../core/store/validation/invalid.js'
 import { settleReservation, type SettledReservation } from '../attempts/settle-reservation.js'
+import type { S3ServerCore } from '../create-s3-server.js'
+import { dependenciesOf } from '../server-dependencies.js'
 import { settleLeftover, type SettledLeftover } from './leftover.js'
-import { outcomesOf, type Outcome } from './outcomes.js'
-import { pagesOf } from './pages.js'
+import { pagesOf, settleAll, type Outcome } from './settle-all.js'
 
 export interface CleanUpOptions {
   /**
-   * What becomes of a lapsed reservation that nobody confirmed: with `confirm` an upload that finished becomes an object
-   * after all, and the rest is released; with `discard` every one is released. Default `confirm`.
+   * What to do with expired reservations. `confirm` records finished uploads as objects and releases the rest. `discard`
+   * releases all of them. Default `confirm`.
    */
   readonly unconfirmed?: 'confirm' | 'discard' | null | undefined
-  /** Items in a page, 1..1000, default 100. A run goes through all pages. */
+  /** Page size, 1 to 1000. Default 100. A run processes every page. */
   readonly limit?: number | null | undefined
 }
 
-/** `failed`: the item is as it was, and the next run tries again. */
+/** The result for one reservation. `failed`: the reservation is unchanged, and the next run retries it. */
 export type ReservationOutcome = Outcome<
   Pick<StorageObject, 'bucket' | 'key' | 'attemptId'>,
   SettledReservation
 >
+/** The result for one leftover. `failed`: the leftover is unchanged, and the next run retries it. */
 export type LeftoverOutcome = Outcome<
   Pick<Leftover, 'bucket' | 'key' | 'attemptId' | 'storageKey'>,
   SettledLeftover
 >
 
-/** What became of each item of a run, in the order in which they were taken. */
+/** The result for each item of a run, in processing order. */
 export interface CleanUpResult {
   readonly reservations: ReservationOutcome[]
   readonly leftovers: LeftoverOutcome[]
 }
 
 /**
- * Settles what uploads and removals left behind, in the records and in the bucket: first the reservations that have
- * lapsed, then the leftovers. An application runs it every few minutes; several may run at once, beside any traffic.
+ * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
+ * reservations, then the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
  *
- * An item that fails is `failed` in the result and told to `onError`; the others go on. Rejects with `VALIDATION_ERROR`
- * for a bad `limit`, and with `DATABASE_UNAVAILABLE` where the records can't be listed.
+ * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
+ * `VALIDATION_ERROR` if `limit` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
- * @throws TypeError for what is no server of `createS3Server`, and for bad `unconfirmed`.
+ * @throws TypeError if `s3` was not created by `createS3Server`, or if `unconfirmed` is invalid.
  */
 export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): Promise<CleanUpResult> {
-  const parts = partsOf(s3)
-  const { records, report, now } = parts
+  const dependencies = dependenciesOf(s3)
+  const { records, now } = dependencies
   const unconfirmed = options.unconfirmed ?? 'confirm'
   if (unconfirmed !== 'confirm' && unconfirmed !== 'discard') {
-    throw new TypeError(`cleanUp: unconfirmed must be "confirm" or "discard", not ${String(unconfirmed)}.`)
+    throw new TypeError(`cleanUp: unconfirmed must be "confirm" or "discard" (got ${shown(unconfirmed)}).`)
   }
   const { limit } = options
   const start = now()
-  const tell = (error: unknown) => report(error, { operation: 'cleanUp' })
+  const report = (error: unknown) => dependencies.report(error, { operation: 'cleanUp' })
 
-  const lapsed = pagesOf<StorageObject>((after) =>
+  const expired = pagesOf<StorageObject>((after) =>
     records.objects.listExpired({ before: start, limit, after }),
   )
-  const reservations = await outcomesOf(
-    lapsed,
+  const reservations = await settleAll(
+    expired,
     ({ bucket, key, attemptId }) => ({ bucket, key, attemptId }),
-    (row) => settleReservation(parts, row, unconfirmed),
-    tell,
+    (row) => settleReservation(dependencies, row, unconfirmed),
+    report,
   )
 
-  // What this very run leaves, and what others leave beside it, is for a later one: a run has an end.
-  const old = pagesOf<Leftover>(async (after) =>
+  // Leftovers that appear during the run are left to the next one. Otherwise, a run might never end.
+  const leftoversAtStart = pagesOf<Leftover>(async (after) =>
     (await records.objects.listLeftovers({ limit, after })).filter(({ since }) => since <= start),
   )
-  const leftovers = await outcomesOf(
-    old,
+  const leftovers = await settleAll(
+    leftoversAtStart,
     ({ bucket, key, attemptId, storageKey }) => ({ bucket, key, attemptId, storageKey }),
-    (leftover) => settleLeftover(parts, leftover),
-    tell,
+    (leftover) => settleLeftover(dependencies, leftover),
+    report,
   )
   return { reservations, leftovers }
 }

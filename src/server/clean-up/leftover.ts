@@ -1,58 +1,106 @@
-import type { Leftover, StorageObject } from '../../core/store/records.js'
+import { StorageError } from '../../core/errors.js'
+import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
-import type { ServerParts } from '../server-parts.js'
-import { abortUploads, begunUploads } from './begun-uploads.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 
 /**
- * What became of a leftover: `forgotten` (nothing is there, nothing can come any more), `removed` (its bytes or its parts;
- * remembered until a later run finds nothing), `waiting` (a URL may still read or write there), `kept` (it is in use).
+ * The result for a leftover.
+ * - `forgotten`: nothing is stored and nothing can be written any more; the record is deleted.
+ * - `removed`: its bytes or parts were removed; a later run verifies that nothing is left.
+ * - `waiting`: a signed URL may still read or write the bytes.
+ * - `kept`: a live object uses the bytes.
  */
 export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 
-/** Brings one leftover a step nearer to its end. Rejects where the bucket doesn't answer; then it is remembered as it was. */
-export async function settleLeftover(parts: ServerParts, leftover: Leftover): Promise<SettledLeftover> {
-  const { records, now } = parts
-  const moment = now()
-  const nothingCanCome = moment >= secondsAfter(leftover.writableUntil, GRACE_SECONDS)
-  // Uploads before bytes: an upload that was completed in between has become bytes, and is found as such.
-  const uploads = await settleUploads(parts, leftover, nothingCanCome)
-  const bytes = await settleBytes(parts, leftover, moment)
+/** Takes the next step for a leftover. Rejects if the storage fails, which leaves the record in place. */
+export async function settleLeftover(
+  dependencies: ServerDependencies,
+  leftover: Leftover,
+): Promise<SettledLeftover> {
+  const { records, now } = dependencies
+  const time = now()
+  const isWriteClosed = time >= secondsAfter(leftover.writableUntil, GRACE_SECONDS)
+  // Uploads before bytes: an upload that is completed in between becomes an object, which settleBytes then finds.
+  const uploads = await settleUploads(dependencies, leftover, isWriteClosed)
+  const bytes = await settleBytes(dependencies, leftover, time)
   if (uploads === 'removed' || bytes === 'removed') return 'removed'
   if (uploads === 'kept' || bytes === 'kept') return 'kept'
-  if (bytes === 'waiting' || !nothingCanCome) return 'waiting'
+  if (bytes === 'waiting' || !isWriteClosed) return 'waiting'
   await records.objects.forgetLeftover({ attemptId: leftover.attemptId })
   return 'forgotten'
 }
 
-/** Nobody reads an upload that isn't complete, so it can go at once. */
+/** Aborts the open multipart uploads, without waiting: an incomplete upload can't be read. */
 async function settleUploads(
-  { storage, records }: ServerParts,
+  { storage, records }: ServerDependencies,
   leftover: Leftover,
-  lastLook: boolean,
+  isWriteClosed: boolean,
 ): Promise<'none' | 'removed' | 'kept'> {
-  const uploads = await begunUploads(storage, leftover, lastLook)
+  const uploads = await openUploads(storage, leftover, isWriteClosed)
   if (uploads.length === 0) return 'none'
   const live = await liveRows(records.objects, leftover)
   const inUse = live.some((row) =>
-    leftover.storageKey === null ? row.uploadId === leftover.uploadId : liesThere(row, leftover.storageKey),
+    leftover.storageKey === null
+      ? row.uploadId === leftover.uploadId
+      : usesStorageKey(row, leftover.storageKey),
   )
   if (inUse) return 'kept'
   await abortUploads(storage, uploads)
   return 'removed'
 }
 
+/**
+ * Returns the open multipart uploads of an ended attempt: the recorded one, and any other under its storage key, which no
+ * other attempt uses. Listing by key costs an extra call. It runs only if no upload id was recorded, and on the last check:
+ * a storage that retries a call may have started an upload that it never reported.
+ *
+ * @throws StorageError `STORAGE_UNAVAILABLE` if an upload is recorded but the storage has no multipart support.
+ */
+async function openUploads(
+  { multipart }: ObjectStorage,
+  { bucket, key, storageKey, uploadId }: Leftover,
+  isLastCheck: boolean,
+): Promise<readonly MultipartReference[]> {
+  const at = { bucket, key: storageKey ?? key }
+  const ids = new Set<string>()
+  if (uploadId !== null) {
+    if (!multipart) {
+      throw new StorageError('STORAGE_UNAVAILABLE', {
+        message: `The storage does not support multipart uploads, so upload ${JSON.stringify(uploadId)} can't be aborted.`,
+      })
+    }
+    if ((await multipart.listParts({ ...at, uploadId, after: 0 })) !== null) ids.add(uploadId)
+  }
+  if (multipart && storageKey !== null && (uploadId === null || isLastCheck)) {
+    for (const id of await multipart.list(at)) ids.add(id)
+  }
+  return [...ids].map((id) => ({ ...at, uploadId: id }))
+}
+
+/** Tries to abort every upload, then rejects with the first failure, if any. */
+async function abortUploads(
+  { multipart }: ObjectStorage,
+  uploads: readonly MultipartReference[],
+): Promise<void> {
+  const results = await Promise.allSettled(uploads.map(async (upload) => multipart?.abort(upload)))
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure) throw failure.reason
+}
+
 async function settleBytes(
-  { storage, records, downloadSeconds }: ServerParts,
+  { storage, records, downloadSeconds }: ServerDependencies,
   leftover: Leftover,
-  moment: Date,
+  time: Date,
 ): Promise<'none' | 'removed' | 'waiting' | 'kept'> {
   const { bucket, storageKey, since } = leftover
-  // Under the key itself: the application's own business.
+  // Without a storage key, the bytes are under a key that the application manages.
   if (storageKey === null) return 'none'
-  if (moment < secondsAfter(since, downloadSeconds)) return 'waiting'
+  if (time < secondsAfter(since, downloadSeconds)) return 'waiting'
   if ((await storage.head({ bucket, key: storageKey })) === null) return 'none'
-  if ((await liveRows(records.objects, leftover)).some((row) => liesThere(row, storageKey))) return 'kept'
+  const live = await liveRows(records.objects, leftover)
+  if (live.some((row) => usesStorageKey(row, storageKey))) return 'kept'
   await storage.remove({ bucket, key: storageKey })
   return 'removed'
 }
@@ -61,13 +109,12 @@ async function liveRows(
   objects: StorageObjectStore,
   { bucket, key }: Leftover,
 ): Promise<readonly StorageObject[]> {
-  // In this order, so that a row which is confirmed in between is seen at least once.
+  // Pending before active: a row that is confirmed between the two reads is found at least once.
   const pending = await objects.findPending({ bucket, key })
   const active = await objects.findActive({ bucket, key })
   return [pending, active].filter((row) => row !== null)
 }
 
-/** Whether a live row has its bytes at this storage key, or under its own key, which is the same. */
-function liesThere(row: StorageObject, storageKey: string): boolean {
+function usesStorageKey(row: StorageObject, storageKey: string): boolean {
   return (row.storageKey ?? row.key) === storageKey
 }

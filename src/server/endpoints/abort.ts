@@ -6,19 +6,19 @@ import {
   pendingUploadOf,
   readAttempt,
   type AttemptReference,
-} from '../request-input/object-input.js'
-import type { ServerParts } from '../server-parts.js'
+} from '../request-input/attempt-reference.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 
-/** `POST /upload/abort` ends an upload. What it has put in the bucket by then is `cleanUp`'s to remove. */
-export function abortEndpoint({ records, bucket: defaultBucket }: ServerParts): Endpoint {
+/** `POST /upload/abort` ends an upload. `cleanUp` removes the bytes that are already in the bucket. */
+export function abortEndpoint({ records, bucket: defaultBucket }: ServerDependencies): Endpoint {
   return guardedEndpoint<AttemptReference, StorageObject>({
     method: 'POST',
     path: '/upload/abort',
     operation: 'upload.abort',
     describe: () => ({
-      summary: 'Ends an upload.',
+      summary: 'Aborts an upload.',
       body: attemptBody(defaultBucket),
-      answer: { status: 204, description: 'It has ended.' },
+      answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     parse: async (source) => readAttempt(await source.json(), defaultBucket),

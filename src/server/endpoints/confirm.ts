@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { OBJECT, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
-import { confirmStored } from '../attempts/confirm-stored.js'
+import { confirmUpload } from '../attempts/confirm-upload.js'
 import {
   attemptBody,
   notFound,
@@ -9,31 +9,33 @@ import {
   pendingUploadOf,
   readAttempt,
   type AttemptReference,
-} from '../request-input/object-input.js'
-import type { ServerParts } from '../server-parts.js'
+} from '../request-input/attempt-reference.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 
 const OPERATION = 'upload.confirm'
 
-/** `POST /upload/confirm` makes an object of an upload, if the bucket has what was announced. May be repeated. */
-export function confirmEndpoint(parts: ServerParts): Endpoint {
+/** `POST /upload/confirm` records an upload as an object, if the bucket has the bytes it requested. Idempotent. */
+export function confirmEndpoint(dependencies: ServerDependencies): Endpoint {
   return guardedEndpoint<AttemptReference, StorageObject>({
     method: 'POST',
     path: '/upload/confirm',
     operation: OPERATION,
     describe: () => ({
-      summary: 'Makes an object of an upload whose bytes have arrived. May be repeated.',
-      body: attemptBody(parts.bucket),
+      summary: 'Confirms an upload after its bytes have been sent. Idempotent.',
+      body: attemptBody(dependencies.bucket),
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
-    parse: async (source) => readAttempt(await source.json(), parts.bucket),
+    parse: async (source) => readAttempt(await source.json(), dependencies.bucket),
     own: async (attempt, { scope }) =>
-      (await pendingUploadOf(parts.records, attempt, scope)) ??
-      (await objectOf(parts.records, attempt, scope)) ??
+      (await pendingUploadOf(dependencies.records, attempt, scope)) ??
+      (await objectOf(dependencies.records, attempt, scope)) ??
       Promise.reject(notFound()),
     async act(_, row, { request }) {
       const object =
-        row.status === 'active' ? row : await confirmStored(parts, row, { request, operation: OPERATION })
+        row.status === 'active'
+          ? row
+          : await confirmUpload(dependencies, row, { request, operation: OPERATION })
       return { status: 200, body: { object: toClientObject(object) } }
     },
   })

@@ -1,27 +1,27 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import type { ObjectReference, StorageObject } from '../../core/store/records.js'
-import { notFound } from '../request-input/object-input.js'
-import { removeOwnBytes } from '../own-bytes.js'
-import type { ServerParts } from '../server-parts.js'
+import { notFound } from '../request-input/attempt-reference.js'
+import { removeBytes } from '../record-bytes.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 import type { OperationPolicy } from '../options/server-policy.js'
 
 const OPERATION = 'delete'
 
-/** `DELETE /object` removes what is live at a key: first the row, then its bytes. */
-export function deleteObjectEndpoint(parts: ServerParts, policy: OperationPolicy): Endpoint {
-  const { records } = parts
+/** `DELETE /object` removes the active object or pending upload at a key: first the row, then its bytes. */
+export function deleteObjectEndpoint(dependencies: ServerDependencies, policy: OperationPolicy): Endpoint {
+  const { records } = dependencies
   return guardedEndpoint<ObjectReference, StorageObject>({
     method: 'DELETE',
     path: '/object',
     operation: OPERATION,
     describe: () => ({
-      summary: 'Removes what is live at a key, and its bytes.',
-      query: referenceQuery(parts.bucket),
-      answer: { status: 204, description: 'It is gone.' },
+      summary: 'Deletes the object or pending upload at a key, and its bytes.',
+      query: referenceQuery(dependencies.bucket),
+      answer: { status: 204, description: 'The object has been deleted.' },
       errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND'],
     }),
-    parse: ({ query }) => readReference(query, parts.bucket),
+    parse: ({ query }) => readReference(query, dependencies.bucket),
     async own(reference, { scope }) {
       const object = await records.objects.find(reference)
       if (object?.scope !== scope || object.status === 'deleted') throw notFound()
@@ -34,7 +34,7 @@ export function deleteObjectEndpoint(parts: ServerParts, policy: OperationPolicy
     async act({ bucket, key }, _, { scope, request }) {
       const removed = await records.remove({ bucket, key, scope, mode: records.deleteMode }, request)
       if (!removed) throw notFound()
-      await removeOwnBytes(parts, removed, { request, operation: OPERATION })
+      await removeBytes(dependencies, removed, { request, operation: OPERATION })
       return { status: 204 }
     },
   })

@@ -3,30 +3,30 @@ import { readReference, referenceQuery } from '../../core/http/reference-input.j
 import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import type { ObjectReference, StorageObject } from '../../core/store/records.js'
 import { secondsAfter } from '../lifetimes.js'
-import { notFound } from '../request-input/object-input.js'
-import { bytesOf } from '../own-bytes.js'
-import type { ServerParts } from '../server-parts.js'
+import { notFound } from '../request-input/attempt-reference.js'
+import { bytesOf } from '../record-bytes.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 import type { OperationPolicy } from '../options/server-policy.js'
-import { storageURL } from '../storage-subtree.js'
+import { storageURL } from '../storage-mount.js'
 
-/** `GET /download` gives out a URL of an active object's bytes. */
-export function downloadEndpoint(parts: ServerParts, policy: OperationPolicy): Endpoint {
-  const { storage, records, now } = parts
+/** `GET /download` returns a signed download URL for an active object. */
+export function downloadEndpoint(dependencies: ServerDependencies, policy: OperationPolicy): Endpoint {
+  const { storage, records, now } = dependencies
   return guardedEndpoint<ObjectReference, StorageObject>({
     method: 'GET',
     path: '/download',
     operation: 'download',
     describe: () => ({
-      summary: 'Gives out a URL of the bytes of an active object.',
-      query: referenceQuery(parts.bucket),
+      summary: 'Returns a signed URL for downloading an active object.',
+      query: referenceQuery(dependencies.bucket),
       answer: {
         status: 200,
-        description: 'Where the bytes are, until then.',
+        description: 'The URL, and when it expires.',
         body: withProperties({ url: SIGNED_URL, expiresAt: MOMENT }),
       },
       errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    parse: ({ query }) => readReference(query, parts.bucket),
+    parse: ({ query }) => readReference(query, dependencies.bucket),
     async own(reference, { scope }) {
       const object = await records.objects.findActive(reference)
       if (object?.scope !== scope) throw notFound()

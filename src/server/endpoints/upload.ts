@@ -1,19 +1,21 @@
 import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
-import { endIfFailed } from '../attempts/end-if-failed.js'
-import { uploadReservationSeconds } from '../lifetimes.js'
-import { bytesOf } from '../own-bytes.js'
-import { reserveUpload } from '../attempts/reserve-upload.js'
-import type { ServerParts } from '../server-parts.js'
+import { uploadReservationSeconds, urlExpiry } from '../lifetimes.js'
+import { bytesOf } from '../record-bytes.js'
+import { releaseOnFailure, reserveUpload } from '../attempts/reserve-upload.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 import type { OperationPolicy } from '../options/server-policy.js'
-import { storageURL } from '../storage-subtree.js'
-import { announcementBody, ANNOUNCEMENT_ERRORS } from '../request-input/announcement-description.js'
-import { readAnnouncement, type UploadAnnouncement } from '../request-input/upload-announcement.js'
+import { storageURL } from '../storage-mount.js'
+import {
+  readUploadRequest,
+  UPLOAD_REQUEST_ERRORS,
+  uploadRequestBody,
+  type UploadRequest,
+} from '../request-input/upload-request.js'
 import type { RouteTable } from '../options/upload-routes.js'
-import { urlExpiry } from '../attempts/url-expiry.js'
 
-/** The most bytes that a bucket takes in one PUT. */
+/** The largest file that S3 accepts in a single PUT, in bytes. */
 const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
 
 const OPERATION = 'upload'
@@ -25,48 +27,52 @@ const SIGNED_UPLOAD = withProperties({
   expiresAt: MOMENT,
 })
 
-/** `POST /upload` begins an upload: reserves it, and gives out the URL that its bytes go to. */
-export function uploadEndpoint(parts: ServerParts, policy: OperationPolicy, routes: RouteTable): Endpoint {
-  return guardedEndpoint<UploadAnnouncement, null>({
+/** `POST /upload` starts an upload: reserves it, and returns a signed URL for its bytes. */
+export function uploadEndpoint(
+  dependencies: ServerDependencies,
+  policy: OperationPolicy,
+  routes: RouteTable,
+): Endpoint {
+  return guardedEndpoint<UploadRequest, null>({
     method: 'POST',
     path: '/upload',
     operation: OPERATION,
     describe: () => ({
-      summary: 'Announces an upload. Its bytes then go to the URL of the answer, and are confirmed.',
-      body: announcementBody(routes),
+      summary: 'Starts an upload. Send the bytes to the returned URL, then confirm the upload.',
+      body: uploadRequestBody(routes),
       answer: {
         status: 201,
         description:
-          'The pending object, and how to send its bytes: with this method and just these headers.',
+          'The pending object, and the request to send its bytes with: this method, and exactly these headers.',
         body: withProperties({ object: OBJECT, upload: SIGNED_UPLOAD }),
       },
-      errors: [...ANNOUNCEMENT_ERRORS, 'STORAGE_UNAVAILABLE'],
+      errors: [...UPLOAD_REQUEST_ERRORS, 'STORAGE_UNAVAILABLE'],
     }),
     parse: async (source, { scope, known }) =>
-      readAnnouncement(await source.json(), { routes, maxSize: MAX_UPLOAD_SIZE, scope, known }),
-    // Nothing is owned yet: the store decides, in the same step in which it reserves.
+      readUploadRequest(await source.json(), { routes, maxSize: MAX_UPLOAD_SIZE, scope, known }),
+    // There is no object to own yet. The store checks ownership of the key as part of the reservation.
     own: () => null,
     guard: ({ route, key, size }) => ({
       guards: [policy.guard, route.guard],
       context: { bucket: route.bucket, key, route: route.name, size },
     }),
-    async act(announcement, _, call) {
-      const { pendingTtlSeconds } = parts.records
-      const seconds = uploadReservationSeconds(announcement.size, policy.urlSeconds, pendingTtlSeconds)
-      const row = await reserveUpload(parts, announcement, { seconds, operation: OPERATION }, call)
+    async act(upload, _, call) {
+      const { pendingTtlSeconds } = dependencies.records
+      const seconds = uploadReservationSeconds(upload.size, policy.urlSeconds, pendingTtlSeconds)
+      const row = await reserveUpload(dependencies, upload, { seconds, operation: OPERATION }, call)
       const context = { request: call.request, operation: OPERATION }
-      const upload = await endIfFailed(parts, row, context, () =>
-        signUpload(parts, row, announcement, policy.urlSeconds, call),
+      const signed = await releaseOnFailure(dependencies, row, context, () =>
+        signUpload(dependencies, row, upload, policy.urlSeconds, call),
       )
-      return { status: 201, body: { object: toClientObject(row), upload } }
+      return { status: 201, body: { object: toClientObject(row), upload: signed } }
     },
   })
 }
 
 async function signUpload(
-  { storage, now }: ServerParts,
+  { storage, now }: ServerDependencies,
   row: StorageObject,
-  { size, contentType }: UploadAnnouncement,
+  { size, contentType }: UploadRequest,
   urlSeconds: number,
   call: Call,
 ): Promise<object> {

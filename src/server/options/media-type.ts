@@ -4,27 +4,27 @@ import { checkText } from '../../core/store/validation/text.js'
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const QUOTED = '"(?:[\\t !#-\\[\\]-~]|\\\\[\\t -~])*"'
 
-// Each blank has one place in it where it can match, so that no text makes the matching slow. A blank at the end is
-// refused, though RFC 9110 has it after a semicolon: no header value keeps it on its way to the bucket.
+// Each blank can match in one position only, which keeps matching linear. A trailing blank is refused, although RFC 9110
+// allows one after a semicolon: HTTP strips it from the header value, and the signature would no longer match.
 const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[\\t ]*;(?:[\\t ]*${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*$`)
 
 /**
- * A media type as it is recorded and signed: with spaces for tabs, which mean the same (RFC 9110), but which signatures of
- * S3 don't survive, because each side puts them in another form.
- * @throws StorageError `VALIDATION_ERROR` unless it is a media type of RFC 9110, in ASCII, of at most 255 characters.
+ * Validates a media type (RFC 9110, ASCII, at most 255 characters) and replaces tabs with spaces. They mean the same, but S3
+ * and its clients normalize tabs differently, so a signature over a tab fails.
+ * @throws StorageError `VALIDATION_ERROR`
  */
 export function checkMediaType(value: unknown): string {
   const text = checkText('contentType', value)
   if (!MEDIA_TYPE.test(text)) {
     throw invalid(
       'contentType',
-      `must be a media type such as "image/png" or "text/plain; charset=utf-8", not ${shown(value)}.`,
+      `must be a media type such as "image/png" or "text/plain; charset=utf-8" (got ${shown(value)}).`,
     )
   }
   return text.replaceAll('\t', ' ')
 }
 
-/** Type and subtype alone, in lower case: the part by which types are compared. */
+/** Returns type and subtype in lower case, without parameters. Types are compared in this form. */
 export function essenceOf(mediaType: string): string {
   return mediaType.replace(/[\t ]*;.*$/s, '').toLowerCase()
 }

@@ -3,8 +3,8 @@ import { shown } from '../../core/store/validation/invalid.js'
 import { checkInteger } from '../../core/store/validation/scalars.js'
 import { checkText, type TextField } from '../../core/store/validation/text.js'
 
-/** The mistake of whoever calls `createS3Server`: says which option is wrong, and what is allowed. */
-export function wrongOption(message: string): TypeError {
+/** Builds the error for an invalid option of `createS3Server`. */
+export function optionError(message: string): TypeError {
   return new TypeError(`createS3Server: ${message}`)
 }
 
@@ -12,27 +12,32 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** An option that a rule of the store is about: what is `VALIDATION_ERROR` there is a TypeError here. */
-export function byStoreRule<T>(option: string, check: () => T): T {
+/** Runs a validation of the store, and reports its `VALIDATION_ERROR` as a TypeError about this option. */
+export function checkOption<T>(option: string, check: () => T): T {
   try {
     return check()
   } catch (error) {
-    if (error instanceof StorageError) throw wrongOption(`${option}: ${error.message}`)
+    if (error instanceof StorageError) throw optionError(`${option} ${predicateOf(error)}`)
     throw error
   }
 }
 
+/** Returns a validation message without its subject, the field: `must be an integer from 1 to 10 (got 0).` */
+function predicateOf({ message }: StorageError): string {
+  return message.slice(message.indexOf(' must ') + 1)
+}
+
 export function textOption(option: string, field: TextField, value: unknown): string {
-  return byStoreRule(option, () => checkText(field, value))
+  return checkOption(option, () => checkText(field, value))
 }
 
 export function integerOption(option: string, value: unknown, min: number, max: number): number {
-  return byStoreRule(option, () => checkInteger(option, value, min, max))
+  return checkOption(option, () => checkInteger('value', value, min, max))
 }
 
-/** `null` where it was left out. */
+/** Returns the function, or `null` if the option is not set. */
 export function functionOption<T>(option: string, value: T | null | undefined): T | null {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'function') throw wrongOption(`${option} must be a function, not ${shown(value)}.`)
+  if (typeof value !== 'function') throw optionError(`${option} must be a function (got ${shown(value)}).`)
   return value
 }

@@ -1,34 +1,36 @@
 import { shown } from '../../core/store/validation/invalid.js'
 import { checkMediaType, essenceOf } from './media-type.js'
 import {
-  byStoreRule,
+  checkOption,
   functionOption,
   integerOption,
   isObject,
+  optionError,
   textOption,
-  wrongOption,
 } from './option-checks.js'
 import type { RoutePolicy, RouteTable, UploadRoute } from './upload-routes.js'
 
-/** The routes that an application named. @throws TypeError for a bad one, and for none. */
+/** Validates the `routes` option. @throws TypeError if a route is invalid, or if there is none. */
 export function routeTable(routes: Readonly<Record<string, UploadRoute>>, bucket: string): RouteTable {
-  if (!isObject(routes))
-    throw wrongOption(`routes must be an object of upload routes by name, not ${shown(routes)}.`)
+  if (!isObject(routes)) {
+    throw optionError(`routes must be an object of upload routes by name (got ${shown(routes)}).`)
+  }
   const table = new Map(
     Object.entries(routes).map(([name, route]) => [name, routePolicy(name, route, bucket)]),
   )
-  if (table.size === 0)
-    throw wrongOption('routes must have at least one route; left out, there is one named "default".')
+  if (table.size === 0) {
+    throw optionError('routes must have at least one route. Omit it to get a single route named "default".')
+  }
   return table
 }
 
 function routePolicy(name: string, route: UploadRoute, serverBucket: string): RoutePolicy {
-  textOption(`the name of the route ${shown(name)}`, 'route', name)
-  const option = `routes[${JSON.stringify(name)}]`
-  if (!isObject(route)) throw wrongOption(`${option} must be an object, not ${shown(route)}.`)
+  textOption(`the route name ${shown(name)}`, 'route', name)
+  const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
+  if (!isObject(route)) throw optionError(`${option} must be an object (got ${shown(route)}).`)
   const { maxFileSize, contentTypes, key, bucket, overwrite, guard } = route
   if (overwrite !== undefined && overwrite !== null && typeof overwrite !== 'boolean') {
-    throw wrongOption(`${option}.overwrite must be true or false, not ${shown(overwrite)}.`)
+    throw optionError(`${option}.overwrite must be true or false (got ${shown(overwrite)}).`)
   }
   return {
     name,
@@ -47,9 +49,12 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string): Ro
 function contentTypesOption(option: string, types: unknown): readonly string[] | null {
   if (types === undefined || types === null) return null
   if (!Array.isArray(types) || types.length === 0) {
-    throw wrongOption(
-      `${option} must be an array of at least one media type such as "image/png" or "image/*", not ${shown(types)}.`,
+    const given = Array.isArray(types) ? 'an empty array' : shown(types)
+    throw optionError(
+      `${option} must be an array of media types such as "image/png" or "image/*" (got ${given}).`,
     )
   }
-  return types.map((type: unknown) => essenceOf(byStoreRule(option, () => checkMediaType(type))))
+  return types.map((type: unknown, index) =>
+    essenceOf(checkOption(`${option}[${index}]`, () => checkMediaType(type))),
+  )
 }

@@ -11,52 +11,55 @@ export interface DeleteOptions {
 }
 
 export interface UploadOptions {
-  /** Runs where an upload begins, after its input was checked and before anything is reserved. */
+  /** Runs when an upload starts, after input validation and before the reservation. */
   readonly guard?: Guard | null | undefined
-  /** How long an upload URL lives, in whole seconds, 1 to 604800 (7 days). Default 900. */
+  /** Lifetime of an upload URL in whole seconds, 1 to 604800 (7 days). Default 900. */
   readonly expiresIn?: number | null | undefined
 }
 
 export interface MultipartOptions {
   /**
-   * Runs where an upload in parts begins, after its input was checked and before anything is reserved; the guard of `upload`
-   * doesn't. A rule for all uploads belongs to both, or to each route.
+   * Runs when a multipart upload starts, after input validation and before the reservation. The guard of `upload` does not
+   * run for multipart uploads: set a rule for all uploads here and on `upload`, or on each route.
    */
   readonly guard?: Guard | null | undefined
-  /** How long the URL of a part lives, in whole seconds, 1 to 604800 (7 days). Default 900. */
+  /** Lifetime of a part URL in whole seconds, 1 to 604800 (7 days). Default 900. */
   readonly expiresIn?: number | null | undefined
 }
 
 export interface DownloadOptions {
   /** Runs after the ownership check. */
   readonly guard?: Guard | null | undefined
-  /** How long a download URL lives, in whole seconds, 1 to 604800 (7 days). Default 900. `cleanUp` spares bytes that long. */
+  /**
+   * Lifetime of a download URL in whole seconds, 1 to 604800 (7 days). Default 900. `cleanUp` keeps the bytes of a deleted
+   * object for this long.
+   */
   readonly expiresIn?: number | null | undefined
 }
 
 export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = readonly ServerPlugin[]> {
-  /** Where the bytes lie. One database serves one storage. */
+  /** The storage that holds the bytes. Use one database per storage. */
   readonly storage: ObjectStorage
-  /** The bucket of requests and routes that name none, 1..255 characters. */
+  /** The default bucket of requests and routes, 1 to 255 characters. */
   readonly bucket: string
-  /** Path below which the server answers. Default `/api/s3`. */
+  /** The path below which the server handles requests. Default `/api/s3`. */
   readonly basePath?: string | null | undefined
-  /** How files may come in, by name. Default: one route, `default`, that takes anything. */
+  /** The upload routes by name. Default: one route named `default` without limits. */
   readonly routes?: Readonly<Record<string, UploadRoute>> | null | undefined
-  /** `false`: these paths don't exist. Default `true`. */
+  /** Pass `false` to disable single-PUT uploads. Default `true`. */
   readonly upload?: boolean | UploadOptions | null | undefined
-  /** `false`: these paths don't exist. Default `true`, where the storage takes uploads in parts. */
+  /** Pass `false` to disable multipart uploads. Default `true` if the storage supports them. */
   readonly multipart?: boolean | MultipartOptions | null | undefined
-  /** `false`: this path doesn't exist. Default `true`. */
+  /** Pass `false` to disable downloads. Default `true`. */
   readonly download?: boolean | DownloadOptions | null | undefined
-  /** `false`: this path doesn't exist. Default `true`. */
+  /** Pass `false` to disable deletes. Default `true`. */
   readonly delete?: boolean | DeleteOptions | null | undefined
-  /** Exactly one of them keeps records: `db()`. */
+  /** The plugins. Exactly one must keep records: `db()`. */
   readonly plugins: Plugins
-  /** Told every 5xx, and every error of a guard or a hook. Default: prints them to the console. */
+  /** Called with every 5xx error and every error of a guard or hook. Default: logs to the console. */
   readonly onError?: ErrorListener | null | undefined
-  /** Goes around each operation, for traces and metrics. */
+  /** Wraps each operation, for tracing and metrics. */
   readonly onOperation?: OperationObserver | null | undefined
-  /** The clock. Default: the system's. */
+  /** Returns the current time. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
 }

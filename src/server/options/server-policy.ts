@@ -6,18 +6,18 @@ import type { ErrorListener } from '../../core/reporter.js'
 import { shown } from '../../core/store/validation/invalid.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from '../lifetimes.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { functionOption, integerOption, isObject, textOption, wrongOption } from './option-checks.js'
+import { functionOption, integerOption, isObject, optionError, textOption } from './option-checks.js'
 import { routeTable } from './route-table.js'
 import type { S3ServerOptions, UploadOptions } from './server-options.js'
 import type { RouteTable } from './upload-routes.js'
 
-/** Options of one kind of operation, completed. */
+/** The validated options of one operation. */
 export interface OperationPolicy {
   readonly guard: Guard | null
   readonly urlSeconds: number
 }
 
-/** The options, checked and completed. `null` for an operation that is off. */
+/** The validated options with their defaults. A disabled operation is `null`. */
 export interface ServerPolicy {
   readonly storage: ObjectStorage
   readonly bucket: string
@@ -33,9 +33,9 @@ export interface ServerPolicy {
   readonly now: () => Date
 }
 
-/** @throws TypeError that says which option is wrong, and what is allowed. */
+/** Validates the options of `createS3Server`. @throws TypeError that names the invalid option. */
 export function serverPolicy(options: S3ServerOptions): ServerPolicy {
-  if (!isObject(options)) throw wrongOption(`The options must be an object, not ${shown(options)}.`)
+  if (!isObject(options)) throw optionError(`the options must be an object (got ${shown(options)}).`)
   const bucket = textOption('bucket', 'bucket', options.bucket)
   return {
     storage: storageOption(options.storage),
@@ -54,18 +54,18 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
 }
 
 function storageOption(storage: ObjectStorage): ObjectStorage {
-  if (!hasCalls(storage, ['signUpload', 'signDownload', 'head', 'remove'])) {
-    throw wrongOption(`storage must be an ObjectStorage, such as memoryStorage(), not ${shown(storage)}.`)
+  if (!hasMethods(storage, ['signUpload', 'signDownload', 'head', 'remove'])) {
+    throw optionError(`storage must be an ObjectStorage such as memoryStorage() (got ${shown(storage)}).`)
   }
   const { multipart } = storage
-  if (multipart && !hasCalls(multipart, ['create', 'signPart', 'listParts', 'complete', 'abort', 'list'])) {
-    throw wrongOption('storage.multipart must have all calls of a MultipartStorage, or be left out.')
+  if (multipart && !hasMethods(multipart, ['create', 'signPart', 'listParts', 'complete', 'abort', 'list'])) {
+    throw optionError('storage.multipart must implement every method of MultipartStorage, or be omitted.')
   }
   return storage
 }
 
-function hasCalls<T extends object>(part: T, calls: readonly (keyof T)[]): boolean {
-  return isObject(part) && calls.every((call) => typeof part[call] === 'function')
+function hasMethods<T extends object>(value: T, names: readonly (keyof T)[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function')
 }
 
 function operationOption(
@@ -74,7 +74,7 @@ function operationOption(
 ): OperationPolicy | null {
   if (value === false) return null
   const given = value === true || value === undefined || value === null ? {} : value
-  if (!isObject(given)) throw wrongOption(`${name} must be true, false or an object, not ${shown(given)}.`)
+  if (!isObject(given)) throw optionError(`${name} must be true, false, or an object (got ${shown(given)}).`)
   const { guard, expiresIn } = given
   return {
     guard: functionOption(`${name}.guard`, guard),
@@ -84,13 +84,16 @@ function operationOption(
 
 function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[] {
   const known: unknown = plugins
-  if (!Array.isArray(known)) throw wrongOption(`plugins must be an array with db(), not ${shown(known)}.`)
+  if (!Array.isArray(known))
+    throw optionError(`plugins must be an array that includes db() (got ${shown(known)}).`)
   const ids = new Set(['handler', 'basePath'])
   for (const { id, install } of plugins.map(pluginOption)) {
     if (typeof id !== 'string' || id === '' || typeof install !== 'function') {
-      throw wrongOption('each of plugins must have an id and a function install, as db() has.')
+      throw optionError(
+        'plugins must contain plugins such as db(), each with a string id and an install function.',
+      )
     }
-    if (ids.has(id)) throw wrongOption(`the plugin id ${shown(id)} is taken; each plugin needs its own.`)
+    if (ids.has(id)) throw optionError(`plugins must have unique ids (${shown(id)} is already in use).`)
     ids.add(id)
   }
   return plugins

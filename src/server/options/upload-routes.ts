@@ -2,31 +2,34 @@ import type { Guard } from '../../core/guards/guard.js'
 import { invalid, shown } from '../../core/store/validation/invalid.js'
 import { essenceOf } from './media-type.js'
 
-/** What a route is told to make a key of. */
+/** The input of a route's `key` function. */
 export interface KeyContext {
   readonly scope: string
-  /** As the browser named the file; may hold any character, `/` and `..` included. */
+  /** The file name as the browser sent it. It may contain any character, including `/` and `..`. */
   readonly filename: string
   readonly route: string
 }
 
-/** How files come in: what is accepted, and where it goes. */
+/** An upload route: which files it accepts and where it stores them. */
 export interface UploadRoute {
-  /** Bytes. Default: what the bucket takes, 5 GiB in one PUT, 5 TiB in parts. */
+  /** Largest file size in bytes. Default: the limit of S3, 5 GiB in a single PUT and 5 TiB in parts. */
   readonly maxFileSize?: number | null | undefined
-  /** Media types such as `image/png`, or `image/*`; compared without case and parameters. Default: any. */
+  /** Allowed media types such as `image/png` or `image/*`. Matching ignores case and parameters. Default: any type. */
   readonly contentTypes?: readonly string[] | null | undefined
-  /** Makes the key, 1..1024 bytes of UTF-8. Keys that can repeat should contain the scope. Default: one that never repeats. */
+  /**
+   * Returns the key, 1 to 1024 bytes of UTF-8. Include the scope in keys that are not unique. Default: a random key that is
+   * never reused.
+   */
   readonly key?: ((context: KeyContext) => string | Promise<string>) | null | undefined
-  /** Default: the bucket of the server. */
+  /** Default: the server's bucket. */
   readonly bucket?: string | null | undefined
-  /** Whether an upload may replace an active object of the same key and scope. Default `false`. */
+  /** Whether an upload may replace an active object with the same key and scope. Default `false`. */
   readonly overwrite?: boolean | null | undefined
-  /** Runs after the guard of all uploads. */
+  /** Runs after the guard of `upload` or `multipart`. */
   readonly guard?: Guard | null | undefined
 }
 
-/** A route as the server works with it. */
+/** A validated route with its defaults filled in. */
 export interface RoutePolicy {
   readonly name: string
   readonly bucket: string
@@ -37,24 +40,27 @@ export interface RoutePolicy {
   readonly guard: Guard | null
 }
 
-/** The routes by name: a map, so that a name from the wire finds nothing that an object inherits. */
+/** The routes by name. A `Map`, because a requested name must not match an inherited property such as `constructor`. */
 export type RouteTable = ReadonlyMap<string, RoutePolicy>
 
-/** @throws StorageError `VALIDATION_ERROR` (`route`) for an unknown name, or for none where there is a choice. */
+/**
+ * Returns the route with this name. A server with a single route uses it if the request names none.
+ * @throws StorageError `VALIDATION_ERROR` (`route`) if the name is unknown, or missing where there are several routes.
+ */
 export function routeOf(table: RouteTable, name: unknown): RoutePolicy {
   const [only, ...others] = table.values()
   if (name === undefined || name === null) {
     if (only && others.length === 0) return only
-    throw invalid('route', 'must be given, because there is more than one.')
+    throw invalid('route', 'must be set, because the server has more than one upload route.')
   }
   const route = typeof name === 'string' ? table.get(name) : undefined
-  if (!route) throw invalid('route', `must be the name of an upload route, not ${shown(name)}.`)
+  if (!route) throw invalid('route', `must be the name of an upload route (got ${shown(name)}).`)
   return route
 }
 
-/** Whether the route takes files of this media type. */
+/** Returns whether the route accepts this media type. */
 export function acceptsType({ contentTypes }: RoutePolicy, mediaType: string): boolean {
   const essence = essenceOf(mediaType)
-  const anyOfType = `${essence.slice(0, essence.indexOf('/'))}/*`
-  return contentTypes === null || contentTypes.includes(essence) || contentTypes.includes(anyOfType)
+  const wildcard = `${essence.slice(0, essence.indexOf('/'))}/*`
+  return contentTypes === null || contentTypes.includes(essence) || contentTypes.includes(wildcard)
 }

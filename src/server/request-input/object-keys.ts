@@ -3,7 +3,7 @@ import { utf8Length, TEXT_LIMITS } from '../../core/store/validation/text.js'
 const PREFIX_CHARACTERS = 64
 const RANDOM_BYTES = 16
 
-/** A key that never repeats: a prefix that tells the route, and 128 random bits. */
+/** Returns a unique key: the route's name as a prefix, and 128 random bits. */
 export function randomKey(route: string): string {
   const prefix = [...route]
     .slice(0, PREFIX_CHARACTERS)
@@ -14,20 +14,20 @@ export function randomKey(route: string): string {
 }
 
 /**
- * Where the bytes of one attempt lie under a key that the application made: readable beside the key, of this attempt
- * alone, within the limit of a key, and without the segments that URLs lose.
+ * Returns the storage key of an attempt for a key that the application chose: the key with the attempt id appended. Long
+ * keys are truncated to the limit of S3, and the segments `.` and `..`, which URLs resolve, become underscores.
  */
 export function attemptStorageKey(key: string, attemptId: string): string {
   const suffix = `~${attemptId}`
-  const harmless = key
+  const safeKey = key
     .split('/')
     .map((segment) => (segment === '.' || segment === '..' ? '_'.repeat(segment.length) : segment))
     .join('/')
-  return cutToBytes(harmless, TEXT_LIMITS.storageKey.max - utf8Length(suffix)) + suffix
+  return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - utf8Length(suffix)) + suffix
 }
 
-/** The longest start of a text, in whole characters, that has at most `max` bytes of UTF-8. */
-function cutToBytes(text: string, max: number): string {
+/** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */
+function truncateToBytes(text: string, max: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
   return text.slice(0, read)
 }

@@ -6,23 +6,23 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../request-input/object-input.js'
-import { abortOwnUpload } from '../../own-bytes.js'
-import type { MultipartServerParts } from '../../server-parts.js'
+} from '../../request-input/attempt-reference.js'
+import { abortMultipartUpload } from '../../record-bytes.js'
+import type { MultipartDependencies } from '../../server-dependencies.js'
 
 const OPERATION = 'multipart.abort'
 
-/** `POST /multipart/abort` ends an upload: first the row, then the parts. What is left of them is `cleanUp`'s to remove. */
-export function abortMultipartEndpoint(parts: MultipartServerParts): Endpoint {
-  const { records, bucket: defaultBucket } = parts
+/** `POST /multipart/abort` ends an upload: first the row, then its parts. `cleanUp` removes any parts that remain. */
+export function abortMultipartEndpoint(dependencies: MultipartDependencies): Endpoint {
+  const { records, bucket: defaultBucket } = dependencies
   return guardedEndpoint<MultipartAttemptReference, PendingMultipart>({
     method: 'POST',
     path: '/multipart/abort',
     operation: OPERATION,
     describe: () => ({
-      summary: 'Ends an upload in parts.',
+      summary: 'Aborts a multipart upload.',
       body: multipartAttemptBody(defaultBucket),
-      answer: { status: 204, description: 'It has ended.' },
+      answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     parse: async (source) => readMultipartAttempt(await source.json(), defaultBucket),
@@ -31,7 +31,7 @@ export function abortMultipartEndpoint(parts: MultipartServerParts): Endpoint {
     async act({ bucket, key, id, uploadId }, _, { scope, request }) {
       const released = await records.objects.release({ bucket, key, id, scope, uploadId })
       if (!released) throw notFound()
-      await abortOwnUpload(parts, { ...released, uploadId }, { request, operation: OPERATION })
+      await abortMultipartUpload(dependencies, { ...released, uploadId }, { request, operation: OPERATION })
       return { status: 204 }
     },
   })

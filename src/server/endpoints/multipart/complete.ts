@@ -1,7 +1,7 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { OBJECT, withProperties } from '../../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../../core/store/records.js'
-import { confirmStored, mismatch } from '../../attempts/confirm-stored.js'
+import { confirmUpload, mismatch } from '../../attempts/confirm-upload.js'
 import {
   multipartAttemptBody,
   notFound,
@@ -10,49 +10,48 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../request-input/object-input.js'
-import type { MultipartReference, StoredPart } from '../../../core/object-storage.js'
-import { bytesOf } from '../../own-bytes.js'
+} from '../../request-input/attempt-reference.js'
+import type { MultipartReference, MultipartStorage, StoredPart } from '../../../core/object-storage.js'
+import { bytesOf } from '../../record-bytes.js'
 import { partCountOf, sizeOfPart } from './part-sizes.js'
-import type { MultipartServerParts } from '../../server-parts.js'
-import { storedParts } from './stored-parts.js'
+import type { MultipartDependencies } from '../../server-dependencies.js'
 
 const OPERATION = 'multipart.complete'
 
-/** `POST /multipart/complete` makes an object of the parts, if they are what was announced. May be repeated. */
-export function completeMultipartEndpoint(parts: MultipartServerParts): Endpoint {
-  const { records } = parts
+/** `POST /multipart/complete` assembles the parts and records the object, if they match the upload request. Idempotent. */
+export function completeMultipartEndpoint(dependencies: MultipartDependencies): Endpoint {
+  const { records } = dependencies
   return guardedEndpoint<MultipartAttemptReference, StorageObject | PendingMultipart>({
     method: 'POST',
     path: '/multipart/complete',
     operation: OPERATION,
     describe: () => ({
-      summary: 'Makes an object of an upload whose parts have all arrived. May be repeated.',
-      body: multipartAttemptBody(parts.bucket),
+      summary: 'Completes a multipart upload after all its parts have been sent. Idempotent.',
+      body: multipartAttemptBody(dependencies.bucket),
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
-    parse: async (source) => readMultipartAttempt(await source.json(), parts.bucket),
+    parse: async (source) => readMultipartAttempt(await source.json(), dependencies.bucket),
     own: async (attempt, { scope }) =>
       (await pendingMultipartOf(records, attempt, scope)) ??
       (await objectOf(records, attempt, scope)) ??
       Promise.reject(notFound()),
     async act({ uploadId }, row, { request }) {
       if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
-      await completeInBucket(parts, row, { ...bytesOf(row, request.signal), uploadId })
-      const object = await confirmStored(parts, row, { request, operation: OPERATION })
+      await completeInBucket(dependencies, row, { ...bytesOf(row, request.signal), uploadId })
+      const object = await confirmUpload(dependencies, row, { request, operation: OPERATION })
       return { status: 200, body: { object: toClientObject(object) } }
     },
   })
 }
 
 /**
- * Has the bucket put the parts together. Whether it did, or had done so before, is for a look at the object to tell: an
- * earlier request may have been interrupted there, and another may be doing the same.
- * @throws StorageError `UPLOAD_MISMATCH` before anything is put together, if the parts are not all of what was announced.
+ * Completes the upload in the bucket. Returns no result, because an earlier or concurrent request may have completed it: the
+ * caller looks at the object instead.
+ * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
 async function completeInBucket(
-  { multipart }: MultipartServerParts,
+  { multipart }: MultipartDependencies,
   row: StorageObject,
   at: MultipartReference,
 ): Promise<void> {
@@ -62,15 +61,30 @@ async function completeInBucket(
   await multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
 }
 
-/** Each part once, and each of its own size; so their sizes add up to the whole. */
+/** Checks that every part is there with its expected size, and no others. Their sizes then add up to the file's. */
 function checkParts(size: number, stored: readonly StoredPart[]): void {
   const count = partCountOf(size)
-  const right = stored.filter(
+  const matching = stored.filter(
     (part) => part.partNumber <= count && part.size === sizeOfPart(size, part.partNumber),
   )
-  const there = new Set(right.map(({ partNumber }) => partNumber)).size
-  if (there === count && stored.length === count) return
+  const found = new Set(matching.map(({ partNumber }) => partNumber)).size
+  if (found === count && stored.length === count) return
   throw mismatch(
-    `The bucket has ${there} of the ${count} parts as announced; send the others and complete again.`,
+    `The bucket has ${found} of the ${count} parts with the expected size. Upload the missing parts and complete again.`,
   )
+}
+
+/** Returns all parts in the bucket by part number, or `null` if there is no such upload. */
+async function storedParts(
+  multipart: MultipartStorage,
+  at: MultipartReference,
+): Promise<readonly StoredPart[] | null> {
+  const parts: StoredPart[] = []
+  for (let after: number | null = 0; after !== null;) {
+    const page = await multipart.listParts({ ...at, after })
+    if (page === null) return null
+    parts.push(...page.parts)
+    after = page.next
+  }
+  return parts
 }

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../../core/http/endpoint.js'
-import type { MultipartServerParts } from '../../server-parts.js'
+import type { MultipartDependencies } from '../../server-dependencies.js'
 import type { OperationPolicy } from '../../options/server-policy.js'
 import type { RouteTable } from '../../options/upload-routes.js'
 import { abortMultipartEndpoint } from './abort.js'
@@ -8,17 +8,17 @@ import { completeMultipartEndpoint } from './complete.js'
 import { listPartsEndpoint } from './list-parts.js'
 import { signPartsEndpoint } from './sign-parts.js'
 
-/** The verbs of uploads in parts. All but the first serve only attempts that the first began. */
+/** Returns the endpoints of multipart uploads. All but the first take the attempt that the first one started. */
 export function multipartEndpoints(
-  parts: MultipartServerParts,
+  dependencies: MultipartDependencies,
   policy: OperationPolicy,
   routes: RouteTable,
 ): readonly Endpoint[] {
   return [
-    beginMultipartEndpoint(parts, policy, routes),
-    signPartsEndpoint(parts, policy),
-    listPartsEndpoint(parts),
-    completeMultipartEndpoint(parts),
-    abortMultipartEndpoint(parts),
+    beginMultipartEndpoint(dependencies, policy, routes),
+    signPartsEndpoint(dependencies, policy),
+    listPartsEndpoint(dependencies),
+    completeMultipartEndpoint(dependencies),
+    abortMultipartEndpoint(dependencies),
   ]
 }

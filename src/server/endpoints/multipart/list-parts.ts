@@ -8,24 +8,23 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../request-input/object-input.js'
-import { bytesOf } from '../../own-bytes.js'
-import { MAX_PARTS, partSizeOf } from './part-sizes.js'
-import { PART_NUMBER, PART_SIZE } from './parts-description.js'
-import type { MultipartServerParts } from '../../server-parts.js'
+} from '../../request-input/attempt-reference.js'
+import { bytesOf } from '../../record-bytes.js'
+import { MAX_PARTS, PART_NUMBER, PART_SIZE, partSizeOf } from './part-sizes.js'
+import type { MultipartDependencies } from '../../server-dependencies.js'
 
 interface ListInput extends MultipartAttemptReference {
   readonly after: number
 }
 
-/** `POST /multipart/list` tells which parts lie in the bucket, a page at a time, so that an upload can be resumed. */
-export function listPartsEndpoint({ multipart, records, bucket }: MultipartServerParts): Endpoint {
+/** `POST /multipart/list` lists the parts that are in the bucket, in pages. Clients use it to resume an upload. */
+export function listPartsEndpoint({ multipart, records, bucket }: MultipartDependencies): Endpoint {
   return guardedEndpoint<ListInput, PendingMultipart>({
     method: 'POST',
     path: '/multipart/list',
     operation: 'multipart.list',
     describe: () => ({
-      summary: 'Lists the parts that have arrived, so that an upload can be resumed.',
+      summary: 'Lists the parts that are in the bucket, for resuming an upload.',
       body: multipartAttemptBody(
         bucket,
         {
@@ -33,14 +32,14 @@ export function listPartsEndpoint({ multipart, records, bucket }: MultipartServe
             type: 'integer',
             minimum: 0,
             maximum: MAX_PARTS,
-            description: 'A part number; `next` of the page before.',
+            description: 'A part number: `next` of the previous page.',
           }),
         },
         ['after'],
       ),
       answer: {
         status: 200,
-        description: 'A page of them, by number; `next` is there only if another page is.',
+        description: 'A page of parts by number. `next` is set only if there is another page.',
         body: withProperties(
           {
             partSize: PART_SIZE,
@@ -62,7 +61,7 @@ export function listPartsEndpoint({ multipart, records, bucket }: MultipartServe
     async act({ after }, row, { request }) {
       const at = { ...bytesOf(row, request.signal), uploadId: row.uploadId }
       const page = await multipart.listParts({ ...at, after })
-      // Completed, or gone: either way there is nothing to send to it any more. `/multipart/complete` tells them apart.
+      // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
       if (page === null) throw notFound()
       const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
       const partSize = partSizeOf(row.declaredSize ?? 0)

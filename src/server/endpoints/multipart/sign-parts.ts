@@ -9,14 +9,13 @@ import {
   readMultipartAttempt,
   type MultipartAttemptReference,
   type PendingMultipart,
-} from '../../request-input/object-input.js'
-import { bytesOf } from '../../own-bytes.js'
-import { MAX_PARTS, partCountOf, sizeOfPart } from './part-sizes.js'
-import { PART_NUMBER } from './parts-description.js'
-import type { MultipartServerParts } from '../../server-parts.js'
+} from '../../request-input/attempt-reference.js'
+import { bytesOf } from '../../record-bytes.js'
+import { MAX_PARTS, PART_NUMBER, partCountOf, sizeOfPart } from './part-sizes.js'
+import type { MultipartDependencies } from '../../server-dependencies.js'
 import type { OperationPolicy } from '../../options/server-policy.js'
-import { storageURL } from '../../storage-subtree.js'
-import { urlExpiry } from '../../attempts/url-expiry.js'
+import { storageURL } from '../../storage-mount.js'
+import { urlExpiry } from '../../lifetimes.js'
 
 /** How many URLs one request may ask for. */
 const MAX_URLS = 100
@@ -25,21 +24,21 @@ interface PartsInput extends MultipartAttemptReference {
   readonly partNumbers: readonly number[]
 }
 
-/** `POST /multipart/parts` gives out URLs, each for one part of just its size. */
-export function signPartsEndpoint(parts: MultipartServerParts, policy: OperationPolicy): Endpoint {
-  const { multipart, records, now } = parts
+/** `POST /multipart/parts` returns signed URLs, each for one part of an exact size. */
+export function signPartsEndpoint(dependencies: MultipartDependencies, policy: OperationPolicy): Endpoint {
+  const { multipart, records, now } = dependencies
   return guardedEndpoint<PartsInput, PendingMultipart>({
     method: 'POST',
     path: '/multipart/parts',
     operation: 'multipart.parts',
     describe: () => ({
-      summary: 'Signs URLs to which parts are sent, by PUT and without further headers.',
-      body: multipartAttemptBody(parts.bucket, {
+      summary: 'Signs upload URLs for parts. Send each part by PUT, without additional headers.',
+      body: multipartAttemptBody(dependencies.bucket, {
         partNumbers: { type: 'array', items: PART_NUMBER, minItems: 1, maxItems: MAX_URLS },
       }),
       answer: {
         status: 200,
-        description: 'A URL for each, which takes a part of just its size.',
+        description: 'A URL for each part. It accepts only a body of exactly the size of the part.',
         body: withProperties({
           parts: {
             type: 'array',
@@ -52,7 +51,7 @@ export function signPartsEndpoint(parts: MultipartServerParts, policy: Operation
     async parse(source) {
       const body = await source.json()
       return {
-        ...readMultipartAttempt(body, parts.bucket),
+        ...readMultipartAttempt(body, dependencies.bucket),
         partNumbers: checkPartNumbers(body['partNumbers']),
       }
     },
@@ -61,7 +60,7 @@ export function signPartsEndpoint(parts: MultipartServerParts, policy: Operation
     async act({ partNumbers }, row, call) {
       const expiresAt = urlExpiry(row, policy.urlSeconds, now())
       const size = row.declaredSize ?? 0
-      checkWithin(partCountOf(size), partNumbers)
+      checkPartsExist(partCountOf(size), partNumbers)
       const at = { ...bytesOf(row, call.request.signal), uploadId: row.uploadId }
       const signed = await Promise.all(
         partNumbers.map(async (partNumber) => {
@@ -83,15 +82,18 @@ export function signPartsEndpoint(parts: MultipartServerParts, policy: Operation
 /** @throws StorageError `VALIDATION_ERROR` */
 function checkPartNumbers(value: unknown): readonly number[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_URLS) {
-    const given = Array.isArray(value) ? `${value.length} of them` : shown(value)
-    throw invalid('partNumbers', `must be an array of 1 to ${MAX_URLS} part numbers, not ${given}.`)
+    const given = Array.isArray(value) ? `an array of ${value.length}` : shown(value)
+    throw invalid('partNumbers', `must be an array of 1 to ${MAX_URLS} part numbers (got ${given}).`)
   }
   return value.map((number: unknown) => checkInteger('partNumbers', number, 1, MAX_PARTS))
 }
 
 /** @throws StorageError `VALIDATION_ERROR` */
-function checkWithin(partCount: number, partNumbers: readonly number[]): void {
+function checkPartsExist(partCount: number, partNumbers: readonly number[]): void {
   const beyond = partNumbers.find((partNumber) => partNumber > partCount)
   if (beyond === undefined) return
-  throw invalid('partNumbers', `must not go beyond the last part, ${partCount}; ${beyond} does.`)
+  throw invalid(
+    'partNumbers',
+    `must contain part numbers from 1 to ${partCount}, the last part (got ${beyond}).`,
+  )
 }

@@ -6,12 +6,12 @@ import type { ObjectReference, StorageObject } from '../../core/store/records.js
 import { checkAttemptId } from '../../core/store/validation/scalars.js'
 import { checkText } from '../../core/store/validation/text.js'
 
-/** Names one attempt, as the answer that began it did. */
+/** Identifies an attempt, as the response that started it did. */
 export interface AttemptReference extends ObjectReference {
   readonly id: string
 }
 
-/** Names one attempt at a multipart upload. */
+/** Identifies an attempt at a multipart upload. */
 export interface MultipartAttemptReference extends AttemptReference {
   readonly uploadId: string
 }
@@ -39,7 +39,7 @@ export function readMultipartAttempt(
   return { ...readAttempt(body, defaultBucket), uploadId: checkText('uploadId', body['uploadId']) }
 }
 
-/** What {@link readAttempt} reads, for the API's document; `more` are the further properties of an endpoint. */
+/** Returns the schema of what {@link readAttempt} reads, plus `more` properties of an endpoint, for the OpenAPI document. */
 export function attemptBody(
   defaultBucket: string,
   more: Readonly<Record<string, JsonSchema>> = {},
@@ -49,7 +49,7 @@ export function attemptBody(
   return withProperties({ key: textSchema('key'), id: ATTEMPT_ID, ...more, bucket }, ['bucket', ...optional])
 }
 
-/** What {@link readMultipartAttempt} reads, for the API's document. */
+/** Returns the schema of what {@link readMultipartAttempt} reads, for the OpenAPI document. */
 export function multipartAttemptBody(
   defaultBucket: string,
   more: Readonly<Record<string, JsonSchema>> = {},
@@ -58,7 +58,7 @@ export function multipartAttemptBody(
   return attemptBody(defaultBucket, { uploadId: textSchema('uploadId'), ...more }, optional)
 }
 
-/** The pending row of an upload in one PUT, if it is the caller's; `null` where there is none, or it is another's. */
+/** Returns the pending row of a single-PUT upload, or `null` if there is none or it belongs to another scope. */
 export async function pendingUploadOf(
   { objects }: RecordKeeper,
   { bucket, key, id }: AttemptReference,
@@ -68,7 +68,7 @@ export async function pendingUploadOf(
   return pending?.scope === scope && pending.uploadId === null ? pending : null
 }
 
-/** The pending row of a multipart upload, if it is the caller's; `null` where there is none, or it is another's. */
+/** Returns the pending row of a multipart upload, or `null` if there is none or it belongs to another scope. */
 export async function pendingMultipartOf(
   { objects }: RecordKeeper,
   { bucket, key, id, uploadId }: MultipartAttemptReference,
@@ -78,7 +78,10 @@ export async function pendingMultipartOf(
   return pending?.scope === scope ? { ...pending, uploadId } : null
 }
 
-/** The object that this very attempt became, if it is the caller's. (Of which kind the upload was, no object tells.) */
+/**
+ * Returns the object that this attempt became, or `null` if there is none or it belongs to another scope. Single-PUT and
+ * multipart uploads both match: an object does not record which kind it came from.
+ */
 export async function objectOf(
   { objects }: RecordKeeper,
   { bucket, key, id }: AttemptReference,
@@ -88,7 +91,7 @@ export async function objectOf(
   return active?.scope === scope && active.attemptId === id ? active : null
 }
 
-/** One answer for what is missing and what is another's, so that nobody can probe for keys. */
+/** Builds the same error for a missing row and for another scope's row. Otherwise, callers could probe for keys. */
 export function notFound(): StorageError {
   return new StorageError('OBJECT_NOT_FOUND')
 }

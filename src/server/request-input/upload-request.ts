@@ -1,0 +1,109 @@
+import { StorageError, type ErrorCode } from '../../core/errors.js'
+import type { JsonSchema } from '../../core/http/endpoint-description.js'
+import { BYTES, METADATA, nullable, textSchema, withProperties } from '../../core/openapi/schemas.js'
+import type { ObjectMetadata } from '../../core/store/records.js'
+import { checkMetadata } from '../../core/store/validation/metadata.js'
+import { checkSize, optional } from '../../core/store/validation/scalars.js'
+import { checkText } from '../../core/store/validation/text.js'
+import { checkMediaType } from '../options/media-type.js'
+import { acceptsType, routeOf, type RoutePolicy, type RouteTable } from '../options/upload-routes.js'
+import { attemptStorageKey, randomKey } from './object-keys.js'
+
+/** A validated request to start an upload, with the key that it will have. */
+export interface UploadRequest {
+  readonly route: RoutePolicy
+  readonly key: string
+  readonly filename: string
+  readonly contentType: string
+  /** Bytes. */
+  readonly size: number
+  readonly metadata: ObjectMetadata | null
+  /** Returns the storage key of an attempt. No two attempts share one. */
+  storageKeyOf(attemptId: string): string
+}
+
+export interface UploadRules {
+  readonly routes: RouteTable
+  /** Largest size that S3 accepts for this kind of upload, in bytes. */
+  readonly maxSize: number
+  readonly scope: string
+  /** Receives the route's name before any other check, for error reports and traces. */
+  readonly known: { route: string | null }
+}
+
+/** The errors that can refuse an upload request, apart from `STORAGE_UNAVAILABLE`. */
+export const UPLOAD_REQUEST_ERRORS: readonly ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'FORBIDDEN',
+  'OBJECT_NOT_FOUND',
+  'KEY_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'FILE_TOO_LARGE',
+  'CONTENT_TYPE_NOT_ALLOWED',
+]
+
+/** Returns the JSON schema of the request body, for the OpenAPI document. */
+export function uploadRequestBody(routes: RouteTable): JsonSchema {
+  const names: JsonSchema = { type: 'string', enum: [...routes.keys()] }
+  const isOptional = routes.size === 1
+  return withProperties(
+    {
+      route: isOptional ? nullable(names) : names,
+      filename: textSchema('filename'),
+      contentType: textSchema('contentType', 'A media type.'),
+      size: BYTES,
+      metadata: nullable(METADATA),
+    },
+    ['metadata', ...(isOptional ? ['route'] : [])],
+  )
+}
+
+/**
+ * Validates the body of a request that starts an upload, and builds the key.
+ * @throws StorageError `VALIDATION_ERROR`, `FILE_TOO_LARGE`, or `CONTENT_TYPE_NOT_ALLOWED`.
+ */
+export async function readUploadRequest(
+  body: Readonly<Record<string, unknown>>,
+  { routes, maxSize, scope, known }: UploadRules,
+): Promise<UploadRequest> {
+  const route = routeOf(routes, body['route'])
+  known.route = route.name
+  const filename = checkText('filename', body['filename'])
+  const contentType = checkMediaType(body['contentType'])
+  const size = checkSize('size', body['size'])
+  checkFileSize(maxSize, size)
+  if (route.maxFileSize !== null) checkFileSize(route.maxFileSize, size)
+  if (!acceptsType(route, contentType)) throw typeNotAllowed(route, contentType)
+  const metadata = optional(body['metadata'], checkMetadata)
+  return { route, filename, contentType, size, metadata, ...(await buildKey(route, scope, filename)) }
+}
+
+/** A random key is never reused, so it is also the storage key. For an application's key, each attempt gets its own. */
+async function buildKey(
+  route: RoutePolicy,
+  scope: string,
+  filename: string,
+): Promise<Pick<UploadRequest, 'key' | 'storageKeyOf'>> {
+  if (route.key === null) {
+    const key = randomKey(route.name)
+    return { key, storageKeyOf: () => key }
+  }
+  const key = checkText('key', await route.key({ scope, filename, route: route.name }))
+  return { key, storageKeyOf: (attemptId) => attemptStorageKey(key, attemptId) }
+}
+
+function checkFileSize(max: number, size: number): void {
+  if (size <= max) return
+  throw new StorageError('FILE_TOO_LARGE', {
+    message: `The file must be at most ${max} bytes (got ${size}).`,
+    params: { max, size },
+  })
+}
+
+function typeNotAllowed({ contentTypes }: RoutePolicy, contentType: string): StorageError {
+  const allowed = (contentTypes ?? []).join(', ')
+  return new StorageError('CONTENT_TYPE_NOT_ALLOWED', {
+    message: `The file type must be one of: ${allowed} (got ${contentType}).`,
+    params: { contentType, allowed },
+  })
+}

@@ -1,0 +1,38 @@
+import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
+import type { RecordKeeper } from '../core/plugin.js'
+import type { Report } from '../core/reporter.js'
+
+/** The dependencies that a server's endpoints and `cleanUp` share. */
+export interface ServerDependencies {
+  /** Rejects only with a `StorageError`. */
+  readonly storage: ObjectStorage
+  readonly records: RecordKeeper
+  /** The default bucket. */
+  readonly bucket: string
+  /** Lifetime of a download URL, in seconds. */
+  readonly downloadSeconds: number
+  readonly report: Report
+  readonly now: () => Date
+}
+
+/** The dependencies of a server whose storage supports multipart uploads. */
+export interface MultipartDependencies extends ServerDependencies {
+  readonly multipart: MultipartStorage
+}
+
+/** A registered symbol, because the ESM and CommonJS builds each have a copy of this module. */
+const DEPENDENCIES = Symbol.for('@svc/db/server-parts')
+
+/** Attaches the dependencies under a non-enumerable symbol, which keeps them out of listings and logs. */
+export function attachDependencies(server: object, dependencies: ServerDependencies): void {
+  Object.defineProperty(server, DEPENDENCIES, { value: dependencies })
+}
+
+/** Returns the dependencies for `cleanUp`. @throws TypeError unless `createS3Server` created the server. */
+export function dependenciesOf(server: object): ServerDependencies {
+  const dependencies = (server as { [DEPENDENCIES]?: ServerDependencies } | null | undefined)?.[DEPENDENCIES]
+  if (!dependencies) {
+    throw new TypeError('cleanUp: the first argument must be a server returned by createS3Server().')
+  }
+  return dependencies
+}

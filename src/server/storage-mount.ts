@@ -1,0 +1,52 @@
+import { StorageError } from '../core/errors.js'
+import type { Call } from '../core/http/endpoint.js'
+import type { Subtree } from '../core/http/handler.js'
+import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
+
+/** The server path below which a storage can serve its own signed URLs. */
+const PREFIX = '/_storage'
+
+/** Returns the subtree of a storage that serves its own signed URLs, or none. */
+export function storageSubtrees(storage: ObjectStorage): readonly Subtree[] {
+  const serve = storage.serve?.bind(storage)
+  return serve ? [{ prefix: PREFIX, operation: 'storage', serve }] : []
+}
+
+/** Returns the absolute URL of that subtree, as the client of this call reaches it. */
+export function storageURL({ baseURL }: Call): string {
+  return baseURL + PREFIX
+}
+
+/** Wraps a storage to reject with `STORAGE_UNAVAILABLE`. A `StorageError` of the storage itself passes unchanged. */
+export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
+  const { multipart } = storage
+  const serve = storage.serve?.bind(storage)
+  return {
+    signUpload: (input) => mapErrors(() => storage.signUpload(input)),
+    signDownload: (input) => mapErrors(() => storage.signDownload(input)),
+    head: (reference) => mapErrors(() => storage.head(reference)),
+    remove: (reference) => mapErrors(() => storage.remove(reference)),
+    ...(multipart && { multipart: mapMultipartErrors(multipart) }),
+    ...(serve && { serve: (exchange) => mapErrors(() => serve(exchange)) }),
+  }
+}
+
+function mapMultipartErrors(multipart: MultipartStorage): MultipartStorage {
+  return {
+    create: (input) => mapErrors(() => multipart.create(input)),
+    signPart: (input) => mapErrors(() => multipart.signPart(input)),
+    listParts: (input) => mapErrors(() => multipart.listParts(input)),
+    complete: (input) => mapErrors(() => multipart.complete(input)),
+    abort: (reference) => mapErrors(() => multipart.abort(reference)),
+    list: (reference) => mapErrors(() => multipart.list(reference)),
+  }
+}
+
+async function mapErrors<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (thrown) {
+    if (thrown instanceof StorageError) throw thrown
+    throw new StorageError('STORAGE_UNAVAILABLE', { cause: thrown })
+  }
+}
