@@ -1,24 +1,21 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { keptOnceMade } from '../signed-urls/kept-once-made.js'
-import { ensureFolder, ensureFolderAndParents } from './durable-folder.js'
+import { onceSuccessful } from '../signed-urls/self-serving-storage.js'
+import { ensureFolder, ensureFolderAndParents } from './file-system.js'
 
-/** Where things lie in the directory of a storage. */
+/** The paths in the directory of a storage. */
 export interface DiskLayout {
-  /** Every object, in 256 folders. */
+  /** All objects, in 256 subfolders. */
   readonly objects: string
-  /** Every upload in parts that has not ended, in 256 folders. */
+  /** All open multipart uploads, in 256 subfolders. */
   readonly uploads: string
-  /** Files that are still being written. In the same directory, because a link can't leave its file system. */
+  /** Files that are being written. Here and not in a temporary folder, because hard links can't span file systems. */
   readonly drafts: string
   readonly secret: string
   objectPath(bucket: string, key: string): string
-  /** Where the files of all uploads at a place lie, and how their names begin. */
+  /** Returns the folder of all uploads to a key, and the prefix of their file names. */
   uploadFiles(bucket: string, key: string): { readonly folder: string; readonly prefix: string }
-  /**
-   * Creates what is missing, once: a directory that vanishes later is a failure, not a reason to begin again with an
-   * empty one.
-   */
+  /** Creates the folders on first use, and only then: if they are deleted later, calls fail instead of starting over. */
   readonly prepare: () => Promise<void>
 }
 
@@ -39,7 +36,7 @@ export function diskLayout(directory: string): DiskLayout {
       const name = fileName(bucket, key)
       return { folder: join(uploads, name.slice(0, 2)), prefix: `${name}.` }
     },
-    prepare: keptOnceMade(async () => {
+    prepare: onceSuccessful(async () => {
       await ensureFolderAndParents(directory)
       await ensureFolder(objects)
       await ensureFolder(uploads)
@@ -49,8 +46,8 @@ export function diskLayout(directory: string): DiskLayout {
 }
 
 /**
- * A name that every file system takes, of any bucket and key: whatever they contain, nothing can leave the directory, and
- * names that differ only in case stay apart. JSON keeps apart where the bucket ends and the key begins.
+ * Returns a file name that is valid on every file system. Hashing rules out path traversal, and collisions of names that
+ * differ only in case. JSON marks the boundary between bucket and key.
  */
 function fileName(bucket: string, key: string): string {
   return createHash('sha256')

@@ -3,52 +3,52 @@ import type { ObjectStorage } from '../../core/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
 import { diskLayout } from './disk-layout.js'
-import { createDiskPartShelf } from './disk-part-shelf.js'
-import { createDiskShelf } from './disk-shelf.js'
+import { createDiskPartStore } from './disk-part-store.js'
+import { createDiskByteStore } from './disk-byte-store.js'
 import { readOrCreateSecret } from './signing-secret.js'
 
 export interface DiskStorageOptions extends SelfServingOptions {
   /**
-   * Where everything is kept, the secret that signs the URLs included. Created when it is first needed; relative to the
-   * working directory of this moment. Nothing else should write there.
+   * The directory of all files, including the secret that signs the URLs. Created on first use. A relative path is resolved
+   * immediately, against the current working directory. Nothing else should write to this directory.
    */
   readonly directory: string
 }
 
 /**
- * A bucket service over files, for development. Every bucket exists. Its signed URLs lead to the server that uses it;
- * they and the bytes survive a restart. Several processes may share a directory: an upload URL still writes only once.
+ * Creates an object storage in a directory, for development. Every bucket name exists. Its signed URLs point to the server
+ * that uses it. The bytes and the URLs survive a restart. Several processes can share a directory: each upload URL still
+ * writes only once.
  *
- * Every file is its owner's alone (mode 0600). Bytes are streamed in both directions. An upload is on the disk before it
- * is answered, and none can be seen by half, wherever a process or the machine stops. What a process that was killed had
- * begun is removed by an upload a day later. Completing an upload in parts copies them, which takes their room twice for
- * that time.
+ * Files are readable by their owner only (mode 0600). Uploads and downloads are streamed. An upload is synced to disk before
+ * the response is sent, and is never visible in part, even if the process or the machine stops. Drafts of a killed process
+ * are removed by the first upload a day later. Completing a multipart upload copies its parts, which temporarily takes twice
+ * their space.
  *
- * The file system must have hard links, which exFAT, for one, has not. What it refuses (no space, no right, a directory
- * that is gone) rejects the call, so that a server answers `STORAGE_UNAVAILABLE`; a directory that was removed while it
- * was in use is never taken for an empty one.
+ * The file system must support hard links; exFAT, for example, does not. File-system errors (no space, no permission, a
+ * missing directory) reject the call, and the server responds with `STORAGE_UNAVAILABLE`. A directory that is deleted while
+ * in use is an error, not an empty storage.
  *
- * @throws TypeError for a `directory` that is no path, a `baseURL` that is no absolute http(s) URL, and a `now` that is no
- * function.
+ * @throws TypeError if `directory` is not a path, `baseURL` is not an absolute http(s) URL, or `now` is not a function.
  */
 export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const layout = diskLayout(resolve(checkDirectory(options)))
   const checked = checkSelfServingOptions('diskStorage', options)
   const secret = () => readOrCreateSecret(layout)
-  const shelf = createDiskShelf(layout)
-  const partShelf = createDiskPartShelf(layout, shelf)
-  return createSelfServingStorage({ shelf, partShelf, secret }, checked)
+  const byteStore = createDiskByteStore(layout)
+  const partStore = createDiskPartStore(layout, byteStore)
+  return createSelfServingStorage({ byteStore, partStore, secret }, checked)
 }
 
 function checkDirectory(options: unknown): string {
   if (typeof options !== 'object' || options === null) {
-    throw new TypeError('diskStorage: options with a directory are needed.')
+    throw new TypeError('diskStorage: the options must be an object with a directory.')
   }
   const directory: unknown = 'directory' in options ? options.directory : undefined
-  // Node refuses a NUL character too, but only in each of the calls to come.
+  // Node.js refuses a NUL character too, but only when a path is used.
   if (typeof directory !== 'string' || directory === '' || directory.includes('\0')) {
     throw new TypeError(
-      `diskStorage: directory must be the path of a directory, not ${JSON.stringify(directory)}.`,
+      `diskStorage: directory must be the path of a directory (got ${JSON.stringify(directory)}).`,
     )
   }
   return directory

@@ -1,12 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { OpenBytes } from '../signed-urls/byte-shelf.js'
+import type { OpenBytes } from '../signed-urls/byte-store.js'
 
-/** Bytes that are read at a time. */
+/** Bytes per read. */
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * The first `size` bytes of a file, whose closing is this function's business from now on. What one read gets is read at
- * once, so that nothing stays open for an answer that nobody reads; everything larger is a stream.
+ * Returns the first `size` bytes of a file, and takes over closing it. A small file is read at once, so it does not stay
+ * open while a response waits to be read. A larger one becomes a stream.
  */
 export async function bodyOfFile(file: FileHandle, size: number): Promise<OpenBytes['body']> {
   if (size > CHUNK_BYTES) return streamOfFile(file, size)
@@ -17,7 +17,7 @@ export async function bodyOfFile(file: FileHandle, size: number): Promise<OpenBy
   }
 }
 
-/** Read only as fast as it is asked for. Closes the file at its end, when nobody wants the rest, and when reading fails. */
+/** Returns a stream that reads on demand. It closes the file at the end, when it is cancelled, and on an error. */
 function streamOfFile(file: FileHandle, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   let position = 0
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
@@ -37,12 +37,12 @@ function streamOfFile(file: FileHandle, size: number): ReadableStream<Uint8Array
       },
       cancel: () => file.close(),
     },
-    // Nothing is read ahead of the one who asks.
+    // Reads nothing ahead.
     { highWaterMark: 0 },
   )
 }
 
-/** All of so many bytes; a file that has fewer by now fails. */
+/** Reads exactly `length` bytes. @throws Error if the file has become shorter. */
 async function readChunk(
   file: FileHandle,
   position: number,
@@ -52,7 +52,8 @@ async function readChunk(
   let filled = 0
   while (filled < length) {
     const { bytesRead } = await file.read(chunk, filled, length - filled, position + filled)
-    if (bytesRead === 0) throw new Error('The file of an object has become shorter.')
+    if (bytesRead === 0)
+      throw new Error('diskStorage: the file of an object has become shorter while it was being read.')
     filled += bytesRead
   }
   return chunk

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { StoredBytes } from '../../core/object-storage.js'
-import type { NewBytes } from '../signed-urls/byte-shelf.js'
+import type { NewBytes } from '../signed-urls/byte-store.js'
 
 /*
- * The file of an object: its bytes, a line feed, their description as one line of JSON, a line feed. One file, so that
- * neither exists without the other; the bytes first, so that their hash is known when it is written, and so that what
- * shows pictures shows such a file too. `tail -n 1` shows the description.
+ * The file of an object contains its bytes, a line feed, a description as one line of JSON, and a line feed. With a single
+ * file, the bytes and the description can't get separated. The bytes come first, because the description contains their
+ * hash, and because image viewers then open the file as it is. `tail -n 1` prints the description.
  */
 
-/** What lies in a file, and, for whoever looks into the directory, which object it is. */
+/** The description of an object. Bucket and key are for people who inspect the directory. */
 export interface ObjectDescription extends StoredBytes {
   readonly bucket: string
   readonly key: string
@@ -18,12 +18,12 @@ export interface ObjectDescription extends StoredBytes {
   readonly attemptId: string
 }
 
-/** Far more than the longest names take, each of their characters escaped. */
+/** Far more than the longest names need, even with every character escaped. */
 const MAX_DESCRIPTION_BYTES = 16 * 1024
 
 const LINE_FEED = 10
 
-/** Writes an object into an empty file, no faster than the disk takes it; resolves to its ETag. */
+/** Writes an object into an empty file, reading `chunks` at the speed of the disk. Returns its ETag. */
 export async function writeObject(
   file: FileHandle,
   { bucket, key }: { readonly bucket: string; readonly key: string },
@@ -38,25 +38,27 @@ export async function writeObject(
   }
   const eTag = `"${hash.digest('hex')}"`
   const description: ObjectDescription = { bucket, key, size, contentType, eTag, attemptId }
-  const ending = Buffer.from(`\n${JSON.stringify(description)}\n`)
-  if (ending.byteLength > MAX_DESCRIPTION_BYTES) {
-    throw new RangeError(`The names of an object take ${ending.byteLength} bytes; they are too long.`)
+  const trailer = Buffer.from(`\n${JSON.stringify(description)}\n`)
+  if (trailer.byteLength > MAX_DESCRIPTION_BYTES) {
+    throw new RangeError(
+      `diskStorage: bucket, key, and content type must fit in ${MAX_DESCRIPTION_BYTES} bytes (got ${trailer.byteLength}).`,
+    )
   }
-  await file.writeFile(ending)
+  await file.writeFile(trailer)
   return eTag
 }
 
-/** @throws Error for a file that `writeObject` can't have written: somebody has changed it, or the disk has lost some of it. */
+/** Reads the description of an object. @throws Error if the file was changed or truncated since `writeObject` wrote it. */
 export async function readDescription(file: FileHandle): Promise<ObjectDescription> {
   const { size: fileSize } = await file.stat()
-  const ending = Buffer.alloc(Math.min(fileSize, MAX_DESCRIPTION_BYTES))
-  await file.read(ending, 0, ending.byteLength, fileSize - ending.byteLength)
-  const lineEnd = ending.byteLength - 1
-  const lineStart = ending.subarray(0, Math.max(lineEnd, 0)).lastIndexOf(LINE_FEED)
-  const description = parseJson(ending.subarray(lineStart + 1, lineEnd).toString())
-  const bytesBefore = fileSize - (ending.byteLength - lineStart)
+  const trailer = Buffer.alloc(Math.min(fileSize, MAX_DESCRIPTION_BYTES))
+  await file.read(trailer, 0, trailer.byteLength, fileSize - trailer.byteLength)
+  const lineEnd = trailer.byteLength - 1
+  const lineStart = trailer.subarray(0, Math.max(lineEnd, 0)).lastIndexOf(LINE_FEED)
+  const description = parseJson(trailer.subarray(lineStart + 1, lineEnd).toString())
+  const bytesBefore = fileSize - (trailer.byteLength - lineStart)
   if (lineStart === -1 || !isDescription(description) || description.size !== bytesBefore) {
-    throw new Error('The file of an object is damaged.')
+    throw new Error('diskStorage: the file of an object is damaged.')
   }
   return description
 }

@@ -1,5 +1,3 @@
-import { attachmentNamed } from './content-disposition.js'
-
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 export interface DownloadHeaders {
@@ -8,7 +6,7 @@ export interface DownloadHeaders {
   readonly 'content-disposition': string
 }
 
-/** What every storage says of a download, whatever the record holds: it is saved, under its name, and kept by no cache. */
+/** Returns the response headers of a download: saved under its file name, and never cached. */
 export function downloadHeaders({
   filename,
   contentType,
@@ -19,10 +17,26 @@ export function downloadHeaders({
   return {
     'cache-control': 'private, no-store',
     'content-type': contentType !== null && isHeaderText(contentType) ? contentType : UNKNOWN_TYPE,
-    'content-disposition': attachmentNamed(filename),
+    'content-disposition': attachment(filename),
   }
 }
 
 function isHeaderText(text: string): boolean {
   return /^[!-~](?:[ -~]*[!-~])?$/.test(text)
+}
+
+/** Characters that RFC 5987 requires to be encoded, and that `encodeURIComponent` leaves as they are. */
+const NOT_ENCODED = /['()*]/g
+
+/**
+ * Returns a Content-Disposition with the file name in ASCII for old browsers (RFC 6266), and in UTF-8 for all others (RFC
+ * 5987). Both forms escape what could end the header or start another one.
+ */
+function attachment(filename: string): string {
+  const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
+  const encoded = encodeURIComponent(filename).replace(
+    NOT_ENCODED,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }

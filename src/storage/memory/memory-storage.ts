@@ -2,22 +2,26 @@ import type { ObjectStorage } from '../../core/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
 import type { Secret } from '../signed-urls/url-signer.js'
-import { createMemoryShelves } from './memory-shelves.js'
+import { createMemoryByteStore, type MemoryObject } from './memory-byte-store.js'
+import { createMemoryPartStore } from './memory-part-store.js'
 
 export type MemoryStorageOptions = SelfServingOptions
 
 /**
- * A bucket service in memory, for tests and demos. Every bucket exists. Its signed URLs lead to the server that uses it,
- * and end with this instance, as do the bytes.
+ * Creates an object storage in memory, for tests and demos. Every bucket name exists. Its signed URLs point to the server
+ * that uses it. The bytes and the URLs are lost with this instance.
  *
- * @throws TypeError for a `baseURL` that is no absolute http(s) URL, and a `now` that is no function.
+ * @throws TypeError if `baseURL` is not an absolute http(s) URL, or if `now` is not a function.
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): ObjectStorage {
   const checked = checkSelfServingOptions('memoryStorage', options)
-  return createSelfServingStorage({ ...createMemoryShelves(), secret: createSecret }, checked)
+  const objects = new Map<string, MemoryObject>()
+  const byteStore = createMemoryByteStore(objects)
+  const partStore = createMemoryPartStore(objects)
+  return createSelfServingStorage({ byteStore, partStore, secret: createSecret }, checked)
 }
 
-/** Made when it is first needed: some runtimes have no randomness before their first request. */
+/** Runs on first use, because some runtimes forbid random numbers before the first request. */
 function createSecret(): Promise<Secret> {
   return crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
 }

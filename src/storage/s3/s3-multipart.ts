@@ -12,29 +12,29 @@ import type {
   MultipartStorage,
   PartsPage,
 } from '../../core/object-storage.js'
-import { ATTEMPT_METADATA } from '../headers/attempt-header.js'
+import { ATTEMPT_METADATA } from '../headers/upload-headers.js'
 import { bucketCalls, type RunBucketCall } from './bucket-calls.js'
-import { isInvalidPart, isNoSuchUpload, isServerError } from './bucket-failures.js'
+import { isInvalidPart, isNoSuchUpload, isServerError } from './s3-errors.js'
+import { listUploads } from './list-uploads.js'
 import { signedUrl } from './signed-requests.js'
-import { uploadsUnderKey } from './uploads-under-key.js'
 
-export interface S3MultipartParts {
+export interface S3MultipartOptions {
   readonly client: S3Client
   readonly now: () => Date
   readonly run: RunBucketCall
   readonly completeTimeoutSeconds: number
 }
 
-/** The half of the storage that uploads in parts. */
-export function createS3Multipart(parts: S3MultipartParts): MultipartStorage {
-  const { client, now, run, completeTimeoutSeconds } = parts
+/** Creates the multipart half of the storage. */
+export function createS3Multipart(options: S3MultipartOptions): MultipartStorage {
+  const { client, now, run, completeTimeoutSeconds } = options
   const runComplete = bucketCalls(completeTimeoutSeconds)
 
   async function listParts(
     { after, ...reference }: ListPartsInput,
     abortSignal: AbortSignal,
   ): Promise<PartsPage | null> {
-    const command = new ListPartsCommand({ ...named(reference), PartNumberMarker: String(after) })
+    const command = new ListPartsCommand({ ...uploadParams(reference), PartNumberMarker: String(after) })
     const page = await client.send(command, { abortSignal }).catch(nullForNoSuchUpload)
     if (page === null) return null
     const parts = (page.Parts ?? []).map(({ PartNumber, Size, ETag }) => {
@@ -43,7 +43,7 @@ export function createS3Multipart(parts: S3MultipartParts): MultipartStorage {
     })
     const last = parts.at(-1)
     if (page.IsTruncated !== true) return { parts, next: null }
-    // A service that ignores where the page is to begin would be asked for ever.
+    // Avoids an endless loop with a service that ignores the marker.
     if (last === undefined || last.partNumber <= after) throw incomplete()
     return { parts, next: last.partNumber }
   }
@@ -59,16 +59,17 @@ export function createS3Multipart(parts: S3MultipartParts): MultipartStorage {
         })
         const { UploadId: uploadId, $metadata } = await client.send(command, { abortSignal })
         if (!uploadId) throw incomplete()
-        // Of two uploads nobody would know the first; of a call that failed, whatever lies under the key is looked for.
+        // If a retry started a second upload, the id of the first one is unknown. After a failure, the server looks for all
+        // uploads to the key.
         const repeated = ($metadata.attempts ?? 1) > 1
-        if (repeated && (await uploadsUnderKey(client, input, abortSignal)).length > 1) throw twice()
+        if (repeated && (await listUploads(client, input, abortSignal)).length > 1) throw startedTwice()
         return { uploadId }
       })
     },
 
     async signPart(input) {
       const command = new UploadPartCommand({
-        ...named(input),
+        ...uploadParams(input),
         PartNumber: input.partNumber,
         ContentLength: input.size,
       })
@@ -81,15 +82,18 @@ export function createS3Multipart(parts: S3MultipartParts): MultipartStorage {
     complete(input) {
       return runComplete('multipart.complete', input, async (abortSignal) => {
         const Parts = input.parts.map(({ partNumber, eTag }) => ({ PartNumber: partNumber, ETag: eTag }))
-        const command = new CompleteMultipartUploadCommand({ ...named(input), MultipartUpload: { Parts } })
-        // The client may be set to wait less long for an answer.
+        const command = new CompleteMultipartUploadCommand({
+          ...uploadParams(input),
+          MultipartUpload: { Parts },
+        })
+        // Overrides the client's own timeout, which may be shorter.
         const requestTimeout = completeTimeoutSeconds * 1000
         try {
           await client.send(command, { abortSignal, requestTimeout })
           return true
         } catch (error) {
           if (isNoSuchUpload(error) || isInvalidPart(error)) return false
-          // Ceph answers with an error of its own where the upload has ended, by an earlier try of this very call perhaps.
+          // Ceph responds with a server error if the upload has ended, for example by an earlier try of this call.
           if (isServerError(error) && (await listParts({ ...input, after: 0 }, abortSignal)) === null)
             return false
           throw error
@@ -98,18 +102,18 @@ export function createS3Multipart(parts: S3MultipartParts): MultipartStorage {
     },
 
     async abort(reference) {
-      const command = new AbortMultipartUploadCommand(named(reference))
+      const command = new AbortMultipartUploadCommand(uploadParams(reference))
       await run('multipart.abort', reference, (abortSignal) =>
         client.send(command, { abortSignal }).catch(nullForNoSuchUpload),
       )
     },
 
     list: (reference) =>
-      run('multipart.list', reference, (abortSignal) => uploadsUnderKey(client, reference, abortSignal)),
+      run('multipart.list', reference, (abortSignal) => listUploads(client, reference, abortSignal)),
   }
 }
 
-function named({ bucket, key, uploadId }: MultipartReference) {
+function uploadParams({ bucket, key, uploadId }: MultipartReference) {
   return { Bucket: bucket, Key: key, UploadId: uploadId }
 }
 
@@ -118,10 +122,10 @@ function nullForNoSuchUpload(error: unknown): null {
   throw error
 }
 
-function twice(): Error {
-  return new Error('a try whose answer was lost has begun an upload as well')
+function startedTwice(): Error {
+  return new Error('a retry has started a second upload')
 }
 
 function incomplete(): Error {
-  return new Error('the answer lacks what S3 promises')
+  return new Error('the response lacks fields that S3 guarantees')
 }

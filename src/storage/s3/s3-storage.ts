@@ -1,21 +1,22 @@
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { ATTEMPT_HEADER, ATTEMPT_METADATA } from '../headers/attempt-header.js'
 import { downloadHeaders } from '../headers/download-headers.js'
+import { ATTEMPT_METADATA, uploadHeaders } from '../headers/upload-headers.js'
 import { bucketCalls } from './bucket-calls.js'
+import { headObject } from './head-object.js'
 import { createS3Multipart } from './s3-multipart.js'
 import { shortFilename } from './short-filename.js'
 import { signedUrl } from './signed-requests.js'
 import { checkOptions, type S3StorageOptions } from './storage-options.js'
-import { storedObject } from './stored-object.js'
 
 /**
- * A bucket service that speaks S3, by a client of the AWS SDK v3. Every bucket that the client may use can be named.
+ * Creates an object storage on S3 or a compatible service, with a client of the AWS SDK v3. It can use every bucket that the
+ * client can access.
  *
- * Each call ends within `timeoutSeconds`. What the bucket service refuses, and what can't be reached, rejects with an
- * `Error` that names the call and the bucket; the error of the SDK is its `cause`.
+ * Each call ends within `timeoutSeconds`. If the service refuses a call or can't be reached, the call rejects with an
+ * `Error` that names the call and the bucket, and has the SDK's error as its `cause`.
  *
- * @throws TypeError for a `client` that is none, a timeout that is no number of seconds, and a `now` that is no function.
+ * @throws TypeError if `client` is not an S3Client, a timeout is not a number of seconds, or `now` is not a function.
  */
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const { client, now, timeoutSeconds, completeTimeoutSeconds } = checkOptions(options)
@@ -24,7 +25,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
   return {
     async signUpload(input) {
       const { bucket, key, size, contentType, attemptId, expiresAt } = input
-      const headers = { 'content-type': contentType, 'if-none-match': '*', [ATTEMPT_HEADER]: attemptId }
+      const headers = uploadHeaders(input)
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -33,7 +34,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
         IfNoneMatch: '*',
         Metadata: { [ATTEMPT_METADATA]: attemptId },
       })
-      // A browser sets the length by itself, and lets nobody else do so.
+      // Browsers set the length themselves and do not let scripts set it.
       const boundHeaders = ['content-length', ...Object.keys(headers)]
       const request = { command, boundHeaders, expiresAt }
       const url = await run('signUpload', input, () => signedUrl(client, request, now))
@@ -54,8 +55,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       return { url: await run('signDownload', input, () => signedUrl(client, request, now)) }
     },
 
-    head: (reference) =>
-      run('head', reference, (abortSignal) => storedObject(client, reference, abortSignal)),
+    head: (reference) => run('head', reference, (abortSignal) => headObject(client, reference, abortSignal)),
 
     async remove(reference) {
       const command = new DeleteObjectCommand({ Bucket: reference.bucket, Key: reference.key })

@@ -1,20 +1,17 @@
-/** In bytes of UTF-8: what common file systems take. */
-const LONGEST_FILENAME = 255
-const LONGEST_EXTENSION = 32
+/** The limit of common file systems, in bytes of UTF-8. */
+const MAX_FILENAME_BYTES = 255
+const MAX_EXTENSION_BYTES = 32
 
-/**
- * A name as it may stand in a URL, of which bucket services take no more than some kilobytes: a longer one loses what is
- * before its extension.
- */
+/** Shortens a file name, but keeps its extension. Bucket services limit URLs, which include the name, to a few kilobytes. */
 export function shortFilename(filename: string): string {
-  if (byteLength(filename) <= LONGEST_FILENAME) return filename
+  if (byteLength(filename) <= MAX_FILENAME_BYTES) return filename
   const extension = /[^.](\.[^.]+)$/su.exec(filename)?.[1] ?? ''
-  const ending = byteLength(extension) <= LONGEST_EXTENSION ? extension : ''
-  return startOf(filename, LONGEST_FILENAME - byteLength(ending)) + ending
+  const ending = byteLength(extension) <= MAX_EXTENSION_BYTES ? extension : ''
+  return truncateToBytes(filename, MAX_FILENAME_BYTES - byteLength(ending)) + ending
 }
 
-/** As many whole characters as there is room for. */
-function startOf(text: string, bytes: number): string {
+/** Truncates a text to a number of bytes, without splitting a character. */
+function truncateToBytes(text: string, bytes: number): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes))
   return text.slice(0, read)
 }

@@ -1,35 +1,35 @@
 import type { GetObjectCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 
-/** A request that is signed here and sent by a browser. */
+/** A request that the server signs and a browser sends. */
 export interface RequestToSign {
   readonly command: PutObjectCommand | UploadPartCommand | GetObjectCommand
-  /** The headers that must be as they are now, in lower case, beside `host`. */
+  /** The headers to sign in addition to `host`, in lower case. */
   readonly boundHeaders: readonly string[]
   readonly expiresAt: Date
 }
 
-/** The longest life of a signature (V4). */
-const LONGEST_LIFE_SECONDS = 7 * 24 * 60 * 60
+/** Longest lifetime of a signature (V4), in seconds. */
+const MAX_LIFETIME_SECONDS = 7 * 24 * 60 * 60
 
 /**
- * The URL of a request that a browser may send, until `expiresAt` and not a moment longer.
+ * Returns a presigned URL that a browser can request until `expiresAt`.
  *
- * @throws RangeError for a life of more than seven days, and for a key that no browser asks for as it is.
- * @throws Error for a client that would sign what a browser doesn't send.
+ * @throws RangeError for a lifetime of more than 7 days, and for a key that a browser would change in the URL.
+ * @throws Error if the client signs something that a browser doesn't send.
  */
 export async function signedUrl(
   client: S3Client,
   { command, boundHeaders, expiresAt }: RequestToSign,
   now: () => Date,
 ): Promise<string> {
-  const { signingDate, expiresIn } = lifeOf(client, expiresAt.getTime() - now().getTime())
-  leaveOutChecksums(command)
-  // Which of them it is makes no difference to the presigner; its types want to know.
+  const { signingDate, expiresIn } = lifetimeOf(client, expiresAt.getTime() - now().getTime())
+  removeChecksums(command)
+  // The presigner accepts all three commands, but its types need a specific one.
   const url = await getSignedUrl(client, command as PutObjectCommand, {
     signingDate,
     expiresIn,
-    // Without these the SDK would leave the type unsigned, and sign the metadata as part of the query.
+    // By default, the SDK does not sign the content type, and moves the metadata into the query.
     signableHeaders: new Set(boundHeaders),
     unhoistableHeaders: new Set(boundHeaders),
   })
@@ -37,19 +37,21 @@ export async function signedUrl(
   return url
 }
 
-/** Signatures count in whole seconds: rounded so that the URL ends no later than it may. */
-function lifeOf({ config }: S3Client, milliseconds: number): { signingDate: Date; expiresIn: number } {
+/** Signatures have a resolution of 1 second. Rounds down, so the URL never outlives `expiresAt`. */
+function lifetimeOf({ config }: S3Client, milliseconds: number): { signingDate: Date; expiresIn: number } {
   const bucketTime = Date.now() + config.systemClockOffset
   const end = Math.floor((bucketTime + milliseconds) / 1000)
   const expiresIn = Math.max(1, end - Math.floor(bucketTime / 1000))
-  if (!(expiresIn <= LONGEST_LIFE_SECONDS)) {
-    throw new RangeError(`a signed URL lives at most ${LONGEST_LIFE_SECONDS} s, not ${expiresIn} s`)
+  if (!(expiresIn <= MAX_LIFETIME_SECONDS)) {
+    throw new RangeError(
+      `the lifetime of a signed URL must be at most ${MAX_LIFETIME_SECONDS} s (got ${expiresIn} s)`,
+    )
   }
   return { signingDate: new Date((end - expiresIn) * 1000), expiresIn }
 }
 
-/** Unless it is told otherwise, the SDK puts the checksum of the body into the URL, and of a body that it hasn't got. */
-function leaveOutChecksums(command: RequestToSign['command']): void {
+/** Removes the checksum that the SDK adds to the URL by default, which is that of an empty body. */
+function removeChecksums(command: RequestToSign['command']): void {
   const { middlewareStack } = command as PutObjectCommand
   middlewareStack.add(
     (next) => (args) => {
@@ -59,7 +61,7 @@ function leaveOutChecksums(command: RequestToSign['command']): void {
       }
       return next(args)
     },
-    { step: 'build', priority: 'low', name: 'leaveOutChecksums' },
+    { step: 'build', priority: 'low', name: 'removeChecksums' },
   )
 }
 
@@ -67,13 +69,14 @@ function checkSentAsSigned(url: string, boundHeaders: readonly string[]): void {
   const sent = new URL(url)
   const path = /^[^:]+:\/\/[^/]+([^?]*)/.exec(url)?.[1]
   if (sent.pathname !== path) {
-    throw new RangeError('a browser asks for no key with a segment of `.` or `..` as it is')
+    throw new RangeError('the key must not have a segment "." or "..", because browsers resolve them in URLs')
   }
   const signed = (sent.searchParams.get('X-Amz-SignedHeaders') ?? '').split(';')
   const others = signed.filter((name) => name !== 'host' && !boundHeaders.includes(name))
   const missing = boundHeaders.filter((name) => !signed.includes(name))
   if (others.length > 0 || missing.length > 0) {
-    const what = others.length > 0 ? `signs what no browser sends: ${others.join(', ')}` : ''
-    throw new Error(what || `doesn't sign ${missing.join(', ')}`)
+    const extra =
+      others.length > 0 ? `the client signs headers that browsers do not send: ${others.join(', ')}` : ''
+    throw new Error(extra || `the client does not sign ${missing.join(', ')}`)
   }
 }

@@ -1,26 +1,20 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 
 export interface S3StorageOptions {
-  /** Its credentials stay on this machine. What it should be set to is in docs/s3.md. */
+  /** A client of the AWS SDK v3. Its credentials never leave the server. See docs/s3.md for its settings. */
   readonly client: S3Client
-  /**
-   * The longest that a call to the bucket takes, retries of the client included, in seconds. What takes longer rejects.
-   * Default 30.
-   */
+  /** Timeout of a call to the bucket in seconds, including the client's retries. Default 30. */
   readonly timeoutSeconds?: number | null | undefined
-  /**
-   * The same for the call that makes an object of its parts, which S3 itself may take minutes for, in seconds.
-   * Default 300.
-   */
+  /** Timeout of completing a multipart upload in seconds. S3 can take minutes to assemble the parts. Default 300. */
   readonly completeTimeoutSeconds?: number | null | undefined
   /**
-   * The clock that tells how long a URL still has to live. Default: the system's. (The signature is dated by the clock of
-   * the client, which follows that of S3.)
+   * Returns the current time, for the remaining lifetime of a URL. Default: the system clock. (Signatures are dated by the
+   * clock of the client, which follows S3's.)
    */
   readonly now?: (() => Date) | null | undefined
 }
 
-/** The same, checked and filled in. */
+/** The validated options with their defaults. */
 export interface CheckedOptions {
   readonly client: S3Client
   readonly timeoutSeconds: number
@@ -28,10 +22,10 @@ export interface CheckedOptions {
   readonly now: () => Date
 }
 
-/** What a timer takes; one that is given more goes off at once. */
-const LONGEST_TIMEOUT_SECONDS = 2_147_483
+/** The limit of `setTimeout`, which fires a longer timer immediately. */
+const MAX_TIMEOUT_SECONDS = 2_147_483
 
-/** @throws TypeError which names the wrong one among the options. */
+/** Validates the options. @throws TypeError that names the invalid option. */
 export function checkOptions(options: S3StorageOptions): CheckedOptions {
   const given: { readonly [Name in keyof S3StorageOptions]?: unknown } = isObject(options) ? options : {}
   return {
@@ -45,22 +39,23 @@ export function checkOptions(options: S3StorageOptions): CheckedOptions {
 function checkClient(client: unknown): S3Client {
   const parts = isObject(client) ? (client as Partial<S3Client>) : {}
   if (typeof parts.send !== 'function' || !isObject(parts.config) || !isObject(parts.middlewareStack)) {
-    throw new TypeError('s3Storage: client must be an S3Client of @aws-sdk/client-s3.')
+    throw new TypeError('s3Storage: client must be an S3Client from @aws-sdk/client-s3.')
   }
   return client as S3Client
 }
 
 function checkSeconds(name: string, seconds: unknown): number {
-  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= LONGEST_TIMEOUT_SECONDS)) {
-    const allowed = `a number of seconds above 0 and at most ${LONGEST_TIMEOUT_SECONDS}`
-    throw new TypeError(`s3Storage: ${name} must be ${allowed}, not ${String(seconds)}.`)
+  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS)) {
+    const given = typeof seconds === 'string' ? JSON.stringify(seconds) : String(seconds)
+    throw new TypeError(
+      `s3Storage: ${name} must be a number of seconds above 0 and up to ${MAX_TIMEOUT_SECONDS} (got ${given}).`,
+    )
   }
   return seconds
 }
 
 function checkClock(now: unknown): () => Date {
-  if (typeof now !== 'function')
-    throw new TypeError(`s3Storage: now must be a function, not a ${typeof now}.`)
+  if (typeof now !== 'function') throw new TypeError(`s3Storage: now must be a function (got ${typeof now}).`)
   return now as () => Date
 }
 

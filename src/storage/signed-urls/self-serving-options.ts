@@ -1,26 +1,27 @@
-/** The options that every storage has which serves its own URLs. */
+/** The options of every storage that serves its own URLs. */
 export interface SelfServingOptions {
   /**
-   * Absolute URL of the place where the server's `{basePath}/_storage` is reached from outside, where a proxy hides it.
-   * Default: that of the request which asks for a URL.
+   * Absolute public URL of the server's `{basePath}/_storage`, for a server behind a proxy that changes its URL. Default:
+   * derived from the request that asks for a URL.
    */
   readonly baseURL?: string | null | undefined
-  /** The clock by which URLs expire. Default: the system's. */
+  /** Returns the current time; URLs expire by it. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
 }
 
-/** The same, checked and filled in. */
+/** The validated options with their defaults. */
 export interface CheckedOptions {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly baseURL: string | null
   readonly now: () => Date
 }
 
-/** @throws TypeError which names the function that was called with these options, and the wrong one among them. */
+/** Validates the options. @throws TypeError that names the function `caller` and the invalid option. */
 export function checkSelfServingOptions(caller: string, options: SelfServingOptions): CheckedOptions {
   const now: unknown = options.now ?? (() => new Date())
-  if (typeof now !== 'function')
-    throw new TypeError(`${caller}: now must be a function, not a ${typeof now}.`)
+  if (typeof now !== 'function') {
+    throw new TypeError(`${caller}: now must be a function (got ${typeof now}).`)
+  }
   return { baseURL: checkBaseURL(caller, options.baseURL), now: now as () => Date }
 }
 
@@ -29,7 +30,7 @@ function checkBaseURL(caller: string, baseURL: unknown): string | null {
   const url = typeof baseURL === 'string' && URL.canParse(baseURL) ? new URL(baseURL) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
     throw new TypeError(
-      `${caller}: baseURL must be an absolute http(s) URL without query, not ${JSON.stringify(baseURL)}.`,
+      `${caller}: baseURL must be an absolute http(s) URL without query or fragment (got ${JSON.stringify(baseURL)}).`,
     )
   }
   return url.href.replace(/\/+$/, '')

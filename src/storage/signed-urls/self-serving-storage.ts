@@ -1,26 +1,25 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { ATTEMPT_HEADER } from '../headers/attempt-header.js'
-import type { ByteShelf } from './byte-shelf.js'
-import { keptOnceMade } from './kept-once-made.js'
-import type { PartShelf } from './part-shelf.js'
+import { uploadHeaders } from '../headers/upload-headers.js'
+import type { ByteStore } from './byte-store.js'
+import type { PartStore } from './part-store.js'
 import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
 import { createSignedUrlService } from './signed-url-service.js'
 import { createUrlSigner, type Grant, type Secret } from './url-signer.js'
 
-export interface SelfServingStorageParts {
-  readonly shelf: ByteShelf
-  readonly partShelf: PartShelf
-  /** What signs the URLs; asked for when it is first needed, and again only after it has failed. */
+export interface SelfServingBackend {
+  readonly byteStore: ByteStore
+  readonly partStore: PartStore
+  /** Returns the secret that signs the URLs. Called on first use, and again only after it has failed. */
   readonly secret: () => Promise<Secret>
 }
 
-/** A storage whose signed URLs lead to the server that uses it, over whatever keeps the bytes. */
+/** Creates a storage whose signed URLs point to the server that uses it. The backend stores the bytes. */
 export function createSelfServingStorage(
-  { shelf, partShelf, secret }: SelfServingStorageParts,
+  { byteStore, partStore, secret }: SelfServingBackend,
   { baseURL, now }: CheckedOptions,
 ): ObjectStorage {
-  const signer = createUrlSigner(keptOnceMade(secret))
+  const signer = createUrlSigner(onceSuccessful(secret))
 
   async function urlOf(grant: Grant, serverURL: string): Promise<string> {
     return `${baseURL ?? serverURL}/${await signer.sign(grant)}`
@@ -31,11 +30,7 @@ export function createSelfServingStorage(
       signal?.throwIfAborted()
       const expires = expiresAt.getTime()
       const grant: Grant = { method: 'PUT', bucket, key, expiresAt: expires, size, contentType, attemptId }
-      return {
-        method: 'PUT',
-        url: await urlOf(grant, serverURL),
-        headers: { 'content-type': contentType, 'if-none-match': '*', [ATTEMPT_HEADER]: attemptId },
-      }
+      return { method: 'PUT', url: await urlOf(grant, serverURL), headers: uploadHeaders(grant) }
     },
 
     async signDownload({ bucket, key, filename, contentType, expiresAt, serverURL, signal }) {
@@ -47,16 +42,30 @@ export function createSelfServingStorage(
 
     async head({ bucket, key, signal }) {
       signal?.throwIfAborted()
-      return shelf.describe(bucket, key)
+      return byteStore.describe(bucket, key)
     },
 
     async remove({ bucket, key, signal }) {
       signal?.throwIfAborted()
-      return shelf.remove(bucket, key)
+      return byteStore.remove(bucket, key)
     },
 
-    multipart: createSelfServingMultipart(partShelf, urlOf),
+    multipart: createSelfServingMultipart(partStore, urlOf),
 
-    serve: createSignedUrlService(signer, { shelf, partShelf }, now),
+    serve: createSignedUrlService(signer, { byteStore, partStore }, now),
+  }
+}
+
+/** Wraps `make` to run on first use and cache its result. A failure is not cached: the next call retries. */
+export function onceSuccessful<T>(make: () => Promise<T>): () => Promise<T> {
+  let cached: Promise<T> | null = null
+  return () => {
+    if (cached) return cached
+    const pending = make()
+    cached = pending
+    pending.catch(() => {
+      cached = null
+    })
+    return pending
   }
 }

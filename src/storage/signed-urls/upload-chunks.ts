@@ -2,11 +2,10 @@ import type { RequestBody } from '../../core/http/request-body.js'
 import { StorageError } from '../../core/errors.js'
 
 /**
- * The body of an upload that must have just `size` bytes, chunk by chunk, read no faster than it is consumed and no
- * further than it must be.
+ * Yields the body of an upload, reading on demand and no further than `size` bytes require.
  *
- * @throws StorageError `VALIDATION_ERROR` (`body`), while it is read, for any other number of bytes, a body that breaks
- * off, and one of which a parser has left something else than its bytes.
+ * @throws StorageError `VALIDATION_ERROR` (`body`), while reading, unless the body has exactly `size` bytes; if it breaks
+ * off; or if a body parser has already consumed it.
  */
 export async function* uploadChunks(body: RequestBody, size: number): AsyncGenerator<Uint8Array, void> {
   const chunks = body.kind === 'parsed' ? [parsedBytes(body.value)] : streamChunks(body.open())
@@ -16,18 +15,18 @@ export async function* uploadChunks(body: RequestBody, size: number): AsyncGener
     if (length > size) break
     yield chunk
   }
-  if (length !== size) throw otherLength(size)
+  if (length !== size) throw wrongLength(size)
 }
 
-/** The refusal of a body that hasn't the signed number of bytes. */
-export function otherLength(size: number): StorageError {
-  return invalidBody(`The body must have the ${size} bytes that were signed.`)
+/** Builds the error for a body that does not have the signed number of bytes. */
+export function wrongLength(size: number): StorageError {
+  return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for.`)
 }
 
-/** A raw parser keeps the bytes; of what any other one made of them they can't be had back. */
+/** A raw parser keeps the bytes. From the result of any other parser, they can't be recovered. */
 function parsedBytes(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value
-  throw invalidBody('A body parser has consumed the bytes of this upload; mount the server before it.')
+  throw invalidBody('A body parser has already consumed the body. Mount the server before the body parser.')
 }
 
 async function* streamChunks(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
@@ -36,13 +35,13 @@ async function* streamChunks(stream: ReadableStream<Uint8Array> | null): AsyncGe
   try {
     for (;;) {
       const next = await reader.read().catch((cause: unknown) => {
-        throw invalidBody('The body could not be read to its end.', cause)
+        throw invalidBody('The body could not be read completely.', cause)
       })
       if (next.done) return
       yield next.value
     }
   } finally {
-    // The answer doesn't wait for the rest to be given up; after the end of the stream this does nothing.
+    // Not awaited, to respond before the rest of the body is discarded. After the end of the stream, this does nothing.
     void reader.cancel().catch(() => undefined)
   }
 }

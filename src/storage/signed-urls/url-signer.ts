@@ -1,6 +1,6 @@
 import { StorageError } from '../../core/errors.js'
 
-/** What an upload URL allows. */
+/** The permission in an upload URL. */
 export interface UploadGrant {
   readonly method: 'PUT'
   readonly bucket: string
@@ -13,7 +13,7 @@ export interface UploadGrant {
   readonly attemptId: string
 }
 
-/** What the URL of a part allows. */
+/** The permission in the URL of a part. */
 export interface PartGrant {
   readonly method: 'PUT'
   readonly bucket: string
@@ -26,7 +26,7 @@ export interface PartGrant {
   readonly partNumber: number
 }
 
-/** What a download URL allows. */
+/** The permission in a download URL. */
 export interface DownloadGrant {
   readonly method: 'GET'
   readonly bucket: string
@@ -39,12 +39,12 @@ export interface DownloadGrant {
 
 export type Grant = UploadGrant | PartGrant | DownloadGrant
 
-/** Makes and checks the last segment of signed URLs: what it allows, and a signature over just that. */
+/** Signs and verifies the last path segment of a URL: a grant, and an HMAC signature over it. */
 export interface UrlSigner {
   sign(grant: Grant): Promise<string>
   /**
-   * What a URL allows.
-   * @throws StorageError `FORBIDDEN` for what was not signed here, what has expired, and a URL of another method.
+   * Returns the grant of a URL.
+   * @throws StorageError `FORBIDDEN` if the signature is invalid, the URL has expired, or it is for another method.
    */
   verify<Method extends Grant['method']>(
     segment: string,
@@ -53,10 +53,10 @@ export interface UrlSigner {
   ): Promise<Extract<Grant, { method: Method }>>
 }
 
-/** A key of HMAC-SHA-256. (Its type has a name of its own only in browsers.) */
+/** An HMAC-SHA-256 key. (`CryptoKey` is a global type only in browsers.) */
 export type Secret = Parameters<typeof crypto.subtle.sign>[1]
 
-/** `secret` signs and verifies. */
+/** Creates a signer with an HMAC secret. */
 export function createUrlSigner(secret: () => Promise<Secret>): UrlSigner {
   return {
     async sign(grant) {
@@ -70,9 +70,9 @@ export function createUrlSigner(secret: () => Promise<Secret>): UrlSigner {
       const given = fromBase64Url(signature)
       const signed = new TextEncoder().encode(claims)
       const genuine = given !== null && (await crypto.subtle.verify('HMAC', await secret(), given, signed))
-      if (!genuine || more.length > 0) throw forbidden('The signature of this URL is wrong.')
+      if (!genuine || more.length > 0) throw forbidden('The signature of this URL is invalid.')
       const grant = grantOf(claims)
-      if (!isOf(grant, method)) throw forbidden(`This URL was signed for ${grant.method}.`)
+      if (!isOf(grant, method)) throw forbidden(`This URL is signed for ${grant.method} requests only.`)
       if (grant.expiresAt <= now.getTime()) throw forbidden('This URL has expired.')
       return grant
     },
@@ -86,7 +86,7 @@ function isOf<Method extends Grant['method']>(
   return grant.method === method
 }
 
-/** Signed claims are ours, so that they may be taken at their word. */
+/** Parses claims without validation, because their signature has been verified. */
 function grantOf(claims: string): Grant {
   const bytes = fromBase64Url(claims) ?? new Uint8Array()
   return JSON.parse(new TextDecoder().decode(bytes)) as Grant
@@ -101,7 +101,7 @@ function toBase64Url(bytes: Uint8Array): string {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** `null` for what is no base64url. */
+/** Returns `null` if the text is not base64url. */
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   if (!/^[\w-]*$/.test(text)) return null
   try {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, 
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { diskLayout } from '../../../../src/storage/disk/disk-layout.js'
-import { createDiskShelf } from '../../../../src/storage/disk/disk-shelf.js'
+import { createDiskByteStore } from '../../../../src/storage/disk/disk-byte-store.js'
 import { codeOf, HELLO } from '../object-storage-contract/bucket-service.js'
 import { filesBelow, temporaryFolder } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
@@ -55,14 +55,14 @@ describe('a directory that', () => {
 
   it('goes just before an upload is not created again', async () => {
     const directory = join(temporaryFolder(), 'storage')
-    const shelf = createDiskShelf(diskLayout(directory))
-    expect(await shelf.describe('files', 'a')).toBeNull()
+    const byteStore = createDiskByteStore(diskLayout(directory))
+    expect(await byteStore.describe('files', 'a')).toBeNull()
     rmSync(directory, { recursive: true })
     async function* chunks() {
       yield HELLO
     }
     const content = { chunks: chunks(), contentType: 'text/plain', attemptId: 'any' }
-    await expect(shelf.create('files', 'a', content)).rejects.toThrow('ENOENT')
+    await expect(byteStore.create('files', 'a', content)).rejects.toThrow('ENOENT')
     expect(() => readdirSync(directory)).toThrow('ENOENT')
   })
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import type { PartShelf } from '../../../../src/storage/signed-urls/part-shelf.js'
+import type { PartStore } from '../../../../src/storage/signed-urls/part-store.js'
 import { createSelfServingMultipart } from '../../../../src/storage/signed-urls/self-serving-multipart.js'
 
 function withParts(numbers: readonly number[]) {
   const list = () => Promise.resolve(numbers.map((partNumber) => ({ partNumber, size: 1, eTag: '"x"' })))
-  const multipart = createSelfServingMultipart({ list } as Partial<PartShelf> as PartShelf, () =>
+  const multipart = createSelfServingMultipart({ list } as Partial<PartStore> as PartStore, () =>
     Promise.resolve(''),
   )
   return async (after: number) => {

@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest'
-import { keptOnceMade } from '../../../../src/storage/signed-urls/kept-once-made.js'
+import { onceSuccessful } from '../../../../src/storage/signed-urls/self-serving-storage.js'
 
 it('a value is made once, for all who ask', async () => {
   const make = vi.fn(async () => ({}))
-  const get = keptOnceMade(make)
+  const get = onceSuccessful(make)
   expect(make).not.toHaveBeenCalled()
   const [one, other] = await Promise.all([get(), get()])
   expect(one).toBe(other)
@@ -13,7 +13,7 @@ it('a value is made once, for all who ask', async () => {
 
 it('what failed is tried again by whoever asks next', async () => {
   const make = vi.fn(async () => 'value').mockRejectedValueOnce(new Error('not yet'))
-  const get = keptOnceMade(make)
+  const get = onceSuccessful(make)
   expect(await Promise.allSettled([get(), get()])).toMatchObject([
     { reason: { message: 'not yet' } },
     { reason: { message: 'not yet' } },

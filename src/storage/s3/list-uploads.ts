@@ -1,8 +1,8 @@
 import { ListMultipartUploadsCommand, type S3Client } from '@aws-sdk/client-s3'
 import type { BytesReference } from '../../core/object-storage.js'
 
-/** The ids of the uploads under just this key. S3 lists by prefix, and not always in the order of the keys. */
-export async function uploadsUnderKey(
+/** Lists the ids of the multipart uploads to exactly this key. S3 lists by prefix, and not always in key order. */
+export async function listUploads(
   client: S3Client,
   { bucket, key }: BytesReference,
   abortSignal: AbortSignal,
@@ -13,26 +13,26 @@ export async function uploadsUnderKey(
     const command = new ListMultipartUploadsCommand({
       Bucket: bucket,
       Prefix: key,
-      // XML has no place for some characters that a key may have.
+      // XML can't represent some characters that keys may contain.
       EncodingType: 'url',
       ...position,
     })
     const page = await client.send(command, { abortSignal })
     for (const { Key = '', UploadId } of page.Uploads ?? []) {
-      // Ceph encodes without saying so, others don't encode at all.
-      if (UploadId && (Key === key || decoded(Key) === key)) ids.push(UploadId)
+      // Ceph encodes keys without reporting it, and other services don't encode at all.
+      if (UploadId && (Key === key || decodeKey(Key) === key)) ids.push(UploadId)
     }
     if (page.IsTruncated !== true) return ids
     const { NextKeyMarker = '', NextUploadIdMarker } = page
     position = {
-      KeyMarker: page.EncodingType === 'url' ? decoded(NextKeyMarker) : NextKeyMarker,
+      KeyMarker: page.EncodingType === 'url' ? decodeKey(NextKeyMarker) : NextKeyMarker,
       UploadIdMarker: NextUploadIdMarker,
     }
   }
 }
 
-/** As S3 encodes keys: a space as `+`. */
-function decoded(text: string): string {
+/** Decodes a key of a listing, in which S3 encodes a space as `+`. */
+function decodeKey(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -6,11 +6,11 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3'
 import type { BytesReference, StoredBytes } from '../../core/object-storage.js'
-import { ATTEMPT_METADATA } from '../headers/attempt-header.js'
-import { isBadRequest, isNotFound, isSealed } from './bucket-failures.js'
+import { ATTEMPT_METADATA } from '../headers/upload-headers.js'
+import { isBadRequest, isCustomerEncrypted, isNotFound } from './s3-errors.js'
 
-/** What lies at a key, or `null`. */
-export async function storedObject(
+/** Returns the size, type, and attempt of an object, or `null` if there is none. */
+export async function headObject(
   client: S3Client,
   { bucket, key }: BytesReference,
   abortSignal: AbortSignal,
@@ -18,7 +18,7 @@ export async function storedObject(
   const at = { Bucket: bucket, Key: key }
   try {
     const found = await client.send(new HeadObjectCommand(at), { abortSignal })
-    if (found.ContentLength === undefined) throw new Error('the answer has no Content-Length')
+    if (found.ContentLength === undefined) throw new Error('the response has no Content-Length')
     return {
       size: found.ContentLength,
       contentType: found.ContentType ?? null,
@@ -26,13 +26,13 @@ export async function storedObject(
       attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
     }
   } catch (error) {
-    // Nothing else says why: an answer to HEAD has no body.
-    if (isBadRequest(error) && (await isSealedObject(client, at, abortSignal))) {
-      return sealedObject(client, at, abortSignal)
+    // A response to HEAD has no body, so find out the reason with another request.
+    if (isBadRequest(error) && (await isEncryptedObject(client, at, abortSignal))) {
+      return encryptedObject(client, at, abortSignal)
     }
     if (!isNotFound(error)) throw error
   }
-  // Asked every time: what was true of a bucket once says nothing of it now.
+  // Checked every time, because a missing bucket is an error and buckets can be deleted.
   await client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal })
   return null
 }
@@ -42,23 +42,27 @@ interface At {
   readonly Key: string
 }
 
-/** Whether the object was encrypted with a key that only its writer has. */
-async function isSealedObject(client: S3Client, at: At, abortSignal: AbortSignal): Promise<boolean> {
+/** Returns whether the object is encrypted with a key that only its writer has (SSE-C). */
+async function isEncryptedObject(client: S3Client, at: At, abortSignal: AbortSignal): Promise<boolean> {
   try {
     const { Body } = await client.send(new GetObjectCommand({ ...at, Range: 'bytes=0-0' }), { abortSignal })
     await Body?.transformToByteArray()
     return false
   } catch (error) {
-    return isSealed(error)
+    return isCustomerEncrypted(error)
   }
 }
 
-/** What a listing tells of it; which attempt wrote it can't be told, so that it never passes for what was announced. */
-async function sealedObject(client: S3Client, at: At, abortSignal: AbortSignal): Promise<StoredBytes | null> {
+/** Describes such an object from a listing. It has no attempt id, so it never matches an upload request. */
+async function encryptedObject(
+  client: S3Client,
+  at: At,
+  abortSignal: AbortSignal,
+): Promise<StoredBytes | null> {
   const command = new ListObjectsV2Command({
     Bucket: at.Bucket,
     Prefix: at.Key,
-    // Of all keys that begin with this one it comes first.
+    // The key itself sorts before all longer keys with this prefix.
     MaxKeys: 1,
     EncodingType: 'url',
   })

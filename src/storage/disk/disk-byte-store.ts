@@ -1,31 +1,25 @@
 import { access, open, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { ByteShelf } from '../signed-urls/byte-shelf.js'
-import { removeAbandonedDrafts } from './abandoned-drafts.js'
-import { createWhole } from './create-whole.js'
+import type { ByteStore } from '../signed-urls/byte-store.js'
+import { createAtomically, removeAbandonedDrafts } from './atomic-file.js'
 import type { DiskLayout } from './disk-layout.js'
-import { ensureFolder, syncFolder } from './durable-folder.js'
 import { bodyOfFile } from './file-body.js'
-import { isMissing } from './file-errors.js'
+import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
 import { readDescription, writeObject, type ObjectDescription } from './object-file.js'
 
-/** Keeps each object in a file of its own, which is linked to its place when it is whole and never changed. */
-export function createDiskShelf(layout: DiskLayout): ByteShelf {
-  /** What a call to the file of an object answers; `null` where there is no such file. */
-  async function ifThere<T>(call: () => Promise<T>): Promise<T | null> {
+/** Stores each object in its own file. A file gets its path once it is complete, and never changes afterwards. */
+export function createDiskByteStore(layout: DiskLayout): ByteStore {
+  /** Runs a call on an object's file. Returns `null` if there is no such file. */
+  async function onFile<T>(call: () => Promise<T>): Promise<T | null> {
     await layout.prepare()
-    try {
-      return await call()
-    } catch (error) {
-      if (!isMissing(error)) throw error
-      // Without its directory nothing is known of any object.
-      await access(layout.objects)
-      return null
-    }
+    const result = await nullIfMissing(call())
+    // If the whole directory is gone, report an error instead of a missing object.
+    if (result === null) await access(layout.objects)
+    return result
   }
 
   function openFile(bucket: string, key: string): Promise<FileHandle | null> {
-    return ifThere(() => open(layout.objectPath(bucket, key), 'r'))
+    return onFile(() => open(layout.objectPath(bucket, key), 'r'))
   }
 
   return {
@@ -43,7 +37,7 @@ export function createDiskShelf(layout: DiskLayout): ByteShelf {
     async open(bucket, key) {
       const file = await openFile(bucket, key)
       if (!file) return null
-      const { size } = await describedOrClosed(file)
+      const { size } = await readDescriptionOrClose(file)
       return { size, body: await bodyOfFile(file, size) }
     },
 
@@ -52,7 +46,7 @@ export function createDiskShelf(layout: DiskLayout): ByteShelf {
       const path = layout.objectPath(bucket, key)
       await ensureFolder(dirname(path))
       let eTag: string | null = null
-      const created = await createWhole({
+      const created = await createAtomically({
         path,
         drafts: layout.drafts,
         async write(file) {
@@ -65,15 +59,16 @@ export function createDiskShelf(layout: DiskLayout): ByteShelf {
 
     async remove(bucket, key) {
       const path = layout.objectPath(bucket, key)
-      await ifThere(async () => {
+      await onFile(async () => {
         await unlink(path)
         await syncFolder(dirname(path))
+        return true
       })
     },
   }
 }
 
-async function describedOrClosed(file: FileHandle): Promise<ObjectDescription> {
+async function readDescriptionOrClose(file: FileHandle): Promise<ObjectDescription> {
   try {
     return await readDescription(file)
   } catch (error) {

@@ -1,0 +1,53 @@
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Creates a folder and its missing parents. Once it resolves, they survive a power failure. */
+export async function ensureFolderAndParents(path: string): Promise<void> {
+  const topmostCreated = await mkdir(path, { recursive: true })
+  if (topmostCreated === undefined) return
+  for (let created = path; created.length >= topmostCreated.length; created = dirname(created)) {
+    await syncFolder(dirname(created))
+  }
+}
+
+/** Creates a folder whose parent must exist: a parent that has been deleted is an error, and is not created again. */
+export async function ensureFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (!isAlreadyThere(error)) throw error
+  }
+  // Also if the folder existed: its creator may not have synced the parent yet.
+  await syncFolder(dirname(path))
+}
+
+/** Makes the file names in a folder survive a power failure. Syncing a file secures its bytes, but not its name. */
+export async function syncFolder(path: string): Promise<void> {
+  // Windows can't open a folder for this. NTFS journals file names.
+  if (process.platform === 'win32') return
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Resolves to the result of a file-system call, or to `null` if its file does not exist. */
+export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Returns whether a call failed because the path already exists. */
+export function isAlreadyThere(error: unknown): boolean {
+  return codeOf(error) === 'EEXIST'
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

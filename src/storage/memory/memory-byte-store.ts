@@ -1,0 +1,50 @@
+import type { StoredBytes } from '../../core/object-storage.js'
+import type { ByteStore } from '../signed-urls/byte-store.js'
+
+export interface MemoryObject {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly description: StoredBytes
+}
+
+/** Stores objects in a map, by {@link mapKey}. */
+export function createMemoryByteStore(objects: Map<string, MemoryObject>): ByteStore {
+  return {
+    describe: async (bucket, key) => objects.get(mapKey(bucket, key))?.description ?? null,
+
+    async open(bucket, key) {
+      const stored = objects.get(mapKey(bucket, key))
+      return stored ? { size: stored.bytes.byteLength, body: stored.bytes } : null
+    },
+
+    async create(bucket, key, { chunks, contentType, attemptId }) {
+      const bytes = await readAll(chunks)
+      const eTag = `"${await sha256Hex(bytes)}"`
+      // No await below: of two concurrent uploads to a key, exactly one must succeed.
+      const at = mapKey(bucket, key)
+      if (objects.has(at)) return null
+      objects.set(at, { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } })
+      return eTag
+    },
+
+    async remove(bucket, key) {
+      objects.delete(mapKey(bucket, key))
+    },
+  }
+}
+
+/** Returns an unambiguous map key: buckets and keys never contain a NUL character. */
+export function mapKey(bucket: string, key: string): string {
+  return `${bucket}\0${key}`
+}
+
+export async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  const copies: Uint8Array<ArrayBuffer>[] = []
+  // Copied, because the producer may reuse the memory of a chunk.
+  for await (const chunk of chunks) copies.push(new Uint8Array(chunk))
+  return new Uint8Array(await new Blob(copies).arrayBuffer())
+}
+
+export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
