@@ -13,19 +13,19 @@ import { s3Storage } from '@svc/db/s3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { downloadFrom, get, HELLO, partOf, put, uploadTo } from './browser-requests.js'
 import { documentedSettings } from './documented-settings.js'
-import { clientOf, describeS3, freshBucket, type S3Place } from './places.js'
+import { clientOf, describeS3, freshBucket, type S3Server } from './s3-server.js'
 
 interface Policy {
   readonly Version: string
   readonly Statement: readonly { readonly Action: readonly string[]; readonly Resource: string }[]
 }
 
-describeS3('the settings that docs/s3.md shows', (place) => {
-  const owner = clientOf(place)
+describeS3('the settings that docs/s3.md shows', (server) => {
+  const owner = clientOf(server)
 
-  describe.skipIf(place.guest === null)('for permissions (the tests need a second account)', () => {
+  describe.skipIf(server.guest === null)('for permissions (the tests need a second account)', () => {
     const bucket = freshBucket(owner)
-    const guest = clientOf(place, { credentials: place.guest ?? place.owner })
+    const guest = clientOf(server, { credentials: server.guest ?? server.owner })
     const storage = s3Storage({ client: guest })
 
     const allow = async (except?: string) => {
@@ -34,7 +34,7 @@ describeS3('the settings that docs/s3.md shows', (place) => {
         ...statement,
         Action: statement.Action.filter((action) => action !== except),
         // What is attached to an account says nothing of it; a bucket's policy does.
-        Principal: { AWS: [`arn:aws:iam:::user/${place.guest!.accessKeyId}`] },
+        Principal: { AWS: [`arn:aws:iam:::user/${server.guest!.accessKeyId}`] },
       }))
       const Policy = JSON.stringify({ Version, Statement: statements })
       await owner.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }))
@@ -121,7 +121,7 @@ describeS3('the settings that docs/s3.md shows', (place) => {
   })
 
   describe('against headers that nobody signed', () => {
-    describeUnsignedHeaders(place)
+    describeUnsignedHeaders(server)
   })
 })
 
@@ -160,8 +160,8 @@ async function everything(
 }
 
 /** Ceph takes them; Amazon S3 refuses them by itself. */
-function describeUnsignedHeaders(place: S3Place): void {
-  const owner = clientOf(place)
+function describeUnsignedHeaders(server: S3Server): void {
+  const owner = clientOf(server)
   const bucket = freshBucket(owner)
   const storage = s3Storage({ client: owner })
   beforeAll(async () => {

@@ -3,15 +3,15 @@ import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { bytesOfSize, errorOf, outcomesOf, type Service } from '../../unit/server/service.js'
 import { sealing } from './browser-requests.js'
-import { bucketOfTest, clientOf, describeS3, keysIn } from './places.js'
+import { bucketOfTest, clientOf, describeS3, keysIn } from './s3-server.js'
 import { expectAccounted, FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
 
 const ANN = 'user:ann'
 const BOB = 'user:bob'
 const scopes = [ANN, BOB]
 
-describeS3('who cheats a server over s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('who cheats a server over s3Storage', (server) => {
+  const client = clientOf(server)
 
   async function started(options = {}) {
     const bucket = await bucketOfTest(client)
@@ -27,7 +27,7 @@ describeS3('who cheats a server over s3Storage', (place) => {
     }
     expect(await service.objects.listLeftovers()).toEqual([])
     await expectAccounted(service, { client, bucket, scopes })
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   }
 
   it('by a confirm without an upload gets no object, and keeps the reservation', async () => {

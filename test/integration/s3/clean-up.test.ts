@@ -5,15 +5,15 @@ import { HOUR } from '../../conformance/clock.js'
 import { beginAndPut, bytesOfSize, outcomesOf } from '../../unit/server/service.js'
 import { faultProxyTo } from './fault-proxy.js'
 import { removeBucket } from '../../servers/s3-buckets.js'
-import { bucketOfTest, clientOf, describeS3, freshName, keysIn } from './places.js'
+import { bucketOfTest, clientOf, describeS3, freshName, keysIn } from './s3-server.js'
 import { expectAccounted, FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
 
 const ANN = 'user:ann'
 const scopes = [ANN]
 
-describeS3('cleanUp over s3Storage', (place) => {
-  const client = clientOf(place)
-  const proxy = faultProxyTo(place.endpoint)
+describeS3('cleanUp over s3Storage', (server) => {
+  const client = clientOf(server)
+  const proxy = faultProxyTo(server.endpoint)
 
   async function started(options: Parameters<typeof serviceOn>[2] = {}) {
     const bucket = await bucketOfTest(client)
@@ -41,10 +41,10 @@ describeS3('cleanUp over s3Storage', (place) => {
     expect(await service.objects.listLeftovers()).toEqual([])
     await expectAccounted(service, { client, bucket, scopes })
     expect(await service.objects.getScopeUsage(ANN)).toMatchObject({ files: 5, bytes: 15 })
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
-  it('discards what was uploaded, where it is told to', async () => {
+  it('discards what was uploaded, where it is reported to', async () => {
     const { service, ann, bucket } = await started()
     await beginAndPut(ann)
     service.clock.advance(LATER)
@@ -79,7 +79,7 @@ describeS3('cleanUp over s3Storage', (place) => {
 
   it('says which items failed, goes on with the others, and tries again', async () => {
     const bucket = await bucketOfTest(client)
-    const through = clientOf(place, { endpoint: proxy.endpoint, maxAttempts: 1 })
+    const through = clientOf(server, { endpoint: proxy.endpoint, maxAttempts: 1 })
     const service = serviceOn(through, bucket, { routes: { files: {} } })
     const ann = service.as(ANN)
     proxy.faults('none')
@@ -93,7 +93,7 @@ describeS3('cleanUp over s3Storage', (place) => {
       attemptId: lapsed[1]!.object.id,
       error: { code: 'STORAGE_UNAVAILABLE' },
     })
-    expect(await service.toldBy('cleanUp')).toMatchObject([
+    expect(await service.reportedBy('cleanUp')).toMatchObject([
       { cause: { message: expect.stringContaining('HTTP 503') as string } },
     ])
     proxy.faults('none')
@@ -102,7 +102,7 @@ describeS3('cleanUp over s3Storage', (place) => {
     // The same for leftovers: deleted while the bucket is down.
     proxy.faults('cut before')
     for (const { object } of lapsed) expect((await ann.delete(object.key)).status).toBe(204)
-    expect(await service.toldBy('delete')).toHaveLength(3)
+    expect(await service.reportedBy('delete')).toHaveLength(3)
     service.clock.advance(LATER)
     proxy.faultsBy((request) => (request.includes(broken) ? 'cut before' : 'none'))
     expect(outcomesOf((await cleanUp(service.s3)).leftovers).sort()).toEqual(['failed', 'removed', 'removed'])

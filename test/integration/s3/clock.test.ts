@@ -2,10 +2,10 @@ import { s3Storage } from '@svc/db/s3'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { HOUR, MINUTE } from '../../conformance/clock.js'
 import { downloadFrom, get, put, uploadTo } from './browser-requests.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
-describeS3('s3Storage on a machine whose clock is wrong', (place) => {
-  const bucket = freshBucket(clientOf(place))
+describeS3('s3Storage on a machine whose clock is wrong', (server) => {
+  const bucket = freshBucket(clientOf(server))
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] })
   })
@@ -16,9 +16,9 @@ describeS3('s3Storage on a machine whose clock is wrong', (place) => {
   it.each([
     ['an hour fast', HOUR],
     ['an hour slow', -HOUR],
-  ])('signs URLs that work as long as they should, once S3 has told the time: %s', async (_, error) => {
+  ])('signs URLs that work as long as they should, once S3 has reported the time: %s', async (_, error) => {
     vi.setSystemTime(Date.now() + error)
-    const storage = s3Storage({ client: clientOf(place) })
+    const storage = s3Storage({ client: clientOf(server) })
     // The first call may be refused; its answer tells the time.
     await storage.head({ bucket, key: 'a' }).catch(() => undefined)
     const upload = uploadTo(bucket)
@@ -34,7 +34,7 @@ describeS3('s3Storage on a machine whose clock is wrong', (place) => {
 
   it('signs URLs that have expired before, where it is slow', async () => {
     vi.setSystemTime(Date.now() - HOUR)
-    const storage = s3Storage({ client: clientOf(place) })
+    const storage = s3Storage({ client: clientOf(server) })
     expect(await put(await storage.signUpload(uploadTo(bucket)))).toMatchObject({ status: 403 })
   })
 })

@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { beforeAll, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../conformance/clock.js'
 import { downloadFrom, get, put, uploadTo } from './browser-requests.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
-describeS3('the download URLs of s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('the download URLs of s3Storage', (server) => {
+  const client = clientOf(server)
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
   const download = downloadFrom(bucket, 'a/b')

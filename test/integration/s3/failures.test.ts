@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../servers/private-server.js'
 import { partOf, put, uploadTo } from './browser-requests.js'
 import { faultProxyTo, type Fault } from './fault-proxy.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 const SLOW_DOWN: Fault = {
   status: 503,
@@ -13,11 +13,11 @@ const SLOW_DOWN: Fault = {
 }
 const BROKEN: Fault = { status: 500, body: '<Error><Code>InternalError</Code></Error>' }
 
-describeS3('s3Storage', (place) => {
-  const direct = clientOf(place)
+describeS3('s3Storage', (server) => {
+  const direct = clientOf(server)
   const bucket = freshBucket(direct)
   const straight = s3Storage({ client: direct })
-  const proxy = faultProxyTo(place.endpoint)
+  const proxy = faultProxyTo(server.endpoint)
   let client: S3Client
   // A client of each test's own: one whose calls have failed too often for a while makes no second attempts.
   beforeEach(() => {
@@ -25,7 +25,7 @@ describeS3('s3Storage', (place) => {
     return () => client.destroy()
   })
   function throughProxy(options: S3ClientConfig = {}): S3Client {
-    const { owner: credentials } = place
+    const { owner: credentials } = server
     const { endpoint } = proxy
     return new S3Client({ endpoint, credentials, region: 'us-east-1', forcePathStyle: true, ...options })
   }
@@ -136,7 +136,7 @@ describeS3('s3Storage', (place) => {
   })
 
   it('rejects where nothing listens', async () => {
-    const nowhere = clientOf(place, { endpoint: `http://127.0.0.1:${await freePort()}` })
+    const nowhere = clientOf(server, { endpoint: `http://127.0.0.1:${await freePort()}` })
     await expect(s3Storage({ client: nowhere }).head({ bucket, key: 'a' })).rejects.toThrow('ECONNREFUSED')
   })
 
@@ -188,15 +188,15 @@ describeS3('s3Storage', (place) => {
   })
 
   it('ends in time where the credentials never come', async () => {
-    const { endpoint } = place
-    const waiting = clientOf(place, { endpoint, credentials: () => new Promise(() => {}) })
+    const { endpoint } = server
+    const waiting = clientOf(server, { endpoint, credentials: () => new Promise(() => {}) })
     const other = s3Storage({ client: waiting, timeoutSeconds: 0.1 })
     await expect(other.signUpload(uploadTo(bucket))).rejects.toThrow('no answer within 0.1 s')
     await expect(other.head({ bucket, key: 'a' })).rejects.toThrow('no answer within 0.1 s')
   })
 
   describe.each(['cut after', 'cut within'] as const)('of which an answer is lost (%s)', (fault) => {
-    it('has removed what it was told to', async () => {
+    it('has removed what it was reported to', async () => {
       const { upload } = await prepared()
       proxy.faults(fault)
       await storage()
@@ -236,7 +236,7 @@ describeS3('s3Storage', (place) => {
       expect(await straight.multipart!.list(at)).toHaveLength(2)
     })
 
-    it('has aborted what it was told to', async () => {
+    it('has aborted what it was reported to', async () => {
       const { inParts } = await prepared()
       proxy.faults(fault, 'none')
       await storage().multipart!.abort(inParts)

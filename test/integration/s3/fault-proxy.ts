@@ -17,7 +17,7 @@ export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   | { readonly delayMilliseconds: number }
 
-/** Stands between a client and a real service, and spoils what it is told to. */
+/** Stands between a client and a real service, and spoils what it is reported to. */
 export interface FaultProxy {
   readonly endpoint: string
   /** What happens to the requests from now on; the last goes for all that follow. */

@@ -3,14 +3,14 @@ import { expect } from 'vitest'
 import { serveByHandlerAlone } from '../http-table/bare-node-server.js'
 import { describeMultipartLife } from '../http-table/multipart-life.js'
 import { describeObjectLife, type BucketManners } from '../http-table/object-life.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
-describeS3('a server over s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('a server over s3Storage', (server) => {
+  const client = clientOf(server)
   const bucket = freshBucket(client)
   const manners: BucketManners = {
     place: { storage: s3Storage({ client }), bucket },
-    urlStart: `${place.endpoint}/${bucket}/`,
+    urlStart: `${server.endpoint}/${bucket}/`,
     servesHead: false,
     otherSize: { status: 403, body: expect.stringContaining('<Code>SignatureDoesNotMatch</Code>') },
     taken: 412,

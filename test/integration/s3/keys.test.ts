@@ -2,7 +2,7 @@ import { s3Storage } from '@svc/db/s3'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { downloadFrom, get, partOf, put, uploadTo } from './browser-requests.js'
-import { clientOf, describeS3, freshBucket, keysIn } from './places.js'
+import { clientOf, describeS3, freshBucket, keysIn } from './s3-server.js'
 
 /** Each is a key of its own, whatever URLs, XML or signatures make of it. */
 const KEYS = [
@@ -29,8 +29,8 @@ const KEYS = [
   ...['x'.repeat(1024), '\u{1f600}'.repeat(256), `${'é'.repeat(511)}xy`, ' '.repeat(1024), '%'.repeat(1024)],
 ]
 
-describeS3('the keys of s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('the keys of s3Storage', (server) => {
+  const client = clientOf(server)
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
 

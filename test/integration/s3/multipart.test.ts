@@ -3,13 +3,13 @@ import { s3Storage } from '@svc/db/s3'
 import { describe, expect, it } from 'vitest'
 import { HOUR, SECOND } from '../../conformance/clock.js'
 import { get, downloadFrom, partOf, put } from './browser-requests.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 const SMALLEST_PART = 5 * 1024 * 1024
 const REFUSED = { status: 403, code: 'SignatureDoesNotMatch' }
 
-describeS3('uploads in parts of s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('uploads in parts of s3Storage', (server) => {
+  const client = clientOf(server)
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
   const multipart = storage.multipart!
@@ -141,7 +141,7 @@ describeS3('uploads in parts of s3Storage', (place) => {
   })
 
   it('list their parts page by page', async () => {
-    const pages = clientOf(place)
+    const pages = clientOf(server)
     pages.middlewareStack.add(
       (next, { commandName }) =>
         (args) =>
@@ -168,7 +168,7 @@ describeS3('uploads in parts of s3Storage', (place) => {
   })
 
   it('are listed by their key alone, page by page', async () => {
-    const pages = clientOf(place)
+    const pages = clientOf(server)
     pages.middlewareStack.add(
       (next, { commandName }) =>
         (args) =>

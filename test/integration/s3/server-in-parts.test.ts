@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { expectStatus, outcomesOf, type Begun, type Caller } from '../../unit/server/service.js'
 import { put } from './browser-requests.js'
 import { faultProxyTo } from './fault-proxy.js'
-import { bucketOfTest, clientOf, describeS3 } from './places.js'
+import { bucketOfTest, clientOf, describeS3 } from './s3-server.js'
 import { expectAccounted, FILE, LATER, serviceOn } from './service-on-s3.js'
 
 const MIB = 1024 ** 2
@@ -16,10 +16,10 @@ interface BegunInParts {
   readonly partSize: number
 }
 
-describeS3('uploads in parts through a server over s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('uploads in parts through a server over s3Storage', (server) => {
+  const client = clientOf(server)
 
-  const proxy = faultProxyTo(place.endpoint)
+  const proxy = faultProxyTo(server.endpoint)
 
   async function uploadsIn(bucket: string): Promise<number> {
     const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))
@@ -78,7 +78,7 @@ describeS3('uploads in parts through a server over s3Storage', (place) => {
     const stored = await ann.bytes(begun.object.key)
     expect([stored.length, stored[0], stored.at(-1)]).toEqual([size, 1, 2])
     await expectAccounted(service, { client, bucket, scopes: [ANN] })
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
   it('become one object where two ask for it at once', async () => {
@@ -110,12 +110,12 @@ describeS3('uploads in parts through a server over s3Storage', (place) => {
     expect(await uploadsIn(bucket)).toBe(0)
     expect(await service.objects.listLeftovers()).toEqual([])
     await expectAccounted(service, { client, bucket, scopes: [ANN] })
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
   it('leave nothing where the answer of the bucket was lost as they were begun', async () => {
     const bucket = await bucketOfTest(client)
-    const service = serviceOn(clientOf(place, { endpoint: proxy.endpoint }), bucket)
+    const service = serviceOn(clientOf(server, { endpoint: proxy.endpoint }), bucket)
     const file = { ...FILE, filename: 'film.mp4', contentType: 'video/mp4', size: 5 }
     proxy.faults('cut after', 'none')
     expect((await service.as(ANN).send('POST', '/multipart', file)).status).toBe(502)

@@ -3,7 +3,7 @@ import { s3Storage } from '@svc/db/s3'
 import { expect } from 'vitest'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
 import { startService, type Service, type ServiceOptions } from '../../unit/server/service.js'
-import { keysIn } from './places.js'
+import { keysIn } from './s3-server.js'
 
 /** Long after every URL and every reservation of these tests has ended, and the time for which leftovers are watched. */
 export const LATER = 5 * HOUR

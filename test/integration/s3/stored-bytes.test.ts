@@ -2,10 +2,10 @@ import { CreateBucketCommand, DeleteBucketCommand, PutObjectCommand } from '@aws
 import { s3Storage } from '@svc/db/s3'
 import { expect, it } from 'vitest'
 import { downloadFrom, inAMinute, partOf, put, uploadTo } from './browser-requests.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
-describeS3('s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('s3Storage', (server) => {
+  const client = clientOf(server)
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
 
@@ -65,8 +65,8 @@ describeS3('s3Storage', (place) => {
 
   it('fails in a bucket of which it may see nothing, and with a wrong secret', async () => {
     const at = { bucket, key: 'a' }
-    const wrong = clientOf(place, { credentials: { ...place.owner, secretAccessKey: 'wrong' } })
-    const strangers = [wrong, ...(place.guest ? [clientOf(place, { credentials: place.guest })] : [])]
+    const wrong = clientOf(server, { credentials: { ...server.owner, secretAccessKey: 'wrong' } })
+    const strangers = [wrong, ...(server.guest ? [clientOf(server, { credentials: server.guest })] : [])]
     for (const stranger of strangers) {
       const other = s3Storage({ client: stranger })
       await expect(other.head(at)).rejects.toThrow('HTTP 403')

@@ -4,13 +4,13 @@ import { S3Client } from '@aws-sdk/client-s3'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
 import { HELLO, inAMinute, put, uploadTo } from './browser-requests.js'
-import { clientOf, describeS3, freshBucket } from './places.js'
+import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 const DAY = 24 * HOUR
 const REFUSED = { status: 403, code: 'SignatureDoesNotMatch' }
 
-describeS3('the upload URLs of s3Storage', (place) => {
-  const client = clientOf(place)
+describeS3('the upload URLs of s3Storage', (server) => {
+  const client = clientOf(server)
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
 
@@ -183,7 +183,7 @@ describeS3('the upload URLs of s3Storage', (place) => {
     it.each(['WHEN_SUPPORTED', 'WHEN_REQUIRED'] as const)(
       'work whether it makes checksums or not: %s',
       async (setting) => {
-        const other = clientOf(place, {
+        const other = clientOf(server, {
           requestChecksumCalculation: setting,
           responseChecksumValidation: setting,
         })
@@ -195,7 +195,7 @@ describeS3('the upload URLs of s3Storage', (place) => {
     )
 
     it('that would sign more than a browser sends are refused', async () => {
-      const other = clientOf(place)
+      const other = clientOf(server)
       other.middlewareStack.add(
         (next) => (args) => {
           const { headers } = args.request as { headers: Record<string, string> }
@@ -211,7 +211,7 @@ describeS3('the upload URLs of s3Storage', (place) => {
 
     it('without credentials are refused', async () => {
       const other = new S3Client({
-        endpoint: place.endpoint,
+        endpoint: server.endpoint,
         region: 'us-east-1',
         credentials: () => Promise.reject(new Error('nobody is signed in')),
       })
@@ -221,7 +221,7 @@ describeS3('the upload URLs of s3Storage', (place) => {
     })
 
     it('with temporary credentials carry their token', async () => {
-      const other = clientOf(place, { credentials: { ...place.owner, sessionToken: 'token' } })
+      const other = clientOf(server, { credentials: { ...server.owner, sessionToken: 'token' } })
       const { url } = await s3Storage({ client: other }).signUpload(uploadTo(bucket))
       expect(new URL(url).searchParams.get('X-Amz-Security-Token')).toBe('token')
     })
@@ -229,7 +229,7 @@ describeS3('the upload URLs of s3Storage', (place) => {
 
   it('carry no secret', async () => {
     const { url, headers } = await storage.signUpload({ ...uploadTo(bucket), expiresAt: inAMinute() })
-    expect(url + JSON.stringify(headers)).not.toContain(place.owner.secretAccessKey)
+    expect(url + JSON.stringify(headers)).not.toContain(server.owner.secretAccessKey)
   })
 })
 

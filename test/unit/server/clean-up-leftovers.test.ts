@@ -40,7 +40,7 @@ describe('cleanUp of leftovers', () => {
     service.clock.advance(1)
     expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'forgotten' }])
     expect((await cleanUp(service.s3)).leftovers).toEqual([])
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
   async function leftoverOf(service: Service, object: { key: string; id: string }) {
@@ -144,7 +144,7 @@ describe('cleanUp of leftovers', () => {
       { attemptId: first.object.id, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
       { attemptId: second.object.id, outcome: 'removed' },
     ])
-    expect(await service.toldBy('cleanUp')).toHaveLength(1)
+    expect(await service.reportedBy('cleanUp')).toHaveLength(1)
     broken.clear()
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed', 'forgotten'])
   })
@@ -161,7 +161,7 @@ describe('cleanUp of leftovers', () => {
         { storageKey: null, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
       ])
     }
-    expect(await service.toldBy('cleanUp')).toMatchObject([
+    expect(await service.reportedBy('cleanUp')).toMatchObject([
       { message: expect.stringContaining('"u1"') as string },
       { message: expect.stringContaining('"u1"') as string },
     ])

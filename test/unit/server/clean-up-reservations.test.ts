@@ -28,7 +28,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(await service.objects.findPending(fresh.object)).not.toBeNull()
     expect((await service.as('user:1').confirm(uploaded.object)).status).toBe(200)
     expect((await service.as('user:1').confirm(empty.object)).status).toBe(404)
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
   it('waits until they have lapsed', async () => {
@@ -105,7 +105,7 @@ describe('cleanUp of lapsed reservations', () => {
       { key: first.object.key, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
       { key: second.object.key, outcome: 'confirmed' },
     ])
-    expect(await service.toldBy('cleanUp')).toMatchObject([
+    expect(await service.reportedBy('cleanUp')).toMatchObject([
       { code: 'STORAGE_UNAVAILABLE', cause: { message: 'NoSuchBucket' } },
     ])
     expect(await service.objects.findPending(first.object)).not.toBeNull()
@@ -132,7 +132,7 @@ describe('cleanUp of lapsed reservations', () => {
     meanwhile.set(empty.key, () => service.objects.release(empty))
     service.clock.advance(LATER)
     expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['gone', 'gone'])
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
   it('never releases an attempt that took the place of the lapsed one meanwhile', async () => {
@@ -165,7 +165,7 @@ describe('cleanUp of lapsed reservations', () => {
     })
     const { reservations } = await cleanUp(service.s3)
     expect(reservations).toMatchObject([{ outcome: 'failed', error: { code: 'INTERNAL_ERROR' } }])
-    expect(await service.toldBy('cleanUp')).toEqual([new Error('socket closed')])
+    expect(await service.reportedBy('cleanUp')).toEqual([new Error('socket closed')])
     broken.clear()
     expect((await service.as('user:1').confirm(object)).status).toBe(200)
   })

@@ -1,8 +1,8 @@
-import { connection, type Connection } from './world.js'
+import { interceptCalls, type Connection } from './world.js'
 
 /**
- * A process that stops in the middle: it makes so many calls to its storage and its store, and its next call never
- * happens, nor does anything after it. (What a call did whose answer never arrived is what lies before the next one.)
+ * A process that stops after a number of calls to its storage and its store. The next call never runs, and nothing after it.
+ * (A crash after a call, before its response arrives, is the same as a crash before the next call.)
  */
 export class Crash {
   #calls = 0
@@ -13,7 +13,7 @@ export class Crash {
     this.#stop = () => resolve('crashed')
   })
 
-  readonly connection: Connection = connection((call) => {
+  readonly connection: Connection = interceptCalls((call) => {
     if (this.#calls++ < this.callsBefore) return call()
     this.#stop()
     return new Promise(() => undefined)

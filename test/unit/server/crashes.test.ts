@@ -1,3 +1,4 @@
-import { describeCrashes } from './crash-flows.js'
+import { describeCrashes } from './describe-crashes.js'
+import { crashFlows } from './crash-flows.js'
 
-describeCrashes()
+describeCrashes(crashFlows, { maxJobCalls: 16 })

@@ -42,12 +42,12 @@ describe('DELETE /object', () => {
 
   it('goes on to its end where the client goes away in the middle', async () => {
     const abort = new AbortController()
-    const { as, s3, storage, told } = startService({ hooks: { onDeleted: () => abort.abort() } })
+    const { as, s3, storage, reported } = startService({ hooks: { onDeleted: () => abort.abort() } })
     const { key } = await as('user:1').upload()
     const request = as('user:1').request('DELETE', `/object?key=${encodeURIComponent(key)}`)
     expect((await s3.handler(new Request(request, { signal: abort.signal }))).status).toBe(204)
     expect(await storage.head({ bucket: 'files', key })).toBeNull()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
   it('keeps no history where db() says so', async () => {
@@ -83,14 +83,14 @@ describe('DELETE /object', () => {
     expect(await objects.listLeftovers()).toHaveLength(2)
   })
 
-  it('is done where the storage fails: that is told, and left to cleanUp', async () => {
-    const { as, objects, toldBy } = startService({
+  it('is done where the storage fails: that is reported, and left to cleanUp', async () => {
+    const { as, objects, reportedBy } = startService({
       storage: (memory) => ({ ...memory, remove: () => Promise.reject(new Error('timeout')) }),
     })
     const object = await as('user:1').upload()
     expect((await as('user:1').delete(object.key)).status).toBe(204)
     expect(await objects.findActive(object)).toBeNull()
-    expect(await toldBy('delete')).toMatchObject([
+    expect(await reportedBy('delete')).toMatchObject([
       { code: 'STORAGE_UNAVAILABLE', cause: { message: 'timeout' } },
     ])
     expect(await objects.listLeftovers()).toMatchObject([{ storageKey: object.key }])

@@ -33,10 +33,10 @@ describe('hooks', () => {
     ['a StorageError', new StorageError('FORBIDDEN')],
   ])('change nothing for the client by throwing %s', async (_, thrown) => {
     const fail = () => Promise.reject(thrown)
-    const { as, told } = startService({ hooks: { onReserved: fail, onActivated: fail, onDeleted: fail } })
+    const { as, reported } = startService({ hooks: { onReserved: fail, onActivated: fail, onDeleted: fail } })
     const object = await as('user:1').upload()
     expect((await as('user:1').delete(object.key)).status).toBe(204)
-    expect(told.map(({ error, operation }) => [error, operation])).toEqual([
+    expect(reported.map(({ error, operation }) => [error, operation])).toEqual([
       [thrown, 'onReserved'],
       [thrown, 'onActivated'],
       [thrown, 'onDeleted'],

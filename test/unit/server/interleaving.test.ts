@@ -1,13 +1,13 @@
 import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { everyWay, Interleaving } from './interleaving.js'
+import { forEverySchedule, Interleaving } from './interleaving.js'
 import * as multipart from './multipart/in-parts.js'
 import type { Service } from './service.js'
 import {
-  cleanUpUntilQuiet,
+  cleanUpUntilDone,
   contentOf,
   createWorld,
-  expectTidy,
+  expectConsistent,
   LATER,
   OWNER,
   partsOf,
@@ -301,7 +301,7 @@ describe('calls that come in between one another', () => {
     '%s',
     async (_, { of, lapsed, acts, ends }) => {
       const reached = new Set<string>()
-      const ways = await everyWay(async (choose) => {
+      const ways = await forEverySchedule(async (choose) => {
         const world = createWorld()
         const subject = await situations[of](world.start(), world)
         if (lapsed) world.clock.advance(LATER)
@@ -311,11 +311,11 @@ describe('calls that come in between one another', () => {
         )
         const answers = await interleaving.run(first!, second!, choose)
         await contentOf(world)
-        await cleanUpUntilQuiet(world)
+        await cleanUpUntilDone(world)
         const end = [...answers, await contentOf(world)]
         expect(ends).toContainEqual(end)
         reached.add(JSON.stringify(end))
-        await expectTidy(world)
+        await expectConsistent(world)
       })
       // Each end can come about, so that none is in the list for nothing.
       expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())

@@ -1,31 +1,31 @@
-import { connection, type CallKind, type Connection } from './world.js'
+import { interceptCalls, type CallKind, type Connection } from './world.js'
 
 interface WaitingCall {
   readonly kind: CallKind
-  /** Lets it happen; resolves once it has. */
-  readonly happen: () => Promise<unknown>
+  /** Makes the call. Resolves when it has completed. */
+  readonly proceed: () => Promise<unknown>
 }
 
 /**
- * Two processes of which one works at a time; whose turn it is, is chosen before every call to storage or store. Of ways
- * that differ only in the order of calls which can't tell it, one is gone: where the second process was let go ahead of a
- * call of the first, that call waits until the second has made one which makes a difference to it.
+ * Runs two processes one call at a time. Before every call to the storage or the store, it chooses which process continues.
+ * Schedules that differ only in the order of independent calls are equivalent, and only one of them runs: after the second
+ * process overtakes a pending call of the first, that call waits until the second makes a call that it depends on.
  */
 export class Interleaving {
   readonly #waiting: [WaitingCall[], WaitingCall[]] = [[], []]
   readonly connections: readonly [Connection, Connection] = [this.#connection(0), this.#connection(1)]
 
   #connection(process: 0 | 1): Connection {
-    return connection(
+    return interceptCalls(
       (call, kind) =>
         new Promise((resolve, reject) => {
-          const happen = () => call().then(resolve, reject)
-          this.#waiting[process].push({ kind, happen })
+          const proceed = () => call().then(resolve, reject)
+          this.#waiting[process].push({ kind, proceed })
         }),
     )
   }
 
-  /** Runs both to their ends. `choose` is asked only where both want to make a call. */
+  /** Runs both to completion. Calls `choose` only when both have a pending call. */
   async run<First, Second>(
     first: Promise<First>,
     second: Promise<Second>,
@@ -33,39 +33,40 @@ export class Interleaving {
   ): Promise<[First, Second]> {
     const both = Promise.all([first, second])
     let ended = false
-    let passedOver = false
+    let overtaken = false
     void both.finally(() => (ended = true)).catch(() => undefined)
     for (;;) {
-      // Until neither can go on without its turn.
+      // Wait until both processes are blocked on a call.
       await new Promise((resolve) => setImmediate(resolve))
       if (ended) return both
       const [one, other] = this.#waiting
-      const free: 0 | 1 = one.length > 0 && !(passedOver && other.length > 0) ? 0 : 1
-      const turn: 0 | 1 = free === 0 && other.length > 0 ? choose() : free
-      const call = this.#waiting[turn].shift()
-      passedOver = turn === 1 && one.length > 0 && one.every(({ kind }) => commute(kind, call?.kind ?? kind))
-      await call?.happen()
+      const runnable: 0 | 1 = one.length > 0 && !(overtaken && other.length > 0) ? 0 : 1
+      const next: 0 | 1 = runnable === 0 && other.length > 0 ? choose() : runnable
+      const call = this.#waiting[next].shift()
+      overtaken =
+        next === 1 && one.length > 0 && one.every(({ kind }) => areIndependent(kind, call?.kind ?? kind))
+      await call?.proceed()
     }
   }
 }
 
-/** Whether nobody can tell which of two calls came first. */
-function commute(one: CallKind, other: CallKind): boolean {
+/** Returns whether the order of two calls makes no difference. */
+function areIndependent(one: CallKind, other: CallKind): boolean {
   return one.system !== other.system || (one.reads && other.reads)
 }
 
-/** Calls `run` once for every way in which it can choose. Resolves to the number of ways. */
-export async function everyWay(run: (choose: () => 0 | 1) => Promise<void>): Promise<number> {
-  const toTry: (0 | 1)[][] = [[]]
-  for (let ways = 0; ; ways++) {
-    const start = toTry.pop()
-    if (!start) return ways
+/** Calls `run` once for every sequence of choices that it can make. Returns the number of sequences. */
+export async function forEverySchedule(run: (choose: () => 0 | 1) => Promise<void>): Promise<number> {
+  const pending: (0 | 1)[][] = [[]]
+  for (let count = 0; ; count++) {
+    const prefix = pending.pop()
+    if (!prefix) return count
     const chosen: (0 | 1)[] = []
     await run(() => {
-      const choice = start[chosen.length] ?? 0
+      const choice = prefix[chosen.length] ?? 0
       chosen.push(choice)
       return choice
     })
-    for (let at = start.length; at < chosen.length; at++) toTry.push([...chosen.slice(0, at), 1])
+    for (let at = prefix.length; at < chosen.length; at++) pending.push([...chosen.slice(0, at), 1])
   }
 }

@@ -95,7 +95,7 @@ describe.each(Object.entries(states))("another scope's object that is %s", (_, m
       const before = await holdings(service, 'user:2')
       expect(await seen(await ask(service.as(scope), target))).toEqual(missing)
       expect(await holdings(service, 'user:2')).toEqual(before)
-      expect({ guarded, told: service.told }).toEqual({ guarded: [], told: [] })
+      expect({ guarded, reported: service.reported }).toEqual({ guarded: [], reported: [] })
     }
   })
 })
@@ -112,7 +112,7 @@ describe("one's own object", () => {
     }
   })
 
-  it('is found by all the verbs that are told to find nothing above', async () => {
+  it('is found by all the verbs that are reported to find nothing above', async () => {
     const found: Record<string, number[]> = {}
     for (const [verb, ask] of Object.entries(verbs)) {
       found[verb] = []

@@ -60,22 +60,22 @@ describe('the quota of an upload', () => {
     ['answers a limit of half a file', () => ({ maxFiles: 0.5 })],
     ['answers a limit as text', () => ({ maxBytes: '10' })],
   ])('is an error of the server where its function %s, never "no quota"', async (_, quota) => {
-    const { as, objects, told } = startService({ quota: quota as () => Quota })
+    const { as, objects, reported } = startService({ quota: quota as () => Quota })
     expect(await errorOf(await as('user:1').begin())).toEqual({
       status: 500,
       code: 'INTERNAL_ERROR',
       message: 'Something went wrong.',
     })
     expect(await objects.countByScope('user:1')).toBe(0)
-    expect(told).toHaveLength(1)
-    expect(told[0]?.operation).toBe('upload')
+    expect(reported).toHaveLength(1)
+    expect(reported[0]?.operation).toBe('upload')
   })
 
   it('keeps the code of a StorageError of its function', async () => {
     const quota = () => Promise.reject(new StorageError('UNAUTHORIZED'))
-    const { as, told } = startService({ quota })
+    const { as, reported } = startService({ quota })
     expect((await as('user:1').begin()).status).toBe(401)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 })
 
@@ -174,7 +174,7 @@ describe('room that was abandoned', () => {
       return { storage, heads: () => heads }
     }
 
-    it('stays taken: the refusal stands, and the failure is told', async () => {
+    it('stays taken: the refusal stands, and the failure is reported', async () => {
       const { heads, storage } = flaky(() => true)
       const service = startService({ storage, quota: { maxFiles: 20 } })
       await fill(service, 20)
@@ -188,7 +188,7 @@ describe('room that was abandoned', () => {
         params: { used: 20 },
       })
       expect(await service.objects.countByScope('user:1')).toBe(20)
-      const [error] = await service.toldBy('upload')
+      const [error] = await service.reportedBy('upload')
       expect(error).toMatchObject({
         code: 'STORAGE_UNAVAILABLE',
         cause: expect.objectContaining({ message: 'connection refused' }) as unknown,

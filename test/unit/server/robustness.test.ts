@@ -157,12 +157,12 @@ it('never answers 5xx, never hangs, and says what is wrong in its own words', as
     }),
     { numRuns: 3000, interruptAfterTimeLimit: 50_000, markInterruptAsFailure: true },
   )
-  expect(service.told).toEqual([])
+  expect(service.reported).toEqual([])
   expect(await service.objects.checkUsage()).toEqual([])
 }, 60_000)
 
 it('takes what a body parser made of a request, whatever it is', async () => {
-  const { s3, as, told } = startService()
+  const { s3, as, reported } = startService()
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('/upload', '/upload/confirm', '/upload/abort'),
@@ -176,5 +176,5 @@ it('takes what a body parser made of a request, whatever it is', async () => {
     ),
     { numRuns: 500 },
   )
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
 })

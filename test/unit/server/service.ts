@@ -15,7 +15,7 @@ import {
 import { memoryAdapter } from '@svc/db/memory'
 import { ManualClock } from '../../conformance/clock.js'
 
-/** A whole service in this process: a server over a store and a storage in memory, and callers that speak to it. */
+/** A service in this process: a server with a store and a storage in memory, and callers that send it requests. */
 
 export const ORIGIN = 'https://app.example'
 export const BASE = `${ORIGIN}/api/s3`
@@ -34,7 +34,7 @@ export interface Begun {
 }
 
 export type ServiceOptions = Partial<Omit<S3ServerOptions, 'plugins' | 'storage' | 'onError' | 'now'>> & {
-  /** Makes of the storage in memory the one that the server gets. */
+  /** Wraps the storage in memory. */
   readonly storage?: (memory: ObjectStorage) => ObjectStorage
   readonly objects?: StorageObjectStore
   readonly clock?: ManualClock
@@ -45,7 +45,7 @@ export type ServiceOptions = Partial<Omit<S3ServerOptions, 'plugins' | 'storage'
   readonly resolveScope?: DbOptions['resolveScope']
 }
 
-export interface Told {
+export interface Reported {
   readonly error: unknown
   readonly operation: string
   readonly request: Request | undefined
@@ -58,9 +58,9 @@ export function startService(options: ServiceOptions = {}) {
   const memory = memoryStorage({ now })
   const storage = options.storage?.(memory) ?? memory
   const objects = options.objects ?? memoryAdapter({ now })
-  const told: Told[] = []
+  const reported: Reported[] = []
   const onError = (error: unknown, { operation, request }: ErrorContext) => {
-    told.push({ error, operation, request })
+    reported.push({ error, operation, request })
   }
   const plugin: DbPlugin = db({
     client: objects,
@@ -76,23 +76,23 @@ export function startService(options: ServiceOptions = {}) {
     storage,
     objects,
     s3,
-    told,
+    reported,
     as: (scope: string | null) => new Caller(s3.handler, scope),
-    /** All errors that were told by now; a report is made without waiting for it. */
-    toldBy: async (operation: string): Promise<unknown[]> => {
+    /** Returns the errors reported so far for an operation. Reports are asynchronous, hence the wait. */
+    reportedBy: async (operation: string): Promise<unknown[]> => {
       await Promise.resolve()
-      return told.filter((entry) => entry.operation === operation).map(({ error }) => error)
+      return reported.filter((entry) => entry.operation === operation).map(({ error }) => error)
     },
   }
 }
 
-/** Encoded, because a header keeps no blank at the end of its value. */
+/** Decodes the scope, which is encoded because headers lose trailing blanks. */
 function scopeOf(request: Request): string | null {
   const scope = request.headers.get('x-scope')
   return scope === null ? null : decodeURIComponent(scope)
 }
 
-/** Puts something around one call of a store, as a database does that is slow, broken or shared. */
+/** Wraps a method of the store, to simulate a database that is slow, broken, or shared. */
 export function around<Name extends keyof StorageObjectStore>(
   objects: StorageObjectStore,
   name: Name,
@@ -107,7 +107,7 @@ export function bytesOfSize(size: number, fill = 7): Uint8Array<ArrayBuffer> {
   return new Uint8Array(size).fill(fill)
 }
 
-/** One user's way through the service, as a browser would take it. */
+/** Sends requests as one user, like a browser does. */
 export class Caller {
   constructor(
     readonly handler: (request: Request) => Promise<Response>,
@@ -129,7 +129,7 @@ export class Caller {
     return this.handler(this.request(method, path, body))
   }
 
-  /** Asks for an upload; what isn't said is a small text file. */
+  /** Starts an upload, by default of a small text file. */
   begin(input: Record<string, unknown> = {}): Promise<Response> {
     return this.send('POST', '/upload', { filename: 'a.txt', contentType: 'text/plain', size: 3, ...input })
   }
@@ -159,7 +159,7 @@ export class Caller {
     return this.send('DELETE', `/object?${reference(key, bucket)}`)
   }
 
-  /** A whole upload; resolves to the object. */
+  /** Starts, sends, and confirms an upload. Returns the object. */
   async upload(input: Record<string, unknown> = {}, fill = 7): Promise<DbClientObject> {
     const { object, upload } = await this.begun(input)
     await expectStatus(await this.put(upload, bytesOfSize(object.declaredSize ?? 0, fill)), 200)
@@ -167,7 +167,7 @@ export class Caller {
     return (confirmed as { object: DbClientObject }).object
   }
 
-  /** The bytes that the object has for whoever downloads it now. */
+  /** Downloads the bytes of an object. */
   async bytes(key: string): Promise<Uint8Array> {
     const { url } = (await expectStatus(await this.download(key), 200)) as { url: string }
     return fetchBytes(this, url)
@@ -180,7 +180,7 @@ export async function fetchBytes(caller: Pick<Caller, 'handler'>, url: string): 
   return new Uint8Array(await response.arrayBuffer())
 }
 
-/** Signed URLs lead to the server itself, or to a bucket service of its own. */
+/** Requests a signed URL, which points to the server or to a separate bucket service. */
 export function follow(
   { handler }: Pick<Caller, 'handler'>,
   url: string,
@@ -193,21 +193,21 @@ function reference(key: string, bucket?: string): string {
   return new URLSearchParams({ key, ...(bucket !== undefined && { bucket }) }).toString()
 }
 
-/** The body of an answer that must have this status. */
+/** Returns the body of a response that must have this status. */
 export async function expectStatus(response: Response, status: number): Promise<unknown> {
   const text = await response.text()
   if (response.status !== status) {
-    throw new Error(`The answer must be ${status}; it is ${response.status}: ${text}`)
+    throw new Error(`The response must have status ${status} (got ${response.status}): ${text}`)
   }
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** The error body of an answer. */
+/** Returns the status and the error body of a response. */
 export async function errorOf(response: Response): Promise<ErrorBody & { status: number }> {
   return { status: response.status, ...((await response.json()) as ErrorBody) }
 }
 
-/** Begins an upload and puts its bytes, without confirming it. */
+/** Starts an upload and sends its bytes, without confirming it. */
 export async function beginAndPut(caller: Caller, fill = 7): Promise<Begun> {
   const begun = await caller.begun()
   await expectStatus(await caller.put(begun.upload, bytesOfSize(3, fill)), 200)

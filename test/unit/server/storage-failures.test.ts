@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { errorOf, startService } from './service.js'
 
 describe('a storage that fails', () => {
-  it('is STORAGE_UNAVAILABLE, told to the operator, and leaves the reservation', async () => {
+  it('is STORAGE_UNAVAILABLE, reported to the operator, and leaves the reservation', async () => {
     const cause = new Error('getaddrinfo ENOTFOUND bucket.internal')
-    const { as, objects, toldBy } = startService({
+    const { as, objects, reportedBy } = startService({
       storage: (memory) => ({ ...memory, head: () => Promise.reject(cause) }),
     })
     const { object } = await as('user:1').begun()
@@ -15,7 +15,7 @@ describe('a storage that fails', () => {
       message: 'The storage is unavailable.',
     })
     expect(await objects.findPending(object)).not.toBeNull()
-    expect(await toldBy('upload.confirm')).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', cause }])
+    expect(await reportedBy('upload.confirm')).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', cause }])
   })
 
   it('is so as well where it throws before it promises', async () => {
@@ -32,22 +32,22 @@ describe('a storage that fails', () => {
   })
 
   it('ends an upload for which it gives no URL', async () => {
-    const { as, objects, toldBy } = startService({
+    const { as, objects, reportedBy } = startService({
       storage: (memory) => ({ ...memory, signUpload: () => Promise.reject(new Error('no credentials')) }),
     })
     expect((await as('user:1').begin()).status).toBe(502)
     expect(await objects.countByScope('user:1')).toBe(0)
-    expect(await toldBy('upload')).toMatchObject([{ cause: { message: 'no credentials' } }])
+    expect(await reportedBy('upload')).toMatchObject([{ cause: { message: 'no credentials' } }])
   })
 
   it('leaves a reservation that it gives no URL for to lapse, where the database fails as well', async () => {
-    const { objects, as, toldBy } = startService({
+    const { objects, as, reportedBy } = startService({
       storage: (memory) => ({ ...memory, signUpload: () => Promise.reject(new Error('no credentials')) }),
     })
     objects.release = () => Promise.reject(new StorageError('DATABASE_UNAVAILABLE'))
     expect((await as('user:1').begin()).status).toBe(502)
     expect(await objects.countByScope('user:1')).toBe(1)
-    expect(await toldBy('upload')).toMatchObject([
+    expect(await reportedBy('upload')).toMatchObject([
       { code: 'DATABASE_UNAVAILABLE' },
       { code: 'STORAGE_UNAVAILABLE' },
     ])

@@ -91,14 +91,14 @@ describe('an upload that is not what was announced', () => {
     expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 1))
   })
 
-  it('is told to the operator where its bytes can not be removed, and left to cleanUp', async () => {
+  it('is reported to the operator where its bytes can not be removed, and left to cleanUp', async () => {
     let id = ''
     const { storage } = bucketWith({ size: 9 }, () => id, { broken: true })
-    const { as, objects, toldBy } = startService({ storage })
+    const { as, objects, reportedBy } = startService({ storage })
     const { object } = await as('user:1').begun()
     id = object.id
     expect((await as('user:1').confirm(object)).status).toBe(409)
-    expect(await toldBy('upload.confirm')).toMatchObject([
+    expect(await reportedBy('upload.confirm')).toMatchObject([
       { code: 'STORAGE_UNAVAILABLE', cause: { message: 'connection refused' } },
     ])
     expect(await objects.listLeftovers()).toMatchObject([{ attemptId: id }])

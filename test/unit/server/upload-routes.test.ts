@@ -104,7 +104,7 @@ describe('keys that the application makes', () => {
 
   it('tell the operator, and not the client, of a function that throws', async () => {
     const broken = new Error('no such template')
-    const { as, toldBy } = startService({
+    const { as, reportedBy } = startService({
       routes: {
         docs: {
           key: () => {
@@ -115,7 +115,7 @@ describe('keys that the application makes', () => {
     })
     const error = await errorOf(await as('user:1').begin())
     expect(error).toEqual({ status: 500, code: 'INTERNAL_ERROR', message: 'Something went wrong.' })
-    expect(await toldBy('upload')).toEqual([broken])
+    expect(await reportedBy('upload')).toEqual([broken])
   })
 
   it.each([

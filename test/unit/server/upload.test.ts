@@ -89,7 +89,7 @@ describe('POST /upload', () => {
 describe('the guards of an upload', () => {
   it('run in order, after the input and before anything is reserved, and see what is planned', async () => {
     const seen: unknown[] = []
-    const { as, objects, told } = startService({
+    const { as, objects, reported } = startService({
       upload: { guard: ({ request, ...context }) => seen.push(['upload', request.method, context]) },
       routes: { docs: { bucket: 'docs', guard: ({ key, route }) => seen.push(['route', key, route]) } },
     })
@@ -104,7 +104,7 @@ describe('the guards of an upload', () => {
     expect((await as(null).begin()).status).toBe(401)
     expect(seen).toEqual([])
     expect(await objects.countByScope('user:1')).toBe(1)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
   it('deny by throwing; nothing runs after a denial', async () => {
@@ -113,7 +113,7 @@ describe('the guards of an upload', () => {
       later++
       return null
     }
-    const { as, objects, toldBy } = startService({
+    const { as, objects, reportedBy } = startService({
       upload: {
         guard: () => {
           throw new Error('card expired')
@@ -129,11 +129,11 @@ describe('the guards of an upload', () => {
     })
     expect(later).toBe(0)
     expect(await objects.countByScope('user:1')).toBe(0)
-    expect(await toldBy('upload')).toEqual([new Error('card expired')])
+    expect(await reportedBy('upload')).toEqual([new Error('card expired')])
   })
 
   it('may choose the answer by a StorageError', async () => {
-    const { as, told } = startService({
+    const { as, reported } = startService({
       routes: {
         docs: {
           guard: async () => {
@@ -148,7 +148,7 @@ describe('the guards of an upload', () => {
       message: 'Sign in again.',
       params: { hint: 'sso' },
     })
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 })
 

@@ -18,16 +18,16 @@ import {
   type ServiceOptions,
 } from './service.js'
 
-/** One database and one bucket, which outlive every process that works with them. */
+/** A database and a bucket that survive the crash of any process that uses them. */
 
 export const OWNER = 'user:1'
 export const KEY = `${OWNER}/report`
 const ROUTES = { docs: { key: () => KEY, overwrite: true }, others: {} }
 
-/** Long after every reservation of these tests has lapsed, and the hour after that. */
+/** Long enough for every reservation in these tests to expire, plus the grace period. */
 export const LATER = 3 * HOUR
 
-/** Stands between a process and what it works with. */
+/** Wraps the storage and the store of a process. */
 export interface Connection {
   storage(storage: ObjectStorage): ObjectStorage
   objects(objects: StorageObjectStore): StorageObjectStore
@@ -35,7 +35,7 @@ export interface Connection {
 
 const DIRECT: Connection = { storage: (storage) => storage, objects: (objects) => objects }
 
-/** What a call is to others that are made at the same moment. */
+/** Decides whether a call can conflict with a concurrent one. */
 export interface CallKind {
   readonly system: 'storage' | 'store'
   readonly reads: boolean
@@ -45,8 +45,8 @@ const READING = /^(?:find|list|get|count|check|ping|verify|head|sign)/
 
 type Pass = <T>(call: () => Promise<T>, kind: CallKind) => Promise<T>
 
-/** The calls of a process to its storage and its store, each through `pass`. What the bucket serves by itself is none. */
-export function connection(pass: Pass): Connection {
+/** Passes each call to the storage and the store through `pass`. Requests to signed URLs are not included. */
+export function interceptCalls(pass: Pass): Connection {
   function through<Part extends object>(
     system: CallKind['system'],
     part: Part,
@@ -68,30 +68,30 @@ export function connection(pass: Pass): Connection {
   }
 }
 
-/** Where the bytes lie: a bucket of this name in a storage with this clock. */
-export interface WorldPlace {
+/** A bucket and its storage. */
+export interface WorldBucket {
   readonly bucketName: string
   readonly storage: (now: () => Date) => ObjectStorage
 }
 
-const IN_MEMORY: WorldPlace = { bucketName: BUCKET, storage: (now) => memoryStorage({ now }) }
+const IN_MEMORY: WorldBucket = { bucketName: BUCKET, storage: (now) => memoryStorage({ now }) }
 
-export function createWorld(options: ServiceOptions = {}, place: WorldPlace = IN_MEMORY) {
+export function createWorld(options: ServiceOptions = {}, location: WorldBucket = IN_MEMORY) {
   const clock = new ManualClock()
-  const bucket = place.storage(clock.now)
+  const bucket = location.storage(clock.now)
   const objects = memoryAdapter({ now: clock.now })
-  const places = new Set<string>()
+  const storageKeys = new Set<string>()
   const tampered = new Set<string>()
   const storage: ObjectStorage = {
     ...bucket,
     signUpload(input) {
-      places.add(input.key)
+      storageKeys.add(input.key)
       return bucket.signUpload(input)
     },
     multipart: {
       ...bucket.multipart!,
       create(input) {
-        places.add(input.key)
+        storageKeys.add(input.key)
         return bucket.multipart!.create(input)
       },
     },
@@ -103,22 +103,22 @@ export function createWorld(options: ServiceOptions = {}, place: WorldPlace = IN
   return {
     clock,
     bucket,
-    bucketName: place.bucketName,
+    bucketName: location.bucketName,
     objects,
-    /** Every place that a URL was given out for, or an upload in parts begun. */
-    places,
-    /** Places at which the bucket has something else than what was announced. */
+    /** The keys of every signed upload URL and every multipart upload. */
+    storageKeys,
+    /** The keys whose bytes appear to differ from the upload request. */
     tampered,
-    /** Another process. */
-    start: (way: Connection = DIRECT) =>
+    /** Starts another process. */
+    start: (connection: Connection = DIRECT) =>
       startService({
         pendingTtlSeconds: 3600,
         ...options,
-        bucket: place.bucketName,
+        bucket: location.bucketName,
         routes: ROUTES,
         clock,
-        storage: () => way.storage(storage),
-        objects: way.objects(objects),
+        storage: () => connection.storage(storage),
+        objects: connection.objects(objects),
       }),
   }
 }
@@ -134,10 +134,10 @@ export async function putReport(service: Service, fill: number): Promise<DbClien
   return begun.object
 }
 
-/** What an act is about: an attempt at an upload in one PUT, or, with an upload id, in parts. */
+/** An attempt at a single-PUT upload, or, with an upload id, at a multipart upload. */
 export type Subject = DbClientObject & { readonly uploadId?: string }
 
-/** Begins an upload in parts and puts its one part. */
+/** Starts a multipart upload and sends its only part. */
 export async function putReportInParts(service: Service, fill: number): Promise<Subject> {
   const parts = await begun(service.as(OWNER), { route: 'docs' })
   await sendParts(service.as(OWNER), parts, { fill })
@@ -150,28 +150,28 @@ export const partsOf = (subject: Subject): Parts => ({
   partSize: PART,
 })
 
-/** The first byte of what the owner has at the key; `null`: nothing. */
+/** The first byte of the owner's object, or `null` if there is none. */
 export type Content = number | null
 
-/** What is active can be downloaded at every moment. */
+/** Downloads the active object, which must always succeed. */
 export async function contentOf({ start, objects, bucketName }: World): Promise<Content> {
   const active = await objects.findActive({ bucket: bucketName, key: KEY })
   return active ? ((await start().as(OWNER).bytes(KEY))[0] ?? null) : null
 }
 
-/** Lets time pass and the job run until it finds nothing to do. */
-export async function cleanUpUntilQuiet({ clock, start }: World): Promise<void> {
+/** Advances the clock and runs cleanUp until there is nothing left to do. */
+export async function cleanUpUntilDone({ clock, start }: World): Promise<void> {
   for (let run = 0; run < 10; run++) {
     clock.advance(LATER)
     const { reservations, leftovers } = await cleanUp(start().s3)
     for (const { outcome } of [...reservations, ...leftovers]) expect(outcome).not.toBe('failed')
     if (reservations.length + leftovers.length === 0) return
   }
-  throw new Error('The job still finds something to do after ten runs.')
+  throw new Error('cleanUp still has work to do after 10 runs.')
 }
 
-/** Just the bytes of the live objects are there, and they are counted to the byte. */
-export async function expectTidy({ objects, bucket, bucketName, places }: World): Promise<void> {
+/** Expects the bucket to hold exactly the bytes of the active objects, and usage to match them. */
+export async function expectConsistent({ objects, bucket, bucketName, storageKeys }: World): Promise<void> {
   const rows = []
   for (const scope of [OWNER, 'user:2']) rows.push(...(await objects.listByScope({ scope })).objects)
   const inUse = new Set(rows.map(({ storageKey }) => storageKey))
@@ -183,7 +183,7 @@ export async function expectTidy({ objects, bucket, bucketName, places }: World)
       attemptId: row.attemptId,
     })
   }
-  for (const key of places) {
+  for (const key of storageKeys) {
     const at = { bucket: bucketName, key }
     expect(await bucket.multipart!.list(at)).toEqual([])
     if (!inUse.has(key)) expect(await bucket.head(at)).toBeNull()

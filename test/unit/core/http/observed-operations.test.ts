@@ -89,7 +89,7 @@ describe('an observer of operations', () => {
       },
     })
     await service.as('user:ann').begun()
-    await service.toldBy('onReserved')
+    await service.reportedBy('onReserved')
     expect(within).toEqual([
       ['guard', 'upload'],
       ['hook', 'upload'],
@@ -115,7 +115,7 @@ describe('an observer of operations', () => {
     const service = startService({ onOperation })
     expect((await service.as('user:ann').send('GET', '/db/objects')).status).toBe(200)
     await vi.waitFor(async () =>
-      expect(await service.toldBy('onOperation')).toMatchObject([{ message: 'broken' }]),
+      expect(await service.reportedBy('onOperation')).toMatchObject([{ message: 'broken' }]),
     )
   })
 

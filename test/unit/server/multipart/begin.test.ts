@@ -145,7 +145,7 @@ describe('an upload in parts that can not begin', () => {
       code: 'STORAGE_UNAVAILABLE',
     })
     expect(await service.objects.countByScope('user:1')).toBe(0)
-    expect(await service.toldBy('multipart')).toMatchObject([{ cause: { message: 'slow down' } }])
+    expect(await service.reportedBy('multipart')).toMatchObject([{ cause: { message: 'slow down' } }])
   })
 
   it('leaves a leftover by whose place the job finds what the bucket has begun all the same', async () => {

@@ -120,7 +120,7 @@ describe('cleanUp of what uploads in parts left', () => {
     stuck = all[0]!.uploadId
     expect((await run(service))[1]!.sort()).toEqual(['failed', 'removed', 'removed'])
     expect(await Promise.all(all.map((parts) => uploadsOf(service, parts)))).toEqual([[stuck], [], []])
-    expect(await service.toldBy('cleanUp')).toHaveLength(1)
+    expect(await service.reportedBy('cleanUp')).toHaveLength(1)
     stuck = ''
     expect((await run(service))[1]!.sort()).toEqual(['removed', 'waiting', 'waiting'])
   })

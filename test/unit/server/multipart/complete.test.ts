@@ -88,7 +88,7 @@ describe('POST /multipart/complete', () => {
     },
   )
 
-  it('goes on after it was told of missing parts', async () => {
+  it('goes on after it was reported of missing parts', async () => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: PART + 1 })
     await sendParts(caller, parts, { only: [1] })

@@ -1,10 +1,10 @@
 import type { DbClientObject, MultipartStorage, ObjectStorage } from '@svc/db'
 import { bytesOfSize, expectStatus, follow, type Caller } from '../service.js'
 
-/** The way of a browser through an upload in parts. */
+/** The requests of a multipart upload, as a browser sends them. */
 
 export const MIB = 1024 ** 2
-/** The size of all parts but the last, for files that are not huge. */
+/** The size of every part except the last, for files of up to 10,000 such parts. */
 export const PART = 8 * MIB
 
 export interface Parts {
@@ -13,7 +13,7 @@ export interface Parts {
   readonly partSize: number
 }
 
-export interface SignedPartAnswer {
+export interface SignedPartResponse {
   readonly partNumber: number
   readonly url: string
   readonly expiresAt: string
@@ -25,8 +25,8 @@ export interface ListedParts {
   readonly next?: number
 }
 
-/** What names the attempt in every verb but the first. */
-export function named({ object, uploadId }: Parts) {
+/** Returns the fields that identify the attempt in every request except the first. */
+export function referenceOf({ object, uploadId }: Parts) {
   return { key: object.key, bucket: object.bucket, id: object.id, uploadId }
 }
 
@@ -38,30 +38,30 @@ export async function begun(caller: Caller, input: Record<string, unknown> = {})
 }
 
 export const sign = (caller: Caller, parts: Parts, partNumbers: unknown = [1]): Promise<Response> =>
-  caller.send('POST', '/multipart/parts', { ...named(parts), partNumbers })
+  caller.send('POST', '/multipart/parts', { ...referenceOf(parts), partNumbers })
 
-export async function signed(caller: Caller, parts: Parts, partNumbers = [1]): Promise<SignedPartAnswer[]> {
-  const answer = await expectStatus(await sign(caller, parts, partNumbers), 200)
-  return (answer as { parts: SignedPartAnswer[] }).parts
+export async function signed(caller: Caller, parts: Parts, partNumbers = [1]): Promise<SignedPartResponse[]> {
+  const body = await expectStatus(await sign(caller, parts, partNumbers), 200)
+  return (body as { parts: SignedPartResponse[] }).parts
 }
 
 export const list = (caller: Caller, parts: Parts, after?: unknown): Promise<Response> =>
-  caller.send('POST', '/multipart/list', { ...named(parts), after })
+  caller.send('POST', '/multipart/list', { ...referenceOf(parts), after })
 
 export async function listed(caller: Caller, parts: Parts, after?: number): Promise<ListedParts> {
   return (await expectStatus(await list(caller, parts, after), 200)) as ListedParts
 }
 
 export const complete = (caller: Caller, parts: Parts): Promise<Response> =>
-  caller.send('POST', '/multipart/complete', named(parts))
+  caller.send('POST', '/multipart/complete', referenceOf(parts))
 
 export const abort = (caller: Caller, parts: Parts): Promise<Response> =>
-  caller.send('POST', '/multipart/abort', named(parts))
+  caller.send('POST', '/multipart/abort', referenceOf(parts))
 
 export const putPart = (caller: Caller, url: string, body: BodyInit | null): Promise<Response> =>
   follow(caller, url, { method: 'PUT', body })
 
-/** Sends these parts (all of them, if not said otherwise), each filled with its own number or `fill`. */
+/** Sends the parts in `only`, by default all. Each is filled with its part number, or with `fill`. */
 export async function sendParts(
   caller: Caller,
   parts: Parts,
@@ -77,7 +77,7 @@ export async function sendParts(
   }
 }
 
-/** A whole upload in parts; resolves to the object. */
+/** Starts, sends, and completes a multipart upload. Returns the object. */
 export async function uploaded(
   caller: Caller,
   input: Record<string, unknown> = {},
@@ -88,7 +88,7 @@ export async function uploaded(
   return ((await expectStatus(await complete(caller, parts), 200)) as { object: DbClientObject }).object
 }
 
-/** A storage whose calls about parts are others. */
+/** Replaces methods of the storage's multipart half. */
 export const withMultipart =
   (change: (multipart: MultipartStorage) => Partial<MultipartStorage>) =>
   (memory: ObjectStorage): ObjectStorage => ({
@@ -96,7 +96,7 @@ export const withMultipart =
     multipart: { ...memory.multipart!, ...change(memory.multipart!) },
   })
 
-/** A storage that takes files in one PUT alone. */
+/** Removes the storage's multipart support. */
 export function withoutMultipart(memory: ObjectStorage): ObjectStorage {
   const { multipart: _, ...rest } = memory
   return rest

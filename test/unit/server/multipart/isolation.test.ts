@@ -6,7 +6,7 @@ import {
   begun,
   complete,
   list,
-  named,
+  referenceOf,
   sendParts,
   sign,
   withoutMultipart,
@@ -87,7 +87,7 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
   ])('refuses a bad %s: %j', async (field, value) => {
     const { as } = startService()
     const parts = await begun(as('user:1'))
-    const body = { ...named(parts), partNumbers: [1], [field]: value }
+    const body = { ...referenceOf(parts), partNumbers: [1], [field]: value }
     expect(await errorOf(await as('user:1').send('POST', path, body))).toMatchObject({
       status: 400,
       code: 'VALIDATION_ERROR',
@@ -99,7 +99,7 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
     const { as } = startService()
     const parts = await begun(as('user:1'))
     await sendParts(as('user:1'), parts)
-    const body = { ...named(parts), bucket: undefined, partNumbers: [1] }
+    const body = { ...referenceOf(parts), bucket: undefined, partNumbers: [1] }
     expect((await as('user:1').send('POST', path, body)).status).toBeLessThan(300)
   })
 

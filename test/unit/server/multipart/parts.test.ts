@@ -108,7 +108,7 @@ describe('POST /multipart/parts', () => {
     expect((await errorOf(await sign(caller, parts))).code).toBe('STORAGE_UNAVAILABLE')
     failing = false
     await sendParts(caller, parts)
-    expect(await service.toldBy('multipart.parts')).toMatchObject([{ cause: { message: 'clock skew' } }])
+    expect(await service.reportedBy('multipart.parts')).toMatchObject([{ cause: { message: 'clock skew' } }])
   })
 })
 
@@ -173,12 +173,12 @@ describe('POST /multipart/abort', () => {
     expect(await objects.listLeftovers()).toMatchObject([{ uploadId: parts.uploadId }])
   })
 
-  it('is done though the bucket fails, which is told and left to the job', async () => {
+  it('is done though the bucket fails, which is reported and left to the job', async () => {
     const storage = withMultipart(() => ({ abort: () => Promise.reject(new Error('timeout')) }))
     const service = startService({ storage })
     const caller = service.as('user:1')
     expect((await abort(caller, await begun(caller))).status).toBe(204)
-    expect(await service.toldBy('multipart.abort')).toMatchObject([{ cause: { message: 'timeout' } }])
+    expect(await service.reportedBy('multipart.abort')).toMatchObject([{ cause: { message: 'timeout' } }])
     expect(await service.objects.listLeftovers()).toHaveLength(1)
   })
 

@@ -130,12 +130,12 @@ describe('a disk that refuses', () => {
   it.each(
     Object.keys(refusals).flatMap((what) => ['ENOSPC', 'EIO', 'EDQUOT'].map((code) => ({ what, code }))),
   )('$what ($code) is STORAGE_UNAVAILABLE, and nothing is left behind', async ({ what, code }) => {
-    const { directory, handler, storage, told, upload, put } = diskService()
+    const { directory, handler, storage, reported, upload, put } = diskService()
     const { url, ...init } = await storage.signUpload(upload)
     refusals[what]!(code)
     const refused = await handler(new Request(url, { ...init, body: HELLO }))
     expect(await codeOf(refused)).toEqual(UNAVAILABLE)
-    expect(told).toMatchObject([{ cause: { code } }])
+    expect(reported).toMatchObject([{ cause: { code } }])
     vi.restoreAllMocks()
     expect(filesBelow(directory)).toEqual(['signing-secret'])
     expect(await storage.head(upload)).toBeNull()

@@ -25,9 +25,9 @@ describe('several processes over one directory', () => {
     const racers = contents.map((content) =>
       program.start({ kind: 'race', directory, time: clock.time, keys, content }),
     )
-    await Promise.all(racers.map((racer) => racer.told(1)))
+    await Promise.all(racers.map((racer) => racer.reported(1)))
     racers.forEach((racer) => racer.goOn())
-    const ends = (await Promise.all(racers.map((racer) => racer.told(2)))).map(([, end]) => racedOf(end))
+    const ends = (await Promise.all(racers.map((racer) => racer.reported(2)))).map(([, end]) => racedOf(end))
 
     for (const [at, key] of keys.entries()) {
       const statuses = ends.map((end) => end.statuses[at])
@@ -41,7 +41,7 @@ describe('several processes over one directory', () => {
   })
 
   function racedOf(telling: Telling | undefined) {
-    if (telling?.event !== 'raced') throw new Error('The process has told something else.')
+    if (telling?.event !== 'raced') throw new Error('The process has reported something else.')
     return telling
   }
 })
@@ -53,7 +53,7 @@ describe('a process that is killed', () => {
     const signed = await storage.signUpload({ ...upload, size })
     const task = { kind: 'stall', directory, time: clock.time, upload: signed, chunks: 3 } as const
     const doomed = program.start(task)
-    await doomed.told(1)
+    await doomed.reported(1)
     await doomed.kill()
 
     const [draft, ...others] = readdirSync(join(directory, 'drafts'))
@@ -77,7 +77,7 @@ describe('a process that is killed', () => {
     async (kind) => {
       const { directory, clock, storage, download, get } = diskService()
       const doomed = program.start({ kind, directory, time: clock.time, callers: 4 })
-      await doomed.told(10)
+      await doomed.reported(10)
       const stored = (await doomed.kill()).filter((telling) => telling.event === 'stored')
 
       for (const { key, content } of stored) {

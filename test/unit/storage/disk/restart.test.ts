@@ -52,6 +52,6 @@ describe('after a restart, diskStorage', () => {
     await expectStatus(await again.put(begun.upload, bytesOfSize(3, 3)), 200)
     await expectStatus(await again.confirm(begun.object), 200)
     expect(await again.bytes(begun.object.key)).toEqual(bytesOfSize(3, 3))
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 })

@@ -33,14 +33,14 @@ export async function buildStorageProgram(): Promise<StorageProgram> {
 /** A process with a storage; ends with its test at the latest. */
 export class StorageProcess {
   readonly #child: ChildProcess
-  readonly #told: Telling[] = []
+  readonly #reported: Telling[] = []
   #failure: Error | null = null
   #wake = () => {}
 
   constructor(child: ChildProcess, task: WorkerTask) {
     this.#child = child
     child.on('message', (telling: Telling) => {
-      this.#told.push(telling)
+      this.#reported.push(telling)
       this.#wake()
     })
     child.on('exit', (code, signal) => {
@@ -51,15 +51,15 @@ export class StorageProcess {
     child.send(task)
   }
 
-  /** All that it has told, once that is so many things. */
-  async told(count: number): Promise<readonly Telling[]> {
-    while (this.#told.length < count) {
+  /** All that it has reported, once that is so many things. */
+  async reported(count: number): Promise<readonly Telling[]> {
+    while (this.#reported.length < count) {
       if (this.#failure) throw this.#failure
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
-    return [...this.#told]
+    return [...this.#reported]
   }
 
   goOn(): void {
@@ -71,6 +71,6 @@ export class StorageProcess {
     const gone = new Promise((resolve) => this.#child.once('exit', resolve))
     this.#child.kill('SIGKILL')
     await gone
-    return [...this.#told]
+    return [...this.#reported]
   }
 }

@@ -22,10 +22,10 @@ export function bucketService(
   clock = new ManualClock(),
 ) {
   const storage = kind.open({ now: clock.now, ...options })
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const { handler } = createS3Server({
     storage,
-    onError: (error) => void told.push(error),
+    onError: (error) => void reported.push(error),
     bucket: 'files',
     plugins: [db({ client: memoryAdapter(), resolveScope: () => null })],
   })
@@ -47,7 +47,7 @@ export function bucketService(
     return handler(new Request(url, { method }))
   }
 
-  return { clock, storage, handler, told, attemptId, upload, download, put, get }
+  return { clock, storage, handler, reported, attemptId, upload, download, put, get }
 }
 
 export async function codeOf(response: Response): Promise<[number, string, unknown]> {

@@ -80,7 +80,7 @@ describe.each(storages)('the names in $name', (kind) => {
     }
   })
 
-  it('begin and end where they were told to', async () => {
+  it('begin and end where they were reported to', async () => {
     const service = bucketService(kind)
     await service.put({ ...service.upload, bucket: 'a","b', key: 'c' }, HELLO)
     for (const [bucket, key] of [

@@ -43,7 +43,7 @@ describe.each(storages)('a server over $name', (kind) => {
     const { leftovers } = await cleanUp(service.s3)
     expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
     expect(await service.objects.listLeftovers()).toEqual([])
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 
   it('confirms late what was uploaded, and removes what was given up', async () => {
@@ -60,6 +60,6 @@ describe.each(storages)('a server over $name', (kind) => {
     clock.advance(LATER)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
     expect(await ann.bytes(begun.object.key)).toEqual(bytesOfSize(4))
-    expect(service.told).toEqual([])
+    expect(service.reported).toEqual([])
   })
 })

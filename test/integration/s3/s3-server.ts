@@ -13,7 +13,7 @@ export interface Account {
 }
 
 /** A real S3 service. */
-export interface S3Place {
+export interface S3Server {
   readonly endpoint: string
   readonly owner: Account
   /** May do nothing until a bucket's policy allows it; `null` where the tests were given no such account. */
@@ -21,7 +21,7 @@ export interface S3Place {
 }
 
 /** The service of the tests, or a visible skip where there is none. */
-export function describeS3(title: string, body: (place: S3Place) => void): void {
+export function describeS3(title: string, body: (server: S3Server) => void): void {
   describeWithServer('s3', title, (server) => {
     const url = new URL(server)
     const guest = url.searchParams.get('guest')
@@ -39,7 +39,7 @@ function accountOf(text: string): Account {
 }
 
 /** A client as the documentation recommends it; it ends with the tests of the file. */
-export function clientOf({ endpoint, owner }: S3Place, options: S3ClientConfig = {}): S3Client {
+export function clientOf({ endpoint, owner }: S3Server, options: S3ClientConfig = {}): S3Client {
   const client = new S3Client({
     endpoint,
     credentials: owner,

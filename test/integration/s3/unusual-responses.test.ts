@@ -2,19 +2,19 @@ import { s3Storage } from '@svc/db/s3'
 import { S3Client } from '@aws-sdk/client-s3'
 import { beforeEach, expect, it } from 'vitest'
 import { faultProxyTo } from './fault-proxy.js'
-import { describeS3 } from './places.js'
+import { describeS3 } from './s3-server.js'
 
 const ok = (body: string, headers: Record<string, string> = {}) => ({ status: 200, body, headers })
 const at = { bucket: 'files', key: 'a b' }
 const upload = { ...at, uploadId: 'u' }
 
 /** What other services answer, or something between, in place of the real one. */
-describeS3('s3Storage, which is answered in an odd way,', (place) => {
-  const proxy = faultProxyTo(place.endpoint)
+describeS3('s3Storage, which is answered in an odd way,', (server) => {
+  const proxy = faultProxyTo(server.endpoint)
   let storage: ReturnType<typeof s3Storage>
   beforeEach(() => {
     const client = new S3Client({
-      ...{ endpoint: proxy.endpoint, credentials: place.owner, region: 'us-east-1' },
+      ...{ endpoint: proxy.endpoint, credentials: server.owner, region: 'us-east-1' },
       ...{ forcePathStyle: true, maxAttempts: 1 },
     })
     storage = s3Storage({ client })

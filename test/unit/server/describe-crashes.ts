@@ -1,0 +1,103 @@
+import { cleanUp } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { crashFlows, statusOf, type CrashFlow } from './crash-flows.js'
+import { Crash } from './crash.js'
+import {
+  cleanUpUntilDone,
+  contentOf,
+  createWorld,
+  expectConsistent,
+  LATER,
+  OWNER,
+  type WorldBucket,
+} from './world.js'
+
+export interface CrashOptions {
+  /** Default: a bucket in memory. */
+  readonly bucket?: WorldBucket
+  /** Also stops the job that follows the crash, before each of up to this many calls. Default 0. */
+  readonly maxJobCalls?: number
+}
+
+/** Stops a process before each of its calls to the storage and the store, in each of the flows. */
+export function describeCrashes(
+  flows: Readonly<Record<string, CrashFlow>>,
+  { bucket, maxJobCalls = 0 }: CrashOptions = {},
+): void {
+  describe.each(Object.entries(flows))('a process that crashes during %s', (_, flow) => {
+    it('leaves a state that a retry and cleanUp make consistent', async () => {
+      await forEachCrash(async ({ callsBefore, calls }) => {
+        const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore, bucket)
+        expect(crashed).toBe(callsBefore < calls)
+        // Active objects can be downloaded at any time.
+        await contentOf(world)
+        expect(flow.retryStatuses).toContain(await flow.act(world.start(), subject))
+        await cleanUpUntilDone(world)
+        expect(flow.finalContent.afterRetry).toContain(await contentOf(world))
+        await expectConsistent(world)
+      })
+    })
+
+    it('leaves a state that cleanUp alone makes consistent', async () => {
+      await forEachCrash(async ({ callsBefore }) => {
+        const { world } = await worldAfterCrash(flow, callsBefore, bucket)
+        await contentOf(world)
+        await cleanUpUntilDone(world)
+        expect(flow.finalContent.withoutRetry).toContain(await contentOf(world))
+        await expectConsistent(world)
+      })
+    })
+
+    if (maxJobCalls === 0) return
+    it('leaves a state that cleanUp makes consistent even after a crash of its own', async () => {
+      await forEachCrash(async ({ callsBefore }) => {
+        for (let jobCalls = 0; jobCalls < maxJobCalls; jobCalls++) {
+          const { world } = await worldAfterCrash(flow, callsBefore, bucket)
+          world.clock.advance(LATER)
+          const crash = new Crash(jobCalls)
+          const end = await Promise.race([cleanUp(world.start(crash.connection).s3), crash.happened])
+          await contentOf(world)
+          await cleanUpUntilDone(world)
+          expect(flow.finalContent.withoutRetry).toContain(await contentOf(world))
+          await expectConsistent(world)
+          // The job makes no more calls than this.
+          if (end !== 'crashed') return
+        }
+      })
+    })
+
+    /** Runs for a crash before each call of the flow, and without a crash. A few run concurrently. */
+    async function forEachCrash(
+      run: (crash: { readonly callsBefore: number; readonly calls: number }) => Promise<void>,
+    ): Promise<void> {
+      const { calls } = await worldAfterCrash(flow, Infinity, bucket)
+      expect(calls).toBeGreaterThan(0)
+      let next = 0
+      const worker = async () => {
+        while (next <= calls) await run({ callsBefore: next++, calls })
+      }
+      await Promise.all(Array.from({ length: 4 }, worker))
+    }
+  })
+
+  it('a confirm after cleanUp has confirmed the upload returns the object', async () => {
+    const { prepare } = crashFlows['a confirm of a replacement']!
+    const world = createWorld({}, bucket)
+    const object = await prepare(world.start(), world)
+    await cleanUpUntilDone(world)
+    expect(await statusOf(world.start().as(OWNER).confirm(object))).toBe(200)
+  })
+}
+
+/** Creates a world in which a process crashed before its call number `callsBefore + 1`, or completed. */
+async function worldAfterCrash(
+  { options = {}, prepare, act }: CrashFlow,
+  callsBefore: number,
+  bucket?: WorldBucket,
+) {
+  const world = createWorld(options, bucket)
+  const subject = await prepare(world.start(), world)
+  const crash = new Crash(callsBefore)
+  const end = await Promise.race([act(world.start(crash.connection), subject), crash.happened])
+  return { world, subject, crashed: end === 'crashed', calls: crash.calls }
+}
