@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { around, bytesOfSize, errorOf, startService } from './service.js'
 
 describe('POST /upload/abort', () => {
-  it('ends the upload, gives its room back, and leaves its bytes to cleanUp', async () => {
+  it('ends the upload, frees its quota, and leaves its bytes to cleanUp', async () => {
     const { as, objects, storage } = startService()
     const { object, upload } = await as('user:1').begun()
     await as('user:1').put(upload, bytesOfSize(3))
@@ -16,7 +16,7 @@ describe('POST /upload/abort', () => {
     expect(await objects.listLeftovers()).toMatchObject([{ attemptId: object.id, storageKey: object.key }])
   })
 
-  it('finds nothing the second time, nor after a confirm', async () => {
+  it('returns OBJECT_NOT_FOUND for a second abort and after a confirm', async () => {
     const { as } = startService()
     const { object } = await as('user:1').begun()
     expect((await as('user:1').abort(object)).status).toBe(204)
@@ -29,7 +29,7 @@ describe('POST /upload/abort', () => {
     expect((await as('user:1').download(active.key)).status).toBe(200)
   })
 
-  it('finds nothing where somebody else ended the upload a moment before', async () => {
+  it('returns OBJECT_NOT_FOUND if the upload ended concurrently', async () => {
     const { as, objects } = startService()
     const { object } = await as('user:1').begun()
     around(objects, 'findPending', (findPending) => async (input) => {
@@ -40,7 +40,7 @@ describe('POST /upload/abort', () => {
     expect((await as('user:1').abort(object)).status).toBe(404)
   })
 
-  it('never touches a newer attempt', async () => {
+  it('does not abort a newer attempt', async () => {
     const { as, objects } = startService({ routes: { docs: { key: () => 'report' } } })
     const first = await as('user:1').begun()
     const second = await as('user:1').begun()

@@ -4,21 +4,21 @@ import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
 import { withoutMultipart } from './multipart/in-parts.js'
 import { beginAndPut, bytesOfSize, expectStatus, outcomesOf, startService, type Service } from './service.js'
 
-/** Long after every reservation of these tests has lapsed, and an hour more. */
+/** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 const stored = (service: Service, key: string) => service.storage.head({ bucket: 'files', key })
 
 describe('cleanUp of leftovers', () => {
-  /** A leftover with bytes: an upload that was aborted. */
+  /** Creates a leftover with bytes by aborting an upload. */
   async function aborted(service: Service) {
     const begun = await beginAndPut(service.as('user:1'))
     await expectStatus(await service.as('user:1').abort(begun.object), 204)
     return begun
   }
 
-  it('removes the bytes, and forgets them once nothing can come any more', async () => {
+  it('removes the bytes, and forgets the leftover once nothing can be written any more', async () => {
     const service = startService()
     const begun = await service.as('user:1').begun()
     const { writableUntil } = await leftoverOf(service, begun.object)
@@ -49,7 +49,7 @@ describe('cleanUp of leftovers', () => {
     return leftover!
   }
 
-  it('catches an upload that ends after its attempt did', async () => {
+  it('removes the bytes of an upload that finishes after its attempt has ended', async () => {
     const service = startService()
     const begun = await service.as('user:1').begun()
     await service.as('user:1').abort(begun.object)
@@ -60,7 +60,7 @@ describe('cleanUp of leftovers', () => {
     expect(await stored(service, begun.object.key)).toBeNull()
   })
 
-  it('spares bytes for as long as a download URL may live after a replacement', async () => {
+  it('keeps replaced bytes for the lifetime of a download URL', async () => {
     const service = startService({ routes: overwriting, download: { expiresIn: 2 * 3600 } })
     const caller = service.as('user:1')
     await caller.upload({}, 1)
@@ -76,7 +76,7 @@ describe('cleanUp of leftovers', () => {
     expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
-  it('spares them 900 seconds where downloads are off', async () => {
+  it('keeps replaced bytes for 900 seconds if downloads are disabled', async () => {
     const service = startService({ download: false })
     await aborted(service)
     service.clock.advance(899 * SECOND)
@@ -85,7 +85,7 @@ describe('cleanUp of leftovers', () => {
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
   })
 
-  it('forgets in the end what a DELETE removed at once', async () => {
+  it('forgets the leftover of a delete that removed the bytes', async () => {
     const service = startService()
     const { key } = await service.as('user:1').upload()
     await service.as('user:1').delete(key)
@@ -93,13 +93,13 @@ describe('cleanUp of leftovers', () => {
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
   })
 
-  it('keeps bytes that a live row lies on', async () => {
+  it('keeps bytes that a live row uses', async () => {
     const service = startService()
     const { key, id } = (await aborted(service)).object
     const { objects, clock } = service
     const claim = { scope: 'user:1', bucket: 'files', key, declaredSize: 3, expiresAt: clock.in(24 * HOUR) }
 
-    // The application uses the key for bytes of its own.
+    // The application has stored its own bytes under the key.
     await objects.reserve(claim)
     clock.advance(LATER)
     const kept = [{ bucket: 'files', key, attemptId: id, storageKey: key, outcome: 'kept' }]
@@ -108,14 +108,14 @@ describe('cleanUp of leftovers', () => {
     expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
     expect(await stored(service, key)).not.toBeNull()
 
-    // Or it gives the same storage key to another attempt.
+    // The application has reused the storage key for another attempt.
     await objects.remove({ bucket: 'files', key, mode: 'hard' })
     await objects.reserve({ ...claim, storageKey: key })
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['kept'])
     expect(await stored(service, key)).not.toBeNull()
   })
 
-  it('removes what lies elsewhere than the live row of its key', async () => {
+  it('removes bytes under another storage key than that of the live row', async () => {
     const service = startService({ routes: overwriting })
     const caller = service.as('user:1')
     await caller.upload({}, 1)
@@ -126,30 +126,33 @@ describe('cleanUp of leftovers', () => {
     expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
-  it.each(['head', 'remove'] as const)('tries again where %s fails, and goes on', async (call) => {
-    const broken = new Set<string>()
-    const service = startService({
-      storage: (memory): ObjectStorage => ({
-        ...memory,
-        [call]: (at: { bucket: string; key: string }) =>
-          broken.has(at.key) ? Promise.reject(new Error('timeout')) : memory[call](at),
-      }),
-    })
-    const first = await aborted(service)
-    const second = await aborted(service)
-    broken.add(first.object.key)
-    service.clock.advance(LATER)
-    const { leftovers } = await cleanUp(service.s3)
-    expect(leftovers).toMatchObject([
-      { attemptId: first.object.id, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
-      { attemptId: second.object.id, outcome: 'removed' },
-    ])
-    expect(await service.reportedBy('cleanUp')).toHaveLength(1)
-    broken.clear()
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed', 'forgotten'])
-  })
+  it.each(['head', 'remove'] as const)(
+    'retries in the next run if %s fails, and continues with the other leftovers',
+    async (call) => {
+      const broken = new Set<string>()
+      const service = startService({
+        storage: (memory): ObjectStorage => ({
+          ...memory,
+          [call]: (at: { bucket: string; key: string }) =>
+            broken.has(at.key) ? Promise.reject(new Error('timeout')) : memory[call](at),
+        }),
+      })
+      const first = await aborted(service)
+      const second = await aborted(service)
+      broken.add(first.object.key)
+      service.clock.advance(LATER)
+      const { leftovers } = await cleanUp(service.s3)
+      expect(leftovers).toMatchObject([
+        { attemptId: first.object.id, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
+        { attemptId: second.object.id, outcome: 'removed' },
+      ])
+      expect(await service.reportedBy('cleanUp')).toHaveLength(1)
+      broken.clear()
+      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed', 'forgotten'])
+    },
+  )
 
-  it('never forgets an upload in parts that its storage cannot abort', async () => {
+  it('never forgets a multipart upload that the storage cannot abort', async () => {
     const service = startService({ storage: withoutMultipart })
     const { objects, clock } = service
     const row = { bucket: 'files', key: 'parts', scope: 'user:1', declaredSize: 3 }

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { around, beginAndPut, bytesOfSize, outcomesOf, startService } from './service.js'
 
-/** Long after every reservation of these tests has lapsed. */
+/** Long enough for every reservation in these tests to expire. */
 const LATER = 3 * HOUR
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
-describe('cleanUp of lapsed reservations', () => {
-  it('confirms late what was uploaded, and releases what was not', async () => {
+describe('cleanUp of expired reservations', () => {
+  it('confirms finished uploads and releases the others', async () => {
     const activated: unknown[] = []
     const service = startService({ hooks: { onActivated: (event) => activated.push(event) } })
     const uploaded = await beginAndPut(service.as('user:1'))
@@ -31,7 +31,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(service.reported).toEqual([])
   })
 
-  it('waits until they have lapsed', async () => {
+  it('ignores reservations that have not expired', async () => {
     const service = startService()
     const { object } = await beginAndPut(service.as('user:1'))
     const { expiresAt } = (await service.objects.findPending(object))!
@@ -41,7 +41,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
   })
 
-  it('releases every one where the application says discard', async () => {
+  it('releases all of them with unconfirmed: discard', async () => {
     const service = startService()
     const { object } = await beginAndPut(service.as('user:1'))
     service.clock.advance(LATER)
@@ -55,7 +55,7 @@ describe('cleanUp of lapsed reservations', () => {
     ['another type', { contentType: 'text/html' }],
     ['another attempt', { attemptId: createAttemptId() }],
     ['no attempt', { attemptId: null }],
-  ])('releases what is not as announced: %s', async (_, other) => {
+  ])('releases uploads that do not match their request: %s', async (_, other) => {
     const service = startService({
       storage: (memory) => ({
         ...memory,
@@ -70,7 +70,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
   })
 
-  it('never touches what an abandoned replacement meant to replace', async () => {
+  it('does not affect the object that an abandoned upload was to replace', async () => {
     const service = startService({ routes: overwriting })
     await service.as('user:1').upload({}, 1)
     await service.as('user:1').begun()
@@ -79,7 +79,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 1))
   })
 
-  it('confirms a replacement late as well', async () => {
+  it('confirms a finished replacement', async () => {
     const service = startService({ routes: overwriting })
     const first = await service.as('user:1').upload({}, 1)
     await beginAndPut(service.as('user:1'), 2)
@@ -89,7 +89,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
-  it('changes nothing where the bucket does not answer, and goes on', async () => {
+  it('leaves a reservation unchanged if the storage fails, and continues with the others', async () => {
     const broken = new Set<string>()
     const service = startService({
       storage: (memory) => ({
@@ -114,7 +114,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
   })
 
-  it('finds those gone that somebody else settled meanwhile', async () => {
+  it('reports gone for reservations that were settled concurrently', async () => {
     const meanwhile = new Map<string, () => Promise<unknown>>()
     const service = startService({
       storage: (memory) => ({
@@ -135,7 +135,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(service.reported).toEqual([])
   })
 
-  it('never releases an attempt that took the place of the lapsed one meanwhile', async () => {
+  it('does not release a new attempt that has replaced the expired one', async () => {
     let meanwhile = async (): Promise<unknown> => undefined
     const service = startService({
       routes: overwriting,
@@ -155,7 +155,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect(await service.objects.countByScope('user:1', 'pending')).toBe(1)
   })
 
-  it('reports an upload that cannot be confirmed, and leaves it', async () => {
+  it('reports an upload that cannot be confirmed, and leaves it unchanged', async () => {
     const service = startService()
     const { object } = await beginAndPut(service.as('user:1'))
     service.clock.advance(LATER)
@@ -170,7 +170,7 @@ describe('cleanUp of lapsed reservations', () => {
     expect((await service.as('user:1').confirm(object)).status).toBe(200)
   })
 
-  it('leaves a key to the scope that claimed it after the reservation had lapsed', async () => {
+  it('does not confirm if another scope has reserved the key since', async () => {
     const service = startService({ routes: overwriting })
     await beginAndPut(service.as('user:1'), 1)
     service.clock.advance(LATER)

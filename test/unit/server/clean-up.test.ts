@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { around, beginAndPut, outcomesOf, startService } from './service.js'
 
-/** Long after every reservation of these tests has lapsed, and an hour more. */
+/** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
 
-describe('a run of cleanUp', () => {
-  it('goes through all pages', async () => {
+describe('cleanUp', () => {
+  it('processes all pages', async () => {
     const service = startService()
     for (let count = 0; count < 7; count++) await service.as('user:1').begun()
     for (let count = 0; count < 5; count++) await service.as('user:2').upload()
@@ -17,7 +17,7 @@ describe('a run of cleanUp', () => {
     service.clock.advance(LATER)
     const { reservations, leftovers } = await cleanUp(service.s3, { limit: 2 })
     expect(outcomesOf(reservations)).toEqual(Array(7).fill('released'))
-    // The run's own leftovers are of the same moment here, and too young to be touched.
+    // With this clock, leftovers of the run itself have the time of its start, and are too recent to be removed.
     expect(outcomesOf(leftovers).sort()).toEqual([
       ...Array<string>(5).fill('forgotten'),
       ...Array<string>(7).fill('waiting'),
@@ -25,7 +25,7 @@ describe('a run of cleanUp', () => {
     expect(new Set(reservations.map(({ attemptId }) => attemptId)).size).toBe(7)
   })
 
-  it('ends, though leftovers keep coming', async () => {
+  it('ends even if new leftovers keep appearing', async () => {
     const service = startService()
     for (let count = 0; count < 4; count++) await service.as('user:1').begun()
     service.clock.advance(LATER)
@@ -37,7 +37,7 @@ describe('a run of cleanUp', () => {
     expect((await cleanUp(service.s3, { limit: 1 })).leftovers).toHaveLength(4)
   })
 
-  it('is safe beside another one, and calls each hook for one object once or twice, never not', async () => {
+  it('can run concurrently, and calls each hook once or twice per object', async () => {
     let activated = 0
     const service = startService({ hooks: { onActivated: () => void activated++ } })
     for (let count = 0; count < 6; count++) await beginAndPut(service.as('user:1'))
@@ -55,7 +55,7 @@ describe('a run of cleanUp', () => {
     expect(activated).toBeGreaterThanOrEqual(6)
   })
 
-  it('takes servers of createS3Server alone, which do not show what it needs of them', async () => {
+  it('accepts only servers of createS3Server, which hide their dependencies', async () => {
     const { s3 } = startService()
     expect(JSON.stringify({ ...s3, db: null, handler: null })).toBe(
       '{"handler":null,"basePath":"/api/s3","db":null}',
@@ -67,7 +67,7 @@ describe('a run of cleanUp', () => {
     }
   })
 
-  it('checks its options', async () => {
+  it('validates its options', async () => {
     const { s3 } = startService()
     await expect(cleanUp(s3, { unconfirmed: 'keep' as 'confirm' })).rejects.toThrow(/unconfirmed must be/)
     await expect(cleanUp(s3, { limit: 0 })).rejects.toMatchObject({
@@ -77,7 +77,7 @@ describe('a run of cleanUp', () => {
     expect(await cleanUp(s3, { unconfirmed: null, limit: null })).toEqual({ reservations: [], leftovers: [] })
   })
 
-  it('rejects where the records cannot be listed', async () => {
+  it('rejects if the records cannot be listed', async () => {
     const { s3, objects } = startService()
     objects.listExpired = () => Promise.reject(new Error('down'))
     await expect(cleanUp(s3)).rejects.toThrow('down')

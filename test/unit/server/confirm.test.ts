@@ -6,7 +6,7 @@ import { bytesOfSize, errorOf, expectStatus, startService } from './service.js'
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 describe('POST /upload/confirm', () => {
-  it('makes an object of the upload, with what the bucket says', async () => {
+  it('records the object with the size and ETag from the bucket', async () => {
     const { as, objects, clock } = startService()
     const caller = as('user:1')
     const { object, upload } = await caller.begun()
@@ -41,14 +41,14 @@ describe('POST /upload/confirm', () => {
     })
   })
 
-  it('may be repeated', async () => {
+  it('is idempotent', async () => {
     const { as } = startService()
     const object = await as('user:1').upload()
     const again = await expectStatus(await as('user:1').confirm(object), 200)
     expect(again).toEqual({ object })
   })
 
-  it('asks nobody when it is repeated: no hook, no storage', async () => {
+  it('calls neither the hook nor the storage when it is repeated', async () => {
     let heads = 0
     const activated: unknown[] = []
     const { as } = startService({
@@ -60,7 +60,7 @@ describe('POST /upload/confirm', () => {
     expect({ heads, activated: activated.length }).toEqual({ heads: 1, activated: 1 })
   })
 
-  it('keeps the reservation where nothing has been uploaded yet', async () => {
+  it('keeps the reservation if nothing has been uploaded yet', async () => {
     const { as, objects } = startService()
     const { object, upload } = await as('user:1').begun()
     expect(await errorOf(await as('user:1').confirm(object))).toEqual({
@@ -84,7 +84,7 @@ describe('POST /upload/confirm', () => {
     ['id', { id: '018f3b5c-0000-4000-8000-000000000000' }],
     ['bucket', { bucket: '' }],
     ['bucket', { bucket: ['files'] }],
-  ])('refuses a bad %s', async (field, input) => {
+  ])('refuses an invalid %s', async (field, input) => {
     const caller = startService().as('user:1')
     for (const path of ['/upload/confirm', '/upload/abort']) {
       const body = { key: 'a', id: createAttemptId(), ...input }
@@ -96,7 +96,7 @@ describe('POST /upload/confirm', () => {
     }
   })
 
-  it('refuses an id in capitals', async () => {
+  it('refuses an upper-case id', async () => {
     const { object } = await startService().as('user:1').begun()
     const response = await startService()
       .as('user:1')
@@ -104,7 +104,7 @@ describe('POST /upload/confirm', () => {
     expect(await errorOf(response)).toMatchObject({ status: 400, params: { field: 'id' } })
   })
 
-  it('finds an upload in the bucket that it went to, and in no other', async () => {
+  it('finds an upload only in its own bucket', async () => {
     const { as } = startService({ routes: { videos: { bucket: 'large' } } })
     const { object, upload } = await as('user:1').begun()
     await as('user:1').put(upload, bytesOfSize(3))
@@ -113,7 +113,7 @@ describe('POST /upload/confirm', () => {
     expect((await as('user:1').confirm({ key, id, bucket: 'large' })).status).toBe(200)
   })
 
-  it('knows no id of another attempt', async () => {
+  it('does not accept the id of another attempt', async () => {
     const { as } = startService({ routes: overwriting })
     const caller = as('user:1')
     const first = await caller.upload()
@@ -121,11 +121,11 @@ describe('POST /upload/confirm', () => {
     const stranger = createAttemptId()
     expect((await caller.confirm({ key: 'report', id: stranger })).status).toBe(404)
     expect((await caller.confirm(second)).status).toBe(409)
-    // The first attempt is the active object still, so its own confirm may be repeated.
+    // The first attempt is still the active object, so its confirm can be repeated.
     expect((await caller.confirm(first)).status).toBe(200)
   })
 
-  it('leaves uploads in parts to their own verbs', async () => {
+  it('does not accept multipart uploads', async () => {
     const { as, objects, clock } = startService()
     const expiresAt = clock.in(HOUR)
     const row = await objects.reserve({
@@ -143,7 +143,7 @@ describe('POST /upload/confirm', () => {
 })
 
 describe('a replacement', () => {
-  it('leaves the object as it is until it is confirmed, and then takes its place', async () => {
+  it('replaces the object only when it is confirmed', async () => {
     const replaced: unknown[] = []
     const { as, objects, clock } = startService({
       routes: overwriting,
@@ -165,7 +165,7 @@ describe('a replacement', () => {
     expect(replaced).toEqual([null, before])
   })
 
-  it('leaves the bytes that it made obsolete, and the URLs to them, to cleanUp', async () => {
+  it('leaves the replaced bytes, and their URLs, to cleanUp', async () => {
     const { as, objects, storage } = startService({ routes: overwriting })
     const caller = as('user:1')
     const first = await caller.upload({}, 1)
@@ -177,7 +177,7 @@ describe('a replacement', () => {
     expect(await objects.listLeftovers()).toMatchObject([{ attemptId: first.id, storageKey }])
   })
 
-  it('that is abandoned never harms what it meant to replace', async () => {
+  it('that is abandoned does not affect the object', async () => {
     const { as } = startService({ routes: overwriting })
     const caller = as('user:1')
     await caller.upload({}, 1)

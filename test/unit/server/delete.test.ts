@@ -6,7 +6,7 @@ import { around, bytesOfSize, errorOf, expectStatus, startService } from './serv
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 describe('DELETE /object', () => {
-  it('removes the row, then the bytes, and ends the URLs that were given out', async () => {
+  it('removes the row, then the bytes, and invalidates signed URLs', async () => {
     const { as, objects, storage } = startService()
     const caller = as('user:1')
     const object = await caller.upload()
@@ -24,7 +24,7 @@ describe('DELETE /object', () => {
     })
   })
 
-  it('removes no bytes before their row', async () => {
+  it('removes the row before the bytes', async () => {
     const statuses: unknown[] = []
     const { as, objects } = startService({
       storage: (memory) => ({
@@ -40,7 +40,7 @@ describe('DELETE /object', () => {
     expect(statuses).toEqual(['deleted'])
   })
 
-  it('goes on to its end where the client goes away in the middle', async () => {
+  it('completes if the client disconnects', async () => {
     const abort = new AbortController()
     const { as, s3, storage, reported } = startService({ hooks: { onDeleted: () => abort.abort() } })
     const { key } = await as('user:1').upload()
@@ -50,14 +50,14 @@ describe('DELETE /object', () => {
     expect(reported).toEqual([])
   })
 
-  it('keeps no history where db() says so', async () => {
+  it('keeps no history with deleteMode: hard', async () => {
     const { as, objects } = startService({ deleteMode: 'hard' })
     const object = await as('user:1').upload()
     expect((await as('user:1').delete(object.key)).status).toBe(204)
     expect(await objects.find(object)).toBeNull()
   })
 
-  it('clears a key that is only pending', async () => {
+  it('deletes a pending upload', async () => {
     const deleted: unknown[] = []
     const { as, objects, storage } = startService({ hooks: { onDeleted: (event) => deleted.push(event) } })
     const { object, upload } = await as('user:1').begun()
@@ -68,7 +68,7 @@ describe('DELETE /object', () => {
     expect(deleted).toEqual([])
   })
 
-  it('takes the replacement in progress along', async () => {
+  it('also deletes the replacement in progress', async () => {
     const { as, objects, storage } = startService({ routes: overwriting })
     const caller = as('user:1')
     await caller.upload()
@@ -78,12 +78,12 @@ describe('DELETE /object', () => {
     expect((await caller.delete('report')).status).toBe(204)
     expect(await objects.countByScope('user:1')).toBe(0)
     expect((await caller.confirm(object)).status).toBe(404)
-    // Its URL may still be writing, so its bytes are cleanUp's.
+    // Its URL may still be in use, so its bytes are left to cleanUp.
     expect(await storage.head({ bucket: 'files', key: storageKey! })).not.toBeNull()
     expect(await objects.listLeftovers()).toHaveLength(2)
   })
 
-  it('is done where the storage fails: that is reported, and left to cleanUp', async () => {
+  it('succeeds if the storage fails, reports the error, and leaves the bytes to cleanUp', async () => {
     const { as, objects, reportedBy } = startService({
       storage: (memory) => ({ ...memory, remove: () => Promise.reject(new Error('timeout')) }),
     })
@@ -96,7 +96,7 @@ describe('DELETE /object', () => {
     expect(await objects.listLeftovers()).toMatchObject([{ storageKey: object.key }])
   })
 
-  it('removes only the row of what has no storageKey', async () => {
+  it('removes only the row of an object without storageKey', async () => {
     const removed: string[] = []
     const { as, objects, clock } = startService({
       storage: (memory) => ({
@@ -114,7 +114,7 @@ describe('DELETE /object', () => {
     expect(removed).toEqual([])
   })
 
-  it('finds nothing where somebody else was faster', async () => {
+  it('returns OBJECT_NOT_FOUND if the object was deleted concurrently', async () => {
     const { as, objects } = startService()
     const object = await as('user:1').upload()
     around(objects, 'find', (find) => async (reference) => {
@@ -125,7 +125,7 @@ describe('DELETE /object', () => {
     expect((await as('user:1').delete(object.key)).status).toBe(404)
   })
 
-  it('asks its guard after the ownership and before the act', async () => {
+  it('runs its guard after the ownership check and before the delete', async () => {
     const seen: unknown[] = []
     const { as, objects } = startService({
       delete: {
@@ -151,7 +151,7 @@ describe('DELETE /object', () => {
     expect(await objects.countByScope('user:1')).toBe(2)
   })
 
-  it('lets the key be used again, by anybody', async () => {
+  it('frees the key for every scope', async () => {
     const { as } = startService({ routes: overwriting })
     await as('user:1').upload()
     await as('user:1').delete('report')

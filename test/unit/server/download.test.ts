@@ -4,7 +4,7 @@ import { SECOND } from '../../conformance/clock.js'
 import { bytesOfSize, errorOf, expectStatus, fetchBytes, startService } from './service.js'
 
 describe('GET /download', () => {
-  it('gives out a URL of the bytes', async () => {
+  it('returns a URL for the bytes', async () => {
     const { as, clock } = startService()
     const caller = as('user:1')
     const { key } = await caller.upload({ filename: 'Ferien \u{1F3D6}.txt' })
@@ -21,7 +21,7 @@ describe('GET /download', () => {
     )
   })
 
-  it('lives as long as the application says', async () => {
+  it('sets the lifetime of the URL to expiresIn', async () => {
     const { as, clock } = startService({ download: { expiresIn: 60 } })
     const { key } = await as('user:1').upload()
     const { url } = (await expectStatus(await as('user:1').download(key), 200)) as { url: string }
@@ -31,7 +31,7 @@ describe('GET /download', () => {
     expect((await as(null).handler(new Request(url))).status).toBe(403)
   })
 
-  it('is of active objects alone', async () => {
+  it('is limited to active objects', async () => {
     const { as } = startService()
     const { object } = await as('user:1').begun()
     expect(await errorOf(await as('user:1').download(object.key))).toMatchObject({
@@ -50,7 +50,7 @@ describe('GET /download', () => {
     ['an empty bucket', 'key=a&bucket=', 'bucket'],
     ['two buckets', 'key=a&bucket=b&bucket=b', 'bucket'],
     ['a key of 1025 bytes', `key=${'x'.repeat(1025)}`, 'key'],
-    ['a key that is no UTF-8', 'key=%ff', 'key'],
+    ['a key that is not UTF-8', 'key=%ff', 'key'],
     ['a key with NUL', 'key=a%00', 'key'],
   ])('refuses %s', async (_, query, field) => {
     const caller = startService().as('user:1')
@@ -66,7 +66,7 @@ describe('GET /download', () => {
     }
   })
 
-  it('is saved under its key where it has no name, from where the application put it', async () => {
+  it('uses the key as file name if there is none, and the key as storage key of adopted objects', async () => {
     const signed: SignDownloadInput[] = []
     const { as, objects, clock } = startService({
       storage: (memory) => ({
@@ -81,7 +81,7 @@ describe('GET /download', () => {
     expect(signed).toMatchObject([{ ...row, filename: 'own/file', contentType: null }])
   })
 
-  it('asks its guard after the ownership', async () => {
+  it('runs its guard after the ownership check', async () => {
     const seen: unknown[] = []
     const { as, objects } = startService({
       download: {
@@ -107,7 +107,7 @@ describe('GET /download', () => {
     ])
   })
 
-  it('answers HEAD without a body', async () => {
+  it('responds to HEAD without a body', async () => {
     const { as } = startService()
     const { key } = await as('user:1').upload()
     const response = await as('user:1').send('HEAD', `/download?${new URLSearchParams({ key }).toString()}`)

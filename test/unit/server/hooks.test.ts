@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { startService } from './service.js'
 
 describe('hooks', () => {
-  it('get server records and the request, after the database has them', async () => {
+  it('receive the records and the request after the database write', async () => {
     const events: unknown[] = []
     const record =
       (name: string) =>
@@ -31,7 +31,7 @@ describe('hooks', () => {
   it.each([
     ['an error', new Error('mail server down')],
     ['a StorageError', new StorageError('FORBIDDEN')],
-  ])('change nothing for the client by throwing %s', async (_, thrown) => {
+  ])('do not affect the response if they throw %s', async (_, thrown) => {
     const fail = () => Promise.reject(thrown)
     const { as, reported } = startService({ hooks: { onReserved: fail, onActivated: fail, onDeleted: fail } })
     const object = await as('user:1').upload()

@@ -19,7 +19,7 @@ import {
   type World,
 } from './world.js'
 
-/** The status of the answer, or `null` for the job. */
+/** The status of the response, or `null` for the job. */
 type Answer = number | null
 type Act = (service: Service, subject: Subject) => Promise<Answer>
 
@@ -36,35 +36,35 @@ const beginInParts: Act = (service) => statusOf(multipart.begin(service.as(OWNER
 const job: Act = ({ s3 }) => cleanUp(s3).then(() => null)
 const discardingJob: Act = ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null)
 
-/** What is there before: 1 is the object, 2 its replacement, uploaded and not yet confirmed. */
+/** The initial states. Content 1 is the object; content 2 is an upload that has not been confirmed. */
 const situations = {
   'an upload': (service: Service) => putReport(service, 2),
   'a replacement': async (service: Service) => {
     await uploadReport(service, 1)
     return putReport(service, 2)
   },
-  'a replacement that is not what was announced': async (service: Service, { objects, tampered }: World) => {
+  'a replacement that does not match its request': async (service: Service, { objects, tampered }: World) => {
     await uploadReport(service, 1)
     const object = await putReport(service, 2)
     tampered.add((await objects.findPending(object))!.storageKey!)
     return object
   },
-  'an upload in parts': (service: Service) => putReportInParts(service, 2),
-  'a replacement in parts': async (service: Service) => {
+  'a multipart upload': (service: Service) => putReportInParts(service, 2),
+  'a multipart replacement': async (service: Service) => {
     await uploadReport(service, 1)
     return putReportInParts(service, 2)
   },
 }
 
-interface Meeting {
+interface Pair {
   readonly of: keyof typeof situations
   readonly lapsed?: true
   readonly acts: readonly [Act, Act]
-  /** Which answers go with which content in the end. */
+  /** The possible results: the status of each call, and the final content. */
   readonly ends: readonly (readonly [Answer, Answer, Content])[]
 }
 
-const meetings: Record<string, Meeting> = {
+const pairs: Record<string, Pair> = {
   'two confirms': { of: 'a replacement', acts: [confirm, confirm], ends: [[200, 200, 2]] },
   'a confirm and an abort': {
     of: 'a replacement',
@@ -98,8 +98,8 @@ const meetings: Record<string, Meeting> = {
       [404, 204, null],
     ],
   },
-  'two confirms of what was not announced': {
-    of: 'a replacement that is not what was announced',
+  'two confirms of bytes that do not match the request': {
+    of: 'a replacement that does not match its request',
     acts: [confirm, confirm],
     ends: [
       [409, 404, 1],
@@ -122,8 +122,8 @@ const meetings: Record<string, Meeting> = {
       [404, null, 1],
     ],
   },
-  'a confirm of what was not announced and the job': {
-    of: 'a replacement that is not what was announced',
+  'a confirm of bytes that do not match the request, and the job': {
+    of: 'a replacement that does not match its request',
     lapsed: true,
     acts: [confirm, job],
     ends: [
@@ -165,7 +165,7 @@ const meetings: Record<string, Meeting> = {
     ],
   },
   'two jobs': { of: 'a replacement', lapsed: true, acts: [job, job], ends: [[null, null, 2]] },
-  'two jobs of different minds': {
+  'a job that confirms and a job that discards': {
     of: 'a replacement',
     lapsed: true,
     acts: [job, discardingJob],
@@ -176,10 +176,10 @@ const meetings: Record<string, Meeting> = {
   },
 }
 
-const meetingsInParts: Record<string, Meeting> = {
-  'two completes': { of: 'a replacement in parts', acts: [complete, complete], ends: [[200, 200, 2]] },
-  'a complete and an abort': {
-    of: 'a replacement in parts',
+const multipartPairs: Record<string, Pair> = {
+  'two completions': { of: 'a multipart replacement', acts: [complete, complete], ends: [[200, 200, 2]] },
+  'a completion and an abort': {
+    of: 'a multipart replacement',
     acts: [complete, abortParts],
     ends: [
       [200, 404, 2],
@@ -187,24 +187,24 @@ const meetingsInParts: Record<string, Meeting> = {
       [409, 204, 1],
     ],
   },
-  'a complete and a delete': {
-    of: 'a replacement in parts',
+  'a completion and a delete': {
+    of: 'a multipart replacement',
     acts: [complete, remove],
     ends: [
       [200, 204, null],
       [404, 204, null],
     ],
   },
-  'a complete and a new attempt in parts': {
-    of: 'a replacement in parts',
+  'a completion and a new multipart attempt': {
+    of: 'a multipart replacement',
     acts: [complete, beginInParts],
     ends: [
       [200, 201, 2],
       [404, 201, 1],
     ],
   },
-  'a complete and the job': {
-    of: 'a replacement in parts',
+  'a completion and the job': {
+    of: 'a multipart replacement',
     lapsed: true,
     acts: [complete, job],
     ends: [
@@ -213,8 +213,8 @@ const meetingsInParts: Record<string, Meeting> = {
       [409, null, 1],
     ],
   },
-  'a complete and a job that discards': {
-    of: 'a replacement in parts',
+  'a completion and a job that discards': {
+    of: 'a multipart replacement',
     lapsed: true,
     acts: [complete, discardingJob],
     ends: [
@@ -223,8 +223,8 @@ const meetingsInParts: Record<string, Meeting> = {
       [409, null, 1],
     ],
   },
-  'a complete and a claim of another scope': {
-    of: 'an upload in parts',
+  'a completion and a claim of another scope': {
+    of: 'a multipart upload',
     lapsed: true,
     acts: [complete, claim],
     ends: [
@@ -232,16 +232,16 @@ const meetingsInParts: Record<string, Meeting> = {
       [404, 201, null],
     ],
   },
-  'two aborts of parts': {
-    of: 'a replacement in parts',
+  'two multipart aborts': {
+    of: 'a multipart replacement',
     acts: [abortParts, abortParts],
     ends: [
       [204, 404, 1],
       [404, 204, 1],
     ],
   },
-  'an abort of parts and the job': {
-    of: 'a replacement in parts',
+  'a multipart abort and the job': {
+    of: 'a multipart replacement',
     lapsed: true,
     acts: [abortParts, job],
     ends: [
@@ -249,24 +249,24 @@ const meetingsInParts: Record<string, Meeting> = {
       [404, null, 1],
     ],
   },
-  'an abort of parts and a new attempt': {
-    of: 'a replacement in parts',
+  'a multipart abort and a new attempt': {
+    of: 'a multipart replacement',
     acts: [abortParts, begin],
     ends: [
       [204, 201, 1],
       [404, 201, 1],
     ],
   },
-  'a request for URLs of parts and an abort': {
-    of: 'a replacement in parts',
+  'a request for part URLs and an abort': {
+    of: 'a multipart replacement',
     acts: [signParts, abortParts],
     ends: [
       [200, 204, 1],
       [404, 204, 1],
     ],
   },
-  'two beginnings in parts': {
-    of: 'a replacement in parts',
+  'two starts of a multipart upload': {
+    of: 'a multipart replacement',
     acts: [beginInParts, beginInParts],
     ends: [
       [201, 201, 1],
@@ -274,7 +274,7 @@ const meetingsInParts: Record<string, Meeting> = {
       [404, 201, 1],
     ],
   },
-  'a beginning in parts and a delete': {
+  'a start of a multipart upload and a delete': {
     of: 'a replacement',
     acts: [beginInParts, remove],
     ends: [
@@ -282,44 +282,41 @@ const meetingsInParts: Record<string, Meeting> = {
       [404, 204, null],
     ],
   },
-  'a beginning in parts and the job': {
-    of: 'a replacement in parts',
+  'a start of a multipart upload and the job': {
+    of: 'a multipart replacement',
     lapsed: true,
     acts: [beginInParts, job],
     ends: [[201, null, 1]],
   },
-  'two jobs over parts': {
-    of: 'a replacement in parts',
+  'two jobs and a multipart upload': {
+    of: 'a multipart replacement',
     lapsed: true,
     acts: [job, job],
     ends: [[null, null, 1]],
   },
 }
 
-describe('calls that come in between one another', () => {
-  it.each(Object.entries({ ...meetings, ...meetingsInParts }))(
-    '%s',
-    async (_, { of, lapsed, acts, ends }) => {
-      const reached = new Set<string>()
-      const ways = await forEverySchedule(async (choose) => {
-        const world = createWorld()
-        const subject = await situations[of](world.start(), world)
-        if (lapsed) world.clock.advance(LATER)
-        const interleaving = new Interleaving()
-        const [first, second] = interleaving.connections.map((way, index) =>
-          acts[index]!(world.start(way), subject),
-        )
-        const answers = await interleaving.run(first!, second!, choose)
-        await contentOf(world)
-        await cleanUpUntilDone(world)
-        const end = [...answers, await contentOf(world)]
-        expect(ends).toContainEqual(end)
-        reached.add(JSON.stringify(end))
-        await expectConsistent(world)
-      })
-      // Each end can come about, so that none is in the list for nothing.
-      expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
-      expect(ways).toBeGreaterThan(1)
-    },
-  )
+describe('two concurrent operations, in every order of their calls', () => {
+  it.each(Object.entries({ ...pairs, ...multipartPairs }))('%s', async (_, { of, lapsed, acts, ends }) => {
+    const reached = new Set<string>()
+    const ways = await forEverySchedule(async (choose) => {
+      const world = createWorld()
+      const subject = await situations[of](world.start(), world)
+      if (lapsed) world.clock.advance(LATER)
+      const interleaving = new Interleaving()
+      const [first, second] = interleaving.connections.map((way, index) =>
+        acts[index]!(world.start(way), subject),
+      )
+      const answers = await interleaving.run(first!, second!, choose)
+      await contentOf(world)
+      await cleanUpUntilDone(world)
+      const end = [...answers, await contentOf(world)]
+      expect(ends).toContainEqual(end)
+      reached.add(JSON.stringify(end))
+      await expectConsistent(world)
+    })
+    // Every listed result must occur in some schedule.
+    expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
+    expect(ways).toBeGreaterThan(1)
+  })
 })

@@ -2,14 +2,14 @@ import { createAttemptId } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { bytesOfSize, startService, type Caller, type Service } from './service.js'
 
-/** What a browser can tell one answer from another by. */
+/** Everything in a response that a client can see. */
 async function seen(response: Response) {
   return { status: response.status, headers: [...response.headers], body: await response.text() }
 }
 
 interface Target {
   readonly key: string
-  /** The attempt that the other scope has there, or had. */
+  /** The current or former attempt of the other scope. */
   readonly id: string
 }
 
@@ -18,23 +18,23 @@ const MISSING: Target = { key: KEY, id: createAttemptId() }
 
 const routes = { docs: { key: () => KEY, overwrite: true } }
 
-/** What the owner may have at the key. */
+/** The states of the owner's key. */
 const states: Record<string, (owner: Caller) => Promise<Target>> = {
   pending: async (owner) => (await owner.begun()).object,
-  'pending, with its bytes there': async (owner) => {
+  'pending and uploaded': async (owner) => {
     const { object, upload } = await owner.begun()
     await owner.put(upload, bytesOfSize(3))
     return object
   },
   active: async (owner) => owner.upload(),
-  'active, by its latest attempt': async (owner) => {
+  'active, with its latest attempt id': async (owner) => {
     await owner.upload()
     const { object, upload } = await owner.begun()
     await owner.put(upload, bytesOfSize(3))
     await owner.confirm(object)
     return object
   },
-  'active, with a replacement begun': async (owner) => {
+  'active with a pending replacement': async (owner) => {
     await owner.upload()
     return (await owner.begun()).object
   },
@@ -50,7 +50,7 @@ const states: Record<string, (owner: Caller) => Promise<Target>> = {
   },
 }
 
-/** Every verb that names an object. */
+/** Every request that names an object. */
 const verbs: Record<string, (caller: Caller, target: Target) => Promise<Response>> = {
   confirm: (caller, target) => caller.confirm(target),
   'confirm of an unknown attempt': (caller, { key }) => caller.confirm({ key, id: MISSING.id }),
@@ -65,7 +65,7 @@ const verbs: Record<string, (caller: Caller, target: Target) => Promise<Response
   'db.listObjects of deleted': (caller) => caller.send('GET', '/db/objects?status=deleted'),
 }
 
-/** Everything that the service holds. */
+/** The complete state of the service. */
 async function holdings({ objects, storage }: Service, owner: string) {
   const rows = []
   for (const status of ['pending', 'active', 'deleted'] as const) {
@@ -79,11 +79,11 @@ async function holdings({ objects, storage }: Service, owner: string) {
   return { rows, leftovers, bytes, usage: await objects.getScopeUsage(owner) }
 }
 
-/** Neighbours of the owner by name, and nobody. */
+/** Scopes with names similar to the owner's, and no scope. */
 const strangers = ['user:1', 'user:10', 'user:2 ', 'USER:2', null]
 
 describe.each(Object.entries(states))("another scope's object that is %s", (_, make) => {
-  it.each(Object.entries(verbs))('is as one that is missing to %s', async (__, ask) => {
+  it.each(Object.entries(verbs))('looks like a missing object to %s', async (__, ask) => {
     for (const scope of strangers) {
       const missing = await seen(await ask(startService({ routes }).as(scope), MISSING))
 
@@ -100,8 +100,8 @@ describe.each(Object.entries(states))("another scope's object that is %s", (_, m
   })
 })
 
-describe("one's own object", () => {
-  it.each(['deleted', 'released'])('that is %s is as one that is missing', async (state) => {
+describe("the caller's own object", () => {
+  it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
     const empty = startService({ routes })
     const service = startService({ routes })
     const target = await states[state]!(service.as('user:2'))
@@ -112,7 +112,7 @@ describe("one's own object", () => {
     }
   })
 
-  it('is found by all the verbs that are reported to find nothing above', async () => {
+  it('is found by each of the requests above', async () => {
     const found: Record<string, number[]> = {}
     for (const [verb, ask] of Object.entries(verbs)) {
       found[verb] = []
@@ -131,8 +131,8 @@ describe("one's own object", () => {
   })
 })
 
-describe('an upload to a key that another scope has', () => {
-  it('is the one answer that tells, where keys can repeat', async () => {
+describe('an upload to the key of another scope', () => {
+  it('is refused with KEY_CONFLICT, the only response that reveals a key', async () => {
     const service = startService({ routes })
     await service.as('user:2').upload()
     const before = await holdings(service, 'user:2')

@@ -31,7 +31,7 @@ const clockPlugin: ServerPlugin<'clock', { readonly time: () => number }> = {
 const good = () => ({ storage: memoryStorage(), bucket: BUCKET, plugins: [records()] })
 
 describe('createS3Server', () => {
-  it('has what its plugins give, each under its id, in the types too', async () => {
+  it('exposes the context of each plugin under its id, with its type', async () => {
     const server = createS3Server({
       storage: memoryStorage(),
       bucket: BUCKET,
@@ -55,7 +55,7 @@ describe('createS3Server', () => {
     ['/files/', '/files'],
     ['/a/b//', '/a/b'],
     ['/', ''],
-  ])('answers below its base path: %j', async (basePath, trimmed) => {
+  ])('serves the paths below its base path: %j', async (basePath, trimmed) => {
     const server = createS3Server({ ...good(), basePath })
     expect(server.basePath).toBe(trimmed)
     const at = (path: string) => server.handler(new Request(`https://app.example${path}`))
@@ -63,14 +63,14 @@ describe('createS3Server', () => {
     expect((await at('/elsewhere/db/objects')).status).toBe(404)
   })
 
-  it('has no paths for the URLs of a storage that is a server of its own', async () => {
+  it('has no storage paths for a storage that does not serve its own URLs', async () => {
     const remote = memoryStorage()
     delete remote.serve
     const server = createS3Server({ ...good(), storage: remote })
     expect((await errorOf(await server.handler(new Request(`${BASE}/_storage/x`)))).code).toBe('NOT_FOUND')
   })
 
-  it('goes by the clock of the system unless it is given one', async () => {
+  it('uses the system clock by default', async () => {
     const server = createS3Server({ ...good(), download: { expiresIn: 1 } })
     const before = Date.now()
     const body = JSON.stringify({ filename: 'a', contentType: 'text/plain', size: 0 })
@@ -83,67 +83,90 @@ describe('createS3Server', () => {
 
   const wrong: [string, Record<string, unknown>, RegExp][] = [
     ['no storage', { storage: undefined }, /storage/],
-    ['a storage that can not remove', { storage: { ...memoryStorage(), remove: undefined } }, /storage/],
+    ['a storage without remove', { storage: { ...memoryStorage(), remove: undefined } }, /storage/],
     ['no bucket', { bucket: undefined }, /bucket/],
     ['an empty bucket', { bucket: '' }, /bucket/],
     ['a bucket that is too long', { bucket: 'x'.repeat(256) }, /bucket/],
     ['a base path without a slash', { basePath: 'api' }, /basePath/],
     ['a base path with a query', { basePath: '/api?x' }, /basePath/],
     ['a base path with blanks', { basePath: '/a b' }, /basePath/],
-    ['a base path that is no string', { basePath: 7 }, /basePath/],
+    ['a base path that is not a string', { basePath: 7 }, /basePath/],
     ['no plugins', { plugins: undefined }, /plugins/],
-    ['plugins that are none', { plugins: [null] }, /plugins/],
-    ['a plugin without a name', { plugins: [{ ...records(), id: '' }] }, /plugins/],
-    ['nobody who keeps records', { plugins: [clockPlugin] }, /keeps records: add db\(\)/],
+    ['a plugin that is null', { plugins: [null] }, /plugins/],
+    ['a plugin without an id', { plugins: [{ ...records(), id: '' }] }, /plugins/],
     [
-      'two who keep records',
+      'no plugin that keeps records',
+      { plugins: [clockPlugin] },
+      /must include one plugin that keeps records: add db\(\)\.$/,
+    ],
+    [
+      'two plugins that keep records',
       { plugins: [records(), { ...records(), id: 'db2' }] },
-      /only one that keeps records/,
+      /must include only one plugin that keeps records \(got 2\)\.$/,
     ],
-    ['two plugins of one name', { plugins: [records(), records()] }, /"db" is taken/],
+    ['two plugins with the same id', { plugins: [records(), records()] }, /"db" is already in use/],
     [
-      'a plugin that is called handler',
+      'a plugin with the id handler',
       { plugins: [records(), { ...clockPlugin, id: 'handler' }] },
-      /"handler" is taken/,
+      /"handler" is already in use/,
     ],
-    ['routes that are no object', { routes: 'avatars' }, /routes/],
-    ['no route at all', { routes: {} }, /at least one route/],
-    ['a route that is no object', { routes: { a: true } }, /routes\["a"\]/],
+    ['routes that are not an object', { routes: 'avatars' }, /routes/],
+    ['no routes', { routes: {} }, /at least one route/],
+    [
+      'a route that is not an object',
+      { routes: { a: true } },
+      /: routes\.a must be an object \(got true\)\.$/,
+    ],
+    ['a route with a special name', { routes: { 'a b': true } }, /: routes\["a b"\] must be an object/],
     ['a route without a name', { routes: { '': {} } }, /route/],
-    ['a route of a name that is too long', { routes: { ['x'.repeat(256)]: {} } }, /route/],
-    ['a bad size', { routes: { a: { maxFileSize: -1 } } }, /routes\["a"\]\.maxFileSize/],
-    ['a size of half a byte', { routes: { a: { maxFileSize: 0.5 } } }, /maxFileSize/],
-    ['types that are no array', { routes: { a: { contentTypes: 'image/png' } } }, /contentTypes/],
-    ['no type at all', { routes: { a: { contentTypes: [] } } }, /contentTypes/],
-    ['a bad type', { routes: { a: { contentTypes: ['png'] } } }, /contentTypes/],
-    ['a key that is no function', { routes: { a: { key: 'x' } } }, /key must be a function/],
-    ['a bad bucket of a route', { routes: { a: { bucket: '' } } }, /routes\["a"\]\.bucket/],
-    ['overwrite that is no boolean', { routes: { a: { overwrite: 'yes' } } }, /overwrite/],
-    ['a guard that is no function', { routes: { a: { guard: {} } } }, /guard must be a function/],
-    ['upload options that are none', { upload: 'on' }, /upload/],
-    ['an upload guard that is no function', { upload: { guard: 1 } }, /upload\.guard/],
-    ['a download guard that is no function', { download: { guard: 1 } }, /download\.guard/],
-    ['a delete guard that is no function', { delete: { guard: 1 } }, /delete\.guard/],
-    ['a life of 0 seconds', { upload: { expiresIn: 0 } }, /upload\.expiresIn/],
-    ['a life of half a second', { upload: { expiresIn: 0.5 } }, /upload\.expiresIn/],
-    ['a life of more than 7 days', { download: { expiresIn: 604801 } }, /download\.expiresIn/],
-    ['a life as text', { download: { expiresIn: '900' } }, /download\.expiresIn/],
-    ['a listener that is no function', { onError: console }, /onError/],
-    ['a clock that is no function', { now: new Date() }, /now/],
+    ['a route name that is too long', { routes: { ['x'.repeat(256)]: {} } }, /route/],
+    [
+      'a negative size',
+      { routes: { a: { maxFileSize: -1 } } },
+      /: routes\.a\.maxFileSize must be an integer from 0 to 9007199254740991\b/,
+    ],
+    ['a fractional size', { routes: { a: { maxFileSize: 0.5 } } }, /maxFileSize/],
+    ['types that are not an array', { routes: { a: { contentTypes: 'image/png' } } }, /contentTypes/],
+    ['an empty array of types', { routes: { a: { contentTypes: [] } } }, /contentTypes/],
+    [
+      'an invalid type',
+      { routes: { a: { contentTypes: ['image/*', 'png'] } } },
+      /: routes\.a\.contentTypes\[1\] must be a media type such as .* \(got "png"\)\.$/,
+    ],
+    ['a key that is not a function', { routes: { a: { key: 'x' } } }, /key must be a function/],
+    [
+      'an invalid bucket of a route',
+      { routes: { a: { bucket: '' } } },
+      /: routes\.a\.bucket must be a string of 1 to 255 characters/,
+    ],
+    ['overwrite that is not a boolean', { routes: { a: { overwrite: 'yes' } } }, /overwrite/],
+    ['a guard that is not a function', { routes: { a: { guard: {} } } }, /guard must be a function/],
+    ['upload options that are not an object', { upload: 'on' }, /upload/],
+    ['an upload guard that is not a function', { upload: { guard: 1 } }, /upload\.guard/],
+    ['a download guard that is not a function', { download: { guard: 1 } }, /download\.guard/],
+    ['a delete guard that is not a function', { delete: { guard: 1 } }, /delete\.guard/],
+    ['a lifetime of 0 seconds', { upload: { expiresIn: 0 } }, /upload\.expiresIn/],
+    ['a fractional lifetime', { upload: { expiresIn: 0.5 } }, /upload\.expiresIn/],
+    ['a lifetime of more than 7 days', { download: { expiresIn: 604801 } }, /download\.expiresIn/],
+    ['a lifetime as a string', { download: { expiresIn: '900' } }, /download\.expiresIn/],
+    ['a listener that is not a function', { onError: console }, /onError/],
+    ['a clock that is not a function', { now: new Date() }, /now/],
   ]
-  it.each(wrong)('is a TypeError with %s', (_, options, message) => {
+  it.each(wrong)('throws a TypeError for %s', (_, options, message) => {
     const create = () => createS3Server({ ...good(), ...options })
     expect(create).toThrow(TypeError)
     expect(create).toThrow(message)
     expect(create).toThrow(/^createS3Server: /)
   })
 
-  it('is a TypeError without options', () => {
+  it('throws a TypeError without options', () => {
     const none: unknown = undefined
-    expect(() => createS3Server(none as S3ServerOptions)).toThrow(/createS3Server: The options/)
+    expect(() => createS3Server(none as S3ServerOptions)).toThrow(
+      /createS3Server: the options must be an object \(got undefined\)\.$/,
+    )
   })
 
-  it('takes null for every option that may be left out', async () => {
+  it('accepts null for every optional option', async () => {
     const none = {
       basePath: null,
       routes: null,
@@ -168,7 +191,7 @@ describe('createS3Server', () => {
     ).not.toThrow()
   })
 
-  it('takes every life of a URL from a second to a week', () => {
+  it('accepts lifetimes from 1 second to 7 days', () => {
     const expiring = (upload: number, download: number) =>
       createS3Server({ ...good(), upload: { expiresIn: upload }, download: { expiresIn: download } })
     expect(() => expiring(1, 604800)).not.toThrow()
@@ -176,7 +199,7 @@ describe('createS3Server', () => {
   })
 })
 
-describe('an operation that is off', () => {
+describe('a disabled operation', () => {
   const verbs = [
     ['POST', '/upload', 'upload'],
     ['POST', '/upload/confirm', 'upload'],
@@ -190,20 +213,20 @@ describe('an operation that is off', () => {
     ['DELETE', '/object?key=a', 'delete'],
   ] as const
 
-  it.each(verbs)('is an unknown path: %s %s', async (method, path, option) => {
+  it.each(verbs)('has an unknown path: %s %s', async (method, path, option) => {
     const on = startService().as('user:1')
     const off = startService({ [option]: false }).as('user:1')
     expect(await errorOf(await off.send(method, path))).toMatchObject({ status: 404, code: 'NOT_FOUND' })
     expect((await errorOf(await on.send(method, path))).code).not.toBe('NOT_FOUND')
   })
 
-  it('leaves the others on', async () => {
+  it('leaves the others enabled', async () => {
     const caller = startService({ upload: false, multipart: false, delete: false }).as('user:1')
     expect((await errorOf(await caller.download('a'))).code).toBe('OBJECT_NOT_FOUND')
     expect((await caller.send('GET', '/db/objects')).status).toBe(200)
   })
 
-  it('knows no other methods', async () => {
+  it('returns METHOD_NOT_ALLOWED for other methods', async () => {
     const caller = startService().as('user:1')
     const response = await caller.send('GET', '/upload')
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])

@@ -11,11 +11,11 @@ import {
   type Service,
 } from './service.js'
 
-/** Long after every reservation of these tests has lapsed. */
+/** Long enough for every reservation in these tests to expire. */
 const LATER = 3 * HOUR
 
 describe('the quota of an upload', () => {
-  it('may be reached to the byte and to the file, and not passed', async () => {
+  it('can be used up to the last byte and file, and not exceeded', async () => {
     const caller = startService({ quota: { maxBytes: 10, maxFiles: 3 } }).as('user:1')
     await caller.upload({ size: 4 })
     await caller.begun({ size: 6 })
@@ -32,14 +32,14 @@ describe('the quota of an upload', () => {
     })
   })
 
-  it('holds under any number of uploads at once', async () => {
+  it('holds with concurrent uploads', async () => {
     const { as, objects } = startService({ quota: { maxFiles: 5 } })
     const answers = await Promise.all(Array.from({ length: 20 }, () => as('user:1').begin()))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
     expect((await objects.getScopeUsage('user:1')).reservedFiles).toBe(5)
   })
 
-  it('may differ by scope and request', async () => {
+  it('can depend on the scope and the request', async () => {
     const seen: string[] = []
     const { as } = startService({
       quota: async (scope, request) => {
@@ -54,12 +54,12 @@ describe('the quota of an upload', () => {
 
   it.each([
     ['throws', () => Promise.reject(new Error('no plan'))],
-    ['answers nothing', () => undefined],
-    ['answers a number', () => 5],
-    ['answers a bad limit', () => ({ maxBytes: -1 })],
-    ['answers a limit of half a file', () => ({ maxFiles: 0.5 })],
-    ['answers a limit as text', () => ({ maxBytes: '10' })],
-  ])('is an error of the server where its function %s, never "no quota"', async (_, quota) => {
+    ['returns nothing', () => undefined],
+    ['returns a number', () => 5],
+    ['returns an invalid limit', () => ({ maxBytes: -1 })],
+    ['returns a fractional limit', () => ({ maxFiles: 0.5 })],
+    ['returns a limit as a string', () => ({ maxBytes: '10' })],
+  ])('is INTERNAL_ERROR if its function %s, and never unlimited', async (_, quota) => {
     const { as, objects, reported } = startService({ quota: quota as () => Quota })
     expect(await errorOf(await as('user:1').begin())).toEqual({
       status: 500,
@@ -71,7 +71,7 @@ describe('the quota of an upload', () => {
     expect(reported[0]?.operation).toBe('upload')
   })
 
-  it('keeps the code of a StorageError of its function', async () => {
+  it('keeps the code of a StorageError that its function throws', async () => {
     const quota = () => Promise.reject(new StorageError('UNAUTHORIZED'))
     const { as, reported } = startService({ quota })
     expect((await as('user:1').begin()).status).toBe(401)
@@ -79,14 +79,14 @@ describe('the quota of an upload', () => {
   })
 })
 
-describe('room that was abandoned', () => {
+describe('quota of abandoned uploads', () => {
   const fill = async (service: Service, count: number): Promise<Begun[]> => {
     const begun = []
     for (let index = 0; index < count; index++) begun.push(await service.as('user:1').begun())
     return begun
   }
 
-  it('counts until it has lapsed, and no longer', async () => {
+  it('is used until the reservation expires', async () => {
     const service = startService({ quota: { maxFiles: 2 } })
     const [first] = await fill(service, 2)
     const lapses = await service.objects.findPending(first!.object)
@@ -99,7 +99,7 @@ describe('room that was abandoned', () => {
     expect(await service.objects.countByScope('user:1')).toBe(1)
   })
 
-  it('is left alone where there is room', async () => {
+  it('is not freed while the quota has room', async () => {
     const service = startService({ quota: { maxFiles: 2 } })
     await fill(service, 1)
     service.clock.advance(LATER)
@@ -107,7 +107,7 @@ describe('room that was abandoned', () => {
     expect(await service.objects.countByScope('user:1')).toBe(2)
   })
 
-  it('becomes the object that was uploaded, rather than room', async () => {
+  it('is not freed if the upload has finished: it is confirmed', async () => {
     const activated: unknown[] = []
     const service = startService({
       quota: { maxFiles: 2 },
@@ -127,7 +127,7 @@ describe('room that was abandoned', () => {
     expect((await service.as('user:1').begin()).status).toBe(413)
   })
 
-  it('is made of the reservations of the caller alone', async () => {
+  it('is freed only from reservations of the caller', async () => {
     const service = startService({ quota: { maxFiles: 1 } })
     await service.as('user:2').begun()
     await service.as('user:1').upload()
@@ -136,7 +136,7 @@ describe('room that was abandoned', () => {
     expect(await service.objects.countByScope('user:2')).toBe(1)
   })
 
-  it('is made of the 100 oldest reservations at a time', async () => {
+  it('is freed from the 100 oldest reservations at a time', async () => {
     const service = startService({ quota: { maxFiles: 205 } })
     await fill(service, 205)
     service.clock.advance(LATER)
@@ -144,7 +144,7 @@ describe('room that was abandoned', () => {
     expect(await service.objects.countByScope('user:1')).toBe(106)
   })
 
-  it('is not made where a guard denies', async () => {
+  it('is not freed if a guard denies the upload', async () => {
     const service = startService({
       quota: { maxFiles: 1 },
       upload: {
@@ -174,7 +174,7 @@ describe('room that was abandoned', () => {
       return { storage, heads: () => heads }
     }
 
-    it('stays taken: the refusal stands, and the failure is reported', async () => {
+    it('stays used: the upload is refused, and the failure is reported', async () => {
       const { heads, storage } = flaky(() => true)
       const service = startService({ storage, quota: { maxFiles: 20 } })
       await fill(service, 20)
@@ -194,11 +194,11 @@ describe('room that was abandoned', () => {
         cause: expect.objectContaining({ message: 'connection refused' }) as unknown,
       })
       expect(asked).toBe(1)
-      // A dead storage is not asked a hundred times while a client waits.
+      // A broken storage is not called a hundred times while a client waits.
       expect(heads()).toBeLessThan(20)
     })
 
-    it('is what could be settled before the failure', async () => {
+    it('is freed from the reservations that were settled before the failure', async () => {
       let broken = ''
       const { heads, storage } = flaky((key) => key === broken)
       const service = startService({ storage, quota: { maxFiles: 2 } })

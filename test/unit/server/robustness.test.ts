@@ -38,7 +38,7 @@ const text = fc.oneof(
   ),
 )
 
-/** Queries as text: whole, broken, and repeated. */
+/** Raw query strings: valid, malformed, and with repeated parameters. */
 const query = fc.oneof(
   text.map((rest) => `?${rest}`),
   fc
@@ -58,7 +58,7 @@ interface Known {
   readonly url: string
 }
 
-/** Bodies with the names that the endpoints know, and any value for each; some name what is really there. */
+/** Bodies with known field names and arbitrary values. Some refer to existing objects. */
 function bodyFor({ key, id }: Known) {
   const value = fc.oneof(
     { weight: 2, arbitrary: fc.constantFrom<unknown>(key, id, 'text/plain', 'default', 3, 0, null) },
@@ -109,7 +109,7 @@ const header = fc.tuple(
   fc.constantFrom('*', '0', '-1', 'bytes=0-1', '9999999999999999999', 'DELETE', 'a, b'),
 )
 
-it('never answers 5xx, never hangs, and says what is wrong in its own words', async () => {
+it('never responds with 5xx, never hangs, and returns only its own error messages', async () => {
   const service = startService({ quota: { maxBytes: 2 ** 40, maxFiles: 10_000 } })
   const owner = service.as('user:1')
   const object = await owner.upload()
@@ -161,7 +161,7 @@ it('never answers 5xx, never hangs, and says what is wrong in its own words', as
   expect(await service.objects.checkUsage()).toEqual([])
 }, 60_000)
 
-it('takes what a body parser made of a request, whatever it is', async () => {
+it('accepts any result of a body parser', async () => {
   const { s3, as, reported } = startService()
   await fc.assert(
     fc.asyncProperty(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errorOf, startService } from './service.js'
 
 describe('a storage that fails', () => {
-  it('is STORAGE_UNAVAILABLE, reported to the operator, and leaves the reservation', async () => {
+  it('is reported as STORAGE_UNAVAILABLE and leaves the reservation', async () => {
     const cause = new Error('getaddrinfo ENOTFOUND bucket.internal')
     const { as, objects, reportedBy } = startService({
       storage: (memory) => ({ ...memory, head: () => Promise.reject(cause) }),
@@ -18,7 +18,7 @@ describe('a storage that fails', () => {
     expect(await reportedBy('upload.confirm')).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', cause }])
   })
 
-  it('is so as well where it throws before it promises', async () => {
+  it('is handled likewise if it throws synchronously', async () => {
     const { as } = startService({
       storage: (memory) => ({
         ...memory,
@@ -31,7 +31,7 @@ describe('a storage that fails', () => {
     expect((await as('user:1').confirm(object)).status).toBe(502)
   })
 
-  it('ends an upload for which it gives no URL', async () => {
+  it('releases the reservation if it cannot sign the URL', async () => {
     const { as, objects, reportedBy } = startService({
       storage: (memory) => ({ ...memory, signUpload: () => Promise.reject(new Error('no credentials')) }),
     })
@@ -40,7 +40,7 @@ describe('a storage that fails', () => {
     expect(await reportedBy('upload')).toMatchObject([{ cause: { message: 'no credentials' } }])
   })
 
-  it('leaves a reservation that it gives no URL for to lapse, where the database fails as well', async () => {
+  it('leaves the reservation to expire if the release fails too', async () => {
     const { objects, as, reportedBy } = startService({
       storage: (memory) => ({ ...memory, signUpload: () => Promise.reject(new Error('no credentials')) }),
     })
@@ -53,7 +53,7 @@ describe('a storage that fails', () => {
     ])
   })
 
-  it('is asked no longer than the client waits', async () => {
+  it('is no longer called after the client disconnects', async () => {
     const abort = new AbortController()
     const signals: (AbortSignal | undefined)[] = []
     const { as, s3 } = startService({

@@ -9,16 +9,16 @@ describe('the input of POST /upload', () => {
     ['an empty filename', { filename: '' }, 'filename'],
     ['a filename that is too long', { filename: 'x'.repeat(1025) }, 'filename'],
     ['a filename with NUL', { filename: 'a\0b' }, 'filename'],
-    ['a filename with half a character', { filename: 'a\ud800' }, 'filename'],
-    ['a filename that is no string', { filename: 7 }, 'filename'],
+    ['a filename with an unpaired surrogate', { filename: 'a\ud800' }, 'filename'],
+    ['a filename that is not a string', { filename: 7 }, 'filename'],
     ['no content type', { contentType: undefined }, 'contentType'],
     ['no size', { size: undefined }, 'size'],
     ['a size of null', { size: null }, 'size'],
     ['a negative size', { size: -1 }, 'size'],
-    ['half a byte', { size: 1.5 }, 'size'],
-    ['a size as text', { size: '3' }, 'size'],
-    ['a size beyond the integers', { size: 2 ** 53 }, 'size'],
-    ['metadata that is no object', { metadata: 'x' }, 'metadata'],
+    ['a fractional size', { size: 1.5 }, 'size'],
+    ['a size as a string', { size: '3' }, 'size'],
+    ['a size beyond the safe integers', { size: 2 ** 53 }, 'size'],
+    ['metadata that is not an object', { metadata: 'x' }, 'metadata'],
     ['metadata with numbers', { metadata: { a: 1 } }, 'metadata'],
     ['metadata with null', { metadata: { a: null } }, 'metadata'],
     [
@@ -28,8 +28,8 @@ describe('the input of POST /upload', () => {
     ],
     ['an unknown route', { route: 'other' }, 'route'],
     ['an inherited name as route', { route: 'constructor' }, 'route'],
-    ['the prototype as route', { route: '__proto__' }, 'route'],
-    ['a route that is no string', { route: 1 }, 'route'],
+    ['__proto__ as route', { route: '__proto__' }, 'route'],
+    ['a route that is not a string', { route: 1 }, 'route'],
     ['an empty route', { route: '' }, 'route'],
   ]
   it.each(refused)('refuses %s', async (_, input, field) => {
@@ -73,13 +73,13 @@ describe('the input of POST /upload', () => {
     ['text/plain; a="\u0001"', false],
     [`a/b${'; \t'.repeat(80)}x`, false],
   ]
-  it.each(types)('knows what a media type of RFC 9110 is: %j', async (contentType, good) => {
+  it.each(types)('accepts exactly the media types of RFC 9110: %j', async (contentType, good) => {
     const response = await startService().as('user:1').begin({ contentType })
     expect(response.status).toBe(good ? 201 : 400)
     if (!good) expect(await errorOf(response)).toMatchObject({ params: { field: 'contentType' } })
   })
 
-  it('records tabs in a type as spaces, which every bucket signs alike', async () => {
+  it('replaces tabs in a type with spaces, which all buckets sign alike', async () => {
     const { object, upload } = await startService()
       .as('user:1')
       .begun({ contentType: 'text/plain;\ta="b\tc"' })
@@ -87,7 +87,7 @@ describe('the input of POST /upload', () => {
     expect(upload.headers).toMatchObject({ 'content-type': 'text/plain; a="b c"' })
   })
 
-  it('takes a body of JSON, and nothing else', async () => {
+  it('accepts only a JSON body', async () => {
     const { s3 } = startService()
     const bodies: [string | undefined, string][] = [
       ['text/plain', '{}'],
@@ -107,13 +107,13 @@ describe('the input of POST /upload', () => {
     }
   })
 
-  it('takes at most 5 GiB in one PUT', async () => {
+  it('accepts at most 5 GiB in a single PUT', async () => {
     const caller = startService().as('user:1')
     expect((await caller.begin({ size: 5 * GIB })).status).toBe(201)
     expect(await errorOf(await caller.begin({ size: 5 * GIB + 1 }))).toEqual({
       status: 413,
       code: 'FILE_TOO_LARGE',
-      message: `The file has ${5 * GIB + 1} bytes; at most ${5 * GIB} are taken here.`,
+      message: `The file must be at most ${5 * GIB} bytes (got ${5 * GIB + 1}).`,
       params: { max: 5 * GIB, size: 5 * GIB + 1 },
     })
   })

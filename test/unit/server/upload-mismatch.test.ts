@@ -5,7 +5,7 @@ import { bytesOfSize, errorOf, startService } from './service.js'
 
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
-describe('an upload that is not what was announced', () => {
+describe('an upload that does not match its request', () => {
   const asAnnounced = (attemptId: string): StoredBytes => ({
     size: 3,
     contentType: 'text/plain',
@@ -15,13 +15,13 @@ describe('an upload that is not what was announced', () => {
   const others: [string, Partial<StoredBytes>][] = [
     ['another size', { size: 4 }],
     ['another type', { contentType: 'text/html' }],
-    ['a type in other letters', { contentType: 'Text/plain' }],
+    ['a type in another case', { contentType: 'Text/plain' }],
     ['no type', { contentType: null }],
     ['another attempt', { attemptId: createAttemptId() }],
     ['no attempt', { attemptId: null }],
   ]
 
-  /** A bucket that has whatever the test says. */
+  /** Creates a service whose bucket reports other bytes. */
   function bucketWith(
     other: Partial<StoredBytes>,
     id: () => string,
@@ -40,7 +40,7 @@ describe('an upload that is not what was announced', () => {
     return { storage, removed }
   }
 
-  it.each(others)('ends the attempt and its bytes: %s', async (_, other) => {
+  it.each(others)('is released and removed: %s', async (_, other) => {
     let id = ''
     const { storage, removed } = bucketWith(other, () => id)
     const { as, objects } = startService({ storage, routes: overwriting })
@@ -57,7 +57,7 @@ describe('an upload that is not what was announced', () => {
     expect((await as('user:1').confirm(object)).status).toBe(404)
   })
 
-  it('loses its row before its bytes, so that nobody confirms what is being removed', async () => {
+  it('is released before its bytes are removed, to prevent a concurrent confirm', async () => {
     let id = ''
     const rows: unknown[] = []
     const onRemove = async () => rows.push(await service.objects.find({ bucket: 'files', key: 'report' }))
@@ -68,7 +68,7 @@ describe('an upload that is not what was announced', () => {
     expect(rows).toEqual([null])
   })
 
-  it('does no harm to the object that it meant to replace', async () => {
+  it('does not affect the object that it was to replace', async () => {
     let tampered = false
     const { as, objects } = startService({
       routes: overwriting,
@@ -91,7 +91,7 @@ describe('an upload that is not what was announced', () => {
     expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 1))
   })
 
-  it('is reported to the operator where its bytes can not be removed, and left to cleanUp', async () => {
+  it('is reported and left to cleanUp if its bytes cannot be removed', async () => {
     let id = ''
     const { storage } = bucketWith({ size: 9 }, () => id, { broken: true })
     const { as, objects, reportedBy } = startService({ storage })
@@ -104,7 +104,7 @@ describe('an upload that is not what was announced', () => {
     expect(await objects.listLeftovers()).toMatchObject([{ attemptId: id }])
   })
 
-  it("loses no bytes that are the application's own: those of a row without storageKey", async () => {
+  it('keeps its bytes if the row has no storageKey, because the application manages them', async () => {
     const { storage, removed } = bucketWith({ attemptId: null }, () => '')
     const { as, objects, clock } = startService({ storage })
     const expiresAt = clock.in(HOUR)
@@ -120,7 +120,7 @@ describe('an upload that is not what was announced', () => {
     expect(removed).toEqual([])
   })
 
-  it('is not ended twice: what somebody else has ended meanwhile is left to them', async () => {
+  it('is left alone if the attempt has ended concurrently', async () => {
     let id = ''
     const { storage, removed } = bucketWith({ size: 9 }, () => id)
     const { as, objects } = startService({

@@ -7,7 +7,7 @@ describe('upload routes', () => {
     videos: { bucket: 'large' },
   }
 
-  it('must be named where there is more than one, and give the object their name', async () => {
+  it('must be named if there are several, and are recorded on the object', async () => {
     const caller = startService({ routes }).as('user:1')
     expect(await errorOf(await caller.begin())).toMatchObject({ status: 400, params: { field: 'route' } })
     const { object } = await caller.begun({ route: 'videos' })
@@ -15,14 +15,14 @@ describe('upload routes', () => {
     expect(object.key).toMatch(/^videos\/[0-9a-f]{32}$/)
   })
 
-  it('need not be named where there is one', async () => {
+  it('need not be named if there is only one', async () => {
     const { object } = await startService({ routes: { docs: {} } })
       .as('user:1')
       .begun()
     expect(object.route).toBe('docs')
   })
 
-  it('alone decide on the bucket', async () => {
+  it('alone determine the bucket', async () => {
     const { object } = await startService().as('user:1').begun({ bucket: 'elsewhere', key: 'mine' })
     expect(object.bucket).toBe('files')
     expect(object.key).not.toBe('mine')
@@ -47,7 +47,7 @@ describe('upload routes', () => {
     ['application/pdfx', false],
     ['imagex/png', false],
     ['text/html', false],
-  ])('compare types without case and parameters: %s', async (contentType, good) => {
+  ])('match types without case and parameters: %s', async (contentType, good) => {
     const response = await startService({ routes }).as('user:1').begin({ route: 'avatars', contentType })
     expect(response.status).toBe(good ? 201 : 415)
     if (good) return
@@ -57,7 +57,7 @@ describe('upload routes', () => {
     })
   })
 
-  it('may be called like anything that an object has by itself', async () => {
+  it('can have the names of inherited object properties', async () => {
     const odd = Object.fromEntries([
       ['__proto__', {}],
       ['constructor', {}],
@@ -67,7 +67,7 @@ describe('upload routes', () => {
     expect((await caller.begin({ route: 'toString' })).status).toBe(400)
   })
 
-  it('give their keys a prefix that is safe everywhere', async () => {
+  it('give their keys a safe prefix', async () => {
     const names = ['über uns/..', 'x'.repeat(100), '😀😀']
     const caller = startService({ routes: Object.fromEntries(names.map((name) => [name, {}])) }).as('user:1')
     const prefixes = []
@@ -76,12 +76,12 @@ describe('upload routes', () => {
   })
 })
 
-describe('keys that the application makes', () => {
+describe('keys from a key function', () => {
   const named = {
     key: ({ scope, filename, route }: Record<string, string>) => `${scope}/${route}/${filename}`,
   }
 
-  it('get scope, filename and route, and may take their time', async () => {
+  it('can depend on scope, filename, and route, and can be asynchronous', async () => {
     const { as } = startService({ routes: { docs: { key: async (context) => named.key({ ...context }) } } })
     expect((await as('user:1').begun({ filename: 'ä/b' })).object.key).toBe('user:1/docs/ä/b')
   })
@@ -90,9 +90,9 @@ describe('keys that the application makes', () => {
     ['is too long', 'ü'.repeat(513)],
     ['is empty', ''],
     ['has NUL', 'a\0'],
-    ['has half a character', '\udc00'],
-    ['is no string', 7],
-  ])('are refused where one %s', async (_, key) => {
+    ['has an unpaired surrogate', '\udc00'],
+    ['is not a string', 7],
+  ])('are refused if one %s', async (_, key) => {
     const { as, objects } = startService({ routes: { docs: { key: () => key as string } } })
     expect(await errorOf(await as('user:1').begin())).toMatchObject({
       status: 400,
@@ -102,7 +102,7 @@ describe('keys that the application makes', () => {
     expect(await objects.countByScope('user:1')).toBe(0)
   })
 
-  it('tell the operator, and not the client, of a function that throws', async () => {
+  it('report an error of the function to onError, and not to the client', async () => {
     const broken = new Error('no such template')
     const { as, reportedBy } = startService({
       routes: {
@@ -120,13 +120,13 @@ describe('keys that the application makes', () => {
 
   it.each([
     ['with .. inside', 'a/../../b', 'a/__/__/b'],
-    ['of dots alone', './..', '_/__'],
+    ['of dots only', './..', '_/__'],
     ['of three dots', '...', '...'],
     ['with empty segments', '/a//b', '/a//b'],
-    ['of full length', 'x'.repeat(1024), 'x'.repeat(987)],
-    ['of full length in emoji', '😀'.repeat(256), '😀'.repeat(246)],
-    ['with the cut in a character', `${'x'.repeat(986)}ü`, 'x'.repeat(986)],
-  ])('keep bytes apart by attempt, at a place without . and ..: a key %s', async (_, key, readable) => {
+    ['of maximum length', 'x'.repeat(1024), 'x'.repeat(987)],
+    ['of maximum length in emoji', '😀'.repeat(256), '😀'.repeat(246)],
+    ['with a character at the limit', `${'x'.repeat(986)}ü`, 'x'.repeat(986)],
+  ])('get a storage key per attempt, without . and .. segments: a key %s', async (_, key, readable) => {
     const { as, objects } = startService({ routes: { docs: { key: () => key } } })
     const { object } = await as('user:1').begun()
     const row = await objects.findPending({ bucket: 'files', key })
@@ -134,7 +134,7 @@ describe('keys that the application makes', () => {
     expect(new TextEncoder().encode(row?.storageKey ?? '').byteLength).toBeLessThanOrEqual(1024)
   })
 
-  it('conflict with an active object, unless the route overwrites', async () => {
+  it('conflict with an active object unless the route overwrites', async () => {
     const routes = { once: { key: () => 'same' }, again: { key: () => 'same', overwrite: true } }
     const { as } = startService({ routes })
     const caller = as('user:1')
@@ -146,13 +146,13 @@ describe('keys that the application makes', () => {
     expect((await caller.begin({ route: 'again' })).status).toBe(201)
   })
 
-  it('conflict with what is live in another scope, overwriting or not', async () => {
+  it('conflict with live rows of another scope, even if the route overwrites', async () => {
     const { as } = startService({ routes: { again: { key: () => 'same', overwrite: true } } })
     await as('user:1').begun()
     expect(await errorOf(await as('user:2').begin())).toMatchObject({ status: 409, code: 'KEY_CONFLICT' })
   })
 
-  it('may be begun again by their owner; only the latest attempt can be confirmed', async () => {
+  it('can be uploaded again by their owner; only the latest attempt can be confirmed', async () => {
     const caller = startService({ routes: { docs: { key: () => 'same' } } }).as('user:1')
     const first = await caller.begun()
     const second = await caller.begun()

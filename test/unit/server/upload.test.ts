@@ -7,7 +7,7 @@ const GIB = 1024 ** 3
 const MIB = 1024 ** 2
 
 describe('POST /upload', () => {
-  it('answers the pending record and a URL that takes the bytes', async () => {
+  it('returns the pending record and an upload URL', async () => {
     const { as, clock, objects } = startService()
     const response = await as('user:1').begin({ metadata: { album: 'summer' } })
     expect(response.status).toBe(201)
@@ -47,14 +47,14 @@ describe('POST /upload', () => {
     })
   })
 
-  it('never gives the same key twice', async () => {
+  it('never returns the same key twice', async () => {
     const caller = startService().as('user:1')
     const keys = new Set<string>()
     for (let count = 0; count < 50; count++) keys.add((await caller.begun()).object.key)
     expect(keys.size).toBe(50)
   })
 
-  it('keeps metadata in the row and out of what is sent to the bucket', async () => {
+  it('stores metadata in the row and does not send it to the bucket', async () => {
     const { upload } = await startService()
       .as('user:1')
       .begun({ metadata: { secret: 'plan-b' } })
@@ -62,24 +62,24 @@ describe('POST /upload', () => {
     expect(Object.keys(upload.headers)).toEqual(['content-type', 'if-none-match', 'x-amz-meta-attempt-id'])
   })
 
-  it('asks for no header that a browser may not set', async () => {
+  it('requires no headers that browsers forbid', async () => {
     const { upload } = await startService().as('user:1').begun()
     const forbidden =
       /^(?:accept-charset|accept-encoding|access-control-.*|connection|content-length|cookie2?|date|dnt|expect|host|keep-alive|origin|referer|set-cookie|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*)$/
     expect(Object.keys(upload.headers).filter((name) => forbidden.test(name))).toEqual([])
   })
 
-  it('takes null for what is left out', async () => {
+  it('accepts null for optional fields', async () => {
     const { object } = await startService().as('user:1').begun({ route: null, metadata: null })
     expect(object.route).toBe('default')
   })
 
-  it('gives a file of 0 bytes a URL like any other', async () => {
+  it('accepts a file of 0 bytes', async () => {
     const { as } = startService()
     expect(await as('user:1').upload({ size: 0 })).toMatchObject({ status: 'active', size: 0 })
   })
 
-  it('is for those who are signed in', async () => {
+  it('requires authentication', async () => {
     const { as, objects } = startService()
     expect(await errorOf(await as(null).begin())).toMatchObject({ status: 401, code: 'UNAUTHORIZED' })
     expect((await objects.listByScope({ scope: 'user:1' })).objects).toEqual([])
@@ -87,7 +87,7 @@ describe('POST /upload', () => {
 })
 
 describe('the guards of an upload', () => {
-  it('run in order, after the input and before anything is reserved, and see what is planned', async () => {
+  it('run in order after input validation and before the reservation, and receive the plan', async () => {
     const seen: unknown[] = []
     const { as, objects, reported } = startService({
       upload: { guard: ({ request, ...context }) => seen.push(['upload', request.method, context]) },
@@ -107,7 +107,7 @@ describe('the guards of an upload', () => {
     expect(reported).toEqual([])
   })
 
-  it('deny by throwing; nothing runs after a denial', async () => {
+  it('deny by throwing, and nothing runs after a denial', async () => {
     let later = 0
     const quota = () => {
       later++
@@ -132,7 +132,7 @@ describe('the guards of an upload', () => {
     expect(await reportedBy('upload')).toEqual([new Error('card expired')])
   })
 
-  it('may choose the answer by a StorageError', async () => {
+  it('can set the response with a StorageError', async () => {
     const { as, reported } = startService({
       routes: {
         docs: {
@@ -152,7 +152,7 @@ describe('the guards of an upload', () => {
   })
 })
 
-describe('how long an upload may take', () => {
+describe('the lifetime of a reservation', () => {
   const reservedSeconds = async (options: Parameters<typeof startService>[0], size: number) => {
     const { as, objects, clock } = startService(options)
     const { object, upload } = await as('user:1').begun({ size })
@@ -163,7 +163,7 @@ describe('how long an upload may take', () => {
     }
   }
 
-  it('is the life of the URL, an hour, and a second for each 64 KiB begun', async () => {
+  it('is the lifetime of the URL, plus an hour, plus 1 second per 64 KiB or part thereof', async () => {
     expect(await reservedSeconds({}, 0)).toEqual({ reserved: 900 + 3600, url: 900 })
     expect(await reservedSeconds({}, 1)).toEqual({ reserved: 900 + 3600 + 1, url: 900 })
     expect(await reservedSeconds({}, 64 * 1024)).toEqual({ reserved: 900 + 3600 + 1, url: 900 })
@@ -171,16 +171,16 @@ describe('how long an upload may take', () => {
     expect(await reservedSeconds({}, GIB)).toEqual({ reserved: 900 + 3600 + 16384, url: 900 })
   })
 
-  it('follows expiresIn', async () => {
+  it('depends on expiresIn', async () => {
     expect(await reservedSeconds({ upload: { expiresIn: 60 } }, 0)).toEqual({ reserved: 3660, url: 60 })
   })
 
-  it('is bounded by pendingTtlSeconds, and no URL outlives its reservation', async () => {
+  it('is capped by pendingTtlSeconds, and no URL outlives it', async () => {
     expect(await reservedSeconds({ pendingTtlSeconds: 1000 }, MIB)).toEqual({ reserved: 1000, url: 900 })
     expect(await reservedSeconds({ pendingTtlSeconds: 100 }, MIB)).toEqual({ reserved: 100, url: 100 })
   })
 
-  it('is over at once for a reservation that lapses while a hook takes its time', async () => {
+  it('can end during a slow hook, which fails the upload', async () => {
     const service = startService({
       pendingTtlSeconds: 10,
       hooks: { onReserved: () => service.clock.advance(10 * SECOND) },
@@ -192,7 +192,7 @@ describe('how long an upload may take', () => {
     expect(await service.objects.countByScope('user:1')).toBe(0)
   })
 
-  it('does not stop a confirm that comes late but before anybody dropped the reservation', async () => {
+  it('does not prevent a late confirm before the reservation is released', async () => {
     const { as, clock } = startService()
     const { object, upload } = await as('user:1').begun()
     await as('user:1').put(upload, bytesOfSize(3))

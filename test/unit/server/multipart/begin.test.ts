@@ -7,7 +7,7 @@ import { begin, begun, complete, PART, sendParts, withMultipart, type Parts } fr
 const DAY = 24 * HOUR
 
 describe('POST /multipart', () => {
-  it('reserves, has the bucket begin, and answers with the ids', async () => {
+  it('reserves the upload, creates it in the bucket, and returns the ids', async () => {
     const { as, objects, storage, clock } = startService()
     const answer = await begun(as('user:1'), { size: PART + 1, metadata: { a: 'b' } })
     expect(answer).toEqual({
@@ -37,13 +37,13 @@ describe('POST /multipart', () => {
     expect(await storage.multipart!.list({ bucket: 'files', key })).toEqual([answer.uploadId])
   })
 
-  it('lasts as long as the application lets reservations last', async () => {
+  it('reserves for pendingTtlSeconds', async () => {
     const { as, objects, clock } = startService({ pendingTtlSeconds: 60 })
     const { object } = await begun(as('user:1'), { size: 3 })
     expect((await objects.find(object))!.expiresAt).toEqual(clock.in(60 * SECOND))
   })
 
-  it('asks the bucket only for what was reserved', async () => {
+  it('creates the upload in the bucket only after the reservation', async () => {
     const create = vi.fn()
     const storage = withMultipart((memory) => ({
       create: (input) => {
@@ -56,7 +56,7 @@ describe('POST /multipart', () => {
     expect(create).not.toHaveBeenCalled()
   })
 
-  it('writes each attempt at a place of its own where the application makes the keys', async () => {
+  it('uses a storage key per attempt if the route has a key function', async () => {
     const { as, objects, storage } = startService({ routes: { docs: { key: () => 'report' } } })
     const { object, uploadId } = await begun(as('user:1'))
     expect(object.key).toBe('report')
@@ -66,7 +66,7 @@ describe('POST /multipart', () => {
     expect(await storage.multipart!.list({ bucket: 'files', key: 'report' })).toEqual([])
   })
 
-  it('always begins a new attempt, in the place of the one before', async () => {
+  it('always starts a new attempt, which replaces the previous one', async () => {
     const { as, objects } = startService({ routes: { docs: { key: () => 'report' } } })
     const first = await begun(as('user:1'))
     const second = await begun(as('user:1'))
@@ -84,7 +84,7 @@ describe('POST /multipart', () => {
     [{ filename: '' }, 'filename'],
     [{ route: 'constructor' }, 'route'],
     [{ metadata: { a: 1 } }, 'metadata'],
-  ])('refuses what an upload in one PUT refuses: %j', async (input, field) => {
+  ])('refuses the same input as a single-PUT upload: %j', async (input, field) => {
     const { as, objects } = startService()
     expect(await errorOf(await begin(as('user:1'), input))).toMatchObject({
       code: 'VALIDATION_ERROR',
@@ -93,7 +93,7 @@ describe('POST /multipart', () => {
     expect(await objects.countByScope('user:1')).toBe(0)
   })
 
-  it('runs the guard of multipart uploads, then that of the route, and no other', async () => {
+  it('runs the guard of multipart uploads, then that of the route, and no others', async () => {
     const ran: string[] = []
     const guard = (name: string) => (context: object) => void ran.push(`${name} ${JSON.stringify(context)}`)
     const caller = startService({
@@ -109,7 +109,7 @@ describe('POST /multipart', () => {
     expect(ran.map((line) => line.split(' ')[0]).slice(2)).toEqual(['upload', 'route'])
   })
 
-  it('changes nothing where a guard denies', async () => {
+  it('changes nothing if a guard denies the upload', async () => {
     const { as, objects } = startService({
       multipart: {
         guard: () => {
@@ -121,13 +121,13 @@ describe('POST /multipart', () => {
     expect(await objects.countByScope('user:1')).toBe(0)
   })
 
-  it('tells the hook once that something was reserved', async () => {
+  it('calls onReserved once', async () => {
     const onReserved = vi.fn()
     await begun(startService({ hooks: { onReserved } }).as('user:1'))
     expect(onReserved).toHaveBeenCalledTimes(1)
   })
 
-  it('settles what the scope let lapse where its quota is full', async () => {
+  it('settles expired reservations of the scope if its quota is exceeded', async () => {
     const { as, clock } = startService({ quota: { maxFiles: 1 } })
     await begun(as('user:1'))
     expect((await begin(as('user:1'))).status).toBe(413)
@@ -136,8 +136,8 @@ describe('POST /multipart', () => {
   })
 })
 
-describe('an upload in parts that can not begin', () => {
-  it('holds no room if the bucket refuses', async () => {
+describe('a multipart upload that cannot be started', () => {
+  it('frees its quota if the bucket refuses', async () => {
     const storage = withMultipart(() => ({ create: () => Promise.reject(new Error('slow down')) }))
     const service = startService({ storage })
     expect(await errorOf(await begin(service.as('user:1')))).toMatchObject({
@@ -148,7 +148,7 @@ describe('an upload in parts that can not begin', () => {
     expect(await service.reportedBy('multipart')).toMatchObject([{ cause: { message: 'slow down' } }])
   })
 
-  it('leaves a leftover by whose place the job finds what the bucket has begun all the same', async () => {
+  it('leaves a leftover, with which cleanUp finds an upload that the bucket started anyway', async () => {
     const storage = withMultipart((memory) => ({
       create: async (input) => {
         await memory.create(input)
@@ -170,9 +170,9 @@ describe('an upload in parts that can not begin', () => {
   })
 
   it.each([
-    ['was not set', (call: StorageObjectStore['setUploadId']) => ({ call, done: false })],
-    ['was set, without an answer', (call: StorageObjectStore['setUploadId']) => ({ call, done: true })],
-  ])('ends, and is remembered, where the database fails and the upload id %s', async (_, plan) => {
+    ['was not written', (call: StorageObjectStore['setUploadId']) => ({ call, done: false })],
+    ['was written without a response', (call: StorageObjectStore['setUploadId']) => ({ call, done: true })],
+  ])('ends as a leftover if the database fails and the upload id %s', async (_, plan) => {
     const service = startService()
     const { objects, storage } = service
     around(objects, 'setUploadId', (original) => async (input) => {
@@ -189,7 +189,7 @@ describe('an upload in parts that can not begin', () => {
     expect(await storage.multipart!.list(at)).toEqual([])
   })
 
-  it('is no such object if another attempt has taken its place meanwhile', async () => {
+  it('returns OBJECT_NOT_FOUND if another attempt has replaced it', async () => {
     let displace = async (): Promise<unknown> => null
     const storage = withMultipart((memory) => ({
       create: async (input) => {

@@ -10,14 +10,14 @@ const OWNER = 'user:1'
 const uploadsOf = ({ storage }: Service, parts: Parts) =>
   storage.multipart!.list({ bucket: 'files', key: parts.object.key })
 
-/** What a run made of each reservation and of each leftover. */
+/** Runs cleanUp and returns the outcomes. */
 async function run({ s3 }: Service, options?: Parameters<typeof cleanUp>[1]) {
   const { reservations, leftovers } = await cleanUp(s3, options)
   return [outcomesOf(reservations), outcomesOf(leftovers)]
 }
 
-describe('cleanUp of uploads in parts that lapsed', () => {
-  it('confirms late what was completed', async () => {
+describe('cleanUp of expired multipart uploads', () => {
+  it('confirms completed uploads', async () => {
     const service = startService()
     const caller = service.as(OWNER)
     const parts = await begun(caller)
@@ -32,7 +32,7 @@ describe('cleanUp of uploads in parts that lapsed', () => {
     expect((await complete(caller, parts)).status).toBe(200)
   })
 
-  it('never completes the parts that lie there, not even all of them: it aborts', async () => {
+  it('aborts uploads that were not completed, even if all parts are there', async () => {
     const service = startService()
     const parts = await begun(service.as(OWNER))
     await sendParts(service.as(OWNER), parts)
@@ -47,8 +47,8 @@ describe('cleanUp of uploads in parts that lapsed', () => {
   })
 })
 
-describe('cleanUp of what uploads in parts left', () => {
-  it('aborts at once, waits with bytes, and forgets an hour after the last URL has ended', async () => {
+describe('cleanUp of leftovers of multipart uploads', () => {
+  it('aborts uploads at once, removes bytes later, and forgets an hour after the last URL has expired', async () => {
     const failing = { abort: true }
     const storage = withMultipart((memory) => ({
       abort: (at) => (failing.abort ? Promise.reject(new Error('timeout')) : memory.abort(at)),
@@ -68,7 +68,7 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(await run(service)).toEqual([[], ['forgotten']])
   })
 
-  it('removes bytes that were completed after the attempt had ended', async () => {
+  it('removes an upload that was completed after its attempt had ended', async () => {
     const service = startService()
     const caller = service.as(OWNER)
     const parts = await begun(caller)
@@ -86,12 +86,12 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(await run(service)).toEqual([[], ['forgotten']])
   })
 
-  it('does not forget an upload that another run finds again', async () => {
+  it('does not forget an upload that reappears', async () => {
     const service = startService()
     const parts = await begun(service.as(OWNER))
     await service.objects.release({ bucket: 'files', key: parts.object.key })
     service.clock.advance(2 * DAY)
-    // A part that was on its way when the upload was aborted may keep it there.
+    // A part in transfer during the abort can keep the upload alive.
     let back = 2
     const { multipart } = service.storage
     const original = multipart!.abort.bind(multipart)
@@ -105,7 +105,7 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(await run(again)).toEqual([[], ['forgotten']])
   })
 
-  it('goes on where one abort fails', async () => {
+  it('continues if an abort fails', async () => {
     let stuck = ''
     const storage = withMultipart((memory) => ({
       abort: (at) => (at.uploadId === stuck ? Promise.reject(new Error('timeout')) : memory.abort(at)),
@@ -125,7 +125,7 @@ describe('cleanUp of what uploads in parts left', () => {
     expect((await run(service))[1]!.sort()).toEqual(['removed', 'waiting', 'waiting'])
   })
 
-  it('aborts all that was begun at a place whose upload has no recorded id, though one of it fails', async () => {
+  it('aborts all uploads to the key if no id is recorded, even if one abort fails', async () => {
     let stuck = ''
     const storage = withMultipart((memory) => ({
       abort: (at) => (at.uploadId === stuck ? Promise.reject(new Error('timeout')) : memory.abort(at)),
@@ -151,7 +151,7 @@ describe('cleanUp of what uploads in parts left', () => {
     ])
   })
 
-  it('aborts before it forgets what a storage that repeats its calls has begun beside the recorded upload', async () => {
+  it('aborts uploads that a retrying storage has started in addition to the recorded one', async () => {
     const lists: string[] = []
     const storage = withMultipart((memory) => ({
       create: async (input) => {
@@ -175,20 +175,20 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(await run(service)).toEqual([[], ['forgotten']])
   })
 
-  it('touches no upload that goes on at a place in use', async () => {
+  it('does not abort uploads to a storage key in use', async () => {
     const service = startService()
     const { objects, storage, clock } = service
     const first = await begun(service.as(OWNER))
     const { key } = first.object
     await objects.release({ bucket: 'files', key })
-    // An application of its own may reserve the place again, with the very upload.
+    // The application may reserve the storage key again, with the same upload.
     const row = { scope: OWNER, bucket: 'files', key, declaredSize: 3, expiresAt: clock.in(HOUR) }
     await objects.reserve({ ...row, storageKey: key, uploadId: first.uploadId })
     expect(await run(service)).toEqual([[], ['kept']])
     expect(await storage.multipart!.list({ bucket: 'files', key })).toEqual([first.uploadId])
   })
 
-  it('aborts uploads of applications by their id alone, and leaves what lies under the key', async () => {
+  it('aborts uploads of the application only by id, and keeps the object at the key', async () => {
     const service = startService()
     const { objects, storage, clock } = service
     const at = { bucket: 'files', key: 'theirs', contentType: 'text/plain', attemptId: 'none' }
@@ -204,7 +204,7 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(await storage.multipart!.list(at)).toEqual([other.uploadId])
   })
 
-  it('keeps an upload of an application that a live row still names', async () => {
+  it('keeps an upload of the application that a live row refers to', async () => {
     const service = startService()
     const { objects, storage, clock } = service
     const at = { bucket: 'files', key: 'theirs', contentType: 'text/plain', attemptId: 'none' }
@@ -216,7 +216,7 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(await storage.multipart!.list(at)).toEqual([uploadId])
   })
 
-  it('looks for bytes after it has looked for uploads, so that one completed in between is found', async () => {
+  it('checks uploads before bytes, which finds an upload that is completed in between', async () => {
     const order: string[] = []
     const storage = (memory: ObjectStorage): ObjectStorage => ({
       ...memory,
@@ -235,7 +235,7 @@ describe('cleanUp of what uploads in parts left', () => {
     expect(order).toEqual(['uploads', 'head'])
   })
 
-  it('removes the bytes of an object that was uploaded in parts and deleted, as of any other', async () => {
+  it('removes the bytes of a deleted object that was a multipart upload', async () => {
     const service = startService()
     const { key } = await uploaded(service.as(OWNER))
     await service.as(OWNER).delete(key)

@@ -19,7 +19,7 @@ const DAY = 24 * HOUR
 const MISMATCH = { status: 409, code: 'UPLOAD_MISMATCH' }
 
 describe('POST /multipart/complete', () => {
-  it('makes the object of its parts, in their order', async () => {
+  it('assembles the parts in order', async () => {
     const { as, objects, storage } = startService()
     const caller = as('user:1')
     const parts = await begun(caller, { size: PART + 2, metadata: { a: 'b' } })
@@ -47,7 +47,7 @@ describe('POST /multipart/complete', () => {
     expect(await objects.listLeftovers()).toEqual([])
   })
 
-  it('makes an object of 0 bytes of one empty part', async () => {
+  it('completes an upload of 0 bytes with one empty part', async () => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: 0 })
     expect(await errorOf(await complete(caller, parts))).toMatchObject(MISMATCH)
@@ -57,7 +57,7 @@ describe('POST /multipart/complete', () => {
     expect(await caller.bytes(parts.object.key)).toEqual(bytesOfSize(0))
   })
 
-  it('answers a repetition as before, and calls the hook once', async () => {
+  it('is idempotent and calls the hook once', async () => {
     const onActivated = vi.fn()
     const caller = startService({ hooks: { onActivated } }).as('user:1')
     const parts = await begun(caller)
@@ -71,7 +71,7 @@ describe('POST /multipart/complete', () => {
   })
 
   it.each([[[]], [[1]], [[2, 3]], [[1, 3]]])(
-    'completes nothing as long as parts are missing: only %j is there',
+    'refuses an upload with missing parts: only %j of 3',
     async (only) => {
       const completed = vi.fn()
       const storage = withMultipart(() => ({ complete: completed }))
@@ -88,7 +88,7 @@ describe('POST /multipart/complete', () => {
     },
   )
 
-  it('goes on after it was reported of missing parts', async () => {
+  it('succeeds after the missing parts are uploaded', async () => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: PART + 1 })
     await sendParts(caller, parts, { only: [1] })
@@ -100,14 +100,14 @@ describe('POST /multipart/complete', () => {
   it.each([
     ['a part of another size', [{ partNumber: 1, size: 2, eTag: 'x' }]],
     [
-      'a part too many',
+      'an extra part',
       [
         { partNumber: 1, size: 3, eTag: 'x' },
         { partNumber: 2, size: 0, eTag: 'y' },
       ],
     ],
-    ['a part that isn’t the first', [{ partNumber: 2, size: 3, eTag: 'x' }]],
-  ])('completes nothing where the bucket has %s', async (_, stored) => {
+    ['a wrong part number', [{ partNumber: 2, size: 3, eTag: 'x' }]],
+  ])('refuses an upload with %s', async (_, stored) => {
     const completed = vi.fn()
     const storage = withMultipart(() => ({
       listParts: () => Promise.resolve({ parts: stored, next: null }),
@@ -132,7 +132,7 @@ describe('POST /multipart/complete', () => {
     expect(await uploaded(caller, { size: 2 * PART + 1 })).toMatchObject({ size: 2 * PART + 1 })
   })
 
-  it('serves a reservation that has lapsed, until it is dropped', async () => {
+  it('accepts an expired reservation until it is released', async () => {
     const { as, clock, objects } = startService()
     const [first, second] = [await begun(as('user:1')), await begun(as('user:1'))]
     for (const parts of [first, second]) await sendParts(as('user:1'), parts)
@@ -142,7 +142,7 @@ describe('POST /multipart/complete', () => {
     expect((await errorOf(await complete(as('user:1'), second))).code).toBe('OBJECT_NOT_FOUND')
   })
 
-  it('replaces an object by one step, and leaves its bytes to the job', async () => {
+  it('replaces an object atomically and leaves its bytes to cleanUp', async () => {
     const { as, objects } = startService({ routes: { docs: { key: () => 'report', overwrite: true } } })
     const caller = as('user:1')
     const first = await uploaded(caller, {}, 1)
@@ -156,8 +156,8 @@ describe('POST /multipart/complete', () => {
   })
 })
 
-describe('a complete that was interrupted', () => {
-  it('finishes when it is repeated, after an answer of the bucket that was lost', async () => {
+describe('an interrupted completion', () => {
+  it('succeeds on retry after the response of the bucket was lost', async () => {
     let lost = true
     const storage = withMultipart((memory) => ({
       complete: async (input) => {
@@ -174,7 +174,7 @@ describe('a complete that was interrupted', () => {
     expect((await complete(caller, parts)).status).toBe(200)
   })
 
-  it('finishes when it is repeated, after the database failed', async () => {
+  it('succeeds on retry after the database failed', async () => {
     const service = startService()
     const caller = service.as('user:1')
     const parts = await begun(caller)
@@ -191,7 +191,7 @@ describe('a complete that was interrupted', () => {
     expect(await caller.bytes(parts.object.key)).toEqual(bytesOfSize(3, 1))
   })
 
-  it('is nobody’s loss where the bucket has dropped the upload: the reservation stays', async () => {
+  it('keeps the reservation if the bucket has dropped the upload', async () => {
     const { as, objects, storage } = startService()
     const parts = await begun(as('user:1'))
     await sendParts(as('user:1'), parts)
@@ -201,7 +201,7 @@ describe('a complete that was interrupted', () => {
     expect((await abort(as('user:1'), parts)).status).toBe(204)
   })
 
-  it('ends the attempt where something else lies there than was announced, whose bytes go', async () => {
+  it('releases the attempt and removes its bytes if they do not match the request', async () => {
     const { as, objects, storage } = startService({
       storage: (memory) => ({
         ...memory,

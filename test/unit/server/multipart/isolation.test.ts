@@ -17,7 +17,7 @@ const verbs = { parts: sign, list, complete, abort } as const
 type Verb = (caller: Caller, parts: Parts) => Promise<Response>
 const each = Object.entries(verbs) as [string, Verb][]
 
-/** All of an answer that a client can see. */
+/** Everything in a response that a client can see. */
 async function whole(response: Response) {
   return { status: response.status, headers: [...response.headers], body: await response.text() }
 }
@@ -25,7 +25,7 @@ async function whole(response: Response) {
 describe.each(each)('POST /multipart/%s', (name, verb) => {
   const path = `/multipart/${name}`
 
-  it('answers for another scope’s upload as for none', async () => {
+  it('responds to an upload of another scope as to a missing one', async () => {
     const { as, objects } = startService()
     const parts = await begun(as('user:1'))
     await sendParts(as('user:1'), parts)
@@ -41,13 +41,13 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
     expect(await objects.findPending(parts.object)).toMatchObject({ id: parts.object.id })
   })
 
-  it('needs somebody who is signed in', async () => {
+  it('requires authentication', async () => {
     const { as } = startService()
     const parts = await begun(as('user:1'))
     expect((await errorOf(await verb(as(null), parts))).code).toBe('UNAUTHORIZED')
   })
 
-  it('serves no upload by other ids than its own', async () => {
+  it('requires the ids of the upload', async () => {
     const { as } = startService()
     const caller = as('user:1')
     const parts = await begun(caller)
@@ -64,7 +64,7 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
     expect((await sign(caller, parts)).status).toBe(200)
   })
 
-  it('serves no upload in one PUT', async () => {
+  it('does not accept single-PUT uploads', async () => {
     const { as, objects } = startService()
     const caller = as('user:1')
     const { object } = await caller.begun()
@@ -84,7 +84,7 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
     ['uploadId', 7],
     ['uploadId', 'x'.repeat(1025)],
     ['bucket', ''],
-  ])('refuses a bad %s: %j', async (field, value) => {
+  ])('refuses an invalid %s: %j', async (field, value) => {
     const { as } = startService()
     const parts = await begun(as('user:1'))
     const body = { ...referenceOf(parts), partNumbers: [1], [field]: value }
@@ -95,7 +95,7 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
     })
   })
 
-  it('takes the bucket of the server where none is named', async () => {
+  it('defaults to the bucket of the server', async () => {
     const { as } = startService()
     const parts = await begun(as('user:1'))
     await sendParts(as('user:1'), parts)
@@ -103,7 +103,7 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
     expect((await as('user:1').send('POST', path, body)).status).toBeLessThan(300)
   })
 
-  it('is an unknown path where uploads in parts are off, and where the storage has none', async () => {
+  it('is an unknown path if multipart uploads are disabled or not supported', async () => {
     for (const service of [startService({ multipart: false }), startService({ storage: withoutMultipart })]) {
       expect(await errorOf(await service.as('user:1').send('POST', path, {}))).toMatchObject({
         status: 404,
@@ -116,8 +116,8 @@ describe.each(each)('POST /multipart/%s', (name, verb) => {
   })
 })
 
-describe('the verbs of uploads in one PUT', () => {
-  it('serve no upload in parts', async () => {
+describe('the endpoints of single-PUT uploads', () => {
+  it('do not accept multipart uploads', async () => {
     const { as, objects } = startService()
     const caller = as('user:1')
     const parts = await begun(caller)
@@ -131,7 +131,7 @@ describe('the verbs of uploads in one PUT', () => {
     expect(await objects.findPending(parts.object)).toMatchObject({ uploadId: parts.uploadId })
   })
 
-  it('give no URL a way to the bytes of parts, nor the other way round', async () => {
+  it('sign URLs that cannot write parts, and vice versa', async () => {
     const { as, storage } = startService()
     const caller = as('user:1')
     const parts = await begun(caller)

@@ -5,7 +5,7 @@ import { begin, begun, MIB, sign } from './in-parts.js'
 const GIB = 1024 * MIB
 const TIB = 1024 * GIB
 
-/** Size, size of its parts, number of parts. Frozen: an upload that one version began is resumed by another. */
+/** File size, part size, and number of parts. Frozen, because uploads are resumed across versions. */
 const table = [
   [0, 8 * MIB, 1],
   [1, 8 * MIB, 1],
@@ -26,8 +26,8 @@ const table = [
   [5 * TIB, 525 * MIB, 9_987],
 ] as const
 
-describe('the size of parts', () => {
-  it.each(table)('of a file of %d bytes is %d, in %d parts', async (size, partSize, count) => {
+describe('the part size', () => {
+  it.each(table)('of a file of %d bytes is %d, with %d parts', async (size, partSize, count) => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size })
     expect(parts.partSize).toBe(partSize)
@@ -39,7 +39,7 @@ describe('the size of parts', () => {
     })
   })
 
-  it('keeps to the limits of S3 at every size', async () => {
+  it('is within the limits of S3 for every file size', async () => {
     const caller = startService().as('user:1')
     for (let size = 1; size <= 5 * TIB; size = Math.ceil(size * 1.37)) {
       const { partSize } = await begun(caller, { size })
@@ -49,7 +49,7 @@ describe('the size of parts', () => {
     }
   })
 
-  it('ends at 5 TiB, before anything is reserved', async () => {
+  it('is defined up to 5 TiB, and larger files are refused before the reservation', async () => {
     const { as, objects } = startService()
     expect(await errorOf(await begin(as('user:1'), { size: 5 * TIB + 1 }))).toMatchObject({
       status: 413,

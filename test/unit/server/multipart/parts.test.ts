@@ -15,7 +15,7 @@ import {
 } from './in-parts.js'
 
 describe('POST /multipart/parts', () => {
-  it('gives a URL for each part, which takes just its size', async () => {
+  it('returns a URL for each part, which accepts only its exact size', async () => {
     const { as, clock } = startService()
     const caller = as('user:1')
     const parts = await begun(caller, { size: PART + 3 })
@@ -40,7 +40,7 @@ describe('POST /multipart/parts', () => {
     })
   })
 
-  it('gives up to a hundred URLs, one for each number that was asked for', async () => {
+  it('returns up to 100 URLs, one for each requested number', async () => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: 200 * PART })
     const numbers = Array.from({ length: 100 }, (_, index) => 200 - index)
@@ -62,7 +62,7 @@ describe('POST /multipart/parts', () => {
     [[1, null]],
     [{ length: 1, 0: 1 }],
     [Array<number>(101).fill(1)],
-  ])('refuses part numbers that are none: %j', async (partNumbers) => {
+  ])('refuses invalid part numbers: %j', async (partNumbers) => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: 200 * PART })
     const body = { key: parts.object.key, id: parts.object.id, uploadId: parts.uploadId, partNumbers }
@@ -74,7 +74,7 @@ describe('POST /multipart/parts', () => {
     })
   })
 
-  it('lets URLs live as long as the application says', async () => {
+  it('sets the lifetime of URLs to expiresIn', async () => {
     const { as, clock } = startService({ multipart: { expiresIn: 60 }, upload: { expiresIn: 1 } })
     const caller = as('user:1')
     const parts = await begun(caller)
@@ -85,7 +85,7 @@ describe('POST /multipart/parts', () => {
     await sendParts(caller, parts)
   })
 
-  it('gives no URL that outlives the reservation, and none once that has lapsed', async () => {
+  it('signs no URL that outlives the reservation, and none after it has expired', async () => {
     const { as, clock } = startService({ pendingTtlSeconds: 1000 })
     const caller = as('user:1')
     const parts = await begun(caller)
@@ -97,7 +97,7 @@ describe('POST /multipart/parts', () => {
     expect((await list(caller, parts)).status).toBe(200)
   })
 
-  it('says that the storage fails, and leaves the upload as it is', async () => {
+  it('returns STORAGE_UNAVAILABLE if the storage fails, and leaves the upload unchanged', async () => {
     let failing = true
     const storage = withMultipart((memory) => ({
       signPart: (input) => (failing ? Promise.reject(new Error('clock skew')) : memory.signPart(input)),
@@ -113,7 +113,7 @@ describe('POST /multipart/parts', () => {
 })
 
 describe('POST /multipart/list', () => {
-  it('goes on after a part number', async () => {
+  it('starts after a part number', async () => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: 2 * PART + 1 })
     await sendParts(caller, parts, { only: [1, 3] })
@@ -125,7 +125,7 @@ describe('POST /multipart/list', () => {
     expect(await numbers(3)).toEqual([])
   })
 
-  it('says after which part the next page begins, if there is one', async () => {
+  it('returns the start of the next page, if there is one', async () => {
     const seen: number[] = []
     const storage = withMultipart((memory) => ({
       listParts: async (input) => {
@@ -143,13 +143,13 @@ describe('POST /multipart/list', () => {
     expect(seen).toEqual([0, 1])
   })
 
-  it.each([-1, 1.5, '1', 10_001, [1]])('refuses what is no part number: %j', async (after) => {
+  it.each([-1, 1.5, '1', 10_001, [1]])('refuses an invalid part number: %j', async (after) => {
     const caller = startService().as('user:1')
     const answer = await errorOf(await list(caller, await begun(caller), after))
     expect(answer).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'after' } })
   })
 
-  it('knows no upload that the bucket has dropped', async () => {
+  it('returns OBJECT_NOT_FOUND if the bucket has dropped the upload', async () => {
     const { as, storage } = startService()
     const parts = await begun(as('user:1'))
     await storage.multipart!.abort({ bucket: 'files', key: parts.object.key, uploadId: parts.uploadId })
@@ -158,7 +158,7 @@ describe('POST /multipart/list', () => {
 })
 
 describe('POST /multipart/abort', () => {
-  it('ends the attempt and drops its parts', async () => {
+  it('ends the attempt and removes its parts', async () => {
     const { as, objects, storage } = startService()
     const caller = as('user:1')
     const parts = await begun(caller, { size: PART + 1 })
@@ -173,7 +173,7 @@ describe('POST /multipart/abort', () => {
     expect(await objects.listLeftovers()).toMatchObject([{ uploadId: parts.uploadId }])
   })
 
-  it('is done though the bucket fails, which is reported and left to the job', async () => {
+  it('succeeds if the bucket fails, reports the error, and leaves the parts to cleanUp', async () => {
     const storage = withMultipart(() => ({ abort: () => Promise.reject(new Error('timeout')) }))
     const service = startService({ storage })
     const caller = service.as('user:1')
@@ -182,7 +182,7 @@ describe('POST /multipart/abort', () => {
     expect(await service.objects.listLeftovers()).toHaveLength(1)
   })
 
-  it('ends an upload that has lapsed', async () => {
+  it('ends an expired upload', async () => {
     const { as, clock, objects } = startService()
     const parts = await begun(as('user:1'))
     clock.advance(25 * HOUR)
