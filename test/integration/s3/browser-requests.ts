@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createAttemptId, type SignedUpload, type SignUploadInput } from '@svc/db'
 import { MINUTE } from '../../conformance/clock.js'
 
-/** What a browser sends to URLs that were signed for it, and what is signed in most of these tests. */
+/** The requests of a browser to signed URLs, and default inputs for signing them. */
 
 export const HELLO = new TextEncoder().encode('hello')
 
-/** No such place is needed: the bucket serves its own URLs. */
+/** Unused: the bucket serves its own URLs. */
 const serverURL = 'https://app.example/api/s3/_storage'
 
 export function uploadTo(bucket: string, key = createAttemptId()): SignUploadInput {
@@ -33,8 +33,8 @@ export function inAMinute(): Date {
   return new Date(Date.now() + MINUTE)
 }
 
-/** Headers that nobody signed: the file is encrypted with a key that nobody else has (SSE-C). */
-export function sealing(): Readonly<Record<string, string>> {
+/** Returns unsigned headers that encrypt the file with a customer key (SSE-C). */
+export function customerEncryption(): Readonly<Record<string, string>> {
   const key = randomBytes(32)
   const prefix = 'x-amz-server-side-encryption-customer'
   return {
@@ -47,23 +47,23 @@ export function sealing(): Readonly<Record<string, string>> {
 export async function put(
   { url, headers = {} }: Pick<SignedUpload, 'url'> & { readonly headers?: Readonly<Record<string, string>> },
   body: BodyInit | null = HELLO,
-): Promise<BucketAnswer> {
-  return answerOf(await fetch(url, { method: 'PUT', headers, body }))
+): Promise<BucketResponse> {
+  return responseOf(await fetch(url, { method: 'PUT', headers, body }))
 }
 
-export async function get(url: string): Promise<BucketAnswer> {
-  return answerOf(await fetch(url))
+export async function get(url: string): Promise<BucketResponse> {
+  return responseOf(await fetch(url))
 }
 
-export interface BucketAnswer {
+export interface BucketResponse {
   readonly status: number
-  /** Of an error: what S3 calls it. */
+  /** The S3 error code. */
   readonly code: string | null
   readonly headers: Headers
   readonly body: string
 }
 
-async function answerOf(response: Response): Promise<BucketAnswer> {
+async function responseOf(response: Response): Promise<BucketResponse> {
   const body = await response.text()
   const code = response.ok ? null : (/<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? null)
   return { status: response.status, code, headers: response.headers, body }

@@ -20,7 +20,7 @@ interface Policy {
   readonly Statement: readonly { readonly Action: readonly string[]; readonly Resource: string }[]
 }
 
-describeS3('the settings that docs/s3.md shows', (server) => {
+describeS3('the settings in docs/s3.md', (server) => {
   const owner = clientOf(server)
 
   describe.skipIf(server.guest === null)('for permissions (the tests need a second account)', () => {
@@ -33,19 +33,19 @@ describeS3('the settings that docs/s3.md shows', (server) => {
       const statements = Statement.map((statement) => ({
         ...statement,
         Action: statement.Action.filter((action) => action !== except),
-        // What is attached to an account says nothing of it; a bucket's policy does.
+        // Grants access to the account with a bucket policy.
         Principal: { AWS: [`arn:aws:iam:::user/${server.guest!.accessKeyId}`] },
       }))
       const Policy = JSON.stringify({ Version, Statement: statements })
       await owner.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }))
     }
 
-    it('are enough', async () => {
+    it('are sufficient', async () => {
       await allow()
       await everything(storage, bucket, { owner })
     })
 
-    // Ceph doesn't ask for s3:ListMultipartUploadParts where it is the account's own upload.
+    // Ceph does not require s3:ListMultipartUploadParts for the account's own uploads.
     it.each([
       's3:PutObject',
       's3:GetObject',
@@ -53,7 +53,7 @@ describeS3('the settings that docs/s3.md shows', (server) => {
       's3:ListBucket',
       's3:AbortMultipartUpload',
       's3:ListBucketMultipartUploads',
-    ])('need %s', async (action) => {
+    ])('require %s', async (action) => {
       await allow(action)
       await expect(everything(storage, bucket, { owner })).rejects.toThrow('403')
     })
@@ -78,7 +78,7 @@ describeS3('the settings that docs/s3.md shows', (server) => {
         },
       })
 
-    it('let a page of the application upload, part by part too, and fetch', async () => {
+    it('allow a page of the application to upload, in parts too, and to download', async () => {
       const upload = uploadTo(bucket)
       const signed = await storage.signUpload(upload)
       const preflight = await asked(signed.url, origin, 'PUT', Object.keys(signed.headers).sort())
@@ -97,11 +97,11 @@ describeS3('the settings that docs/s3.md shows', (server) => {
       const at = { bucket, key: createAttemptId() }
       const begun = await storage.multipart!.create({ ...at, contentType: 'a/b', attemptId: 'a' })
       const part = await storage.multipart!.signPart(partOf({ ...at, ...begun }))
-      // A browser names the type of a file by itself.
+      // Browsers set the type of a file themselves.
       expect((await asked(part.url, origin, 'PUT', ['content-type'])).status).toBe(200)
     })
 
-    it('let no other page', async () => {
+    it('refuse other pages', async () => {
       const { url, headers } = await storage.signUpload(uploadTo(bucket))
       const preflight = await asked(url, 'https://other.example', 'PUT', Object.keys(headers).sort())
       expect(preflight.headers.get('access-control-allow-origin')).toBeNull()
@@ -111,7 +111,7 @@ describeS3('the settings that docs/s3.md shows', (server) => {
   describe('for the lifecycle', () => {
     const bucket = freshBucket(owner)
 
-    it('are taken by the service', async () => {
+    it('are accepted by the service', async () => {
       const LifecycleConfiguration = documentedSettings<BucketLifecycleConfiguration>('Rules', bucket)
       const at = { Bucket: bucket }
       await owner.send(new PutBucketLifecycleConfigurationCommand({ ...at, LifecycleConfiguration }))
@@ -120,12 +120,12 @@ describeS3('the settings that docs/s3.md shows', (server) => {
     })
   })
 
-  describe('against headers that nobody signed', () => {
+  describe('against unsigned headers', () => {
     describeUnsignedHeaders(server)
   })
 })
 
-/** Everything that the server and the browsers do. Throws where any of it is refused. */
+/** Performs all actions of the server and the browsers. Throws if any is refused. */
 async function everything(
   storage: ObjectStorage,
   bucket: string,
@@ -135,7 +135,7 @@ async function everything(
   expect(await storage.head(upload)).toBeNull()
   expect((await put(await storage.signUpload(upload))).status).toBe(200)
   expect(await storage.head(upload)).toMatchObject({ size: HELLO.byteLength })
-  // Whoever wrote an object may read it; what another account wrote needs the permission.
+  // Accounts can read their own objects. Reading another account's object requires the permission.
   const others = { bucket, key: createAttemptId() }
   await owner.send(new PutObjectCommand({ Bucket: bucket, Key: others.key, Body: HELLO }))
   expect(await storage.head(others)).toMatchObject({ size: HELLO.byteLength })
@@ -159,7 +159,7 @@ async function everything(
   await storage.remove(upload)
 }
 
-/** Ceph takes them; Amazon S3 refuses them by itself. */
+/** Ceph accepts unsigned headers; Amazon S3 refuses them. */
 function describeUnsignedHeaders(server: S3Server): void {
   const owner = clientOf(server)
   const bucket = freshBucket(owner)
@@ -174,12 +174,12 @@ function describeUnsignedHeaders(server: S3Server): void {
   })
 
   it.each([
-    ['a copy of another object', { 'x-amz-copy-source': 'of%20somebody%20else' }],
-    ['a copy as if uploaded', { 'x-amz-metadata-directive': 'REPLACE' }],
-    ['a file that all may read', { 'x-amz-acl': 'public-read' }],
-    ['a file that all may write', { 'x-amz-acl': 'public-read-write' }],
-    ['a file that all accounts may read', { 'x-amz-acl': 'authenticated-read' }],
-  ])('let nobody make %s', async (_, unsigned) => {
+    ['a copy of another object', { 'x-amz-copy-source': 'another%20object' }],
+    ['a copy with new metadata', { 'x-amz-metadata-directive': 'REPLACE' }],
+    ['a publicly readable file', { 'x-amz-acl': 'public-read' }],
+    ['a publicly writable file', { 'x-amz-acl': 'public-read-write' }],
+    ['a file that all accounts can read', { 'x-amz-acl': 'authenticated-read' }],
+  ])('prevent %s', async (_, unsigned) => {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
     const isCopy = !('x-amz-acl' in unsigned)
@@ -189,7 +189,7 @@ function describeUnsignedHeaders(server: S3Server): void {
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('let everything else be as it is', async () => {
+  it('allow everything else', async () => {
     await everything(storage, bucket, { owner })
   })
 }

@@ -2,7 +2,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3'
 import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { bytesOfSize, errorOf, outcomesOf, type Service } from '../../unit/server/service.js'
-import { sealing } from './browser-requests.js'
+import { customerEncryption } from './browser-requests.js'
 import { bucketOfTest, clientOf, describeS3, keysIn } from './s3-server.js'
 import { expectAccounted, FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
 
@@ -10,7 +10,7 @@ const ANN = 'user:ann'
 const BOB = 'user:bob'
 const scopes = [ANN, BOB]
 
-describeS3('who cheats a server over s3Storage', (server) => {
+describeS3('an attack on a server with s3Storage', (server) => {
   const client = clientOf(server)
 
   async function started(options = {}) {
@@ -19,7 +19,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     return { bucket, service, ann: service.as(ANN), bob: service.as(BOB) }
   }
 
-  /** After all is settled that the cheating left. */
+  /** Runs cleanUp after the attack, and checks the state. */
   async function expectNothingGained(service: Service, bucket: string): Promise<void> {
     for (let run = 0; run < 3; run++) {
       service.clock.advance(LATER)
@@ -30,7 +30,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     expect(service.reported).toEqual([])
   }
 
-  it('by a confirm without an upload gets no object, and keeps the reservation', async () => {
+  it('with a confirm before the upload creates no object and keeps the reservation', async () => {
     const { service, ann, bucket } = await started()
     const { object } = await ann.begun(FILE)
     expect(await errorOf(await ann.confirm(object))).toMatchObject({ status: 409, code: 'UPLOAD_MISMATCH' })
@@ -38,7 +38,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     await expectNothingGained(service, bucket)
   })
 
-  it("by a confirm with another attempt's id gets no object", async () => {
+  it("with a confirm of another attempt's id creates no object", async () => {
     const { service, ann, bob, bucket } = await started()
     const uploaded = await ann.begun(FILE)
     expect((await ann.put(uploaded.upload, bytesOfSize(3))).status).toBe(200)
@@ -57,7 +57,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     expect(await service.objects.getScopeUsage(BOB)).toMatchObject({ bytes: 0, files: 0 })
   })
 
-  it('by confirming one attempt with the bytes of another at the same key gets no object', async () => {
+  it('with a confirm of one attempt for the bytes of another at the same key creates no object', async () => {
     const { service, ann, bucket } = await started()
     const first = await ann.begun(REPORT)
     await ann.put(first.upload, bytesOfSize(3))
@@ -68,7 +68,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     expect(await keysIn(client, bucket)).toEqual([])
   })
 
-  it.each([0, 2, 4, 300_000])('by %d bytes where 3 were announced is refused by the bucket', async (size) => {
+  it.each([0, 2, 4, 300_000])('with %d bytes instead of 3 is refused by the bucket', async (size) => {
     const { service, ann, bucket } = await started({ quota: { maxBytes: 3 } })
     const { object, upload } = await ann.begun(FILE)
     expect((await ann.put(upload, bytesOfSize(size))).status).toBe(403)
@@ -77,7 +77,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     await expectNothingGained(service, bucket)
   })
 
-  it('by a second upload through the same URL changes nothing', async () => {
+  it('with a second upload to the same URL changes nothing', async () => {
     const { service, ann, bucket } = await started()
     const { object, upload } = await ann.begun(FILE)
     await ann.put(upload, bytesOfSize(3, 1))
@@ -88,13 +88,13 @@ describeS3('who cheats a server over s3Storage', (server) => {
     await expectNothingGained(service, bucket)
   })
 
-  describe('by bytes that came to the bucket past the URL', () => {
+  describe('with bytes written to the bucket without the URL', () => {
     it.each([
       ['of another size', { Body: '1234' }],
       ['of another type', { ContentType: 'text/html' }],
       ['of another attempt', { Metadata: { 'attempt-id': '019ff7a0-0000-7000-8000-000000000000' } }],
       ['of no attempt', { Metadata: {} }],
-    ])('%s, gets no object and loses the bytes', async (_, other) => {
+    ])('%s creates no object, and the bytes are removed', async (_, other) => {
       const { service, ann, bucket } = await started()
       const { object } = await ann.begun(FILE)
       const { storageKey } = (await service.objects.findPending(object))!
@@ -112,7 +112,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     })
   })
 
-  it('by an upload after an abort, or after a delete, leaves bytes that the job removes', async () => {
+  it('with an upload after an abort or a delete leaves bytes that cleanUp removes', async () => {
     const { service, ann, bucket } = await started()
     const aborted = await ann.begun(FILE)
     expect((await ann.abort(aborted.object)).status).toBe(204)
@@ -128,17 +128,17 @@ describeS3('who cheats a server over s3Storage', (server) => {
     expect(await keysIn(client, bucket)).toEqual([])
   })
 
-  // Amazon S3 refuses headers that nobody signed; other services take them, and can't show the file to us any more.
+  // Amazon S3 refuses unsigned headers. Other services accept them, and the server can no longer read the file.
   it.each([
     ['confirms', 'UPLOAD_MISMATCH', 0],
     ['aborts', undefined, 1],
     ['leaves', undefined, 1],
   ] as const)(
-    'by a key of his own for the file, which he then %s, keeps nothing in the bucket',
+    'with customer encryption (SSE-C), then %s, leaves nothing in the bucket',
     async (then, code, left) => {
       const { service, ann, bucket } = await started()
       const { object, upload } = await ann.begun(FILE)
-      const sealed = { ...upload, headers: { ...upload.headers, ...sealing() } }
+      const sealed = { ...upload, headers: { ...upload.headers, ...customerEncryption() } }
       const { status } = await ann.put(sealed, bytesOfSize(3))
       if (status === 200) {
         if (then === 'confirms') expect(await errorOf(await ann.confirm(object))).toMatchObject({ code })
@@ -152,7 +152,7 @@ describeS3('who cheats a server over s3Storage', (server) => {
     },
   )
 
-  it('by many uploads at once never gets over the quota', async () => {
+  it('with many concurrent uploads never exceeds the quota', async () => {
     const { service, ann, bucket } = await started({ quota: { maxBytes: 30 } })
     const answers = await Promise.all(Array.from({ length: 16 }, () => ann.begin(FILE)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)

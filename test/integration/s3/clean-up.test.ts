@@ -11,7 +11,7 @@ import { expectAccounted, FILE, LATER, REPORT, serviceOn } from './service-on-s3
 const ANN = 'user:ann'
 const scopes = [ANN]
 
-describeS3('cleanUp over s3Storage', (server) => {
+describeS3('cleanUp with s3Storage', (server) => {
   const client = clientOf(server)
   const proxy = faultProxyTo(server.endpoint)
 
@@ -21,7 +21,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     return { bucket, service, ann: service.as(ANN) }
   }
 
-  it('confirms late what was uploaded, releases what was not, page by page', async () => {
+  it('confirms finished uploads and releases the others, in pages', async () => {
     const { service, ann, bucket } = await started()
     const uploaded = []
     for (let file = 0; file < 5; file++) {
@@ -44,7 +44,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     expect(service.reported).toEqual([])
   })
 
-  it('discards what was uploaded, where it is reported to', async () => {
+  it('discards finished uploads with unconfirmed: discard', async () => {
     const { service, ann, bucket } = await started()
     await beginAndPut(ann)
     service.clock.advance(LATER)
@@ -58,7 +58,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     await expectAccounted(service, { client, bucket, scopes })
   })
 
-  it('removes the bytes that a replacement made obsolete, and nothing that it did not record', async () => {
+  it('removes replaced bytes, and no objects without a record', async () => {
     const bucket = await bucketOfTest(client)
     const service = serviceOn(client, bucket)
     const ann = service.as(ANN)
@@ -77,7 +77,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     expect(await ann.bytes(first.key)).toEqual(bytesOfSize(3, 2))
   })
 
-  it('says which items failed, goes on with the others, and tries again', async () => {
+  it('reports the items that failed, continues with the others, and retries in the next run', async () => {
     const bucket = await bucketOfTest(client)
     const through = clientOf(server, { endpoint: proxy.endpoint, maxAttempts: 1 })
     const service = serviceOn(through, bucket, { routes: { files: {} } })
@@ -99,7 +99,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     proxy.faults('none')
     expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
 
-    // The same for leftovers: deleted while the bucket is down.
+    // Then leftovers: a delete while the bucket is down.
     proxy.faults('cut before')
     for (const { object } of lapsed) expect((await ann.delete(object.key)).status).toBe(204)
     expect(await service.reportedBy('delete')).toHaveLength(3)
@@ -112,7 +112,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     await expectAccounted(service, { client, bucket, scopes })
   })
 
-  it('changes nothing where the bucket does not exist', async () => {
+  it('changes nothing if the bucket does not exist', async () => {
     const bucket = freshName()
     const service = serviceOn(client, bucket, { routes: { files: {} } })
     const ann = service.as(ANN)
@@ -136,7 +136,7 @@ describeS3('cleanUp over s3Storage', (server) => {
     await removeBucket(client, bucket)
   })
 
-  it('is safe beside confirms, aborts, downloads and another job', async () => {
+  it('is safe during confirms, aborts, downloads, and another run', async () => {
     const { service, ann, bucket } = await started()
     const begun = []
     for (let file = 0; file < 12; file++) begun.push(await beginAndPut(ann, file))

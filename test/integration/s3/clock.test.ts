@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from '../../conformance/clock.js'
 import { downloadFrom, get, put, uploadTo } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
-describeS3('s3Storage on a machine whose clock is wrong', (server) => {
+describeS3('s3Storage with a wrong system clock', (server) => {
   const bucket = freshBucket(clientOf(server))
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] })
@@ -16,10 +16,10 @@ describeS3('s3Storage on a machine whose clock is wrong', (server) => {
   it.each([
     ['an hour fast', HOUR],
     ['an hour slow', -HOUR],
-  ])('signs URLs that work as long as they should, once S3 has reported the time: %s', async (_, error) => {
+  ])('signs URLs with the right lifetime once S3 has returned its time: %s', async (_, error) => {
     vi.setSystemTime(Date.now() + error)
     const storage = s3Storage({ client: clientOf(server) })
-    // The first call may be refused; its answer tells the time.
+    // The first call may be refused. Its response contains the time.
     await storage.head({ bucket, key: 'a' }).catch(() => undefined)
     const upload = uploadTo(bucket)
     expect(await storage.head(upload)).toBeNull()
@@ -32,7 +32,7 @@ describeS3('s3Storage on a machine whose clock is wrong', (server) => {
     expect(await get(expired)).toMatchObject({ status: 403 })
   })
 
-  it('signs URLs that have expired before, where it is slow', async () => {
+  it('signs expired URLs before that, if the clock is slow', async () => {
     vi.setSystemTime(Date.now() - HOUR)
     const storage = s3Storage({ client: clientOf(server) })
     expect(await put(await storage.signUpload(uploadTo(bucket)))).toMatchObject({ status: 403 })

@@ -1,6 +1,6 @@
 import { readDocuments } from '../readme/documents.js'
 
-/** The JSON that docs/s3.md shows, for a bucket of this name: what a reader would paste. */
+/** Returns the JSON from docs/s3.md that contains this field, for a bucket with this name. */
 export function documentedSettings<T>(field: 'Allow' | 'Deny' | 'CORSRules' | 'Rules', bucket: string): T {
   const { blocks } = readDocuments().find(({ path }) => path === 'docs/s3.md')!
   const found = blocks.filter(({ language, code }) => language === 'json' && code.includes(`"${field}"`))

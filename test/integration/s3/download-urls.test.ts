@@ -14,7 +14,7 @@ describeS3('the download URLs of s3Storage', (server) => {
     await put(await storage.signUpload({ ...uploadTo(bucket, 'a/b'), contentType: 'text/html' }))
   })
 
-  it('give the bytes, to be saved and not to be kept by a cache', async () => {
+  it('return the bytes as an attachment that is not cached', async () => {
     const { url } = await storage.signDownload(download)
     const { status, headers, body } = await get(url)
     expect({ status, body }).toEqual({ status: 200, body: 'hello' })
@@ -26,7 +26,7 @@ describeS3('the download URLs of s3Storage', (server) => {
     })
   })
 
-  it('give any part of the bytes', async () => {
+  it('return byte ranges', async () => {
     const { url } = await storage.signDownload(download)
     const response = await fetch(url, { headers: { range: 'bytes=1-3' } })
     expect([response.status, await response.text()]).toEqual([206, 'ell'])
@@ -37,7 +37,7 @@ describeS3('the download URLs of s3Storage', (server) => {
     ['"quoted"\\ 100%.txt', '_quoted__ 100_.txt', '%22quoted%22%5C%20100%25.txt'],
     ['größe \u{1F600}.txt', 'gr__e _.txt', 'gr%C3%B6%C3%9Fe%20%F0%9F%98%80.txt'],
     ['a\r\nset-cookie: x', 'a__set-cookie: x', 'a%0D%0Aset-cookie%3A%20x'],
-  ])('name the file: %j', async (filename, ascii, encoded) => {
+  ])('contain the file name: %j', async (filename, ascii, encoded) => {
     const { url } = await storage.signDownload({ ...download, filename })
     const { headers } = await get(url)
     expect(headers.get('content-disposition')).toBe(
@@ -46,7 +46,7 @@ describeS3('the download URLs of s3Storage', (server) => {
     expect(headers.has('set-cookie')).toBe(false)
   })
 
-  it('give back every name that can be recorded', async () => {
+  it('preserve every file name that can be recorded', async () => {
     const name = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 60 })
       .filter((text) => !text.includes('\0'))
@@ -68,7 +68,7 @@ describeS3('the download URLs of s3Storage', (server) => {
     [`.${' '.repeat(1023)}`, `.${' '.repeat(254)}`],
     [`a.${'é'.repeat(1022)}`, `a.${'é'.repeat(126)}`],
     ['"'.repeat(1024), '"'.repeat(255)],
-  ])('name a file whose name no disk would take: %#', async (filename, expected) => {
+  ])('shorten a file name that is too long for file systems: %#', async (filename, expected) => {
     const key = '%'.repeat(1024)
     await put(await storage.signUpload(uploadTo(bucket, key)))
     const { url } = await storage.signDownload({ ...download, key, filename })
@@ -83,19 +83,19 @@ describeS3('the download URLs of s3Storage', (server) => {
     ['', 'application/octet-stream'],
     ['text/html\r\nset-cookie: x', 'application/octet-stream'],
     ['text/plain; charset="utf-8"', 'text/plain; charset="utf-8"'],
-  ])('name the type that is recorded, if a header can: %j', async (contentType, header) => {
+  ])('contain the recorded type if it is a valid header value: %j', async (contentType, header) => {
     const { url } = await storage.signDownload({ ...download, contentType })
     expect((await get(url)).headers.get('content-type')).toBe(header)
   })
 
-  it('end with their time', async () => {
+  it('expire', async () => {
     for (const expiresAt of [new Date(Date.now() - HOUR), new Date(Date.now() - 1)]) {
       const { url } = await storage.signDownload({ ...download, expiresAt })
       expect(await get(url)).toMatchObject({ status: 403 })
     }
   })
 
-  it('are refused where anything in them was changed', async () => {
+  it('are invalid after any change', async () => {
     const { url } = await storage.signDownload(download)
     const changed = [
       url.replace('/a/b?', '/a/c?'),
@@ -114,13 +114,13 @@ describeS3('the download URLs of s3Storage', (server) => {
     expect((await get(url)).body).toBe('hello')
   })
 
-  it('find nothing where nothing lies', async () => {
+  it('return 404 for a missing object', async () => {
     const { url } = await storage.signDownload(downloadFrom(bucket, 'nothing'))
     expect(await get(url)).toMatchObject({ status: 404, code: 'NoSuchKey' })
   })
 
-  it('live at most seven days', async () => {
+  it('are valid for at most 7 days', async () => {
     const expiresAt = new Date(Date.now() + 7 * 24 * HOUR + MINUTE)
-    await expect(storage.signDownload({ ...download, expiresAt })).rejects.toThrow('at most 604800 s')
+    await expect(storage.signDownload({ ...download, expiresAt })).rejects.toThrow('must be at most 604800 s')
   })
 })

@@ -16,10 +16,10 @@ const BROKEN: Fault = { status: 500, body: '<Error><Code>InternalError</Code></E
 describeS3('s3Storage', (server) => {
   const direct = clientOf(server)
   const bucket = freshBucket(direct)
-  const straight = s3Storage({ client: direct })
+  const directStorage = s3Storage({ client: direct })
   const proxy = faultProxyTo(server.endpoint)
   let client: S3Client
-  // A client of each test's own: one whose calls have failed too often for a while makes no second attempts.
+  // A new client for each test, because the SDK stops retrying after many failures.
   beforeEach(() => {
     client = throughProxy()
     return () => client.destroy()
@@ -27,16 +27,17 @@ describeS3('s3Storage', (server) => {
   function throughProxy(options: S3ClientConfig = {}): S3Client {
     const { owner: credentials } = server
     const { endpoint } = proxy
-    return new S3Client({ endpoint, credentials, region: 'us-east-1', forcePathStyle: true, ...options })
+    const config = { endpoint, credentials, region: 'us-east-1', forcePathStyle: true, ...options }
+    return withoutBackoff(new S3Client(config))
   }
   const storage = (options: Partial<S3StorageOptions> = {}) =>
     s3Storage({ client, timeoutSeconds: 20, ...options })
 
-  /** Something that every call can be about: an object, and an upload in parts with one part. */
+  /** Creates a subject for every call: an object, and a multipart upload with one part. */
   async function prepared() {
     const upload = uploadTo(bucket)
-    await put(await straight.signUpload(upload))
-    const multipart = straight.multipart!
+    await put(await directStorage.signUpload(upload))
+    const multipart = directStorage.multipart!
     const key = createAttemptId()
     const { uploadId } = await multipart.create({ bucket, key, contentType: 'a/b', attemptId: 'a' })
     const inParts = { bucket, key, uploadId }
@@ -71,36 +72,36 @@ describeS3('s3Storage', (server) => {
       storage(options).multipart!.list({ bucket, key, ...(signal && { signal }) }),
   }
 
-  describe.each(Object.entries(calls))('whose %s fails', (name, call) => {
-    // One for all: what fails changes nothing.
+  describe.each(Object.entries(calls))('if %s fails', (name, call) => {
+    // Shared, because a failed call changes nothing.
     let subject: Prepared
     beforeAll(async () => {
       subject = await prepared()
     })
 
     it.each<[string, Fault, RegExp]>([
-      ['an error of the service', BROKEN, /HTTP 500/],
+      ['a service error', BROKEN, /HTTP 500/],
       ['too many requests', SLOW_DOWN, /HTTP 503/],
-      ['what is no S3 service', { status: 418, body: 'teapot' }, /HTTP 418/],
+      ['a server that is not S3', { status: 418, body: 'teapot' }, /HTTP 418/],
       ['a refusal', { status: 403, body: '<Error><Code>AccessDenied</Code></Error>' }, /HTTP 403/],
-      ['a connection that ends', 'cut before', /ECONNRESET|socket hang up/],
-    ])('rejects, and says why: %s', async (_, fault, reason) => {
-      const impatient = throughProxy({ maxAttempts: 1 })
+      ['a closed connection', 'cut before', /ECONNRESET|socket hang up/],
+    ])('rejects with the reason: %s', async (_, fault, reason) => {
+      const client = throughProxy({ maxAttempts: 1 })
       proxy.faults(fault)
-      const error = await failureOf(call(subject, { client: impatient }))
-      expect(error.message.startsWith(`s3Storage: ${name} in the bucket "${bucket}" failed: `)).toBe(true)
+      const error = await failureOf(call(subject, { client }))
+      expect(error.message.startsWith(`s3Storage: ${name} failed in bucket "${bucket}": `)).toBe(true)
       expect(error.message).toMatch(reason)
       expect(error.cause).toBeInstanceOf(Error)
-      impatient.destroy()
+      client.destroy()
     })
 
-    it('rejects after some attempts', async () => {
+    it('rejects after several attempts', async () => {
       proxy.faults(BROKEN)
       expect((await failureOf(call(subject))).message).toContain('HTTP 500')
       expect(proxy.requests.length).toBeGreaterThan(1)
     })
 
-    it('goes on after a failure that passes', async () => {
+    it('recovers from a temporary failure', async () => {
       const changed = await prepared()
       for (const fault of [BROKEN, SLOW_DOWN, 'cut before'] as const) {
         proxy.faults(fault, 'none')
@@ -109,156 +110,156 @@ describeS3('s3Storage', (server) => {
       }
     })
 
-    it('ends in time where nothing answers', async () => {
+    it('rejects after the timeout without a response', async () => {
       proxy.faults('hang')
-      const limits = { timeoutSeconds: 0.2, completeTimeoutSeconds: 0.2 }
+      const limits = { timeoutSeconds: 0.1, completeTimeoutSeconds: 0.1 }
       await expect(call(subject, limits)).rejects.toThrow(
-        `s3Storage: ${name} in the bucket "${bucket}" failed: TimeLimitError: there was no answer within 0.2 s`,
+        `s3Storage: ${name} failed in bucket "${bucket}": TimeLimitError: no response within 0.1 s`,
       )
     })
 
-    it('ends in time where every try is slow, however many there may be', async () => {
+    it('rejects after the timeout during retries', async () => {
       proxy.faults({ status: 503, headers: { 'retry-after': '60' } })
-      const limits = { timeoutSeconds: 0.3, completeTimeoutSeconds: 0.3 }
+      const limits = { timeoutSeconds: 0.1, completeTimeoutSeconds: 0.1 }
       await expect(call(subject, limits)).rejects.toThrow(/TimeLimitError|HTTP 503/)
     })
 
-    it('ends with the caller', async () => {
+    it('rejects if the signal is aborted', async () => {
       proxy.faults('hang')
       const controller = new AbortController()
       const arrived = proxy.nextRequest()
       const pending = call(subject, {}, controller.signal)
       await arrived
-      controller.abort(new Error('the client has gone'))
-      await expect(pending).rejects.toThrow(/^the client has gone$/)
+      controller.abort(new Error('the client has disconnected'))
+      await expect(pending).rejects.toThrow(/^the client has disconnected$/)
       expect(proxy.requests).toHaveLength(1)
     })
   })
 
-  it('rejects where nothing listens', async () => {
+  it('rejects if nothing listens at the endpoint', async () => {
     const nowhere = clientOf(server, { endpoint: `http://127.0.0.1:${await freePort()}` })
     await expect(s3Storage({ client: nowhere }).head({ bucket, key: 'a' })).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('waits for what is slow', async () => {
+  it('waits for a slow response', async () => {
     const { upload } = await prepared()
     proxy.faults({ delayMilliseconds: 300 })
     expect(await storage().head(upload)).toMatchObject({ size: 5 })
   })
 
-  describe('with a client that waits only so long for each try', () => {
-    const impatient = () =>
+  describe('with a client that has a request timeout', () => {
+    const clientWithTimeout = () =>
       throughProxy({ requestHandler: { requestTimeout: 300, throwOnRequestTimeout: true } })
 
-    it('tries once more where nothing answers', async () => {
+    it('retries after the request timeout', async () => {
       const { upload } = await prepared()
       proxy.faults('hang', 'none')
-      expect(await storage({ client: impatient() }).head(upload)).toMatchObject({ size: 5 })
+      expect(await storage({ client: clientWithTimeout() }).head(upload)).toMatchObject({ size: 5 })
       expect(proxy.requests).toHaveLength(2)
     })
 
-    it('waits longer for an object that is made of its parts', async () => {
+    it('waits longer for a completion', async () => {
       const { inParts, parts } = await prepared()
-      proxy.faults({ delayMilliseconds: 900 }, 'none')
-      const { multipart } = storage({ client: impatient() })
+      proxy.faults({ delayMilliseconds: 500 }, 'none')
+      const { multipart } = storage({ client: clientWithTimeout() })
       expect(await multipart!.complete({ ...inParts, parts })).toBe(true)
       expect(proxy.requests).toHaveLength(1)
     })
   })
 
-  it('rejects where the bucket can be seen and the object cannot', async () => {
+  it('rejects if the object cannot be accessed but the bucket can', async () => {
     proxy.faults({ status: 403 }, 'none')
     await expect(storage().head({ bucket, key: 'a' })).rejects.toThrow('HTTP 403')
     expect(proxy.requests).toHaveLength(1)
   })
 
-  it('rejects where the object is not there and the bucket cannot be seen', async () => {
+  it('rejects if the object is missing and the bucket cannot be accessed', async () => {
     for (const fault of [{ status: 403 }, { status: 404 }, { status: 301 }] as const) {
       proxy.faults('none', fault)
       await expect(storage().head({ bucket, key: 'nothing' })).rejects.toThrow(`HTTP ${fault.status}`)
     }
   })
 
-  it('spends its time once for all that a call asks', async () => {
+  it('applies the timeout to all requests of a call together', async () => {
     proxy.faults({ delayMilliseconds: 100 }, 'hang')
     await expect(storage({ timeoutSeconds: 0.5 }).head({ bucket, key: 'nothing' })).rejects.toThrow(
-      'no answer within 0.5 s',
+      'no response within 0.5 s',
     )
     expect(proxy.requests).toHaveLength(2)
   })
 
-  it('ends in time where the credentials never come', async () => {
+  it('rejects after the timeout if the credentials never resolve', async () => {
     const { endpoint } = server
     const waiting = clientOf(server, { endpoint, credentials: () => new Promise(() => {}) })
     const other = s3Storage({ client: waiting, timeoutSeconds: 0.1 })
-    await expect(other.signUpload(uploadTo(bucket))).rejects.toThrow('no answer within 0.1 s')
-    await expect(other.head({ bucket, key: 'a' })).rejects.toThrow('no answer within 0.1 s')
+    await expect(other.signUpload(uploadTo(bucket))).rejects.toThrow('no response within 0.1 s')
+    await expect(other.head({ bucket, key: 'a' })).rejects.toThrow('no response within 0.1 s')
   })
 
-  describe.each(['cut after', 'cut within'] as const)('of which an answer is lost (%s)', (fault) => {
-    it('has removed what it was reported to', async () => {
+  describe.each(['cut after', 'cut within'] as const)('if a response is lost (%s)', (fault) => {
+    it('has removed the object', async () => {
       const { upload } = await prepared()
       proxy.faults(fault)
       await storage()
         .remove(upload)
         .catch(() => undefined)
-      expect(await straight.head(upload)).toBeNull()
+      expect(await directStorage.head(upload)).toBeNull()
       proxy.faults(fault, 'none')
       await storage().remove(upload)
     })
 
-    it('tells by head whether an object was made of the parts', async () => {
+    it('shows with head that the upload was completed', async () => {
       const { inParts, parts } = await prepared()
       proxy.faults(fault)
       await storage()
         .multipart!.complete({ ...inParts, parts })
         .catch(() => undefined)
-      expect(await straight.head(inParts)).toMatchObject({ size: 5, attemptId: 'a' })
+      expect(await directStorage.head(inParts)).toMatchObject({ size: 5, attemptId: 'a' })
     })
 
-    it('lists every upload that was begun and never heard of', async () => {
+    it('lists every upload whose creation was not confirmed', async () => {
       const key = createAttemptId()
       proxy.faults(fault)
       const input = { bucket, key, contentType: 'a/b', attemptId: 'a' }
       await expect(storage().multipart!.create(input)).rejects.toThrow()
-      const begun = await straight.multipart!.list({ bucket, key })
+      const begun = await directStorage.multipart!.list({ bucket, key })
       expect(begun).toHaveLength(proxy.requests.length)
-      for (const uploadId of begun) await straight.multipart!.abort({ bucket, key, uploadId })
-      expect(await straight.multipart!.list({ bucket, key })).toEqual([])
+      for (const uploadId of begun) await directStorage.multipart!.abort({ bucket, key, uploadId })
+      expect(await directStorage.multipart!.list({ bucket, key })).toEqual([])
     })
 
-    it('begins no upload beside one that it never heard of', async () => {
+    it('rejects if a retry starts a second upload', async () => {
       const at = { bucket, key: createAttemptId() }
       proxy.faults(fault, 'none')
       await expect(
         storage().multipart!.create({ ...at, contentType: 'a/b', attemptId: 'a' }),
-      ).rejects.toThrow('a try whose answer was lost has begun an upload as well')
-      expect(await straight.multipart!.list(at)).toHaveLength(2)
+      ).rejects.toThrow('a retry has started a second upload')
+      expect(await directStorage.multipart!.list(at)).toHaveLength(2)
     })
 
-    it('has aborted what it was reported to', async () => {
+    it('has aborted the upload', async () => {
       const { inParts } = await prepared()
       proxy.faults(fault, 'none')
       await storage().multipart!.abort(inParts)
-      expect(await straight.multipart!.list(inParts)).toEqual([])
+      expect(await directStorage.multipart!.list(inParts)).toEqual([])
     })
   })
 
-  it('says that an object was not made where the service fails because the upload has ended', async () => {
+  it('returns false if a completion fails because the upload has ended', async () => {
     const { inParts, parts } = await prepared()
-    await straight.multipart!.abort(inParts)
+    await directStorage.multipart!.abort(inParts)
     proxy.faults(BROKEN, BROKEN, BROKEN, 'none')
     expect(await storage().multipart!.complete({ ...inParts, parts })).toBe(false)
   })
 
-  it('rejects where the service fails and the upload is there', async () => {
+  it('rejects if a completion fails and the upload is still open', async () => {
     const { inParts, parts } = await prepared()
     proxy.faults(BROKEN, BROKEN, BROKEN, 'none')
     await expect(storage().multipart!.complete({ ...inParts, parts })).rejects.toThrow('HTTP 500')
-    expect(await straight.head(inParts)).toBeNull()
+    expect(await directStorage.head(inParts)).toBeNull()
   })
 
-  it('never leaves a promise that nobody handles', async () => {
+  it('never causes an unhandled rejection', async () => {
     const unhandled: unknown[] = []
     const listen = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', listen)
@@ -278,6 +279,28 @@ async function failureOf(call: Promise<unknown>): Promise<Error> {
     () => null,
     (error: unknown) => error,
   )
-  if (!(outcome instanceof Error)) throw new Error('The call must fail.')
+  if (!(outcome instanceof Error)) throw new Error('The call must reject.')
   return outcome
 }
+
+/** Removes the delay between the SDK's retries. */
+function withoutBackoff(client: S3Client): S3Client {
+  const original = client.config.retryStrategy
+  client.config.retryStrategy = async () => {
+    const strategy = (await original()) as RetryStrategyV2
+    return {
+      acquireInitialRetryToken: (scope) => strategy.acquireInitialRetryToken(scope),
+      recordSuccess: (token) => strategy.recordSuccess(token),
+      refreshRetryTokenForRetry: async (token, error) => ({
+        ...(await strategy.refreshRetryTokenForRetry(token, error)),
+        getRetryDelay: () => 0,
+      }),
+    }
+  }
+  return client
+}
+
+type RetryStrategyV2 = Exclude<
+  Awaited<ReturnType<S3Client['config']['retryStrategy']>>,
+  { retry: (...input: never[]) => unknown }
+>

@@ -3,34 +3,34 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll } from 'vitest'
 
-/** What happens to a request on its way to the service, or to the answer on its way back. */
+/** A fault for a request to the service, or for its response. */
 export type Fault =
   | 'none'
-  /** It arrives nowhere, and is never answered. */
+  /** The request is dropped, without a response. */
   | 'hang'
-  /** The connection ends before it arrives. */
+  /** The connection closes before the request is forwarded. */
   | 'cut before'
-  /** The service does what it was asked; its answer never arrives. */
+  /** The service processes the request, but the response is lost. */
   | 'cut after'
-  /** The answer breaks off within its body, or, if it has none, within its headers. */
+  /** The response breaks off within its body, or, if it has none, within its headers. */
   | 'cut within'
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   | { readonly delayMilliseconds: number }
 
-/** Stands between a client and a real service, and spoils what it is reported to. */
+/** A proxy to a real service that injects faults. */
 export interface FaultProxy {
   readonly endpoint: string
-  /** What happens to the requests from now on; the last goes for all that follow. */
+  /** Sets the faults of the next requests. The last one applies to all further requests. */
   faults(...faults: readonly [Fault, ...Fault[]]): void
-  /** What happens to each request, by its method and path. */
+  /** Chooses the fault of each request by its method and path. */
   faultsBy(choose: (request: string) => Fault): void
-  /** Method and path of the requests since `faults` was called last. */
+  /** Method and path of each request since the last call of `faults` or `faultsBy`. */
   readonly requests: readonly string[]
-  /** Resolves when another request has arrived. */
+  /** Resolves when the next request arrives. */
   nextRequest(): Promise<void>
 }
 
-/** One for the tests that are being described. Its address is there when they run. */
+/** Starts a proxy for the tests of this block. Its endpoint is known once they run. */
 export function faultProxyTo(endpoint: string): FaultProxy {
   let choose: (request: string) => Fault = () => 'none'
   let requests: string[] = []
@@ -44,7 +44,7 @@ export function faultProxyTo(endpoint: string): FaultProxy {
     const waiting = arrived
     arrived = []
     for (const resolve of waiting) resolve()
-    void spoil(fault, incoming, outgoing, endpoint).catch(() => outgoing.destroy())
+    void inject(fault, incoming, outgoing, endpoint).catch(() => outgoing.destroy())
   })
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -75,7 +75,7 @@ export function faultProxyTo(endpoint: string): FaultProxy {
   }
 }
 
-async function spoil(
+async function inject(
   fault: Fault,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -94,18 +94,20 @@ async function spoil(
   if (typeof fault === 'object') {
     await new Promise((resolve) => setTimeout(resolve, fault.delayMilliseconds))
   }
-  const answer = await forward(incoming, endpoint)
+  const response = await forward(incoming, endpoint)
   if (fault === 'cut after') {
     outgoing.destroy()
   } else if (fault === 'cut within') {
-    const head = `HTTP/1.1 ${answer.status} \r\n${answer.body.length > 0 ? `content-length: ${answer.body.length}\r\n\r\n` : ''}`
-    outgoing.socket?.end(Buffer.concat([Buffer.from(head), answer.body.subarray(0, answer.body.length / 2)]))
+    const head = `HTTP/1.1 ${response.status} \r\n${response.body.length > 0 ? `content-length: ${response.body.length}\r\n\r\n` : ''}`
+    outgoing.socket?.end(
+      Buffer.concat([Buffer.from(head), response.body.subarray(0, response.body.length / 2)]),
+    )
   } else {
-    outgoing.writeHead(answer.status, answer.headers).end(answer.body)
+    outgoing.writeHead(response.status, response.headers).end(response.body)
   }
 }
 
-/** With all headers as they are: the name of the host is signed, too. */
+/** Forwards the request with its original headers, because the host is part of the signature. */
 function forward(
   incoming: IncomingMessage,
   endpoint: string,
@@ -113,9 +115,9 @@ function forward(
   return new Promise((resolve, reject) => {
     const { method, url: path, headers } = incoming
     const { hostname, port } = new URL(endpoint)
-    const request = requestTo({ hostname, port, method, path, headers }, (answer) => {
-      buffer(answer).then(
-        (body) => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body }),
+    const request = requestTo({ hostname, port, method, path, headers }, (response) => {
+      buffer(response).then(
+        (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
         reject,
       )
     })

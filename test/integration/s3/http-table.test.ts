@@ -5,7 +5,7 @@ import { describeMultipartLife } from '../http-table/multipart-life.js'
 import { describeObjectLife, type BucketManners } from '../http-table/object-life.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
-describeS3('a server over s3Storage', (server) => {
+describeS3('a server with s3Storage', (server) => {
   const client = clientOf(server)
   const bucket = freshBucket(client)
   const manners: BucketManners = {

@@ -8,7 +8,7 @@ import { clientOf, describeS3, freshBucket } from './s3-server.js'
 const SMALLEST_PART = 5 * 1024 * 1024
 const REFUSED = { status: 403, code: 'SignatureDoesNotMatch' }
 
-describeS3('uploads in parts of s3Storage', (server) => {
+describeS3('multipart uploads of s3Storage', (server) => {
   const client = clientOf(server)
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
@@ -20,7 +20,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     return { upload: { bucket, key, uploadId }, attemptId }
   }
 
-  /** Sends parts with these first bytes, all but the last as small as S3 takes them. */
+  /** Sends parts with these first bytes. All but the last have the minimum size of S3. */
   async function send(upload: { bucket: string; key: string; uploadId: string }, ...fills: number[]) {
     for (const [at, fill] of fills.entries()) {
       const body = new Uint8Array(at < fills.length - 1 ? SMALLEST_PART : 7).fill(fill)
@@ -34,7 +34,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     return page?.parts ?? []
   }
 
-  it('make one object, of the type and the attempt that they were begun with', async () => {
+  it('become one object with their type and attempt', async () => {
     const { upload, attemptId } = await begun()
     await send(upload, 1, 2)
     expect(await storage.head(upload)).toBeNull()
@@ -55,7 +55,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     expect([bytes[0], bytes[SMALLEST_PART - 1], bytes[SMALLEST_PART], bytes.at(-1)]).toEqual([1, 1, 2, 2])
   })
 
-  it('make an object of one empty part', async () => {
+  it('can have one empty part', async () => {
     const { upload } = await begun()
     const signed = await multipart.signPart({ ...partOf(upload), size: 0 })
     expect(await put(signed, new Uint8Array())).toMatchObject({ status: 200 })
@@ -63,11 +63,11 @@ describeS3('uploads in parts of s3Storage', (server) => {
     expect(await storage.head(upload)).toMatchObject({ size: 0, contentType: 'image/png' })
   })
 
-  it('make an object of just the parts that are named, or none', async () => {
+  it('are completed from exactly the named parts, or not at all', async () => {
     const { upload } = await begun()
     await send(upload, 1, 2)
     const [first] = await partsOf(upload)
-    // AWS leaves the others out; Ceph refuses, because there is more.
+    // AWS omits the other parts; Ceph refuses the completion.
     const completed = await multipart.complete({ ...upload, parts: [first!] })
     expect((await storage.head(upload))?.size ?? null).toBe(completed ? SMALLEST_PART : null)
   })
@@ -77,7 +77,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
       ['a byte less', 'hell'],
       ['a byte more', 'hello!'],
       ['nothing', null],
-    ])('are refused with another size: %s', async (_, body) => {
+    ])('refuse another size: %s', async (_, body) => {
       const { upload } = await begun()
       expect(await put(await multipart.signPart(partOf(upload)), body)).toMatchObject(REFUSED)
       expect(await partsOf(upload)).toEqual([])
@@ -91,7 +91,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
       expect(await put({ url })).toMatchObject({ status: 200 })
     })
 
-    it('may be used again, and the last counts', async () => {
+    it('can be used again, and the last part counts', async () => {
       const { upload } = await begun()
       const signed = await multipart.signPart(partOf(upload))
       await put(signed, 'first')
@@ -104,7 +104,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
       expect((await get(url)).body).toBe('again')
     })
 
-    it('are for one part, one upload, one key and one method', async () => {
+    it('are valid for one part, one upload, one key, and one method', async () => {
       const { upload } = await begun()
       const other = await begun(upload.key)
       const { url } = await multipart.signPart(partOf(upload))
@@ -124,7 +124,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
       expect(await partsOf(upload)).toEqual([])
     })
 
-    it('end with their time', async () => {
+    it('expire', async () => {
       const { upload } = await begun()
       for (const expiresAt of [new Date(Date.now() - HOUR), new Date(Date.now() - SECOND)]) {
         const signed = await multipart.signPart({ ...partOf(upload), expiresAt })
@@ -132,7 +132,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
       }
     })
 
-    it('write nothing any more once the upload has ended', async () => {
+    it('are invalid once the upload has ended', async () => {
       const { upload } = await begun()
       const signed = await multipart.signPart(partOf(upload))
       await multipart.abort(upload)
@@ -140,7 +140,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     })
   })
 
-  it('list their parts page by page', async () => {
+  it('list their parts in pages', async () => {
     const pages = clientOf(server)
     pages.middlewareStack.add(
       (next, { commandName }) =>
@@ -167,7 +167,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     })
   })
 
-  it('are listed by their key alone, page by page', async () => {
+  it('are listed by their exact key, in pages', async () => {
     const pages = clientOf(server)
     pages.middlewareStack.add(
       (next, { commandName }) =>
@@ -181,7 +181,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     )
     const small = s3Storage({ client: pages }).multipart!
     const key = `list me/${createAttemptId()}`
-    // Ceph lists some of these before the key that they begin with.
+    // Ceph lists some of these before their common prefix.
     for (const other of ['!', ' ', '+', '/', '0', 'a', '\u{1f600}']) await begun(key + other)
     const ids = [(await begun(key)).upload.uploadId, (await begun(key)).upload.uploadId]
     expect([...(await small.list({ bucket, key }))].sort()).toEqual([...ids].sort())
@@ -193,14 +193,14 @@ describeS3('uploads in parts of s3Storage', (server) => {
 
   describe('that have ended', () => {
     const endings = {
-      'by complete': async ({ upload }: Awaited<ReturnType<typeof begun>>) => {
+      'by a completion': async ({ upload }: Awaited<ReturnType<typeof begun>>) => {
         await put(await multipart.signPart(partOf(upload)))
         expect(await multipart.complete({ ...upload, parts: await partsOf(upload) })).toBe(true)
       },
-      'by abort': ({ upload }: Awaited<ReturnType<typeof begun>>) => multipart.abort(upload),
+      'by an abort': ({ upload }: Awaited<ReturnType<typeof begun>>) => multipart.abort(upload),
     }
 
-    it.each(Object.entries(endings))('are no uploads any more: %s', async (_, end) => {
+    it.each(Object.entries(endings))('no longer exist: %s', async (_, end) => {
       const started = await begun()
       await end(started)
       const { upload } = started
@@ -211,7 +211,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
       expect(await multipart.complete({ ...upload, parts })).toBe(false)
     })
 
-    it('and such as never were, are no uploads', async () => {
+    it('or never existed are not found', async () => {
       const upload = { bucket, key: 'a', uploadId: 'no such upload/ü&?' }
       expect(await multipart.listParts({ ...upload, after: 0 })).toBeNull()
       expect(await multipart.complete({ ...upload, parts: [{ partNumber: 1, eTag: '"e"' }] })).toBe(false)
@@ -219,7 +219,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     })
   })
 
-  it('are not completed with parts that have changed, or are not there', async () => {
+  it('are not completed with changed or missing parts', async () => {
     const { upload } = await begun()
     await put(await multipart.signPart(partOf(upload)))
     const [part] = await partsOf(upload)
@@ -234,7 +234,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     expect(await multipart.complete({ ...upload, parts: [part!] })).toBe(true)
   })
 
-  it('fail with parts that are too small, and are still there', async () => {
+  it('fail with parts that are too small, and stay open', async () => {
     const { upload } = await begun()
     for (const partNumber of [1, 2]) await put(await multipart.signPart(partOf(upload, partNumber)))
     const parts = await partsOf(upload)
@@ -242,7 +242,7 @@ describeS3('uploads in parts of s3Storage', (server) => {
     expect(await partsOf(upload)).toEqual(parts)
   })
 
-  it('are completed once, whoever is first', async () => {
+  it('are completed once by concurrent calls', async () => {
     const { upload } = await begun()
     await put(await multipart.signPart(partOf(upload)))
     const parts = await partsOf(upload)

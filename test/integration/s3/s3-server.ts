@@ -4,7 +4,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { describeWithServer } from '../../servers/describe-with-server.js'
 import { decodedKey, removeBucket } from '../../servers/s3-buckets.js'
 
-// The SDK tells every process on Node 20 that it will want a newer one some day.
+// Silences the SDK's deprecation warning about Node.js 20.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
 
 export interface Account {
@@ -16,11 +16,11 @@ export interface Account {
 export interface S3Server {
   readonly endpoint: string
   readonly owner: Account
-  /** May do nothing until a bucket's policy allows it; `null` where the tests were given no such account. */
+  /** An account without permissions except those of a bucket policy. `null` if the environment has no second account. */
   readonly guest: Account | null
 }
 
-/** The service of the tests, or a visible skip where there is none. */
+/** Describes tests of a real S3 service. They are skipped visibly if there is none. */
 export function describeS3(title: string, body: (server: S3Server) => void): void {
   describeWithServer('s3', title, (server) => {
     const url = new URL(server)
@@ -38,7 +38,7 @@ function accountOf(text: string): Account {
   return { accessKeyId, secretAccessKey }
 }
 
-/** A client as the documentation recommends it; it ends with the tests of the file. */
+/** Creates a client with the documented settings. It is destroyed after the tests of the file. */
 export function clientOf({ endpoint, owner }: S3Server, options: S3ClientConfig = {}): S3Client {
   const client = new S3Client({
     endpoint,
@@ -51,7 +51,7 @@ export function clientOf({ endpoint, owner }: S3Server, options: S3ClientConfig 
   return client
 }
 
-/** A bucket of the tests that are being described, which goes with all that is in it. */
+/** Creates a bucket for the tests of this block, and removes it with its content afterwards. */
 export function freshBucket(client: S3Client): string {
   const bucket = freshName()
   beforeAll(async () => {
@@ -61,7 +61,7 @@ export function freshBucket(client: S3Client): string {
   return bucket
 }
 
-/** A bucket of the test that runs. */
+/** Creates a bucket for the running test. */
 export async function bucketOfTest(client: S3Client): Promise<string> {
   const bucket = freshName()
   await client.send(new CreateBucketCommand({ Bucket: bucket }))
@@ -73,7 +73,7 @@ export function freshName(): string {
   return `svc-db-test-${randomBytes(8).toString('hex')}`
 }
 
-/** All keys under which something lies. */
+/** Lists all keys of a bucket. */
 export async function keysIn(client: S3Client, bucket: string): Promise<string[]> {
   const keys: string[] = []
   let token: string | undefined

@@ -16,7 +16,7 @@ interface BegunInParts {
   readonly partSize: number
 }
 
-describeS3('uploads in parts through a server over s3Storage', (server) => {
+describeS3('multipart uploads with s3Storage', (server) => {
   const client = clientOf(server)
 
   const proxy = faultProxyTo(server.endpoint)
@@ -46,7 +46,7 @@ describeS3('uploads in parts through a server over s3Storage', (server) => {
     return parts[0]!.url
   }
 
-  it('and in one PUT may have any media type, however it is written', async () => {
+  it('and single-PUT uploads accept every spelling of a media type', async () => {
     const { ann } = await started()
     for (const contentType of ['text/plain;\ta=b', 'a/b; x="a\tb  c"', 'a/b;x="\\""', 'a/b;']) {
       const begun = await ann.begun({ ...FILE, contentType })
@@ -59,7 +59,7 @@ describeS3('uploads in parts through a server over s3Storage', (server) => {
     }
   })
 
-  it('become one object, whose size is that of its parts, and which may be completed again', async () => {
+  it('become one object with the size of all parts, idempotently', async () => {
     const size = 8 * MIB + 5
     const { bucket, service, ann, begin } = await started({ maxBytes: size })
     const begun = await begin(size)
@@ -81,7 +81,7 @@ describeS3('uploads in parts through a server over s3Storage', (server) => {
     expect(service.reported).toEqual([])
   })
 
-  it('become one object where two ask for it at once', async () => {
+  it('become one object with concurrent completions', async () => {
     const { bucket, service, ann, begin } = await started()
     const begun = await begin(5)
     await put({ url: await urlOf(ann, begun, 1) })
@@ -91,7 +91,7 @@ describeS3('uploads in parts through a server over s3Storage', (server) => {
     await expectAccounted(service, { client, bucket, scopes: [ANN] })
   })
 
-  it('leave nothing where they are aborted or given up', async () => {
+  it('leave nothing behind if they are aborted or abandoned', async () => {
     const { bucket, service, ann, begin } = await started()
     const aborted = await begin(5)
     const late = await urlOf(ann, aborted, 1)
@@ -113,7 +113,7 @@ describeS3('uploads in parts through a server over s3Storage', (server) => {
     expect(service.reported).toEqual([])
   })
 
-  it('leave nothing where the answer of the bucket was lost as they were begun', async () => {
+  it('leave nothing behind if the response to their creation was lost', async () => {
     const bucket = await bucketOfTest(client)
     const service = serviceOn(clientOf(server, { endpoint: proxy.endpoint }), bucket)
     const file = { ...FILE, filename: 'film.mp4', contentType: 'video/mp4', size: 5 }

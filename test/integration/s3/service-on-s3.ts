@@ -5,10 +5,10 @@ import { HOUR, ManualClock } from '../../conformance/clock.js'
 import { startService, type Service, type ServiceOptions } from '../../unit/server/service.js'
 import { keysIn } from './s3-server.js'
 
-/** Long after every URL and every reservation of these tests has ended, and the time for which leftovers are watched. */
+/** Long enough for every URL, reservation, and leftover in these tests to expire. */
 export const LATER = 5 * HOUR
 
-/** A service whose files go to this bucket; the application's own keys are those of the route `docs`. */
+/** Starts a service with this bucket. The route `docs` has a key function. */
 export function serviceOn(client: S3Client, bucket: string, options: ServiceOptions = {}): Service {
   const clock = options.clock ?? new ManualClock()
   return startService({
@@ -23,7 +23,7 @@ export function serviceOn(client: S3Client, bucket: string, options: ServiceOpti
 export const FILE = { route: 'files' }
 export const REPORT = { route: 'docs', filename: 'report' }
 
-/** In the bucket lie just the bytes of the active objects, and each scope's usage is theirs, with nothing reserved. */
+/** Expects the bucket to hold exactly the bytes of the active objects, and each scope's usage to match them. */
 export async function expectAccounted(
   { objects }: Service,
   { client, bucket, scopes }: { client: S3Client; bucket: string; scopes: readonly string[] },

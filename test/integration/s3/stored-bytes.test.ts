@@ -9,7 +9,7 @@ describeS3('s3Storage', (server) => {
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
 
-  it('has nothing where nothing was uploaded, or where it was removed', async () => {
+  it('has no object before the upload and after the removal', async () => {
     const upload = uploadTo(bucket)
     expect(await storage.head(upload)).toBeNull()
     await storage.remove(upload)
@@ -21,12 +21,12 @@ describeS3('s3Storage', (server) => {
     expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })
   })
 
-  it('knows what came some other way', async () => {
+  it('describes an object that was written without a signed URL', async () => {
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'other', Body: 'abc' }))
     expect(await storage.head({ bucket, key: 'other' })).toMatchObject({ size: 3, attemptId: null })
   })
 
-  it('works with as many buckets as there are', async () => {
+  it('works with several buckets', async () => {
     const other = `${bucket}-other`
     await client.send(new CreateBucketCommand({ Bucket: other }))
     const upload = uploadTo(bucket)
@@ -35,7 +35,7 @@ describeS3('s3Storage', (server) => {
     await client.send(new DeleteBucketCommand({ Bucket: other }))
   })
 
-  it('fails in a bucket that does not exist, and never answers that nothing is there', async () => {
+  it('rejects for a bucket that does not exist, and never returns null', async () => {
     const at = { bucket: 'svc-db-test-no-such-bucket', key: 'a' }
     const upload = { ...at, uploadId: 'u' }
     const multipart = storage.multipart!
@@ -50,12 +50,12 @@ describeS3('s3Storage', (server) => {
     }
     for (const [name, call] of Object.entries(calls)) {
       await expect(call(), name).rejects.toThrow(
-        new RegExp(`^s3Storage: ${name} in the bucket "${at.bucket}" failed: HTTP 404 `),
+        new RegExp(`^s3Storage: ${name} failed in bucket "${at.bucket}": HTTP 404 `),
       )
     }
   })
 
-  it('fails in a bucket that has gone since the last look', async () => {
+  it('rejects for a bucket that has been deleted in the meantime', async () => {
     const gone = `${bucket}-gone`
     await client.send(new CreateBucketCommand({ Bucket: gone }))
     expect(await storage.head({ bucket: gone, key: 'a' })).toBeNull()
@@ -63,7 +63,7 @@ describeS3('s3Storage', (server) => {
     await expect(storage.head({ bucket: gone, key: 'a' })).rejects.toThrow('HTTP 404')
   })
 
-  it('fails in a bucket of which it may see nothing, and with a wrong secret', async () => {
+  it('rejects without permission and with a wrong secret', async () => {
     const at = { bucket, key: 'a' }
     const wrong = clientOf(server, { credentials: { ...server.owner, secretAccessKey: 'wrong' } })
     const strangers = [wrong, ...(server.guest ? [clientOf(server, { credentials: server.guest })] : [])]
@@ -76,7 +76,7 @@ describeS3('s3Storage', (server) => {
     }
   })
 
-  it('stops where the caller has', async () => {
+  it('rejects if the signal is aborted', async () => {
     const signal = AbortSignal.abort(new Error('gone'))
     const at = { bucket, key: 'a', signal }
     const upload = { ...at, uploadId: 'u' }

@@ -8,8 +8,8 @@ const ok = (body: string, headers: Record<string, string> = {}) => ({ status: 20
 const at = { bucket: 'files', key: 'a b' }
 const upload = { ...at, uploadId: 'u' }
 
-/** What other services answer, or something between, in place of the real one. */
-describeS3('s3Storage, which is answered in an odd way,', (server) => {
+/** Responses that other services or proxies may return. */
+describeS3('s3Storage with unusual responses', (server) => {
   const proxy = faultProxyTo(server.endpoint)
   let storage: ReturnType<typeof s3Storage>
   beforeEach(() => {
@@ -21,20 +21,20 @@ describeS3('s3Storage, which is answered in an odd way,', (server) => {
     return () => client.destroy()
   })
 
-  it('takes no size for granted', async () => {
+  it('rejects a response without Content-Length', async () => {
     proxy.faults(ok('', { 'transfer-encoding': 'chunked' }))
-    await expect(storage.head(at)).rejects.toThrow('the answer has no Content-Length')
+    await expect(storage.head(at)).rejects.toThrow('the response has no Content-Length')
   })
 
-  it('knows bytes of which nothing more is said', async () => {
+  it('describes an object without type, ETag, and metadata', async () => {
     proxy.faults(ok('', { 'content-length': '7' }))
     const stored = { size: 7, contentType: null, eTag: null, attemptId: null }
     expect(await storage.head(at)).toEqual(stored)
   })
 
-  it('takes a file that it may not see for bytes of nobody, and knows their size', async () => {
+  it('describes a customer-encrypted object by its size only', async () => {
     const code = '<Error><Code>InvalidRequest</Code>'
-    // The words of Amazon S3.
+    // The message of Amazon S3.
     const reason = `${code}<Message>The object was stored using a form of Server Side Encryption.</Message></Error>`
     const listing = '<ListBucketResult><Contents><Key>a+b</Key><Size>7</Size></Contents></ListBucketResult>'
     proxy.faults({ status: 400 }, { status: 400, body: reason }, ok(listing))
@@ -49,16 +49,18 @@ describeS3('s3Storage, which is answered in an odd way,', (server) => {
     ],
     ['none', ok('h')],
     ['a failure', { status: 500, body: '<Error><Code>InternalError</Code></Error>' }],
-  ])('makes nothing of a bad request whose reason is %s', async (_, second) => {
+  ])('rejects a bad request whose reason is %s', async (_, second) => {
     proxy.faults({ status: 400 }, second, ok('<ListBucketResult></ListBucketResult>'))
-    await expect(storage.head(at)).rejects.toThrow('head in the bucket "files" failed: HTTP 400')
+    await expect(storage.head(at)).rejects.toThrow('head failed in bucket "files": HTTP 400')
     expect(proxy.requests).toHaveLength(2)
   })
 
-  it('begins no upload without an id', async () => {
+  it('rejects an upload without an id', async () => {
     proxy.faults(ok('<InitiateMultipartUploadResult></InitiateMultipartUploadResult>'))
     const input = { ...at, contentType: 'a/b', attemptId: 'a' }
-    await expect(storage.multipart!.create(input)).rejects.toThrow('the answer lacks what S3 promises')
+    await expect(storage.multipart!.create(input)).rejects.toThrow(
+      'the response lacks fields that S3 guarantees',
+    )
   })
 
   it.each([
@@ -66,18 +68,18 @@ describeS3('s3Storage, which is answered in an odd way,', (server) => {
     '<Part><PartNumber>1</PartNumber><ETag>"e"</ETag></Part>',
     '<Part><Size>5</Size><ETag>"e"</ETag></Part>',
     '<IsTruncated>true</IsTruncated>',
-  ])('lists no parts by half: %s', async (content) => {
+  ])('rejects incomplete parts: %s', async (content) => {
     proxy.faults(ok(`<ListPartsResult>${content}</ListPartsResult>`))
     const listed = storage.multipart!.listParts({ ...upload, after: 0 })
-    await expect(listed).rejects.toThrow('the answer lacks what S3 promises')
+    await expect(listed).rejects.toThrow('the response lacks fields that S3 guarantees')
   })
 
-  it('asks no second time for a page of parts that a service gives again and again', async () => {
+  it('rejects a page of parts that repeats', async () => {
     const page = '<Part><PartNumber>1</PartNumber><Size>5</Size><ETag>"e"</ETag></Part>'
     proxy.faults(ok(`<ListPartsResult><IsTruncated>true</IsTruncated>${page}</ListPartsResult>`))
     expect(await storage.multipart!.listParts({ ...upload, after: 0 })).toMatchObject({ next: 1 })
     const again = storage.multipart!.listParts({ ...upload, after: 1 })
-    await expect(again).rejects.toThrow('the answer lacks what S3 promises')
+    await expect(again).rejects.toThrow('the response lacks fields that S3 guarantees')
   })
 
   it.each([
@@ -85,7 +87,7 @@ describeS3('s3Storage, which is answered in an odd way,', (server) => {
     ['a+b', '<EncodingType>url</EncodingType>'],
     ['a%20b', '<EncodingType>url</EncodingType>'],
     ['a%20b', ''],
-  ])('finds uploads under their key however it is written: %s', async (written, encoding) => {
+  ])('finds uploads by key in every encoding: %s', async (written, encoding) => {
     const pageOf = (more: boolean, ...keys: string[]) => {
       const uploads = keys.map(
         (key, n) => `<Upload><Key>${key}</Key><UploadId>${more}${n}</UploadId></Upload>`,
@@ -102,7 +104,7 @@ describeS3('s3Storage, which is answered in an odd way,', (server) => {
     expect(marker.get('key-marker')).toBe(encoding === '' ? written : 'a b')
   })
 
-  it('makes no object where the answer begins well and tells of a failure', async () => {
+  it('rejects a completion whose response has status 200 and an error body', async () => {
     proxy.faults(ok('<Error><Code>InternalError</Code></Error>'), ok('<ListPartsResult></ListPartsResult>'))
     const parts = [{ partNumber: 1, eTag: '"e"' }]
     await expect(storage.multipart!.complete({ ...upload, parts })).rejects.toThrow('InternalError')

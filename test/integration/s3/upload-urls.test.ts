@@ -14,7 +14,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
 
-  it('write what was announced, with headers that a browser may set', async () => {
+  it('write the requested upload, with headers that browsers allow', async () => {
     const upload = uploadTo(bucket)
     const signed = await storage.signUpload(upload)
     expect(signed.method).toBe('PUT')
@@ -33,7 +33,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     })
   })
 
-  it.each([0, 1, 300_000])('take a file of %d bytes', async (size) => {
+  it.each([0, 1, 300_000])('accept a file of %d bytes', async (size) => {
     const upload = { ...uploadTo(bucket), size }
     expect(await put(await storage.signUpload(upload), new Uint8Array(size))).toMatchObject({ status: 200 })
     expect(await storage.head(upload)).toMatchObject({ size })
@@ -45,7 +45,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     'Image/SVG+xml',
     'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
     `application/${'x'.repeat(240)}`,
-  ])('keep the type as it is: %s', async (contentType) => {
+  ])('preserve the type: %s', async (contentType) => {
     const upload = { ...uploadTo(bucket), contentType }
     expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })
     expect(await storage.head(upload)).toMatchObject({ contentType })
@@ -56,13 +56,13 @@ describeS3('the upload URLs of s3Storage', (server) => {
     ['a byte more', 'hello!'],
     ['nothing', null],
     ['far more', 'x'.repeat(1_000_000)],
-  ])('are refused with another size: %s', async (_, body) => {
+  ])('refuse another size: %s', async (_, body) => {
     const upload = uploadTo(bucket)
     expect(await put(await storage.signUpload(upload), body)).toMatchObject(REFUSED)
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('are refused with a body whose size nobody says', async () => {
+  it('refuse a body without Content-Length', async () => {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
     const body = new Blob([HELLO]).stream()
@@ -76,14 +76,14 @@ describeS3('the upload URLs of s3Storage', (server) => {
     ['content-type', 'text/plain; charset=utf-8'],
     ['x-amz-meta-attempt-id', createAttemptId()],
     ['if-none-match', '"x"'],
-  ])('are refused with another %s: %s', async (name, value) => {
+  ])('refuse another %s: %s', async (name, value) => {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
     expect(await put({ url, headers: { ...headers, [name]: value } })).toMatchObject(REFUSED)
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('are refused without one of their headers', async () => {
+  it('refuse a missing header', async () => {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
     for (const name of Object.keys(headers)) {
@@ -93,7 +93,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('are refused where anything in them was changed', async () => {
+  it('are invalid after any change', async () => {
     const upload = uploadTo(bucket, 'a/b')
     const { url, headers } = await storage.signUpload(upload)
     const changed = [
@@ -117,7 +117,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     }
   })
 
-  it('write once', async () => {
+  it('write only once', async () => {
     const upload = uploadTo(bucket)
     const signed = await storage.signUpload(upload)
     expect(await put(signed)).toMatchObject({ status: 200 })
@@ -127,7 +127,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     expect(await storage.head(upload)).toEqual(before)
   })
 
-  it('write once when they are used at the same moment', async () => {
+  it('write only once if they are used concurrently', async () => {
     const upload = uploadTo(bucket)
     const signed = await storage.signUpload(upload)
     const answers = await Promise.all(Array.from({ length: 6 }, () => put(signed)))
@@ -136,7 +136,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     expect([written.length, written.length + refused.length]).toEqual([1, 6])
   })
 
-  it('end with their time', async () => {
+  it('expire', async () => {
     const at = (milliseconds: number) => new Date(Date.now() + milliseconds)
     for (const expiresAt of [at(-HOUR), at(-SECOND), at(0)]) {
       const upload = { ...uploadTo(bucket), expiresAt }
@@ -145,7 +145,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
     }
   })
 
-  it('say when they end, not a moment later than they may', async () => {
+  it('expire no later than requested', async () => {
     for (const life of [1, 999, 1000, 1001, 59_999, 900_000, 900_001, 7 * DAY]) {
       const before = Date.now()
       const expiresAt = new Date(before + life)
@@ -156,14 +156,14 @@ describeS3('the upload URLs of s3Storage', (server) => {
     }
   })
 
-  it('live at most seven days', async () => {
+  it('are valid for at most 7 days', async () => {
     const expiresAt = new Date(Date.now() + 7 * DAY + MINUTE)
     await expect(storage.signUpload({ ...uploadTo(bucket), expiresAt })).rejects.toThrow(
       /a signed URL lives at most 604800 s, not 6048\d\d s/,
     )
   })
 
-  it('measure their life by the clock of the storage, and are dated by that of the system', async () => {
+  it('have a lifetime by the clock of the storage, and a date by that of the system', async () => {
     const start = new Date('2031-05-06T07:08:09Z')
     const elsewhen = s3Storage({ client, now: () => start })
     const upload = { ...uploadTo(bucket), expiresAt: new Date(start.getTime() + MINUTE) }
@@ -173,15 +173,15 @@ describeS3('the upload URLs of s3Storage', (server) => {
   })
 
   it.each(['.', '..', 'a/../b', 'a/./b', 'a/..', '/..'])(
-    'are not given out for a key that browsers change: %j',
+    'are refused for a key that browsers change: %j',
     async (key) => {
-      await expect(storage.signUpload(uploadTo(bucket, key))).rejects.toThrow('signUpload in the bucket')
+      await expect(storage.signUpload(uploadTo(bucket, key))).rejects.toThrow('signUpload failed in bucket')
     },
   )
 
   describe('of a client', () => {
     it.each(['WHEN_SUPPORTED', 'WHEN_REQUIRED'] as const)(
-      'work whether it makes checksums or not: %s',
+      'work with and without checksums: %s',
       async (setting) => {
         const other = clientOf(server, {
           requestChecksumCalculation: setting,
@@ -194,7 +194,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
       },
     )
 
-    it('that would sign more than a browser sends are refused', async () => {
+    it('that signs headers which browsers do not send are refused', async () => {
       const other = clientOf(server)
       other.middlewareStack.add(
         (next) => (args) => {
@@ -205,7 +205,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
         { step: 'build', name: 'application' },
       )
       await expect(s3Storage({ client: other }).signUpload(uploadTo(bucket))).rejects.toThrow(
-        'signs what no browser sends: x-of-the-application',
+        'the client signs headers that browsers do not send: x-of-the-application',
       )
     })
 
@@ -213,27 +213,27 @@ describeS3('the upload URLs of s3Storage', (server) => {
       const other = new S3Client({
         endpoint: server.endpoint,
         region: 'us-east-1',
-        credentials: () => Promise.reject(new Error('nobody is signed in')),
+        credentials: () => Promise.reject(new Error('no credentials')),
       })
       await expect(s3Storage({ client: other }).signUpload(uploadTo(bucket))).rejects.toThrow(
-        `s3Storage: signUpload in the bucket "${bucket}" failed: Error: nobody is signed in`,
+        `s3Storage: signUpload failed in bucket "${bucket}": Error: no credentials`,
       )
     })
 
-    it('with temporary credentials carry their token', async () => {
+    it('with temporary credentials contain the session token', async () => {
       const other = clientOf(server, { credentials: { ...server.owner, sessionToken: 'token' } })
       const { url } = await s3Storage({ client: other }).signUpload(uploadTo(bucket))
       expect(new URL(url).searchParams.get('X-Amz-Security-Token')).toBe('token')
     })
   })
 
-  it('carry no secret', async () => {
+  it('contain no secret', async () => {
     const { url, headers } = await storage.signUpload({ ...uploadTo(bucket), expiresAt: inAMinute() })
     expect(url + JSON.stringify(headers)).not.toContain(server.owner.secretAccessKey)
   })
 })
 
-/** When a URL ends, in milliseconds since 1970. */
+/** Returns when a URL expires, in milliseconds since 1970. */
 function endOf(url: string): number {
   const { searchParams } = new URL(url)
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A folder of its own for the test that runs; gone when it has finished. */
+/** Creates a folder for the running test, and removes it afterwards. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-disk-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** The files below a folder, from there on and with `/`. */
+/** Lists the files below a folder, as relative paths with `/`. */
 export function filesBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -10,7 +10,7 @@ import { watchEveryFile } from './file-handles.js'
 afterEach(() => vi.restoreAllMocks())
 
 describe('the directory of diskStorage', () => {
-  it('has a file for each object, which says what it is', async () => {
+  it('has a file for each object, with a description', async () => {
     const { directory, storage, upload, put, attemptId } = diskService()
     await put({ ...upload, key: '../../\u{1F600}' }, HELLO)
     const [object, ...others] = filesBelow(directory)
@@ -25,7 +25,7 @@ describe('the directory of diskStorage', () => {
     expect(JSON.parse(description!)).toEqual(expected)
   })
 
-  it('is all that is touched', async () => {
+  it('contains all files of the storage', async () => {
     const { directory, upload, put } = diskService()
     for (const key of ['..', '../outside', '/outside', 'a/../../../outside', '../signing-secret']) {
       expect((await put({ ...upload, key }, HELLO)).status).toBe(200)
@@ -34,7 +34,7 @@ describe('the directory of diskStorage', () => {
     expect(readdirSync(directory).sort()).toEqual(['drafts', 'objects', 'signing-secret', 'uploads'])
   })
 
-  it('has nothing left of what was removed or refused', async () => {
+  it('contains nothing of removed and refused uploads', async () => {
     const { directory, storage, upload, put } = diskService()
     expect((await put(upload, 'hell')).status).toBe(400)
     expect((await put(upload, 'hello!')).status).toBe(400)
@@ -49,22 +49,25 @@ describe('the directory of diskStorage', () => {
     expect(filesBelow(directory)).toEqual(['signing-secret'])
   })
 
-  it.skipIf(process.platform === 'win32')('keeps its files to its owner (Windows has no modes)', async () => {
-    const { directory, upload, put } = diskService()
-    await put(upload, HELLO)
-    const modes = filesBelow(directory).map((path) => statSync(join(directory, path)).mode & 0o777)
-    expect(modes).toEqual([0o600, 0o600])
-    expect(readFileSync(join(directory, 'signing-secret'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
-  })
+  it.skipIf(process.platform === 'win32')(
+    'has files that only their owner can read (Windows has no modes)',
+    async () => {
+      const { directory, upload, put } = diskService()
+      await put(upload, HELLO)
+      const modes = filesBelow(directory).map((path) => statSync(join(directory, path)).mode & 0o777)
+      expect(modes).toEqual([0o600, 0o600])
+      expect(readFileSync(join(directory, 'signing-secret'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+    },
+  )
 
   it.skipIf(process.platform === 'win32')(
-    'has on the disk what was answered, names included (Windows syncs no names)',
+    'is synced before the response, including file names (Windows does not sync names)',
     async () => {
       const { storage, upload, put } = diskService()
       await storage.signUpload(upload)
       const sync = watchEveryFile('sync')
       await put(upload, HELLO)
-      // The folder of all objects, the file, and the folder that has its name.
+      // The folder of all objects, the file, and the folder that contains it.
       expect(sync.calls()).toHaveLength(3)
       sync.forget()
       await storage.remove(upload)
@@ -72,7 +75,7 @@ describe('the directory of diskStorage', () => {
     },
   )
 
-  it('is one for all its storages', async () => {
+  it('can be shared by several storages', async () => {
     const one = diskService()
     const other = diskService(one.directory)
     const answers = await Promise.all(
@@ -83,7 +86,7 @@ describe('the directory of diskStorage', () => {
     expect(await (await other.handler(new Request(url))).text()).toBe('hello')
   })
 
-  it('keeps an upload that a fake description ends', async () => {
+  it('stores bytes that end like a description', async () => {
     const { storage, upload, download, put, get } = diskService()
     const fake = `x\n${JSON.stringify({ ...upload, size: 1, eTag: '"fake"' })}\n`
     await put({ ...upload, size: fake.length }, fake)
@@ -93,7 +96,7 @@ describe('the directory of diskStorage', () => {
 })
 
 describe('drafts', () => {
-  it('go when nobody has written to them for a day', async () => {
+  it('are removed after a day without a write', async () => {
     const { directory, storage, upload, put } = diskService()
     await storage.signUpload(upload)
     const drafts = join(directory, 'drafts')

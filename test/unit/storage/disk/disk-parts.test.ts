@@ -9,7 +9,7 @@ import { onEveryFile, refusal } from './file-handles.js'
 
 afterEach(() => vi.restoreAllMocks())
 
-/** An upload of which two parts are there: `hel` and `lo`. */
+/** Creates an upload with two parts, `hel` and `lo`. */
 async function uploadOf(service = diskService(), key = 'a/b') {
   const { directory, storage, handler, clock, attemptId } = service
   const multipart = storage.multipart!
@@ -30,8 +30,8 @@ async function uploadOf(service = diskService(), key = 'a/b') {
   return { ...service, multipart, at, place, parts, sign, put, uploads, files }
 }
 
-describe('the uploads of diskStorage', () => {
-  it('have a file for each part, and one that says what they become', async () => {
+describe('the multipart uploads of diskStorage', () => {
+  it('have a file for each part, and a description', async () => {
     const { uploads, multipart, place, parts, directory, attemptId } = await uploadOf(
       diskService(),
       '../../\u{1F600}',
@@ -52,7 +52,7 @@ describe('the uploads of diskStorage', () => {
   })
 
   it.skipIf(process.platform === 'win32')(
-    'keep their files to their owner (Windows has no modes)',
+    'have files that only their owner can read (Windows has no modes)',
     async () => {
       const { uploads } = await uploadOf()
       const modes = filesBelow(uploads).map((path) => statSync(join(uploads, path)).mode & 0o777)
@@ -60,7 +60,7 @@ describe('the uploads of diskStorage', () => {
     },
   )
 
-  it('go on after a restart, with the URLs that were given out', async () => {
+  it('survive a restart, with their URLs', async () => {
     const { directory, place, sign, parts, download } = await uploadOf()
     const url = await sign(3, 1)
     const after = diskService(directory)
@@ -72,7 +72,7 @@ describe('the uploads of diskStorage', () => {
     expect(await (await after.get(download)).text()).toBe('hello!')
   })
 
-  it('have ended where their object is there, though a process was stopped before it removed the parts', async () => {
+  it('have ended once their object exists, even if a crash left the parts behind', async () => {
     const { directory, uploads, multipart, place, at, parts, files, put, storage } = await uploadOf()
     cpSync(uploads, `${directory}.copy`, { recursive: true })
     expect(await multipart.complete({ ...place, parts })).toBe(true)
@@ -91,7 +91,7 @@ describe('the uploads of diskStorage', () => {
   it.each([
     ['the first part', ['1']],
     ['all parts', ['1', '2']],
-  ])('are still there, and can be aborted, where an abort was stopped after %s', async (_, removed) => {
+  ])('can still be found and aborted if an abort stopped after %s', async (_, removed) => {
     const { uploads, multipart, place, at, parts, files, storage } = await uploadOf()
     for (const path of filesBelow(uploads)) {
       if (removed.includes(path.split('.').at(-1)!)) rmSync(join(uploads, path))
@@ -104,7 +104,7 @@ describe('the uploads of diskStorage', () => {
     expect(files()).toEqual([])
   })
 
-  it('are found by a part that came while they were aborted, and take no other', async () => {
+  it('can be found by a part that was written during an abort, and take no other parts', async () => {
     const { uploads, multipart, place, at, parts, files, put } = await uploadOf()
     for (const path of filesBelow(uploads)) if (!path.endsWith('.1')) rmSync(join(uploads, path))
     expect(await multipart.list(at)).toEqual([place.uploadId])
@@ -115,7 +115,7 @@ describe('the uploads of diskStorage', () => {
     expect(files()).toEqual([])
   })
 
-  it('keep the part that was there where the disk refuses a new one', async () => {
+  it('keep the previous part if the disk refuses a new one', async () => {
     const { multipart, place, parts, put, directory } = await uploadOf()
     onEveryFile('writeFile', () => Promise.reject(refusal('ENOSPC')))
     expect(await codeOf(await put(1, 'HEL'))).toEqual([502, 'STORAGE_UNAVAILABLE', undefined])
@@ -127,7 +127,7 @@ describe('the uploads of diskStorage', () => {
     expect(readdirSync(join(directory, 'drafts'))).toEqual([])
   })
 
-  it('are no answer where their directory is gone', async () => {
+  it('are an error if their directory is gone', async () => {
     const { directory, multipart, place, at, parts, put } = await uploadOf()
     const url = await put(3, 'x')
     expect(url.status).toBe(200)
@@ -140,7 +140,7 @@ describe('the uploads of diskStorage', () => {
     expect(await codeOf(await put(1, 'hel'))).toEqual([502, 'STORAGE_UNAVAILABLE', undefined])
   })
 
-  it('are an error where a part is damaged, never another object', async () => {
+  it('are an error if a part is damaged, and never become a different object', async () => {
     const { uploads, storage, at, multipart, place, parts } = await uploadOf()
     for (const path of filesBelow(uploads)) if (path.endsWith('.2')) cpSync(__filename, join(uploads, path))
     await expect(multipart.listParts({ ...place, after: 0 })).rejects.toThrow('damaged')

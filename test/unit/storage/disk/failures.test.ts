@@ -14,7 +14,7 @@ afterEach(() => vi.restoreAllMocks())
 
 type Service = ReturnType<typeof diskService>
 
-/** An object is there, and URLs for it and for another one are given out. */
+/** Creates a service with one object. */
 async function serviceWithObject() {
   const service = diskService()
   await service.put(service.upload, HELLO)
@@ -29,14 +29,14 @@ async function expectAllUnavailable({ storage, upload, download, put, get }: Ser
 }
 
 describe('a directory that', () => {
-  it('has gone is an error, never an empty one', async () => {
+  it('has been deleted is an error, not an empty storage', async () => {
     const service = await serviceWithObject()
     rmSync(service.directory, { recursive: true })
     await expectAllUnavailable(service)
     expect(() => readdirSync(service.directory)).toThrow('ENOENT')
   })
 
-  it('goes in the middle of an upload is not created again', async () => {
+  it('is deleted during an upload is not created again', async () => {
     const { directory, storage, upload, put } = diskService()
     const body = new ReadableStream<Uint8Array>(
       {
@@ -53,7 +53,7 @@ describe('a directory that', () => {
     expect(() => readdirSync(directory)).toThrow('ENOENT')
   })
 
-  it('goes just before an upload is not created again', async () => {
+  it('is deleted just before an upload is not created again', async () => {
     const directory = join(temporaryFolder(), 'storage')
     const byteStore = createDiskByteStore(diskLayout(directory))
     expect(await byteStore.describe('files', 'a')).toBeNull()
@@ -66,7 +66,7 @@ describe('a directory that', () => {
     expect(() => readdirSync(directory)).toThrow('ENOENT')
   })
 
-  it('is no directory is an error, until it can be one', async () => {
+  it('is a file is an error until it is removed', async () => {
     const service = diskService()
     writeFileSync(service.directory, '')
     await expect(service.storage.head(service.upload)).rejects.toThrow()
@@ -76,7 +76,7 @@ describe('a directory that', () => {
     expect((await service.put(service.upload, HELLO)).status).toBe(200)
   })
 
-  it.each(['objects', 'drafts'])('has lost its %s takes no upload', async (folder) => {
+  it.each(['objects', 'drafts'])('has lost its %s folder refuses uploads', async (folder) => {
     const { directory, storage, upload, put } = await serviceWithObject()
     await storage.remove(upload)
     rmSync(join(directory, folder), { recursive: true })
@@ -85,7 +85,7 @@ describe('a directory that', () => {
   })
 
   it.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
-    'may not be read is an error (root may read everything, and Windows has no modes)',
+    'cannot be read is an error (root can read everything, and Windows has no modes)',
     async () => {
       const service = await serviceWithObject()
       chmodSync(join(service.directory, 'objects'), 0)
@@ -98,7 +98,7 @@ describe('a directory that', () => {
     },
   )
 
-  it('has something else at the place of an object has no answer', async () => {
+  it('has a file in place of a subfolder is an error', async () => {
     const service = await serviceWithObject()
     rmSync(dirname(service.object), { recursive: true })
     writeFileSync(dirname(service.object), '')
@@ -117,10 +117,10 @@ describe('a disk that refuses', () => {
         if (String(args[0]).startsWith('\n{')) throw refusal(code)
         return act(...args)
       }),
-    'to keep what was written': (code) => {
+    'to sync the file': (code) => {
       const written = watchEveryFile('writeFile')
       onEveryFile('sync', async ({ act }) => {
-        // The folder is synced before anything is written.
+        // The first sync is that of the folder, before anything is written.
         if (written.calls().length > 0) throw refusal(code)
         return act()
       })
@@ -129,7 +129,7 @@ describe('a disk that refuses', () => {
 
   it.each(
     Object.keys(refusals).flatMap((what) => ['ENOSPC', 'EIO', 'EDQUOT'].map((code) => ({ what, code }))),
-  )('$what ($code) is STORAGE_UNAVAILABLE, and nothing is left behind', async ({ what, code }) => {
+  )('$what ($code) causes STORAGE_UNAVAILABLE, and nothing is left behind', async ({ what, code }) => {
     const { directory, handler, storage, reported, upload, put } = diskService()
     const { url, ...init } = await storage.signUpload(upload)
     refusals[what]!(code)
@@ -142,14 +142,14 @@ describe('a disk that refuses', () => {
     expect((await put(upload, HELLO)).status).toBe(200)
   })
 
-  it('lets the rest of the body go', async () => {
+  it('the bytes cancels the rest of the body', async () => {
     const { handler, storage, upload } = diskService()
     let cancelled = false
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(1)),
       cancel: () => {
         cancelled = true
-        throw new Error('which changes nothing')
+        throw new Error('ignored')
       },
     })
     const { url, ...init } = await storage.signUpload({ ...upload, size: 1000 })
@@ -161,11 +161,11 @@ describe('a disk that refuses', () => {
     expect(cancelled).toBe(true)
   })
 
-  it('the place of an object keeps nothing', async () => {
+  it('to link the file leaves no object', async () => {
     const { directory, storage, upload, put } = await serviceWithObject()
     const drafts = join(directory, 'drafts')
     await storage.remove(upload)
-    // The draft goes in the moment before it would be linked.
+    // Removes the draft just before it would be linked.
     onEveryFile('sync', async ({ act }) => {
       await act()
       for (const name of readdirSync(drafts)) rmSync(join(drafts, name))
@@ -175,7 +175,7 @@ describe('a disk that refuses', () => {
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('names that no record can have are refused as well', async () => {
+  it('to write a description that is too long leaves no object', async () => {
     const { directory, upload, put } = diskService()
     expect(await codeOf(await put({ ...upload, key: 'x'.repeat(20_000) }, HELLO))).toEqual(UNAVAILABLE)
     expect(filesBelow(directory)).toEqual(['signing-secret'])
@@ -187,17 +187,17 @@ describe('a damaged file', () => {
     ['is empty', (path) => truncateSync(path, 0)],
     ['has only a line feed', (path) => writeFileSync(path, '\n')],
     ['has only bytes', (path) => truncateSync(path, 5)],
-    ['has only a part of its description', (path) => truncateSync(path, 40)],
+    ['has only part of its description', (path) => truncateSync(path, 40)],
     ['has lost its end', (path) => truncateSync(path, readFileSync(path).byteLength - 1)],
     ['has lost its beginning', (path) => writeFileSync(path, readFileSync(path).subarray(1))],
-    ['has a description of something else', (path) => writeFileSync(path, 'hello\nnull\n')],
-    ['has a description that lacks something', (path) => writeFileSync(path, 'hello\n{"size":5}\n')],
+    ['has null as description', (path) => writeFileSync(path, 'hello\nnull\n')],
+    ['has an incomplete description', (path) => writeFileSync(path, 'hello\n{"size":5}\n')],
     ['has a description without bytes', (path) => writeFileSync(path, readFileSync(path).subarray(6))],
   ])('that %s is an error, not an object', async (_, damage) => {
     const { storage, upload, download, put, get, object } = await serviceWithObject()
     damage(object)
     const described = watchEveryFile('stat')
-    await expect(storage.head(upload)).rejects.toThrow('The file of an object is damaged.')
+    await expect(storage.head(upload)).rejects.toThrow('diskStorage: the file of an object is damaged.')
     expect(await codeOf(await get(download))).toEqual(UNAVAILABLE)
     expect(await codeOf(await put(upload, HELLO))).toEqual(UNAVAILABLE)
     expect(described.descriptors()).toEqual([-1, -1, -1])
@@ -208,20 +208,20 @@ describe('a damaged file', () => {
 
 describe('the secret', () => {
   it.each(['', 'short', `${'0'.repeat(63)}\n`, '0'.repeat(64)])(
-    'is not taken when it is damaged: %j',
+    'is refused if it is damaged: %j',
     async (text) => {
       const { directory, storage, upload, put } = diskService()
       mkdirSync(directory)
       writeFileSync(join(directory, 'signing-secret'), text)
       await expect(storage.signUpload(upload)).rejects.toThrow(
-        'The signing secret of a diskStorage is damaged',
+        'diskStorage: the file "signing-secret" is damaged. Delete it to create a new secret',
       )
       rmSync(join(directory, 'signing-secret'))
       expect((await put(upload, HELLO)).status).toBe(200)
     },
   )
 
-  it('is not replaced when it can’t be read', async () => {
+  it('is not replaced if it cannot be read', async () => {
     const { directory, storage, upload } = diskService()
     mkdirSync(join(directory, 'signing-secret'), { recursive: true })
     await expect(storage.signUpload(upload)).rejects.toThrow('EISDIR')

@@ -6,18 +6,18 @@ type Method = 'read' | 'stat' | 'sync' | 'writeFile'
 
 interface FileCall {
   readonly args: readonly unknown[]
-  /** What the file does by itself. */
+  /** The original method. */
   readonly act: (...args: readonly unknown[]) => Promise<unknown>
 }
 
-/** What all open files share. */
+/** The prototype of all file handles. */
 const prototype = await (async () => {
   const file = await open(fileURLToPath(import.meta.url), 'r')
   await file.close()
   return Object.getPrototypeOf(file) as FileHandle
 })()
 
-/** Has every file of this process do something else, as a disk that fails; until mocks are restored. */
+/** Replaces a method of every file in this process, to simulate a failing disk. Undone when mocks are restored. */
 export function onEveryFile(method: Method, instead: (call: FileCall) => Promise<unknown>): void {
   const original = Reflect.get(prototype, method) as (...args: readonly unknown[]) => Promise<unknown>
   vi.spyOn(prototype, method).mockImplementation(function (this: FileHandle, ...args: readonly unknown[]) {
@@ -25,18 +25,18 @@ export function onEveryFile(method: Method, instead: (call: FileCall) => Promise
   } as never)
 }
 
-/** Listens to a method of every file of this process. */
+/** Records the calls of a method of every file in this process. */
 export function watchEveryFile(method: Method) {
   const spy = vi.spyOn(prototype, method)
   return {
     calls: () => spy.mock.calls as readonly (readonly unknown[])[],
-    /** The descriptors now of the files that were called; -1 for a closed one. */
+    /** Returns the current descriptors of these files; -1 for a closed file. */
     descriptors: () => (spy.mock.contexts as unknown as FileHandle[]).map(({ fd }) => fd),
     forget: () => void spy.mockClear(),
   }
 }
 
-/** As Node tells of a call that the operating system refused. */
+/** Builds an error like those of Node.js for a refused system call. */
 export function refusal(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: refused`), { code })
 }

@@ -8,21 +8,21 @@ import { watchEveryFile } from './file-handles.js'
 
 describe('the options of diskStorage', () => {
   it.each([undefined, null, '', 7, {}, 'a\0b', new URL('file:///data')])(
-    'need a directory, which %j is not',
+    'require a path as directory, not %j',
     (directory) => {
       const options = { directory } as unknown as { directory: string }
       expect(() => diskStorage(options)).toThrow(
-        /^diskStorage: directory must be the path of a directory, not/,
+        /^diskStorage: directory must be the path of a directory \(got /,
       )
       expect(() => diskStorage(options)).toThrow(TypeError)
     },
   )
 
-  it.each([undefined, null, 'data'])('are needed, and %j is none', (options) => {
+  it.each([undefined, null, 'data'])('must be an object, not %j', (options) => {
     expect(() => diskStorage(options as unknown as { directory: string })).toThrow(TypeError)
   })
 
-  it('take a directory relative to where the process is at that moment', async () => {
+  it('resolve a relative directory against the current working directory', async () => {
     const folder = temporaryFolder()
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)
     const storage = diskStorage({ directory: './data/../storage' })
@@ -31,7 +31,7 @@ describe('the options of diskStorage', () => {
     expect(readdirSync(folder)).toEqual(['storage'])
   })
 
-  it('work on Windows, where no folder can be synced', async () => {
+  it('work on Windows, where folders cannot be synced', async () => {
     const platform = Object.getOwnPropertyDescriptor(process, 'platform')!
     Object.defineProperty(process, 'platform', { ...platform, value: 'win32' })
     try {

@@ -6,7 +6,7 @@ import { HOUR } from '../../../conformance/clock.js'
 import { filesBelow } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
 import { buildStorageProgram, type StorageProgram } from './storage-process.js'
-import type { Telling } from './storage-worker.js'
+import type { WorkerMessage } from './storage-worker.js'
 
 const CHUNK = 64 * 1024
 
@@ -16,8 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => program.remove())
 
-describe('several processes over one directory', () => {
-  it('agree on its secret, and on who was first', async () => {
+describe('several processes with one directory', () => {
+  it('agree on the secret, and on which upload was first', async () => {
     const service = diskService()
     const { directory, clock, handler } = service
     const keys = Array.from({ length: 12 }, (_, number) => `key ${number}`)
@@ -25,9 +25,9 @@ describe('several processes over one directory', () => {
     const racers = contents.map((content) =>
       program.start({ kind: 'race', directory, time: clock.time, keys, content }),
     )
-    await Promise.all(racers.map((racer) => racer.reported(1)))
-    racers.forEach((racer) => racer.goOn())
-    const ends = (await Promise.all(racers.map((racer) => racer.reported(2)))).map(([, end]) => racedOf(end))
+    await Promise.all(racers.map((racer) => racer.messages(1)))
+    racers.forEach((racer) => racer.proceed())
+    const ends = (await Promise.all(racers.map((racer) => racer.messages(2)))).map(([, end]) => racedOf(end))
 
     for (const [at, key] of keys.entries()) {
       const statuses = ends.map((end) => end.statuses[at])
@@ -40,20 +40,20 @@ describe('several processes over one directory', () => {
     expect(filesBelow(directory)).toHaveLength(keys.length + 1)
   })
 
-  function racedOf(telling: Telling | undefined) {
-    if (telling?.event !== 'raced') throw new Error('The process has reported something else.')
-    return telling
+  function racedOf(message: WorkerMessage | undefined) {
+    if (message?.event !== 'raced') throw new Error('The process has sent an unexpected message.')
+    return message
   }
 })
 
 describe('a process that is killed', () => {
-  it('in the middle of an upload leaves nothing that can be seen, and the URL can be used again', async () => {
+  it('during an upload leaves nothing visible, and the URL can be used again', async () => {
     const { directory, clock, handler, storage, upload, put } = diskService()
     const size = 10 * CHUNK
     const signed = await storage.signUpload({ ...upload, size })
     const task = { kind: 'stall', directory, time: clock.time, upload: signed, chunks: 3 } as const
     const doomed = program.start(task)
-    await doomed.reported(1)
+    await doomed.messages(1)
     await doomed.kill()
 
     const [draft, ...others] = readdirSync(join(directory, 'drafts'))
@@ -73,12 +73,12 @@ describe('a process that is killed', () => {
   })
 
   it.each(['fill', 'fill-in-parts'] as const)(
-    'at any moment has kept what it answered, and nothing by half: %s',
+    'at any time has stored what it confirmed, and nothing in part: %s',
     async (kind) => {
       const { directory, clock, storage, download, get } = diskService()
       const doomed = program.start({ kind, directory, time: clock.time, callers: 4 })
-      await doomed.reported(10)
-      const stored = (await doomed.kill()).filter((telling) => telling.event === 'stored')
+      await doomed.messages(10)
+      const stored = (await doomed.kill()).filter((message) => message.event === 'stored')
 
       for (const { key, content } of stored) {
         expect(await (await get({ ...download, key })).text()).toBe(content)
@@ -99,7 +99,7 @@ describe('a process that is killed', () => {
     },
   )
 
-  /** Each upload in parts that it has left can be found, read and aborted, and then nothing is left. */
+  /** Expects every open multipart upload to be listable and abortable, with nothing left afterwards. */
   async function expectUploadsEnd(directory: string, storage: ObjectStorage): Promise<void> {
     const { multipart } = storage
     const uploads = join(directory, 'uploads')

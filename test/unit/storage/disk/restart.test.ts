@@ -9,7 +9,7 @@ import { temporaryFolder } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
 
 describe('after a restart, diskStorage', () => {
-  it('has what it had', async () => {
+  it('has the same objects', async () => {
     const before = diskService()
     await before.put(before.upload, HELLO)
     const described = await before.storage.head(before.upload)
@@ -18,7 +18,7 @@ describe('after a restart, diskStorage', () => {
     expect((await after.put(after.upload, HELLO)).status).toBe(409)
   })
 
-  it('serves the URLs that it had given out, as long as they last', async () => {
+  it('serves its earlier URLs until they expire', async () => {
     const before = diskService()
     const written = await before.storage.signUpload(before.upload)
     const { url: read } = await before.storage.signDownload(before.download)
@@ -32,7 +32,7 @@ describe('after a restart, diskStorage', () => {
     expect((await after.handler(new Request(read))).status).toBe(403)
   })
 
-  it('lets a server go on with what was begun', async () => {
+  it('lets a server continue its uploads', async () => {
     const directory = join(temporaryFolder(), 'storage')
     const clock = new ManualClock()
     const objects = memoryAdapter({ now: clock.now })

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { onTestFinished } from 'vitest'
-import type { Telling, WorkerTask } from './storage-worker.js'
+import type { WorkerMessage, WorkerTask } from './storage-worker.js'
 
-/** The program of `storage-worker.ts`, for processes of their own that a test may kill. */
+/** The bundled `storage-worker.ts`. Runs in separate processes, which a test can kill. */
 export interface StorageProgram {
   start(task: WorkerTask): StorageProcess
   remove(): void
@@ -30,47 +30,47 @@ export async function buildStorageProgram(): Promise<StorageProgram> {
   }
 }
 
-/** A process with a storage; ends with its test at the latest. */
+/** A process with a storage. It is killed at the end of the test. */
 export class StorageProcess {
   readonly #child: ChildProcess
-  readonly #reported: Telling[] = []
+  readonly #messages: WorkerMessage[] = []
   #failure: Error | null = null
   #wake = () => {}
 
   constructor(child: ChildProcess, task: WorkerTask) {
     this.#child = child
-    child.on('message', (telling: Telling) => {
-      this.#reported.push(telling)
+    child.on('message', (message: WorkerMessage) => {
+      this.#messages.push(message)
       this.#wake()
     })
     child.on('exit', (code, signal) => {
-      this.#failure = new Error(`The process has ended (${code ?? signal}).`)
+      this.#failure = new Error(`The process has exited (${code ?? signal}).`)
       this.#wake()
     })
     onTestFinished(() => void child.kill('SIGKILL'))
     child.send(task)
   }
 
-  /** All that it has reported, once that is so many things. */
-  async reported(count: number): Promise<readonly Telling[]> {
-    while (this.#reported.length < count) {
+  /** Waits for this many messages, and returns all messages so far. */
+  async messages(count: number): Promise<readonly WorkerMessage[]> {
+    while (this.#messages.length < count) {
       if (this.#failure) throw this.#failure
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
-    return [...this.#reported]
+    return [...this.#messages]
   }
 
-  goOn(): void {
-    this.#child.send('go on')
+  proceed(): void {
+    this.#child.send('proceed')
   }
 
-  /** Ends it wherever it is, without a chance to tidy up. Resolves when it is gone. */
-  async kill(): Promise<readonly Telling[]> {
+  /** Kills the process without warning. Resolves when it has exited. */
+  async kill(): Promise<readonly WorkerMessage[]> {
     const gone = new Promise((resolve) => this.#child.once('exit', resolve))
     this.#child.kill('SIGKILL')
     await gone
-    return [...this.#reported]
+    return [...this.#messages]
   }
 }

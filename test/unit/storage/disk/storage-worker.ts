@@ -3,10 +3,10 @@ import { createS3Server, db, type SignedUpload } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { diskStorage } from '@svc/db/disk'
 
-/** What a process of `storage-process.ts` is to do. */
+/** The task of a process of `storage-process.ts`. */
 export type WorkerTask = {
   readonly directory: string
-  /** The time at which its clock stands, in milliseconds since 1970. */
+  /** The fixed time of its clock, in milliseconds since 1970. */
   readonly time: number
 } & (
   | { readonly kind: 'race'; readonly keys: readonly string[]; readonly content: string }
@@ -14,7 +14,7 @@ export type WorkerTask = {
   | { readonly kind: 'fill' | 'fill-in-parts'; readonly callers: number }
 )
 
-export type Telling =
+export type WorkerMessage =
   | { readonly event: 'ready' | 'stalled' }
   | { readonly event: 'raced'; readonly statuses: readonly number[]; readonly downloads: readonly string[] }
   | { readonly event: 'stored'; readonly key: string; readonly content: string }
@@ -25,8 +25,8 @@ const CHUNK = 64 * 1024
 const MINUTE = 60_000
 const SERVER_URL = 'https://app.example/api/s3/_storage'
 
-function tell(telling: Telling): void {
-  process.send?.(telling)
+function send(message: WorkerMessage): void {
+  process.send?.(message)
 }
 
 function serviceOf({ directory, time }: WorkerTask) {
@@ -65,25 +65,25 @@ function serviceOf({ directory, time }: WorkerTask) {
   }
 }
 
-/** Uploads to keys to which others upload at the same moment. */
+/** Uploads to the same keys as the other processes, at the same time. */
 async function race(task: Task<'race'>): Promise<void> {
-  tell({ event: 'ready' })
+  send({ event: 'ready' })
   await once(process, 'message')
   const service = serviceOf(task)
   const statuses = await Promise.all(task.keys.map((key) => service.upload(key, task.content)))
   const downloads = await Promise.all(task.keys.map((key) => service.downloadURL(key)))
-  tell({ event: 'raced', statuses, downloads })
+  send({ event: 'raced', statuses, downloads })
 }
 
-/** Sends some chunks of a body and never the rest. */
+/** Sends the first chunks of a body and never ends it. */
 async function stall(task: Task<'stall'>): Promise<void> {
   let given = 0
   const body = new ReadableStream<Uint8Array>(
     {
-      // A chunk is asked for when the one before it has been written.
+      // The next chunk is requested after the previous one has been written.
       async pull(controller) {
         if (given++ < task.chunks) return controller.enqueue(new Uint8Array(CHUNK))
-        tell({ event: 'stalled' })
+        send({ event: 'stalled' })
         await new Promise(() => {})
       },
     },
@@ -92,7 +92,7 @@ async function stall(task: Task<'stall'>): Promise<void> {
   await serviceOf(task).put(task.upload, body)
 }
 
-/** Uploads one object after the other without an end, and tells of each that was answered with success. */
+/** Uploads objects in an endless loop, and reports each successful response. */
 async function fill(task: Task<'fill' | 'fill-in-parts'>): Promise<void> {
   const service = serviceOf(task)
   const caller = async (name: number) => {
@@ -104,7 +104,7 @@ async function fill(task: Task<'fill' | 'fill-in-parts'>): Promise<void> {
         task.kind === 'fill'
           ? (await service.upload(key, content)) === 200
           : await service.uploadInParts(key, [content.slice(0, half), content.slice(half)])
-      if (stored) tell({ event: 'stored', key, content })
+      if (stored) send({ event: 'stored', key, content })
     }
   }
   await Promise.all(Array.from({ length: task.callers }, (_, name) => caller(name)))

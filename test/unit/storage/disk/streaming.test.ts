@@ -29,7 +29,7 @@ async function serviceWithLargeFile() {
 }
 
 describe('diskStorage streams', () => {
-  it('an upload to the disk, each chunk written before the next is read', async () => {
+  it('an upload, writing each chunk before it reads the next', async () => {
     const write = watchEveryFile('writeFile')
     const { upload, put } = diskService()
     const writtenBefore: number[] = []
@@ -47,7 +47,7 @@ describe('diskStorage streams', () => {
     expect(writtenBefore).toEqual(Array.from({ length: CHUNKS + 1 }, (_, index) => index))
   })
 
-  it('a download from the disk, whole and in order', async () => {
+  it('a download, complete and in order', async () => {
     const { download, get } = await serviceWithLargeFile()
     const response = await get(download)
     expect(response.headers.get('content-length')).toBe(String(SIZE))
@@ -59,7 +59,7 @@ describe('diskStorage streams', () => {
     }
   })
 
-  it('no more than is asked for, and lets go when nobody wants the rest', async () => {
+  it('only on demand, and closes the file when the download is cancelled', async () => {
     const { download, get } = await serviceWithLargeFile()
     const described = watchEveryFile('stat')
     const read = watchEveryFile('read')
@@ -73,7 +73,7 @@ describe('diskStorage streams', () => {
     expect(described.descriptors()).toEqual([-1])
   })
 
-  it('and leaves no file open once it has answered', async () => {
+  it('and leaves no files open', async () => {
     const { storage, upload, download, put, get } = await serviceWithLargeFile()
     const described = watchEveryFile('stat')
     await (await get(download)).arrayBuffer()
@@ -85,7 +85,7 @@ describe('diskStorage streams', () => {
     expect(described.calls().length).toBeGreaterThanOrEqual(4)
   })
 
-  it('what it has begun to send, though it is removed meanwhile', async () => {
+  it('a download to its end if the object is removed meanwhile', async () => {
     const { storage, upload, download, get } = await serviceWithLargeFile()
     const response = await get(download)
     await storage.remove(upload)
@@ -93,7 +93,7 @@ describe('diskStorage streams', () => {
     expect((await get(download)).status).toBe(404)
   })
 
-  it('reads again where the system gives fewer bytes than it was asked for', async () => {
+  it('and continues after a short read', async () => {
     const { upload, download, put, get } = diskService()
     await put(upload, 'hello')
     onEveryFile('read', ({ args: [buffer, offset, length, position], act }) => {
@@ -103,7 +103,7 @@ describe('diskStorage streams', () => {
     expect(await (await get(download)).text()).toBe('hello')
   })
 
-  it('cuts a download that the disk fails to read', async () => {
+  it('and aborts a download on a read error', async () => {
     const { download, get } = await serviceWithLargeFile()
     const described = watchEveryFile('stat')
     const response = await get(download)

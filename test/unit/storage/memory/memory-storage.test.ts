@@ -2,7 +2,7 @@ import { memoryStorage } from '@svc/db'
 import { expect, it } from 'vitest'
 import { bucketService, HELLO } from '../object-storage-contract/bucket-service.js'
 
-it('memoryStorage ends with its instance, its URLs included', async () => {
+it('memoryStorage shares neither objects nor URLs between instances', async () => {
   const before = bucketService({ open: memoryStorage })
   await before.put(before.upload, HELLO)
   const { url } = await before.storage.signDownload(before.download)

@@ -15,7 +15,7 @@ import type { StorageKind } from './storages.js'
 export const SERVER_URL = 'https://app.example/api/s3/_storage'
 export const HELLO = new TextEncoder().encode('hello')
 
-/** A storage, the handler that serves its URLs, and the way of a browser to both. */
+/** Creates a storage, a handler that serves its URLs, and functions that use them like a browser. */
 export function bucketService(
   kind: Pick<StorageKind, 'open'>,
   options: MemoryStorageOptions = {},
@@ -54,4 +54,16 @@ export async function codeOf(response: Response): Promise<[number, string, unkno
   expect(response.headers.get('cache-control')).toBe('private, no-store')
   const { code, params } = (await response.json()) as ErrorBody
   return [response.status, code, params?.['field']]
+}
+
+/** Runs an action for each item, up to 6 at a time. */
+export async function forEachConcurrently<T>(
+  items: readonly T[],
+  act: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  const entries = items.entries()
+  const worker = async () => {
+    for (const [index, item] of entries) await act(item, index)
+  }
+  await Promise.all(Array.from({ length: 6 }, worker))
 }

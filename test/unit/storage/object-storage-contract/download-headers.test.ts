@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { bucketService, HELLO } from './bucket-service.js'
 import { storages } from './storages.js'
 
-describe.each(storages)('the headers of the downloads of $name', (kind) => {
+describe.each(storages)('the download headers of $name', (kind) => {
   const disposition = async (filename: string) => {
     const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
@@ -19,11 +19,11 @@ describe.each(storages)('the headers of the downloads of $name', (kind) => {
     ['größe.txt', 'gr__e.txt', 'gr%C3%B6%C3%9Fe.txt'],
     ['\u{1F600}.txt', '_.txt', '%F0%9F%98%80.txt'],
     ['a\r\nset-cookie: x', 'a__set-cookie: x', 'a%0D%0Aset-cookie%3A%20x'],
-  ])('name the file: %j', async (name, ascii, encoded) => {
+  ])('contain the file name: %j', async (name, ascii, encoded) => {
     expect(await disposition(name)).toBe(`attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`)
   })
 
-  it('give back every name that can be recorded', async () => {
+  it('preserve every file name that can be recorded', async () => {
     const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
     const name = fc
@@ -49,7 +49,7 @@ describe.each(storages)('the headers of the downloads of $name', (kind) => {
     ['text/ünicode', 'application/octet-stream'],
     ['image/png', 'image/png'],
     ['text/plain; charset="utf-8"', 'text/plain; charset="utf-8"'],
-  ])('name the type if a header can: %j', async (contentType, header) => {
+  ])('contain the type if it is a valid header value: %j', async (contentType, header) => {
     const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
     const response = await get({ ...download, contentType })

@@ -5,7 +5,7 @@ import { bytesOfSize } from '../../server/service.js'
 import { bucketService, codeOf, HELLO, SERVER_URL } from './bucket-service.js'
 import { storages, type StorageKind } from './storages.js'
 
-/** A service with one upload in parts that was begun. */
+/** Creates a service with a multipart upload. */
 async function begunUpload(kind: StorageKind) {
   const service = bucketService(kind)
   const { storage, handler, upload, clock } = service
@@ -57,8 +57,8 @@ async function begunUpload(kind: StorageKind) {
   }
 }
 
-describe.each(storages)('uploads in parts of $name', (kind) => {
-  it('become an object of all that was put, and are gone then', async () => {
+describe.each(storages)('multipart uploads of $name', (kind) => {
+  it('become an object of all parts, and end', async () => {
     const { storage, multipart, at, place, put, stored, content, attemptId } = await begunUpload(kind)
     expect((await put(2, 'lo')).status).toBe(200)
     const first = await put(1, 'hel')
@@ -83,14 +83,14 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await content()).toBe('hello')
   })
 
-  it('may be of one empty part', async () => {
+  it('can have one empty part', async () => {
     const { storage, multipart, at, place, urlOf, putTo, stored } = await begunUpload(kind)
     expect((await putTo(await urlOf(1, 0), null)).status).toBe(200)
     expect(await multipart.complete({ ...place, parts: await stored() })).toBe(true)
     expect(await storage.head(at)).toMatchObject({ size: 0 })
   })
 
-  it('keep parts that are larger than what is read at a time', async () => {
+  it('store parts larger than the read buffer', async () => {
     const { multipart, place, urlOf, putTo, stored, get, download } = await begunUpload(kind)
     const size = 300_001
     for (const number of [1, 2]) await putTo(await urlOf(number, size), bytesOfSize(size, number))
@@ -103,7 +103,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     ['a byte less', 'hell'],
     ['a byte more', 'hello!'],
     ['nothing', ''],
-  ])('take just the signed number of bytes, not %s', async (_, body) => {
+  ])('require the signed number of bytes, not %s', async (_, body) => {
     const { urlOf, putTo, sizes } = await begunUpload(kind)
     const url = await urlOf(1, 5)
     expect(await codeOf(await putTo(url, body))).toEqual([400, 'VALIDATION_ERROR', 'body'])
@@ -117,7 +117,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await sizes()).toEqual([[1, 5]])
   })
 
-  it('keep the part that was there where a new one breaks off', async () => {
+  it('keep the previous part if a new one breaks off', async () => {
     const { urlOf, putTo, put, sizes, stored } = await begunUpload(kind)
     await put(1, 'hello')
     const before = await stored()
@@ -132,7 +132,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await stored()).not.toEqual(before)
   })
 
-  it('serve a URL until its time, for PUT alone', async () => {
+  it('accept a URL until it expires, for PUT only', async () => {
     const { clock, urlOf, putTo, handler } = await begunUpload(kind)
     const url = await urlOf(1, 5)
     expect(await codeOf(await handler(new Request(url)))).toEqual([403, 'FORBIDDEN', undefined])
@@ -145,7 +145,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await codeOf(await putTo(url, HELLO))).toEqual([403, 'FORBIDDEN', undefined])
   })
 
-  it('are completed of just the parts that are named', async () => {
+  it('are completed from exactly the named parts', async () => {
     const { storage, multipart, at, place, put, stored, content } = await begunUpload(kind)
     await put(1, 'hel')
     await put(2, 'lo')
@@ -160,7 +160,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await content()).toBe('hello')
   })
 
-  it('are completed once when that is asked for many times at once', async () => {
+  it('are completed once by concurrent calls', async () => {
     const { multipart, place, put, stored, content } = await begunUpload(kind)
     await put(1, 'hello')
     const parts = await stored()
@@ -171,7 +171,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await content()).toBe('hello')
   })
 
-  it('write nowhere that something lies', async () => {
+  it('never overwrite an object', async () => {
     const { multipart, place, at, put, stored, upload, content, putObject } = await begunUpload(kind)
     await put(1, 'HELLO')
     const parts = await stored()
@@ -183,7 +183,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await content()).toBe('hello')
   })
 
-  it('are gone with their parts when they are aborted, once or twice', async () => {
+  it('are removed with their parts by an abort, which is idempotent', async () => {
     const { multipart, place, at, put, stored } = await begunUpload(kind)
     await put(1, 'hello')
     const parts = await stored()
@@ -195,7 +195,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await codeOf(await put(1, 'hello'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
   })
 
-  it('take no part whose bytes were still coming when they were aborted', async () => {
+  it('refuse a part that was in transfer during an abort', async () => {
     const { multipart, place, at, urlOf, putTo } = await begunUpload(kind)
     let finish = (): void => undefined
     const slow = new ReadableStream<Uint8Array>({
@@ -215,7 +215,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     expect(await multipart.list(at)).toEqual([])
   })
 
-  it('are many at one place, each with its own parts', async () => {
+  it('can share a key, each with its own parts', async () => {
     const { multipart, place, at, put, sizes } = await begunUpload(kind)
     const input = { ...at, contentType: 'text/plain', attemptId: 'other' }
     const other = await multipart.create(input)
@@ -229,7 +229,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
   })
 
   it.each(['', '.', '..', '../../signing-secret', 'x', '*', '\0', '__proto__', 'x'.repeat(1024)])(
-    'know none by an id that they did not give out: %j',
+    'refuse unknown upload ids: %j',
     async (uploadId) => {
       const { multipart, at, stored, put, place } = await begunUpload(kind)
       await put(1, 'hello')
@@ -241,7 +241,7 @@ describe.each(storages)('uploads in parts of $name', (kind) => {
     },
   )
 
-  it('stop where the caller has', async () => {
+  it('reject if the signal is aborted', async () => {
     const { multipart, place, upload, stored } = await begunUpload(kind)
     const at = { ...place, signal: AbortSignal.abort(new Error('gone')) }
     const { serverURL, expiresAt, contentType, attemptId } = upload

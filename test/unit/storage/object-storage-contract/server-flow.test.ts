@@ -4,10 +4,10 @@ import { HOUR, ManualClock } from '../../../conformance/clock.js'
 import { bytesOfSize, expectStatus, fetchBytes, outcomesOf, startService } from '../../server/service.js'
 import { storages } from './storages.js'
 
-/** Long after every URL and every reservation has ended, and the time for which leftovers are watched. */
+/** Long enough for every URL, reservation, and leftover in these tests to expire. */
 const LATER = 5 * HOUR
 
-describe.each(storages)('a server over $name', (kind) => {
+describe.each(storages)('a server with $name', (kind) => {
   function started() {
     const clock = new ManualClock()
     const service = startService({
@@ -18,7 +18,7 @@ describe.each(storages)('a server over $name', (kind) => {
     return { service, clock, ann: service.as('user:ann') }
   }
 
-  it('uploads, downloads, replaces and deletes', async () => {
+  it('uploads, downloads, replaces, and deletes', async () => {
     const { service, clock, ann } = started()
     const first = await ann.upload({ size: 3 }, 1)
     expect(first).toMatchObject({ key: 'user:ann/report', status: 'active', size: 3 })
@@ -28,7 +28,7 @@ describe.each(storages)('a server over $name', (kind) => {
     const second = await ann.upload({ size: 5 }, 2)
     expect(second).toMatchObject({ key: first.key, size: 5 })
     expect(await ann.bytes(first.key)).toEqual(bytesOfSize(5, 2))
-    // Whoever was given the old URL gets the old bytes, until the clean-up removes them.
+    // The old URL returns the old bytes until cleanUp removes them.
     expect(await fetchBytes(ann, url)).toEqual(bytesOfSize(3, 1))
     clock.advance(LATER)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
@@ -46,7 +46,7 @@ describe.each(storages)('a server over $name', (kind) => {
     expect(service.reported).toEqual([])
   })
 
-  it('confirms late what was uploaded, and removes what was given up', async () => {
+  it('confirms finished uploads, and removes abandoned ones', async () => {
     const { service, clock, ann } = started()
     const begun = await ann.begun({ size: 4 })
     await expectStatus(await ann.put(begun.upload, bytesOfSize(4)), 200)

@@ -5,7 +5,7 @@ import { bucketService, codeOf, HELLO, SERVER_URL } from './bucket-service.js'
 import { storages } from './storages.js'
 
 describe.each(storages)('the signatures of $name', (kind) => {
-  it('end with their time', async () => {
+  it('expire', async () => {
     const { clock, handler, storage, upload, download, put } = bucketService(kind)
     await put(upload, HELLO)
     const { url } = await storage.signDownload(download)
@@ -18,7 +18,7 @@ describe.each(storages)('the signatures of $name', (kind) => {
     expect(await codeOf(await handler(late))).toEqual([403, 'FORBIDDEN', undefined])
   })
 
-  it('are for one method', async () => {
+  it('are valid for one method', async () => {
     const { handler, storage, upload, download, put } = bucketService(kind)
     await put(upload, HELLO)
     const { url: writes, headers } = await storage.signUpload(upload)
@@ -36,7 +36,7 @@ describe.each(storages)('the signatures of $name', (kind) => {
     }
   })
 
-  it('are of one storage', async () => {
+  it('are valid for one storage', async () => {
     const one = bucketService(kind)
     const other = bucketService(kind)
     await other.put(other.upload, HELLO)
@@ -44,14 +44,14 @@ describe.each(storages)('the signatures of $name', (kind) => {
     expect((await other.handler(new Request(url))).status).toBe(403)
   })
 
-  it('break with every change of the URL', async () => {
+  it('are invalid after any change of the URL', async () => {
     const { handler, storage, upload, download, put } = bucketService(kind)
     await put(upload, HELLO)
     const { url } = await storage.signDownload(download)
     const start = SERVER_URL.length + 1
     await fc.assert(
       fc.asyncProperty(
-        // The last character of a base64 text has bits that mean nothing.
+        // The last base64 character has unused bits.
         fc.integer({ min: start, max: url.length - 2 }),
         fc.constantFrom(...'aZ09-_.'),
         async (at, character) => {
@@ -74,7 +74,7 @@ describe.each(storages)('the signatures of $name', (kind) => {
     }
   })
 
-  it('lead below the URL of the server, or below baseURL where there is one', async () => {
+  it('are part of URLs below the server URL, or below baseURL if set', async () => {
     const { storage, upload } = bucketService(kind, { baseURL: 'https://cdn.example/bucket/' })
     expect((await storage.signUpload(upload)).url).toMatch(/^https:\/\/cdn\.example\/bucket\/[\w.-]+$/)
     expect((await bucketService(kind).storage.signUpload(upload)).url.startsWith(`${SERVER_URL}/`)).toBe(true)
@@ -88,18 +88,18 @@ describe.each(storages)('the signatures of $name', (kind) => {
     'https://cdn.example/?a',
     'https://cdn.example/#a',
     7,
-  ])('need a baseURL that is absolute: %j', (baseURL) => {
+  ])('require an absolute baseURL: %j', (baseURL) => {
     expect(() => kind.open({ baseURL: baseURL as string })).toThrow(
       new RegExp(`^${kind.name}: baseURL must be an absolute`),
     )
   })
 
-  it('need a clock that is a function', () => {
+  it('require a function as clock', () => {
     const now = new Date() as unknown as () => Date
-    expect(() => kind.open({ now })).toThrow(`${kind.name}: now must be a function, not a object.`)
+    expect(() => kind.open({ now })).toThrow(`${kind.name}: now must be a function (got object).`)
   })
 
-  it('go by the clock of the system unless they are given one', async () => {
+  it('use the system clock by default', async () => {
     const { handler, storage, download } = bucketService(kind, { now: null })
     const inAMinute = new Date(Date.now() + MINUTE)
     const { url } = await storage.signDownload({ ...download, expiresAt: inAMinute })

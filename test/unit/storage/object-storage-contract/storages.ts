@@ -3,10 +3,10 @@ import { memoryStorage, type MemoryStorageOptions, type ObjectStorage } from '@s
 import { diskStorage } from '@svc/db/disk'
 import { temporaryFolder } from '../temporary-folder.js'
 
-/** A storage that serves its own URLs; each has what every one of these tests asks for. */
+/** A storage that serves its own URLs. All of these tests run for each of them. */
 export interface StorageKind {
   readonly name: string
-  /** A new and empty one, for the test that runs. */
+  /** Creates an empty storage for the running test. */
   open(options: MemoryStorageOptions): ObjectStorage
 }
 

@@ -4,7 +4,7 @@ import { bucketService, codeOf, HELLO } from './bucket-service.js'
 import { storages } from './storages.js'
 
 describe.each(storages)('the upload URLs of $name', (kind) => {
-  it('write once', async () => {
+  it('write only once', async () => {
     const { storage, upload, put } = bucketService(kind)
     expect((await put(upload, HELLO)).status).toBe(200)
     const before = await storage.head(upload)
@@ -16,7 +16,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     expect(await storage.head(upload)).toEqual(before)
   })
 
-  it('write once when they are used at the same moment', async () => {
+  it('write only once if they are used concurrently', async () => {
     const { upload, put } = bucketService(kind)
     const answers = await Promise.all(Array.from({ length: 8 }, () => put(upload, HELLO)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
@@ -26,7 +26,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     ['a byte less', 'hell'],
     ['a byte more', 'hello!'],
     ['nothing', ''],
-  ])('take just the signed number of bytes, not %s', async (_, body) => {
+  ])('require the signed number of bytes, not %s', async (_, body) => {
     const { storage, upload, put } = bucketService(kind)
     expect(await codeOf(await put(upload, body))).toEqual([400, 'VALIDATION_ERROR', 'body'])
     expect(await storage.head(upload)).toBeNull()
@@ -38,13 +38,13 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     ['if-none-match', { 'if-none-match': '"x"' }],
     ['x-amz-meta-attempt-id', { 'x-amz-meta-attempt-id': createAttemptId() }],
     ['body', { 'content-length': '4' }],
-  ])('take just the signed headers: %s', async (field, headers) => {
+  ])('require the signed headers: %s', async (field, headers) => {
     const { storage, upload, put } = bucketService(kind)
     expect(await codeOf(await put(upload, HELLO, headers))).toEqual([400, 'VALIDATION_ERROR', field])
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('refuse an upload that leaves a header out', async () => {
+  it('refuse an upload with a missing header', async () => {
     const { storage, handler, upload } = bucketService(kind)
     const { url, headers } = await storage.signUpload(upload)
     for (const name of Object.keys(headers)) {
@@ -54,7 +54,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     }
   })
 
-  it('read no further than they must', async () => {
+  it('stop reading a body that is too long', async () => {
     const { upload, put } = bucketService(kind)
     let chunks = 0
     let cancelled = false
@@ -74,7 +74,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     expect({ chunks, cancelled }).toEqual({ chunks: 6, cancelled: true })
   })
 
-  it('tell of a body that breaks off', async () => {
+  it('refuse a body that breaks off', async () => {
     const { storage, upload, put } = bucketService(kind)
     const broken = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.error(new Error('reset')),
@@ -83,7 +83,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
     expect(await storage.head(upload)).toBeNull()
   })
 
-  it('take bytes that a parser kept, and refuse what any other made of them', async () => {
+  it('accept the bytes of a raw body parser, and refuse the results of others', async () => {
     const { storage, handler, upload, download, get } = bucketService(kind)
     const { url, headers } = await storage.signUpload(upload)
     const through = (value: unknown) =>

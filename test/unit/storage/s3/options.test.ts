@@ -6,27 +6,27 @@ process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
 const client = new S3Client({ region: 'us-east-1' })
 
 it.each<[unknown, string]>([
-  [undefined, 'client must be an S3Client of @aws-sdk/client-s3.'],
-  [{}, 'client must be an S3Client of @aws-sdk/client-s3.'],
-  [client, 'client must be an S3Client of @aws-sdk/client-s3.'],
-  [{ client: { send: () => {} } }, 'client must be an S3Client of @aws-sdk/client-s3.'],
+  [undefined, 'client must be an S3Client from @aws-sdk/client-s3.'],
+  [{}, 'client must be an S3Client from @aws-sdk/client-s3.'],
+  [client, 'client must be an S3Client from @aws-sdk/client-s3.'],
+  [{ client: { send: () => {} } }, 'client must be an S3Client from @aws-sdk/client-s3.'],
   [
     { client, timeoutSeconds: 0 },
-    'timeoutSeconds must be a number of seconds above 0 and at most 2147483, not 0.',
+    'timeoutSeconds must be a number of seconds above 0 and up to 2147483 (got 0).',
   ],
   [
     { client, timeoutSeconds: '30' },
-    'timeoutSeconds must be a number of seconds above 0 and at most 2147483, not 30.',
+    'timeoutSeconds must be a number of seconds above 0 and up to 2147483 (got "30").',
   ],
   [{ client, completeTimeoutSeconds: NaN }, 'completeTimeoutSeconds must be a number of seconds above 0'],
   [{ client, completeTimeoutSeconds: 1e10 }, 'completeTimeoutSeconds must be a number of seconds above 0'],
-  [{ client, now: new Date() }, 'now must be a function, not a object.'],
-])('s3Storage says what is wrong with its options: %#', (options, message) => {
+  [{ client, now: new Date() }, 'now must be a function (got object).'],
+])('s3Storage refuses invalid options: %#', (options, message) => {
   expect(() => s3Storage(options as S3StorageOptions)).toThrow(TypeError)
   expect(() => s3Storage(options as S3StorageOptions)).toThrow(`s3Storage: ${message}`)
 })
 
-it('s3Storage takes null for whatever may be left out', () => {
+it('s3Storage accepts null for optional options', () => {
   const storage = s3Storage({ client, timeoutSeconds: null, completeTimeoutSeconds: null, now: null })
   expect(Object.keys(storage).sort()).toEqual(['head', 'multipart', 'remove', 'signDownload', 'signUpload'])
 })

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { onceSuccessful } from '../../../../src/storage/signed-urls/self-serving-storage.js'
 
-it('a value is made once, for all who ask', async () => {
+it('creates a value once, on first use', async () => {
   const make = vi.fn(async () => ({}))
   const get = onceSuccessful(make)
   expect(make).not.toHaveBeenCalled()
@@ -11,7 +11,7 @@ it('a value is made once, for all who ask', async () => {
   expect(make).toHaveBeenCalledOnce()
 })
 
-it('what failed is tried again by whoever asks next', async () => {
+it('retries after a failure', async () => {
   const make = vi.fn(async () => 'value').mockRejectedValueOnce(new Error('not yet'))
   const get = onceSuccessful(make)
   expect(await Promise.allSettled([get(), get()])).toMatchObject([

@@ -16,7 +16,7 @@ function withParts(numbers: readonly number[]) {
 const numbers = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
-it('lists parts in pages of a thousand', async () => {
+it('lists parts in pages of 1000', async () => {
   const page = withParts(numbers(1, 2001))
   expect(await page(0)).toEqual([numbers(1, 1000), 1000])
   expect(await page(1000)).toEqual([numbers(1001, 2000), 2000])
@@ -24,10 +24,10 @@ it('lists parts in pages of a thousand', async () => {
   expect(await page(10_000)).toEqual([[], null])
 })
 
-it('says that no page follows one that is just full', async () => {
+it('returns no next page after a page that is exactly full', async () => {
   expect(await withParts(numbers(1, 1000))(0)).toEqual([numbers(1, 1000), null])
 })
 
-it('goes on after a number though it has no part', async () => {
+it('starts after a number that has no part', async () => {
   expect(await withParts([2, 7, 10_000])(5)).toEqual([[7, 10_000], null])
 })

@@ -3,7 +3,7 @@ import { bucketService, codeOf, HELLO } from './bucket-service.js'
 import { storages } from './storages.js'
 
 describe.each(storages)('$name', (kind) => {
-  it('keeps what is uploaded, knows what it is, and gives it back', async () => {
+  it('stores, describes, and returns an upload', async () => {
     const { storage, upload, download, put, get, attemptId } = bucketService(kind)
     const stored = await put(upload, HELLO)
     expect(stored.status).toBe(200)
@@ -28,7 +28,7 @@ describe.each(storages)('$name', (kind) => {
     expect(await response.text()).toBe('hello')
   })
 
-  it('answers HEAD with the headers of GET, and no body', async () => {
+  it('responds to HEAD with the headers of GET, without a body', async () => {
     const { upload, download, put, get } = bucketService(kind)
     await put(upload, HELLO)
     const response = await get(download, 'HEAD')
@@ -39,7 +39,7 @@ describe.each(storages)('$name', (kind) => {
     ])
   })
 
-  it('has nothing where nothing was uploaded, or where it was removed', async () => {
+  it('has no object before the upload and after the removal', async () => {
     const { storage, upload, download, put, get } = bucketService(kind)
     expect(await storage.head(upload)).toBeNull()
     expect(await codeOf(await get(download))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
@@ -50,20 +50,20 @@ describe.each(storages)('$name', (kind) => {
     expect(await storage.head({ bucket: 'other', key: 'a/b' })).toBeNull()
   })
 
-  it('keeps places apart, whatever their names', async () => {
+  it('distinguishes buckets and keys', async () => {
     const { storage, upload, put } = bucketService(kind)
     await put({ ...upload, bucket: 'a', key: 'b/c' }, HELLO)
     expect(await storage.head({ bucket: 'a/b', key: 'c' })).toBeNull()
     expect(await storage.head({ bucket: 'a', key: 'b/c' })).not.toBeNull()
   })
 
-  it('takes a file of 0 bytes', async () => {
+  it('stores a file of 0 bytes', async () => {
     const { storage, upload, put } = bucketService(kind)
     expect((await put({ ...upload, size: 0 }, null)).status).toBe(200)
     expect(await storage.head(upload)).toMatchObject({ size: 0 })
   })
 
-  it('stops where the caller has', async () => {
+  it('rejects if the signal is aborted', async () => {
     const { storage, upload, download } = bucketService(kind)
     const signal = AbortSignal.abort(new Error('gone'))
     const calls = [
