@@ -261,9 +261,8 @@ export const crashFlows: Readonly<Record<string, CrashFlow>> = { ...singlePutFlo
 const REPRESENTATIVE = [
   'a confirm of a replacement',
   'a hard delete of an object and its replacement',
-  'a cleanUp of leftovers',
+  'the start of a multipart upload',
   'a completion of a replacement',
-  'an abort of a multipart upload',
   'a cleanUp of an unrecorded multipart upload',
 ]
 
