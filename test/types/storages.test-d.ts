@@ -8,22 +8,22 @@ describe('a storage that serves its own URLs', () => {
     expectTypeOf(diskStorage({ directory: 'bytes' })).toEqualTypeOf<ObjectStorage>()
   })
 
-  it('takes null and undefined for an option that is left out', () => {
+  it('accepts null and undefined for optional options', () => {
     const options: DiskStorageOptions = { directory: 'bytes', baseURL: null, now: null }
     diskStorage(options)
     diskStorage({ directory: 'bytes', baseURL: undefined, now: undefined })
   })
 
-  it('on disk wants a directory', () => {
-    // @ts-expect-error the directory is needed
+  it('on disk requires a directory', () => {
+    // @ts-expect-error the directory is required
     diskStorage({})
-    // @ts-expect-error the options are needed
+    // @ts-expect-error the options are required
     diskStorage()
-    // @ts-expect-error the directory is an option
+    // @ts-expect-error the directory is an option, not the argument
     diskStorage('bytes')
-    // @ts-expect-error a clock tells a Date
+    // @ts-expect-error the clock must return a Date
     diskStorage({ directory: 'bytes', now: () => Date.now() })
-    // @ts-expect-error no such option
+    // @ts-expect-error unknown option
     diskStorage({ directory: 'bytes', mode: 0o600 })
   })
 })

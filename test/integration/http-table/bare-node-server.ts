@@ -3,14 +3,14 @@ import { buffer } from 'node:stream/consumers'
 import type { Serve } from './fixture.js'
 import { listenForFile } from './listen-for-file.js'
 
-/** A handler behind the least that makes a `Request` of a message: what the bindings are measured by. */
+/** Serves a handler with minimal code, as a reference for the bindings. */
 export const serveByHandlerAlone: Serve = async ({ handler, basePath }) => {
   const url = await listenForFile((message, response) => {
     void requestOf(message)
       .then(handler)
-      .then(async (answer) => {
-        response.writeHead(answer.status, Object.fromEntries(answer.headers))
-        response.end(Buffer.from(await answer.arrayBuffer()))
+      .then(async (result) => {
+        response.writeHead(result.status, Object.fromEntries(result.headers))
+        response.end(Buffer.from(await result.arrayBuffer()))
       })
   })
   return url + basePath

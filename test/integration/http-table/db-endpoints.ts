@@ -5,7 +5,7 @@ import { objects, serverWithObjects, serverWithoutDatabase, type Serve } from '.
 
 const { photo, report, archived, draft, replacement, gone, foreign } = objects
 
-/** What a list shows, newest first. */
+/** Lists and their expected objects, newest first. */
 const lists: Readonly<Record<string, readonly DbClientObject[]>> = {
   '/db/objects': [archived, report, photo],
   '/db/objects?': [archived, report, photo],
@@ -36,7 +36,7 @@ interface Refusal {
   readonly path: string
   readonly status: number
   readonly code: ErrorCode
-  /** The parameter at fault. */
+  /** The invalid parameter. */
   readonly field?: string
 }
 const badParameter = (field: string, path: string): Refusal => {
@@ -102,7 +102,7 @@ const unknownPaths = [
   '/_storage',
 ]
 
-/** The contract of the two endpoints of `db()`, over whatever serves them. */
+/** Tests the two endpoints of `db()` with any server. */
 export function describeDbEndpoints(serve: Serve): void {
   describe('the endpoints of db()', () => {
     let baseURL: string
@@ -119,7 +119,7 @@ export function describeDbEndpoints(serve: Serve): void {
       if (!path.includes('limit=1')) expect(json).toEqual({ objects: expected })
     })
 
-    it('gives pages, each with the way to the next', async () => {
+    it('lists objects in pages, each with a cursor for the next', async () => {
       const seen: DbClientObject[] = []
       let query = '?limit=1'
       for (;;) {
@@ -132,7 +132,7 @@ export function describeDbEndpoints(serve: Serve): void {
       expect(seen).toEqual([archived, report, photo])
     })
 
-    it('lists only what the caller owns', async () => {
+    it('lists only objects of the caller', async () => {
       const { json } = await exchange(baseURL, { request: 'GET /db/objects', as: 'user:2' })
       expect(json).toEqual({ objects: [foreign] })
       const other = await exchange(baseURL, { request: 'GET /db/objects', as: 'user:3' })
@@ -145,30 +145,32 @@ export function describeDbEndpoints(serve: Serve): void {
     })
 
     it.each(refusals)('GET $path → $status $code $field', async ({ path, status, code, field }) => {
-      const answer = await exchange(baseURL, { request: `GET ${path}` })
-      expect(answer.json).toEqual(errorOf(code, field))
-      expect(answer.status).toBe(status)
+      const result = await exchange(baseURL, { request: `GET ${path}` })
+      expect(result.json).toEqual(errorOf(code, field))
+      expect(result.status).toBe(status)
       const head = await exchange(baseURL, { request: `HEAD ${path}` })
       expect(head.status).toBe(status)
     })
 
-    it('answers the same for what is missing and what is another scope’s', async () => {
-      const answers = await Promise.all(
+    it('returns the same response for a missing object and for another scope’s object', async () => {
+      const responses = await Promise.all(
         [keyOf(foreign.key), keyOf('missing.txt'), keyOf(gone.key)].map(async (path) => {
           const { status, headers, text } = await exchange(baseURL, { request: `GET ${path}` })
           return { status, text, headers: [...headers].filter(([name]) => name !== 'date') }
         }),
       )
-      expect(answers[1]).toEqual(answers[0])
-      expect(answers[2]).toEqual(answers[0])
+      expect(responses[1]).toEqual(responses[0])
+      expect(responses[2]).toEqual(responses[0])
     })
 
     it.each(['/db/objects', keyOf('drafts/1')])('HEAD %s is GET without a body', async (path) => {
-      const told = ['content-type', 'cache-control', 'allow', 'retry-after']
+      const compared = ['content-type', 'cache-control', 'allow', 'retry-after']
       const get = await exchange(baseURL, { request: `GET ${path}` })
       const head = await exchange(baseURL, { request: `HEAD ${path}` })
       expect(head.status).toBe(200)
-      expect(told.map((name) => head.headers.get(name))).toEqual(told.map((name) => get.headers.get(name)))
+      expect(compared.map((name) => head.headers.get(name))).toEqual(
+        compared.map((name) => get.headers.get(name)),
+      )
     })
 
     it.each(['OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])('%s is not allowed', async (method) => {
@@ -179,7 +181,7 @@ export function describeDbEndpoints(serve: Serve): void {
       }
     })
 
-    it.each(unknownPaths)('there is nothing at %j', async (path) => {
+    it.each(unknownPaths)('returns NOT_FOUND for %j', async (path) => {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
         const { status, json } = await exchange(baseURL, { request: `${method} ${path}`, as: null })
         expect({ status, json }).toEqual({ status: 404, json: errorOf('NOT_FOUND') })
@@ -187,20 +189,20 @@ export function describeDbEndpoints(serve: Serve): void {
     })
 
     it.each(['/db/objects', '/db/objects?limit=0', '/db/object', keyOf('drafts/1')])(
-      'GET %s is for those who are signed in',
+      'GET %s requires authentication',
       async (path) => {
         const { status, json } = await exchange(baseURL, { request: `GET ${path}`, as: null })
         expect({ status, json }).toEqual({ status: 401, json: errorOf('UNAUTHORIZED') })
       },
     )
 
-    it('tells nothing of what failed inside', async () => {
+    it('hides the details of an internal error', async () => {
       const { status, json } = await exchange(baseURL, { request: 'GET /db/objects', as: 'broken' })
       expect(status).toBe(500)
       expect(json).toEqual({ code: 'INTERNAL_ERROR', message: expect.any(String) as string })
     })
 
-    it('says when to try again where the database can’t be reached', async () => {
+    it('sends Retry-After if the database is unavailable', async () => {
       const unreachable = await serve(serverWithoutDatabase())
       for (const path of ['/db/objects', keyOf('drafts/1')]) {
         const { status, headers, json } = await exchange(unreachable, { request: `GET ${path}` })

@@ -1,30 +1,33 @@
 import { expect } from 'vitest'
 import { openApiDocument, type ErrorBody, type ErrorCode } from '@svc/db'
-import { describedAnswers } from '../openapi/described-answers.js'
+import { documentValidator } from '../openapi/document-validator.js'
 import { serverWithObjects, USER_HEADER } from './fixture.js'
 
-/** Every server of the table has the same endpoints. */
-const described = describedAnswers(openApiDocument(serverWithObjects()))
+/** All servers in these tests have the same endpoints. */
+const validator = documentValidator(openApiDocument(serverWithObjects()))
 
-export interface Ask {
+export interface ExchangeRequest {
   /** Method and path below the base path, such as `GET /db/objects`. */
   readonly request: string
-  /** `null`: nobody is signed in. Default `user:1`. */
+  /** The user; `null` for an unauthenticated request. Default `user:1`. */
   readonly as?: string | null
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
 }
 
-export interface Answer {
+export interface ExchangeResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly json: unknown
 }
 
-/** Asks, and checks what holds for every answer of the library. */
-export async function exchange(baseURL: string, { request, as, json, headers, body }: Ask): Promise<Answer> {
+/** Sends a request and checks what applies to every response of the library. */
+export async function exchange(
+  baseURL: string,
+  { request, as, json, headers, body }: ExchangeRequest,
+): Promise<ExchangeResponse> {
   const [method = '', path = ''] = request.split(/ (.*)/s)
   const user = as === undefined ? 'user:1' : as
   const response = await fetch(baseURL + path, {
@@ -43,18 +46,18 @@ export async function exchange(baseURL: string, { request, as, json, headers, bo
     expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
   }
   if (method === 'HEAD') expect(text).toBe('')
-  const answer = { status: response.status, headers: response.headers, text, json: parsed(text) }
-  expect(described.flawOf({ method, path, status: answer.status, json: answer.json })).toBeNull()
-  if (answer.status >= 400 && method !== 'HEAD') expectErrorBody(answer)
-  return answer
+  const result = { status: response.status, headers: response.headers, text, json: parsed(text) }
+  expect(validator.violationOf({ method, path, status: result.status, json: result.json })).toBeNull()
+  if (result.status >= 400 && method !== 'HEAD') expectErrorBody(result)
+  return result
 }
 
 function parsed(text: string): unknown {
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** Code, message and perhaps params: nothing else, and nothing of what is inside. */
-function expectErrorBody({ json, text }: Answer): void {
+/** Expects a code, a message, and optional params, without internal details. */
+function expectErrorBody({ json, text }: ExchangeResponse): void {
   const { code, message, params, ...rest } = json as ErrorBody
   expect(code).toMatch(/^[A-Z_]+$/)
   expect(message).toMatch(/\.$/)
@@ -63,7 +66,7 @@ function expectErrorBody({ json, text }: Answer): void {
   expect(text).not.toMatch(/internal|stack|node_modules/)
 }
 
-/** An error body with this code, and with the name of the parameter that is at fault. */
+/** Matches an error body with this code and, if set, this invalid field. */
 export function errorOf(code: ErrorCode, field?: string): unknown {
   return expect.objectContaining({ code, ...(field !== undefined && { params: { field } }) })
 }

@@ -11,16 +11,16 @@ import {
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 
-/** What a binding takes. */
+/** The input of a binding. */
 export interface Served {
   readonly handler: Handler
   readonly basePath: string
 }
 
-/** Serves the library until the test is over; resolves to the absolute URL of its base path. */
+/** Serves a server until the tests are over. Returns the absolute URL of its base path. */
 export type Serve = (s3: Served) => Promise<string>
 
-/** Who asks says so in this header; nobody is signed in without it. */
+/** The header that contains the user. Requests without it are unauthenticated. */
 export const USER_HEADER = 'x-user'
 
 const day = new Date('2026-01-02T03:04:05.678Z')
@@ -35,9 +35,9 @@ const rows = {
     contentType: 'image/jpeg',
     size: 10,
     route: 'photos',
-    metadata: { secret: 'never told' },
-    eTag: '"never-told"',
-    storageKey: 'never/told',
+    metadata: { secret: 'never shown' },
+    eTag: '"never-shown"',
+    storageKey: 'never/shown',
   },
   report: { ...mine, id: createAttemptId(), key: 'reports/ä b+c%#?&=/ü.pdf', size: 5, route: 'reports' },
   archived: { ...mine, id: createAttemptId(), bucket: 'archive', key: 'photos/1.jpg' },
@@ -47,7 +47,7 @@ const rows = {
     key: 'drafts/1',
     status: 'pending' as const,
     declaredSize: 7,
-    uploadId: 'never told',
+    uploadId: 'never shown',
   },
   replacement: {
     ...mine,
@@ -62,7 +62,7 @@ const rows = {
 
 const createdAt = day.toISOString()
 
-/** What the API tells of them. */
+/** The objects as the API returns them. */
 export const objects = {
   photo: {
     id: rows.photo.id,
@@ -119,17 +119,17 @@ export const objects = {
   },
 } satisfies Record<string, DbClientObject>
 
-/** A server with these objects; what is uploaded goes to the bucket of its storage that it is given. */
-export function serverWithObjects(place: Partial<UploadPlace> = {}) {
-  return serverOver(memoryAdapter({ objects: Object.values(rows) }), place)
+/** Creates a server with these objects. Uploads go to the given storage and bucket. */
+export function serverWithObjects(target: Partial<UploadTarget> = {}) {
+  return serverOver(memoryAdapter({ objects: Object.values(rows) }), target)
 }
 
-export interface UploadPlace {
+export interface UploadTarget {
   readonly storage: ObjectStorage
   readonly bucket: string
 }
 
-/** A server whose database can't be reached. */
+/** Creates a server whose database is unavailable. */
 export function serverWithoutDatabase() {
   const unavailable = async () => {
     throw new StorageError('DATABASE_UNAVAILABLE', {
@@ -143,7 +143,7 @@ export function serverWithoutDatabase() {
 
 function serverOver(
   client: StorageObjectStore,
-  { storage = memoryStorage(), bucket = 'files' }: Partial<UploadPlace> = {},
+  { storage = memoryStorage(), bucket = 'files' }: Partial<UploadTarget> = {},
 ) {
   return createS3Server({
     storage,

@@ -4,11 +4,11 @@ import { serverWithObjects, type Serve } from './fixture.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MAX_BYTES = 64 * 1024
-const announcement = JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 3 })
+const uploadRequest = JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 3 })
 
-/** Bodies of which a parser of the application would have its own opinion. */
+/** Tests JSON bodies that the application's own body parser might treat differently. */
 export function describeJsonBodies(serve: Serve): void {
-  describe('bodies that are JSON', () => {
+  describe('JSON bodies', () => {
     let baseURL: string
     beforeAll(async () => {
       baseURL = await serve(serverWithObjects())
@@ -24,8 +24,8 @@ export function describeJsonBodies(serve: Serve): void {
       'Application/JSON',
       'application/json; charset=utf-8',
       'application/json;x',
-    ])('are taken as %s', async (type) => {
-      expect((await post(announcement, { 'content-type': type })).status).toBe(201)
+    ])('are accepted as %s', async (type) => {
+      expect((await post(uploadRequest, { 'content-type': type })).status).toBe(201)
     })
 
     it.each([
@@ -34,29 +34,29 @@ export function describeJsonBodies(serve: Serve): void {
       'application/jsonp',
       'application/ld+json',
       '',
-    ])('are not taken as %j', async (type) => {
-      const { status, json } = await post(announcement, { 'content-type': type })
+    ])('are refused as %j', async (type) => {
+      const { status, json } = await post(uploadRequest, { 'content-type': type })
       expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
     })
 
     it.each(['', '{', '{}x', '[]', 'null', '3', '"text"', "{'a':1}", Uint8Array.of(0x7b, 0xff, 0x7d)])(
-      'are objects, not %j',
+      'must be objects, not %j',
       async (body) => {
         const { status, json } = await post(body)
         expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
       },
     )
 
-    it('have at most 64 KiB', async () => {
-      expect((await post(announcement.padEnd(MAX_BYTES))).status).toBe(201)
-      const { status, json } = await post(announcement.padEnd(MAX_BYTES + 1))
+    it('are limited to 64 KiB', async () => {
+      expect((await post(uploadRequest.padEnd(MAX_BYTES))).status).toBe(201)
+      const { status, json } = await post(uploadRequest.padEnd(MAX_BYTES + 1))
       expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
     })
 
-    it('that are far too long are answered, and so is the next request', async () => {
-      const { status, json } = await post(announcement.padEnd(20 * MAX_BYTES))
+    it('that are far too long get a response, and so does the next request', async () => {
+      const { status, json } = await post(uploadRequest.padEnd(20 * MAX_BYTES))
       expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
-      expect((await post(announcement)).status).toBe(201)
+      expect((await post(uploadRequest)).status).toBe(201)
     })
   })
 }

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll } from 'vitest'
 
-/** Serves until the last test of the file is over; resolves to the server's URL, without a slash at its end. */
+/** Serves until all tests of the file are over. Returns the URL without a trailing slash. */
 export async function listenForFile(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

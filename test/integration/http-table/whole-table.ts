@@ -4,7 +4,7 @@ import { describeJsonBodies } from './json-bodies.js'
 import { describeMultipartLife } from './multipart-life.js'
 import { describeObjectLife } from './object-life.js'
 
-/** All that the API answers, whoever serves it. */
+/** Tests the complete HTTP API with any server. */
 export function describeWholeTable(serve: Serve): void {
   describeDbEndpoints(serve)
   describeJsonBodies(serve)

@@ -4,7 +4,7 @@ import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage, openApiDocument, type Handler } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { describedAnswers } from './described-answers.js'
+import { documentValidator } from './document-validator.js'
 
 const plugin = () => db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
 const options = () => ({ storage: memoryStorage(), bucket: 'files', plugins: [plugin()] as const })
@@ -15,7 +15,7 @@ async function errorsOf(document: object): Promise<unknown> {
 }
 
 describe('the document', () => {
-  it('is valid OpenAPI 3.1, and plain JSON', async () => {
+  it('is valid OpenAPI 3.1 and plain JSON', async () => {
     for (const s3 of [createS3Server(options()), plugin()]) {
       const document = openApiDocument(s3)
       expect(await errorsOf(document)).toBeNull()
@@ -23,7 +23,7 @@ describe('the document', () => {
     }
   })
 
-  it('describes just the endpoints that there are', () => {
+  it('describes exactly the enabled endpoints', () => {
     const operationsOf = (s3: { handler: Handler }) =>
       Object.entries(openApiDocument(s3).paths).flatMap(([path, operations]) =>
         Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
@@ -40,7 +40,7 @@ describe('the document', () => {
     expect(all.filter((operation) => !withoutDelete.includes(operation))).toEqual(['DELETE /object'])
   })
 
-  it('says where the server is', () => {
+  it('contains the server URL', () => {
     const urlOf = (basePath: string, serverURL?: string) =>
       openApiDocument(createS3Server({ ...options(), basePath }), { serverURL }).servers[0]?.url
     expect(urlOf('/files')).toBe('/files')
@@ -48,7 +48,7 @@ describe('the document', () => {
     expect(urlOf('/files', 'https://app.example/v1/')).toBe('https://app.example/v1/files')
   })
 
-  it('says its title and its version', () => {
+  it('contains the title and the version', () => {
     const s3 = plugin()
     expect(openApiDocument(s3).info).toMatchObject({ title: 'Object storage', version: '1' })
     expect(openApiDocument(s3, { title: 'Files', version: '7' }).info).toMatchObject({
@@ -57,34 +57,34 @@ describe('the document', () => {
     })
   })
 
-  it('names each operation once', () => {
+  it('has unique operation ids', () => {
     const operations = Object.values(openApiDocument(createS3Server(options())).paths).flatMap(Object.values)
     const ids = (operations as { operationId: string }[]).map(({ operationId }) => operationId)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('knows which route an upload may take, and whether it may be left out', () => {
+  it('lists the upload routes, and whether the route is optional', () => {
     const upload = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
-    const takes = (routes: object, body: object) =>
-      describedAnswers(openApiDocument(createS3Server({ ...options(), routes: { ...routes } }))).takesBody(
+    const accepts = (routes: object, body: object) =>
+      documentValidator(openApiDocument(createS3Server({ ...options(), routes: { ...routes } }))).acceptsBody(
         '/upload',
         body,
       )
-    expect(takes({ avatars: {} }, upload)).toBe(true)
-    expect(takes({ avatars: {} }, { ...upload, route: null, metadata: null, more: 1 })).toBe(true)
-    expect(takes({ avatars: {}, films: {} }, upload)).toBe(false)
-    expect(takes({ avatars: {}, films: {} }, { ...upload, route: 'films' })).toBe(true)
-    expect(takes({ avatars: {} }, { ...upload, route: 'films' })).toBe(false)
-    expect(takes({ avatars: {} }, { ...upload, size: -1 })).toBe(false)
-    expect(takes({ avatars: {} }, { ...upload, metadata: { a: 1 } })).toBe(false)
+    expect(accepts({ avatars: {} }, upload)).toBe(true)
+    expect(accepts({ avatars: {} }, { ...upload, route: null, metadata: null, more: 1 })).toBe(true)
+    expect(accepts({ avatars: {}, films: {} }, upload)).toBe(false)
+    expect(accepts({ avatars: {}, films: {} }, { ...upload, route: 'films' })).toBe(true)
+    expect(accepts({ avatars: {} }, { ...upload, route: 'films' })).toBe(false)
+    expect(accepts({ avatars: {} }, { ...upload, size: -1 })).toBe(false)
+    expect(accepts({ avatars: {} }, { ...upload, metadata: { a: 1 } })).toBe(false)
   })
 
-  it('forbids no property that a later minor release may add to a body', () => {
+  it('allows properties that a later minor release may add', () => {
     const { paths, components } = openApiDocument(createS3Server(options()))
     expect(JSON.stringify({ paths, components })).not.toContain('"additionalProperties":false')
   })
 
-  it('is in no bundle that doesn’t ask for it', async () => {
+  it('is included in a bundle only if it is imported', async () => {
     const bundleOf = async (name: string) => {
       const index = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
       const contents = `import { ${name} } from ${JSON.stringify(index)}; console.log(${name})`
@@ -100,7 +100,7 @@ describe('the document', () => {
     expect(await bundleOf('createS3Server')).not.toContain('3.1.0')
   })
 
-  it('is of a server that the library made, or of none', () => {
+  it('requires a server or plugin of the library', () => {
     for (const wrong of [{ handler: async () => new Response() }, {}, null]) {
       expect(() => openApiDocument(wrong as never)).toThrow(TypeError)
     }

@@ -1,14 +1,14 @@
 import { expect } from 'vitest'
 import { openApiDocument, type ErrorBody, type JsonSchema, type OpenApiOperation } from '@svc/db'
 import { Caller, startService, type ServiceOptions } from '../../unit/server/service.js'
-import { describedAnswers } from './described-answers.js'
+import { documentValidator } from './document-validator.js'
 
 const document = openApiDocument(startService().s3)
-const described = describedAnswers(document)
-/** Each success and each error that an answer has shown, such as `upload 201` and `upload KEY_CONFLICT`. */
+const validator = documentValidator(document)
+/** Every success and error observed in a response, such as `upload 201` and `upload KEY_CONFLICT`. */
 export const seen = new Set<string>()
 
-/** A service whose every answer below its base path is held against the document, and remembered. */
+/** Starts a service that validates every response against the document, and records it in {@link seen}. */
 export function observed(options: ServiceOptions = {}) {
   const service = startService(options)
   const handler = async (request: Request) => {
@@ -21,7 +21,7 @@ export function observed(options: ServiceOptions = {}) {
     const { method } = request
     const { status } = response
     expect(
-      described.flawOf({ method, path: path + search, status, json }),
+      validator.violationOf({ method, path: path + search, status, json }),
       `${method} ${path} ${text}`,
     ).toBeNull()
     const operation = document.paths[path]?.[method.toLowerCase()]
@@ -31,8 +31,8 @@ export function observed(options: ServiceOptions = {}) {
   return { ...service, as: (scope: string | null) => new Caller(handler, scope) }
 }
 
-/** Each success and each error of the document, as {@link seen} has them. */
-export function promised(): string[] {
+/** Returns every success and error in the document, in the form of {@link seen}. */
+export function documented(): string[] {
   const operations: OpenApiOperation[] = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods),
   )

@@ -1,20 +1,20 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { JsonSchema, OpenApiDocument, OpenApiOperation } from '@svc/db'
 
-export interface GivenAnswer {
+export interface ReceivedResponse {
   readonly method: string
-  /** Below the base path, with its query, as it was asked for. */
+  /** The requested path below the base path, with its query. */
   readonly path: string
   readonly status: number
   readonly json: unknown
 }
 
-/** Holds answers against what a document says of them. */
-export interface DescribedAnswers {
-  /** What the document says against an answer, in words; `null`: nothing. */
-  flawOf(answer: GivenAnswer): string | null
-  /** Whether the document takes this for the body of a request. */
-  takesBody(path: string, body: unknown): boolean
+/** Validates requests and responses against an OpenAPI document. */
+export interface DocumentValidator {
+  /** Describes how a response violates the document, or returns `null`. */
+  violationOf(response: ReceivedResponse): string | null
+  /** Returns whether the document allows this request body. */
+  acceptsBody(path: string, body: unknown): boolean
 }
 
 const FORMATS = {
@@ -23,10 +23,10 @@ const FORMATS = {
   uri: (text: string) => URL.canParse(text),
 }
 
-export function describedAnswers(document: OpenApiDocument): DescribedAnswers {
+export function documentValidator(document: OpenApiDocument): DocumentValidator {
   const ajv = new Ajv2020({ allErrors: true, strictTypes: false, formats: FORMATS })
   ajv.addVocabulary(['components'])
-  // The document leaves room for what a later release may add; an answer of this one has nothing that it doesn't name.
+  // The document allows additional properties, for later releases. This release must not return any.
   ajv.addSchema({ $id: 'document', components: closed(document.components) as object })
   const compiled = new Map<JsonSchema, ValidateFunction>()
 
@@ -43,25 +43,25 @@ export function describedAnswers(document: OpenApiDocument): DescribedAnswers {
     return known
   }
 
-  function flawOfBody(response: JsonSchema, json: unknown): string | null {
+  function bodyViolation(response: JsonSchema, json: unknown): string | null {
     const content = response['content'] as { 'application/json': { schema: JsonSchema } } | undefined
-    if (!content) return json === undefined ? null : 'it has a body, and must have none'
+    if (!content) return json === undefined ? null : 'the response must not have a body'
     const validate = validatorOf(closedOnce(content['application/json'].schema))
     return validate(json) ? null : ajv.errorsText(validate.errors)
   }
 
   return {
-    flawOf({ method, path, status, json }) {
+    violationOf({ method, path, status, json }) {
       const [pathname = ''] = path.split('?')
       const operations = document.paths[pathname]
-      if (!operations) return status === 404 ? null : 'its path is unknown, so it must be 404'
+      if (!operations) return status === 404 ? null : 'the path is unknown, so the status must be 404'
       const operation = operations[(method === 'HEAD' ? 'GET' : method).toLowerCase()]
-      if (!operation) return status === 405 ? null : 'its method is not described, so it must be 405'
+      if (!operation) return status === 405 ? null : 'the method is not described, so the status must be 405'
       const response = operation.responses[status]
-      if (!response) return `its status ${status} is not described`
-      return method === 'HEAD' ? null : flawOfBody(response, json)
+      if (!response) return `the status ${status} is not described`
+      return method === 'HEAD' ? null : bodyViolation(response, json)
     },
-    takesBody(path, body) {
+    acceptsBody(path, body) {
       const operation = document.paths[path]?.['post'] as OpenApiOperation
       const { content } = operation.requestBody as { content: { 'application/json': { schema: JsonSchema } } }
       return validatorOf(content['application/json'].schema)(body)
@@ -69,7 +69,7 @@ export function describedAnswers(document: OpenApiDocument): DescribedAnswers {
   }
 }
 
-/** References of the document as the validator finds them: by the name that the document has there. */
+/** Rewrites references to the id under which the document is registered. */
 function withReferences(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withReferences)
   if (typeof value !== 'object' || value === null) return value
@@ -81,7 +81,7 @@ function withReferences(value: unknown): unknown {
   )
 }
 
-/** The same schemas, of which each object has the properties that are named and no others. */
+/** Closes schemas: objects may only have the named properties. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed)
   if (typeof value !== 'object' || value === null) return value

@@ -3,11 +3,11 @@ import { StorageError } from '@svc/db'
 import { ManualClock } from '../../conformance/clock.js'
 import * as parts from '../../unit/server/multipart/in-parts.js'
 import type { Caller } from '../../unit/server/service.js'
-import { observed, promised, seen } from './observed-service.js'
+import { documented, observed, seen } from './observed-service.js'
 
 const ID = '019b7d00-0000-7000-8000-000000000000'
 const FILE = { filename: 'a.txt', contentType: 'text/plain', size: 3 }
-const IN_PARTS = { key: 'a', id: ID, uploadId: 'x' }
+const MULTIPART = { key: 'a', id: ID, uploadId: 'x' }
 const REQUESTS = [
   ['GET', '/db/objects'],
   ['GET', '/db/object?key=a'],
@@ -15,21 +15,21 @@ const REQUESTS = [
   ['POST', '/upload/confirm', { key: 'a', id: ID }],
   ['POST', '/upload/abort', { key: 'a', id: ID }],
   ['POST', '/multipart', FILE],
-  ['POST', '/multipart/parts', { ...IN_PARTS, partNumbers: [1] }],
-  ['POST', '/multipart/list', IN_PARTS],
-  ['POST', '/multipart/complete', IN_PARTS],
-  ['POST', '/multipart/abort', IN_PARTS],
+  ['POST', '/multipart/parts', { ...MULTIPART, partNumbers: [1] }],
+  ['POST', '/multipart/list', MULTIPART],
+  ['POST', '/multipart/complete', MULTIPART],
+  ['POST', '/multipart/abort', MULTIPART],
   ['GET', '/download?key=a'],
   ['DELETE', '/object?key=a'],
 ] as const
 
-async function askAll(caller: Caller): Promise<number[]> {
-  const answers = REQUESTS.map(([method, path, body]) => caller.send(method, path, body))
-  return (await Promise.all(answers)).map(({ status }) => status)
+async function sendAll(caller: Caller): Promise<number[]> {
+  const responses = REQUESTS.map(([method, path, body]) => caller.send(method, path, body))
+  return (await Promise.all(responses)).map(({ status }) => status)
 }
 
-describe('answers are as the document says', () => {
-  it('where all goes well', async () => {
+describe('responses match the document', () => {
+  it('for single-PUT uploads', async () => {
     const ann = observed().as('user:ann')
     const { key } = await ann.upload()
     await ann.bytes(key)
@@ -39,7 +39,7 @@ describe('answers are as the document says', () => {
     expect((await ann.abort((await ann.begun()).object)).status).toBe(204)
   })
 
-  it('where all goes well in parts', async () => {
+  it('for multipart uploads', async () => {
     const ann = observed().as('user:ann')
     const begun = await parts.begun(ann, { size: 2 * parts.PART })
     await parts.sendParts(ann, begun)
@@ -49,14 +49,14 @@ describe('answers are as the document says', () => {
     expect((await parts.abort(ann, await parts.begun(ann))).status).toBe(204)
   })
 
-  it('where nobody is signed in, and where nothing is there', async () => {
-    expect(new Set(await askAll(observed().as(null)))).toEqual(new Set([401]))
-    expect(await askAll(observed().as('user:ann'))).toEqual([
+  it('without authentication and for missing objects', async () => {
+    expect(new Set(await sendAll(observed().as(null)))).toEqual(new Set([401]))
+    expect(await sendAll(observed().as('user:ann'))).toEqual([
       200, 404, 201, 404, 404, 201, 404, 404, 404, 404, 404, 404,
     ])
   })
 
-  it('where the input is bad', async () => {
+  it('for invalid input', async () => {
     const ann = observed().as('user:ann')
     for (const [method, path] of REQUESTS) {
       const bad = method === 'POST' ? {} : undefined
@@ -65,23 +65,23 @@ describe('answers are as the document says', () => {
     expect((await ann.send('GET', '/db/objects?cursor=x')).status).toBe(400)
   })
 
-  it('where the database or the application fails', async () => {
+  it('if the database or the application fails', async () => {
     const failing = (error: () => Error) =>
       observed({
         resolveScope: () => {
           throw error()
         },
       }).as('user:ann')
-    expect(new Set(await askAll(failing(() => new Error('broken'))))).toEqual(new Set([500]))
-    expect(new Set(await askAll(failing(() => new StorageError('DATABASE_UNAVAILABLE'))))).toEqual(
+    expect(new Set(await sendAll(failing(() => new Error('broken'))))).toEqual(new Set([500]))
+    expect(new Set(await sendAll(failing(() => new StorageError('DATABASE_UNAVAILABLE'))))).toEqual(
       new Set([503]),
     )
   })
 
-  it('where the storage fails', async () => {
+  it('if the storage fails', async () => {
     let isDown = false
     const fail = (): never => {
-      throw new Error('no answer')
+      throw new Error('timeout')
     }
     const service = observed({
       storage: (memory) => ({
@@ -102,7 +102,7 @@ describe('answers are as the document says', () => {
     const { object } = await ann.begun()
     const inParts = await parts.begun(ann)
     isDown = true
-    const answers = [
+    const responses = [
       await ann.begin(),
       await ann.confirm(object),
       await ann.download(key),
@@ -111,10 +111,10 @@ describe('answers are as the document says', () => {
       await parts.list(ann, inParts),
       await parts.complete(ann, inParts),
     ]
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 502))
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 502))
   })
 
-  it('where a guard refuses', async () => {
+  it('if a guard denies the request', async () => {
     const guard = () => {
       throw new Error('no')
     }
@@ -128,19 +128,19 @@ describe('answers are as the document says', () => {
       download: { guard },
       delete: { guard },
     }).as('user:ann')
-    const answers = [
+    const responses = [
       await ann.begin(),
       await parts.begin(ann),
       await ann.download(key),
       await ann.delete(key),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403])
+    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403, 403])
   })
 
   it.each([
-    ['in one PUT', (ann: Caller, input: object) => ann.begin({ ...input })],
-    ['in parts', (ann: Caller, input: object) => parts.begin(ann, { ...input })],
-  ])('where an upload %s can’t be', async (_, begin) => {
+    ['single-PUT', (ann: Caller, input: object) => ann.begin({ ...input })],
+    ['multipart', (ann: Caller, input: object) => parts.begin(ann, { ...input })],
+  ])('for a refused %s upload', async (_, begin) => {
     const routes = { only: { maxFileSize: 10, contentTypes: ['text/*'], key: () => 'one key' } }
     const ann = observed({ routes, quota: { maxBytes: 5 } }).as('user:ann')
     expect((await begin(ann, { size: 11 })).status).toBe(413)
@@ -150,14 +150,14 @@ describe('answers are as the document says', () => {
     expect((await begin(ann, { size: 1 })).status).toBe(409)
   })
 
-  it('where it lapses before it gets a URL', async () => {
+  it('if the reservation expires before its URL is signed', async () => {
     const clock = new ManualClock()
     const hooks = { onReserved: () => clock.advance(2000) }
     const ann = observed({ clock, hooks, pendingTtlSeconds: 1 }).as('user:ann')
     expect((await ann.begin()).status).toBe(404)
   })
 
-  it('where an upload in parts ends while the bucket begins it', async () => {
+  it('if a multipart upload ends during its creation', async () => {
     const service = observed({
       storage: parts.withMultipart((multipart) => ({
         async create(input) {
@@ -169,14 +169,14 @@ describe('answers are as the document says', () => {
     expect((await parts.begin(service.as('user:ann'))).status).toBe(404)
   })
 
-  it('where nothing was uploaded', async () => {
+  it('if nothing was uploaded', async () => {
     const ann = observed().as('user:ann')
     const { object } = await ann.begun()
     expect((await ann.confirm(object)).status).toBe(409)
     expect((await parts.complete(ann, await parts.begun(ann))).status).toBe(409)
   })
 
-  it('where the listing has a next page', async () => {
+  it('for a list with a next page', async () => {
     const ann = observed().as('user:ann')
     await ann.upload()
     await ann.upload()
@@ -186,7 +186,7 @@ describe('answers are as the document says', () => {
 })
 
 describe('the document', () => {
-  it('says nothing that no answer has shown', () => {
-    expect([...seen].sort()).toEqual(promised().sort())
+  it('documents only observed responses', () => {
+    expect([...seen].sort()).toEqual(documented().sort())
   })
 })
