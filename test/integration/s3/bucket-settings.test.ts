@@ -88,8 +88,8 @@ describeS3('the settings in docs/s3.md', (server) => {
       const allowed = preflight.headers.get('access-control-allow-headers')!.toLowerCase()
       for (const name of Object.keys(signed.headers)) expect(allowed).toContain(name)
 
-      const answer = await put({ url: signed.url, headers: { ...signed.headers, origin } })
-      expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+      const response = await put({ url: signed.url, headers: { ...signed.headers, origin } })
+      expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([200, origin])
       const { url } = await storage.signDownload(downloadFrom(bucket, upload.key))
       const download = await fetch(url, { headers: { origin } })
       expect(download.headers.get('access-control-allow-origin')).toBe(origin)
@@ -165,7 +165,7 @@ function describeUnsignedHeaders(server: S3Server): void {
   const bucket = freshBucket(owner)
   const storage = s3Storage({ client: owner })
   beforeAll(async () => {
-    await owner.send(new PutObjectCommand({ Bucket: bucket, Key: 'of somebody else', Body: 'hello' }))
+    await owner.send(new PutObjectCommand({ Bucket: bucket, Key: 'another object', Body: 'hello' }))
     const Policy = JSON.stringify(documentedSettings('Deny', bucket))
     await owner.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }))
   })
@@ -183,9 +183,9 @@ function describeUnsignedHeaders(server: S3Server): void {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
     const isCopy = !('x-amz-acl' in unsigned)
-    const source = { 'x-amz-copy-source': `/${bucket}/of%20somebody%20else` }
-    const answer = await put({ url, headers: { ...headers, ...unsigned, ...(isCopy && source) } })
-    expect(answer.status).toBe(403)
+    const source = { 'x-amz-copy-source': `/${bucket}/another%20object` }
+    const response = await put({ url, headers: { ...headers, ...unsigned, ...(isCopy && source) } })
+    expect(response.status).toBe(403)
     expect(await storage.head(upload)).toBeNull()
   })
 

@@ -154,10 +154,10 @@ describeS3('an attack on a server with s3Storage', (server) => {
 
   it('with many concurrent uploads never exceeds the quota', async () => {
     const { service, ann, bucket } = await started({ quota: { maxBytes: 30 } })
-    const answers = await Promise.all(Array.from({ length: 16 }, () => ann.begin(FILE)))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
+    const responses = await Promise.all(Array.from({ length: 16 }, () => ann.begin(FILE)))
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(10)
     const begun = (await Promise.all(
-      answers.filter(({ status }) => status === 201).map((answer) => answer.json()),
+      responses.filter(({ status }) => status === 201).map((response) => response.json()),
     )) as Awaited<ReturnType<typeof ann.begun>>[]
     await Promise.all(
       begun.map(async ({ object, upload }) => {

@@ -83,14 +83,14 @@ describeS3('cleanUp with s3Storage', (server) => {
     const service = serviceOn(through, bucket, { routes: { files: {} } })
     const ann = service.as(ANN)
     proxy.faults('none')
-    const lapsed = [await beginAndPut(ann), await beginAndPut(ann), await beginAndPut(ann)]
+    const expired = [await beginAndPut(ann), await beginAndPut(ann), await beginAndPut(ann)]
     service.clock.advance(LATER)
-    const broken = encodeURIComponent(lapsed[1]!.object.key).replaceAll('%2F', '/')
+    const broken = encodeURIComponent(expired[1]!.object.key).replaceAll('%2F', '/')
     proxy.faultsBy((request) => (request.includes(broken) ? { status: 503 } : 'none'))
     const failing = await cleanUp(service.s3)
     expect(outcomesOf(failing.reservations)).toEqual(['confirmed', 'failed', 'confirmed'])
     expect(failing.reservations[1]).toMatchObject({
-      attemptId: lapsed[1]!.object.id,
+      attemptId: expired[1]!.object.id,
       error: { code: 'STORAGE_UNAVAILABLE' },
     })
     expect(await service.reportedBy('cleanUp')).toMatchObject([
@@ -101,7 +101,7 @@ describeS3('cleanUp with s3Storage', (server) => {
 
     // Then leftovers: a delete while the bucket is down.
     proxy.faults('cut before')
-    for (const { object } of lapsed) expect((await ann.delete(object.key)).status).toBe(204)
+    for (const { object } of expired) expect((await ann.delete(object.key)).status).toBe(204)
     expect(await service.reportedBy('delete')).toHaveLength(3)
     service.clock.advance(LATER)
     proxy.faultsBy((request) => (request.includes(broken) ? 'cut before' : 'none'))
@@ -144,7 +144,7 @@ describeS3('cleanUp with s3Storage', (server) => {
     const confirms = begun.slice(0, 8).map(({ object }) => ann.confirm(object))
     const aborts = begun.slice(8, 10).map(({ object }) => ann.abort(object))
     const jobs = [cleanUp(service.s3), cleanUp(service.s3, { limit: 2 })]
-    for (const answer of await Promise.all(confirms)) expect(answer.status).toBe(200)
+    for (const response of await Promise.all(confirms)) expect(response.status).toBe(200)
     const aborted = (await Promise.all(aborts)).filter(({ status }) => status === 204).length
     for (const { reservations, leftovers } of await Promise.all(jobs)) {
       expect([...outcomesOf(reservations), ...outcomesOf(leftovers)]).not.toContain('failed')

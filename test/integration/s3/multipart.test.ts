@@ -246,10 +246,10 @@ describeS3('multipart uploads of s3Storage', (server) => {
     const { upload } = await begun()
     await put(await multipart.signPart(partOf(upload)))
     const parts = await partsOf(upload)
-    const answers = await Promise.allSettled(
+    const responses = await Promise.allSettled(
       Array.from({ length: 4 }, () => multipart.complete({ ...upload, parts })),
     )
-    expect(answers.some((answer) => answer.status === 'fulfilled' && answer.value)).toBe(true)
+    expect(responses.some((response) => response.status === 'fulfilled' && response.value)).toBe(true)
     expect(await storage.head(upload)).toMatchObject({ size: 5 })
     expect(await multipart.list(upload)).toEqual([])
   })

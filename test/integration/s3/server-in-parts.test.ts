@@ -41,8 +41,8 @@ describeS3('multipart uploads with s3Storage', (server) => {
     ann.send('POST', `/multipart/${name}`, { key: object.key, id: object.id, uploadId, ...more })
 
   async function urlOf(ann: Caller, begun: BegunInParts, partNumber: number): Promise<string> {
-    const answer = await verb(ann, 'parts', begun, { partNumbers: [partNumber] })
-    const { parts } = (await expectStatus(answer, 200)) as { parts: { url: string }[] }
+    const response = await verb(ann, 'parts', begun, { partNumbers: [partNumber] })
+    const { parts } = (await expectStatus(response, 200)) as { parts: { url: string }[] }
     return parts[0]!.url
   }
 
@@ -85,8 +85,8 @@ describeS3('multipart uploads with s3Storage', (server) => {
     const { bucket, service, ann, begin } = await started()
     const begun = await begin(5)
     await put({ url: await urlOf(ann, begun, 1) })
-    const answers = await Promise.all([1, 2, 3].map(() => verb(ann, 'complete', begun)))
-    for (const answer of answers) expect([200, 502]).toContain(answer.status)
+    const responses = await Promise.all([1, 2, 3].map(() => verb(ann, 'complete', begun)))
+    for (const response of responses) expect([200, 502]).toContain(response.status)
     expect((await verb(ann, 'complete', begun)).status).toBe(200)
     await expectAccounted(service, { client, bucket, scopes: [ANN] })
   })

@@ -23,12 +23,12 @@ describeS3('the upload URLs of s3Storage', (server) => {
       'if-none-match': '*',
       'x-amz-meta-attempt-id': upload.attemptId,
     })
-    const answer = await put(signed)
-    expect(answer.status).toBe(200)
+    const response = await put(signed)
+    expect(response.status).toBe(200)
     expect(await storage.head(upload)).toEqual({
       size: 5,
       contentType: 'text/plain',
-      eTag: answer.headers.get('etag'),
+      eTag: response.headers.get('etag'),
       attemptId: upload.attemptId,
     })
   })
@@ -66,8 +66,8 @@ describeS3('the upload URLs of s3Storage', (server) => {
     const upload = uploadTo(bucket)
     const { url, headers } = await storage.signUpload(upload)
     const body = new Blob([HELLO]).stream()
-    const answer = await fetch(url, { method: 'PUT', headers, body, duplex: 'half' } as RequestInit)
-    expect(answer.status).toBeGreaterThanOrEqual(400)
+    const response = await fetch(url, { method: 'PUT', headers, body, duplex: 'half' } as RequestInit)
+    expect(response.status).toBeGreaterThanOrEqual(400)
     expect(await storage.head(upload)).toBeNull()
   })
 
@@ -130,9 +130,9 @@ describeS3('the upload URLs of s3Storage', (server) => {
   it('write only once if they are used concurrently', async () => {
     const upload = uploadTo(bucket)
     const signed = await storage.signUpload(upload)
-    const answers = await Promise.all(Array.from({ length: 6 }, () => put(signed)))
-    const written = answers.filter(({ status }) => status === 200)
-    const refused = answers.filter(({ status }) => [409, 412].includes(status))
+    const responses = await Promise.all(Array.from({ length: 6 }, () => put(signed)))
+    const written = responses.filter(({ status }) => status === 200)
+    const refused = responses.filter(({ status }) => [409, 412].includes(status))
     expect([written.length, written.length + refused.length]).toEqual([1, 6])
   })
 

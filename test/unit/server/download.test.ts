@@ -8,12 +8,12 @@ describe('GET /download', () => {
     const { as, clock } = startService()
     const caller = as('user:1')
     const { key } = await caller.upload({ filename: 'Ferien \u{1F3D6}.txt' })
-    const answer = (await expectStatus(await caller.download(key), 200)) as { url: string }
-    expect(answer).toEqual({
+    const body = (await expectStatus(await caller.download(key), 200)) as { url: string }
+    expect(body).toEqual({
       url: expect.stringMatching(/^https:\/\/app\.example\/api\/s3\/_storage\//) as string,
       expiresAt: clock.in(900 * SECOND).toISOString(),
     })
-    const response = await caller.handler(new Request(answer.url))
+    const response = await caller.handler(new Request(body.url))
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3))
     expect(response.headers.get('content-type')).toBe('text/plain')
     expect(response.headers.get('content-disposition')).toContain(

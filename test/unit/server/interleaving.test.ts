@@ -20,8 +20,8 @@ import {
 } from './world.js'
 
 /** The status of the response, or `null` for the job. */
-type Answer = number | null
-type Act = (service: Service, subject: Subject) => Promise<Answer>
+type Status = number | null
+type Act = (service: Service, subject: Subject) => Promise<Status>
 
 const statusOf = async (response: Promise<Response>) => (await response).status
 const confirm: Act = (service, object) => statusOf(service.as(OWNER).confirm(object))
@@ -58,10 +58,10 @@ const situations = {
 
 interface Pair {
   readonly of: keyof typeof situations
-  readonly lapsed?: true
+  readonly expired?: true
   readonly acts: readonly [Act, Act]
   /** The possible results: the status of each call, and the final content. */
-  readonly ends: readonly (readonly [Answer, Answer, Content])[]
+  readonly ends: readonly (readonly [Status, Status, Content])[]
 }
 
 const pairs: Record<string, Pair> = {
@@ -109,13 +109,13 @@ const pairs: Record<string, Pair> = {
   },
   'a confirm and the job': {
     of: 'a replacement',
-    lapsed: true,
+    expired: true,
     acts: [confirm, job],
     ends: [[200, null, 2]],
   },
   'a confirm and a job that discards': {
     of: 'a replacement',
-    lapsed: true,
+    expired: true,
     acts: [confirm, discardingJob],
     ends: [
       [200, null, 2],
@@ -124,7 +124,7 @@ const pairs: Record<string, Pair> = {
   },
   'a confirm of bytes that do not match the request, and the job': {
     of: 'a replacement that does not match its request',
-    lapsed: true,
+    expired: true,
     acts: [confirm, job],
     ends: [
       [409, null, 1],
@@ -133,7 +133,7 @@ const pairs: Record<string, Pair> = {
   },
   'an abort and the job': {
     of: 'a replacement',
-    lapsed: true,
+    expired: true,
     acts: [abort, job],
     ends: [
       [204, null, 1],
@@ -142,13 +142,13 @@ const pairs: Record<string, Pair> = {
   },
   'a delete and the job': {
     of: 'a replacement',
-    lapsed: true,
+    expired: true,
     acts: [remove, job],
     ends: [[204, null, null]],
   },
   'a new attempt and the job': {
     of: 'a replacement',
-    lapsed: true,
+    expired: true,
     acts: [begin, job],
     ends: [
       [201, null, 1],
@@ -157,17 +157,17 @@ const pairs: Record<string, Pair> = {
   },
   'a claim of another scope and the job': {
     of: 'an upload',
-    lapsed: true,
+    expired: true,
     acts: [claim, job],
     ends: [
       [201, null, null],
       [409, null, 2],
     ],
   },
-  'two jobs': { of: 'a replacement', lapsed: true, acts: [job, job], ends: [[null, null, 2]] },
+  'two jobs': { of: 'a replacement', expired: true, acts: [job, job], ends: [[null, null, 2]] },
   'a job that confirms and a job that discards': {
     of: 'a replacement',
-    lapsed: true,
+    expired: true,
     acts: [job, discardingJob],
     ends: [
       [null, null, 1],
@@ -205,7 +205,7 @@ const multipartPairs: Record<string, Pair> = {
   },
   'a completion and the job': {
     of: 'a multipart replacement',
-    lapsed: true,
+    expired: true,
     acts: [complete, job],
     ends: [
       [200, null, 2],
@@ -215,7 +215,7 @@ const multipartPairs: Record<string, Pair> = {
   },
   'a completion and a job that discards': {
     of: 'a multipart replacement',
-    lapsed: true,
+    expired: true,
     acts: [complete, discardingJob],
     ends: [
       [200, null, 2],
@@ -225,7 +225,7 @@ const multipartPairs: Record<string, Pair> = {
   },
   'a completion and a claim of another scope': {
     of: 'a multipart upload',
-    lapsed: true,
+    expired: true,
     acts: [complete, claim],
     ends: [
       [200, 409, 2],
@@ -242,7 +242,7 @@ const multipartPairs: Record<string, Pair> = {
   },
   'a multipart abort and the job': {
     of: 'a multipart replacement',
-    lapsed: true,
+    expired: true,
     acts: [abortParts, job],
     ends: [
       [204, null, 1],
@@ -284,39 +284,39 @@ const multipartPairs: Record<string, Pair> = {
   },
   'a start of a multipart upload and the job': {
     of: 'a multipart replacement',
-    lapsed: true,
+    expired: true,
     acts: [beginInParts, job],
     ends: [[201, null, 1]],
   },
   'two jobs and a multipart upload': {
     of: 'a multipart replacement',
-    lapsed: true,
+    expired: true,
     acts: [job, job],
     ends: [[null, null, 1]],
   },
 }
 
 describe('two concurrent operations, in every order of their calls', () => {
-  it.each(Object.entries({ ...pairs, ...multipartPairs }))('%s', async (_, { of, lapsed, acts, ends }) => {
+  it.each(Object.entries({ ...pairs, ...multipartPairs }))('%s', async (_, { of, expired, acts, ends }) => {
     const reached = new Set<string>()
-    const ways = await forEverySchedule(async (choose) => {
+    const schedules = await forEverySchedule(async (choose) => {
       const world = createWorld()
       const subject = await situations[of](world.start(), world)
-      if (lapsed) world.clock.advance(LATER)
+      if (expired) world.clock.advance(LATER)
       const interleaving = new Interleaving()
-      const [first, second] = interleaving.connections.map((way, index) =>
-        acts[index]!(world.start(way), subject),
+      const [first, second] = interleaving.connections.map((connection, index) =>
+        acts[index]!(world.start(connection), subject),
       )
-      const answers = await interleaving.run(first!, second!, choose)
+      const responses = await interleaving.run(first!, second!, choose)
       await contentOf(world)
       await cleanUpUntilDone(world)
-      const end = [...answers, await contentOf(world)]
+      const end = [...responses, await contentOf(world)]
       expect(ends).toContainEqual(end)
       reached.add(JSON.stringify(end))
       await expectConsistent(world)
     })
     // Every listed result must occur in some schedule.
     expect([...reached].sort()).toEqual(ends.map((end) => JSON.stringify(end)).sort())
-    expect(ways).toBeGreaterThan(1)
+    expect(schedules).toBeGreaterThan(1)
   })
 })

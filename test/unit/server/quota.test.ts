@@ -34,8 +34,8 @@ describe('the quota of an upload', () => {
 
   it('holds with concurrent uploads', async () => {
     const { as, objects } = startService({ quota: { maxFiles: 5 } })
-    const answers = await Promise.all(Array.from({ length: 20 }, () => as('user:1').begin()))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => as('user:1').begin()))
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(5)
     expect((await objects.getScopeUsage('user:1')).reservedFiles).toBe(5)
   })
 

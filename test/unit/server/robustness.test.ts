@@ -144,9 +144,9 @@ it('never responds with 5xx, never hangs, and returns only its own error message
       const response = await service.s3.handler(asked)
       expect(response.status).toBeLessThan(500)
       expect(response.headers.get('cache-control')).toMatch(/^private/)
-      const answer = await response.text()
+      const text = await response.text()
       if (response.status < 400 || asked.method === 'HEAD') return
-      const { code, message, params = {}, ...rest } = JSON.parse(answer) as Record<string, unknown>
+      const { code, message, params = {}, ...rest } = JSON.parse(text) as Record<string, unknown>
       expect(ERROR_CODES).toContain(code)
       expect(new StorageError(code as 'NOT_FOUND').status).toBe(response.status)
       expect(message).toEqual(expect.stringMatching(/^[A-Za-z].*\.$/s))

@@ -6,7 +6,7 @@ import { bytesOfSize, errorOf, startService } from './service.js'
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 describe('an upload that does not match its request', () => {
-  const asAnnounced = (attemptId: string): StoredBytes => ({
+  const matching = (attemptId: string): StoredBytes => ({
     size: 3,
     contentType: 'text/plain',
     eTag: '"e"',
@@ -30,7 +30,7 @@ describe('an upload that does not match its request', () => {
     const removed: string[] = []
     const storage = (memory: ObjectStorage): ObjectStorage => ({
       ...memory,
-      head: async () => ({ ...asAnnounced(id()), ...other }),
+      head: async () => ({ ...matching(id()), ...other }),
       async remove({ key }) {
         if (broken) throw new Error('connection refused')
         removed.push(key)

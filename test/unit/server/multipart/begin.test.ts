@@ -9,8 +9,8 @@ const DAY = 24 * HOUR
 describe('POST /multipart', () => {
   it('reserves the upload, creates it in the bucket, and returns the ids', async () => {
     const { as, objects, storage, clock } = startService()
-    const answer = await begun(as('user:1'), { size: PART + 1, metadata: { a: 'b' } })
-    expect(answer).toEqual({
+    const response = await begun(as('user:1'), { size: PART + 1, metadata: { a: 'b' } })
+    expect(response).toEqual({
       object: {
         id: expect.any(String) as string,
         bucket: 'files',
@@ -25,16 +25,16 @@ describe('POST /multipart', () => {
       uploadId: expect.any(String) as string,
       partSize: PART,
     })
-    const { key, id } = answer.object
+    const { key, id } = response.object
     expect(await objects.findPending({ bucket: 'files', key })).toMatchObject({
       id,
       scope: 'user:1',
-      uploadId: answer.uploadId,
+      uploadId: response.uploadId,
       storageKey: key,
       metadata: { a: 'b' },
       expiresAt: clock.in(DAY),
     })
-    expect(await storage.multipart!.list({ bucket: 'files', key })).toEqual([answer.uploadId])
+    expect(await storage.multipart!.list({ bucket: 'files', key })).toEqual([response.uploadId])
   })
 
   it('reserves for pendingTtlSeconds', async () => {
@@ -152,7 +152,7 @@ describe('a multipart upload that cannot be started', () => {
     const storage = withMultipart((memory) => ({
       create: async (input) => {
         await memory.create(input)
-        throw new Error('no answer')
+        throw new Error('timeout')
       },
     }))
     const service = startService({ storage })

@@ -162,7 +162,7 @@ describe('an interrupted completion', () => {
     const storage = withMultipart((memory) => ({
       complete: async (input) => {
         const done = await memory.complete(input)
-        if (lost) throw new Error('no answer')
+        if (lost) throw new Error('timeout')
         return done
       },
     }))

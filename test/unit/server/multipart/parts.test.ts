@@ -145,8 +145,8 @@ describe('POST /multipart/list', () => {
 
   it.each([-1, 1.5, '1', 10_001, [1]])('refuses an invalid part number: %j', async (after) => {
     const caller = startService().as('user:1')
-    const answer = await errorOf(await list(caller, await begun(caller), after))
-    expect(answer).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'after' } })
+    const response = await errorOf(await list(caller, await begun(caller), after))
+    expect(response).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'after' } })
   })
 
   it('returns OBJECT_NOT_FOUND if the bucket has dropped the upload', async () => {

@@ -19,9 +19,9 @@ describe('the directory of diskStorage', () => {
 
     const [bytes, description, end, ...more] = readFileSync(join(directory, object!), 'utf8').split('\n')
     expect([bytes, end, more]).toEqual(['hello', '', []])
-    const place = { bucket: 'files', key: '../../\u{1F600}' }
-    const { eTag } = (await storage.head(place))!
-    const expected = { ...place, size: 5, contentType: 'text/plain', eTag, attemptId }
+    const reference = { bucket: 'files', key: '../../\u{1F600}' }
+    const { eTag } = (await storage.head(reference))!
+    const expected = { ...reference, size: 5, contentType: 'text/plain', eTag, attemptId }
     expect(JSON.parse(description!)).toEqual(expected)
   })
 
@@ -78,10 +78,10 @@ describe('the directory of diskStorage', () => {
   it('can be shared by several storages', async () => {
     const one = diskService()
     const other = diskService(one.directory)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, (_, at) => (at % 2 ? one : other).put(one.upload, HELLO)),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
     const { url } = await one.storage.signDownload(one.download)
     expect(await (await other.handler(new Request(url))).text()).toBe('hello')
   })
@@ -106,10 +106,10 @@ describe('drafts', () => {
       const written = new Date(fileTime - hours * HOUR)
       utimesSync(join(drafts, name), written, written)
     }
-    mkdirSync(join(drafts, 'somebody’s folder'))
-    utimesSync(join(drafts, 'somebody’s folder'), 0, 0)
+    mkdirSync(join(drafts, 'subfolder'))
+    utimesSync(join(drafts, 'subfolder'), 0, 0)
 
     expect((await put(upload, HELLO)).status).toBe(200)
-    expect(readdirSync(drafts).sort()).toEqual(['new', 'running', 'somebody’s folder'])
+    expect(readdirSync(drafts).sort()).toEqual(['new', 'running', 'subfolder'])
   })
 })

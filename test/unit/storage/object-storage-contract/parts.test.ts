@@ -16,12 +16,12 @@ async function begunUpload(kind: StorageKind) {
     contentType: 'text/plain',
     attemptId: upload.attemptId,
   })
-  const place = { ...at, uploadId }
+  const reference = { ...at, uploadId }
 
   const urlOf = async (partNumber: number, size: number) =>
     (
       await multipart.signPart({
-        ...place,
+        ...reference,
         partNumber,
         size,
         expiresAt: clock.in(MINUTE),
@@ -39,7 +39,7 @@ async function begunUpload(kind: StorageKind) {
     )
   const put = async (partNumber: number, text: string) => putTo(await urlOf(partNumber, text.length), text)
   const stored = async (): Promise<readonly StoredPart[]> =>
-    (await multipart.listParts({ ...place, after: 0 }))!.parts
+    (await multipart.listParts({ ...reference, after: 0 }))!.parts
   const sizes = async () => (await stored()).map(({ partNumber, size }) => [partNumber, size])
   const content = async () => (await service.get(service.download)).text()
   return {
@@ -47,7 +47,7 @@ async function begunUpload(kind: StorageKind) {
     putObject: service.put,
     multipart,
     at,
-    place,
+    reference,
     urlOf,
     putTo,
     put,
@@ -59,7 +59,7 @@ async function begunUpload(kind: StorageKind) {
 
 describe.each(storages)('multipart uploads of $name', (kind) => {
   it('become an object of all parts, and end', async () => {
-    const { storage, multipart, at, place, put, stored, content, attemptId } = await begunUpload(kind)
+    const { storage, multipart, at, reference, put, stored, content, attemptId } = await begunUpload(kind)
     expect((await put(2, 'lo')).status).toBe(200)
     const first = await put(1, 'hel')
     expect(first.headers.get('cache-control')).toBe('private, no-store')
@@ -69,32 +69,32 @@ describe.each(storages)('multipart uploads of $name', (kind) => {
       { partNumber: 2, size: 2, eTag: expect.any(String) as string },
     ])
     expect(await storage.head(at)).toBeNull()
-    expect(await multipart.list(at)).toEqual([place.uploadId])
+    expect(await multipart.list(at)).toEqual([reference.uploadId])
 
-    expect(await multipart.complete({ ...place, parts })).toBe(true)
+    expect(await multipart.complete({ ...reference, parts })).toBe(true)
     expect(await content()).toBe('hello')
     const eTag = expect.stringMatching(/^"[0-9a-f]{64}"$/) as string
     expect(await storage.head(at)).toEqual({ size: 5, contentType: 'text/plain', eTag, attemptId })
     expect(await multipart.list(at)).toEqual([])
-    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
-    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await multipart.listParts({ ...reference, after: 0 })).toBeNull()
+    expect(await multipart.complete({ ...reference, parts })).toBe(false)
     expect(await codeOf(await put(1, 'HEL'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
-    await multipart.abort(place)
+    await multipart.abort(reference)
     expect(await content()).toBe('hello')
   })
 
   it('can have one empty part', async () => {
-    const { storage, multipart, at, place, urlOf, putTo, stored } = await begunUpload(kind)
+    const { storage, multipart, at, reference, urlOf, putTo, stored } = await begunUpload(kind)
     expect((await putTo(await urlOf(1, 0), null)).status).toBe(200)
-    expect(await multipart.complete({ ...place, parts: await stored() })).toBe(true)
+    expect(await multipart.complete({ ...reference, parts: await stored() })).toBe(true)
     expect(await storage.head(at)).toMatchObject({ size: 0 })
   })
 
   it('store parts larger than the read buffer', async () => {
-    const { multipart, place, urlOf, putTo, stored, get, download } = await begunUpload(kind)
+    const { multipart, reference, urlOf, putTo, stored, get, download } = await begunUpload(kind)
     const size = 300_001
     for (const number of [1, 2]) await putTo(await urlOf(number, size), bytesOfSize(size, number))
-    expect(await multipart.complete({ ...place, parts: await stored() })).toBe(true)
+    expect(await multipart.complete({ ...reference, parts: await stored() })).toBe(true)
     const bytes = new Uint8Array(await (await get(download)).arrayBuffer())
     expect(Buffer.from(bytes).equals(Buffer.concat([bytesOfSize(size, 1), bytesOfSize(size, 2)]))).toBe(true)
   })
@@ -146,57 +146,59 @@ describe.each(storages)('multipart uploads of $name', (kind) => {
   })
 
   it('are completed from exactly the named parts', async () => {
-    const { storage, multipart, at, place, put, stored, content } = await begunUpload(kind)
+    const { storage, multipart, at, reference, put, stored, content } = await begunUpload(kind)
     await put(1, 'hel')
     await put(2, 'lo')
     await put(3, 'more')
     const [one, two] = await stored()
     const missing = { partNumber: 4, eTag: one!.eTag }
-    expect(await multipart.complete({ ...place, parts: [one!, missing] })).toBe(false)
-    expect(await multipart.complete({ ...place, parts: [one!, { ...two!, eTag: '"other"' }] })).toBe(false)
+    expect(await multipart.complete({ ...reference, parts: [one!, missing] })).toBe(false)
+    expect(await multipart.complete({ ...reference, parts: [one!, { ...two!, eTag: '"other"' }] })).toBe(
+      false,
+    )
     expect(await storage.head(at)).toBeNull()
     expect(await stored()).toHaveLength(3)
-    expect(await multipart.complete({ ...place, parts: [one!, two!] })).toBe(true)
+    expect(await multipart.complete({ ...reference, parts: [one!, two!] })).toBe(true)
     expect(await content()).toBe('hello')
   })
 
   it('are completed once by concurrent calls', async () => {
-    const { multipart, place, put, stored, content } = await begunUpload(kind)
+    const { multipart, reference, put, stored, content } = await begunUpload(kind)
     await put(1, 'hello')
     const parts = await stored()
-    const answers = await Promise.all(
-      Array.from({ length: 6 }, () => multipart.complete({ ...place, parts })),
+    const responses = await Promise.all(
+      Array.from({ length: 6 }, () => multipart.complete({ ...reference, parts })),
     )
-    expect(answers.filter(Boolean)).toHaveLength(1)
+    expect(responses.filter(Boolean)).toHaveLength(1)
     expect(await content()).toBe('hello')
   })
 
   it('never overwrite an object', async () => {
-    const { multipart, place, at, put, stored, upload, content, putObject } = await begunUpload(kind)
+    const { multipart, reference, at, put, stored, upload, content, putObject } = await begunUpload(kind)
     await put(1, 'HELLO')
     const parts = await stored()
     await putObject(upload, HELLO)
-    expect(await multipart.complete({ ...place, parts })).toBe(false)
-    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
+    expect(await multipart.complete({ ...reference, parts })).toBe(false)
+    expect(await multipart.listParts({ ...reference, after: 0 })).toBeNull()
     expect(await multipart.list(at)).toEqual([])
     expect(await codeOf(await put(1, 'HELLO'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
     expect(await content()).toBe('hello')
   })
 
   it('are removed with their parts by an abort, which is idempotent', async () => {
-    const { multipart, place, at, put, stored } = await begunUpload(kind)
+    const { multipart, reference, at, put, stored } = await begunUpload(kind)
     await put(1, 'hello')
     const parts = await stored()
-    await multipart.abort(place)
-    await multipart.abort(place)
-    expect(await multipart.listParts({ ...place, after: 0 })).toBeNull()
+    await multipart.abort(reference)
+    await multipart.abort(reference)
+    expect(await multipart.listParts({ ...reference, after: 0 })).toBeNull()
     expect(await multipart.list(at)).toEqual([])
-    expect(await multipart.complete({ ...place, parts })).toBe(false)
+    expect(await multipart.complete({ ...reference, parts })).toBe(false)
     expect(await codeOf(await put(1, 'hello'))).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
   })
 
   it('refuse a part that was in transfer during an abort', async () => {
-    const { multipart, place, at, urlOf, putTo } = await begunUpload(kind)
+    const { multipart, reference, at, urlOf, putTo } = await begunUpload(kind)
     let finish = (): void => undefined
     const slow = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -208,19 +210,19 @@ describe.each(storages)('multipart uploads of $name', (kind) => {
       },
     })
     const url = await urlOf(1, 5)
-    const answer = putTo(url, slow)
-    await multipart.abort(place)
+    const response = putTo(url, slow)
+    await multipart.abort(reference)
     finish()
-    expect(await codeOf(await answer)).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
+    expect(await codeOf(await response)).toEqual([404, 'OBJECT_NOT_FOUND', undefined])
     expect(await multipart.list(at)).toEqual([])
   })
 
   it('can share a key, each with its own parts', async () => {
-    const { multipart, place, at, put, sizes } = await begunUpload(kind)
+    const { multipart, reference, at, put, sizes } = await begunUpload(kind)
     const input = { ...at, contentType: 'text/plain', attemptId: 'other' }
     const other = await multipart.create(input)
     await put(1, 'hello')
-    expect([...(await multipart.list(at))].sort()).toEqual([place.uploadId, other.uploadId].sort())
+    expect([...(await multipart.list(at))].sort()).toEqual([reference.uploadId, other.uploadId].sort())
     expect(await multipart.list({ ...at, key: `${at.key}/` })).toEqual([])
     expect(await multipart.list({ ...at, bucket: 'other' })).toEqual([])
     expect((await multipart.listParts({ ...at, ...other, after: 0 }))!.parts).toEqual([])
@@ -231,19 +233,19 @@ describe.each(storages)('multipart uploads of $name', (kind) => {
   it.each(['', '.', '..', '../../signing-secret', 'x', '*', '\0', '__proto__', 'x'.repeat(1024)])(
     'refuse unknown upload ids: %j',
     async (uploadId) => {
-      const { multipart, at, stored, put, place } = await begunUpload(kind)
+      const { multipart, at, stored, put, reference } = await begunUpload(kind)
       await put(1, 'hello')
       expect(await multipart.listParts({ ...at, uploadId, after: 0 })).toBeNull()
       expect(await multipart.complete({ ...at, uploadId, parts: await stored() })).toBe(false)
       await multipart.abort({ ...at, uploadId })
-      await multipart.abort({ bucket: 'other', key: at.key, uploadId: place.uploadId })
+      await multipart.abort({ bucket: 'other', key: at.key, uploadId: reference.uploadId })
       expect(await stored()).toHaveLength(1)
     },
   )
 
   it('reject if the signal is aborted', async () => {
-    const { multipart, place, upload, stored } = await begunUpload(kind)
-    const at = { ...place, signal: AbortSignal.abort(new Error('gone')) }
+    const { multipart, reference, upload, stored } = await begunUpload(kind)
+    const at = { ...reference, signal: AbortSignal.abort(new Error('gone')) }
     const { serverURL, expiresAt, contentType, attemptId } = upload
     const calls = [
       multipart.create({ ...at, contentType, attemptId }),

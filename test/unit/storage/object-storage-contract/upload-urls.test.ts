@@ -18,8 +18,8 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
 
   it('write only once if they are used concurrently', async () => {
     const { upload, put } = bucketService(kind)
-    const answers = await Promise.all(Array.from({ length: 8 }, () => put(upload, HELLO)))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
+    const responses = await Promise.all(Array.from({ length: 8 }, () => put(upload, HELLO)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)])
   })
 
   it.each([
