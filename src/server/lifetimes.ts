@@ -7,7 +7,7 @@ export const DEFAULT_URL_SECONDS = 900
 /** Longest lifetime of a signed URL, in seconds. S3 signatures (V4) expire after 7 days. */
 export const LONGEST_URL_SECONDS = 7 * 24 * 60 * 60
 
-/** How long an upload that started in time may continue after its URL has expired, in seconds, plus its transfer time. */
+/** How long an upload may continue after its URL has expired, in addition to its transfer time, in seconds. */
 export const GRACE_SECONDS = 60 * 60
 
 /** The slowest connection that a reservation allows for, in bytes per second. */

@@ -34,7 +34,7 @@ export async function removeBytes(
   }
 }
 
-/** Aborts the multipart upload of an ended attempt. Never rejects and continues, as {@link removeBytes} does. */
+/** Aborts the multipart upload of an ended attempt. Like {@link removeBytes}, it never rejects. */
 export async function abortMultipartUpload(
   { storage, report }: ServerDependencies,
   row: StorageObject & { readonly uploadId: string },

@@ -10,7 +10,7 @@ import type { ServerDependencies } from '../server-dependencies.js'
  * - `forgotten`: nothing is stored and nothing can be written any more; the record is deleted.
  * - `removed`: its bytes or parts were removed; a later run verifies that nothing is left.
  * - `waiting`: a signed URL may still read or write the bytes.
- * - `kept`: a live object uses the bytes.
+ * - `kept`: an active object or pending upload uses the bytes.
  */
 export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 

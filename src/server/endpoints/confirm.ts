@@ -14,7 +14,7 @@ import type { ServerDependencies } from '../server-dependencies.js'
 
 const OPERATION = 'upload.confirm'
 
-/** `POST /upload/confirm` records an upload as an object, if the bucket has the bytes it requested. Idempotent. */
+/** `POST /upload/confirm` records an upload as an object if its bytes match the upload request. Idempotent. */
 export function confirmEndpoint(dependencies: ServerDependencies): Endpoint {
   return guardedEndpoint<AttemptReference, StorageObject>({
     method: 'POST',

@@ -42,8 +42,7 @@ export function uploadEndpoint(
       body: uploadRequestBody(routes),
       answer: {
         status: 201,
-        description:
-          'The pending object, and the request to send its bytes with: this method, and exactly these headers.',
+        description: 'The pending object, and the signed request for its bytes. Send exactly these headers.',
         body: withProperties({ object: OBJECT, upload: SIGNED_UPLOAD }),
       },
       errors: [...UPLOAD_REQUEST_ERRORS, 'STORAGE_UNAVAILABLE'],

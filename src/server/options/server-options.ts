@@ -46,15 +46,15 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly basePath?: string | null | undefined
   /** The upload routes by name. Default: one route named `default` without limits. */
   readonly routes?: Readonly<Record<string, UploadRoute>> | null | undefined
-  /** Pass `false` to disable single-PUT uploads. Default `true`. */
+  /** Options of single-PUT uploads, or `false` to disable them. Default `true`. */
   readonly upload?: boolean | UploadOptions | null | undefined
-  /** Pass `false` to disable multipart uploads. Default `true` if the storage supports them. */
+  /** Options of multipart uploads, or `false` to disable them. Default `true` if the storage supports them. */
   readonly multipart?: boolean | MultipartOptions | null | undefined
-  /** Pass `false` to disable downloads. Default `true`. */
+  /** Options of downloads, or `false` to disable them. Default `true`. */
   readonly download?: boolean | DownloadOptions | null | undefined
-  /** Pass `false` to disable deletes. Default `true`. */
+  /** Options of deletes, or `false` to disable them. Default `true`. */
   readonly delete?: boolean | DeleteOptions | null | undefined
-  /** The plugins. Exactly one must keep records: `db()`. */
+  /** The plugins. Exactly one must keep the records, such as `db()`. */
   readonly plugins: Plugins
   /** Called with every 5xx error and every error of a guard or hook. Default: logs to the console. */
   readonly onError?: ErrorListener | null | undefined

@@ -6,7 +6,7 @@ import type { ObjectReference, StorageObject } from '../../core/store/records.js
 import { checkAttemptId } from '../../core/store/validation/scalars.js'
 import { checkText } from '../../core/store/validation/text.js'
 
-/** Identifies an attempt, as the response that started it did. */
+/** Identifies an attempt, with the values from the response that started it. */
 export interface AttemptReference extends ObjectReference {
   readonly id: string
 }

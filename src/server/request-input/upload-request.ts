@@ -95,7 +95,7 @@ async function buildKey(
 function checkFileSize(max: number, size: number): void {
   if (size <= max) return
   throw new StorageError('FILE_TOO_LARGE', {
-    message: `The file must be at most ${max} bytes (got ${size}).`,
+    message: `size must be at most ${max} bytes (got ${size}).`,
     params: { max, size },
   })
 }
@@ -103,7 +103,7 @@ function checkFileSize(max: number, size: number): void {
 function typeNotAllowed({ contentTypes }: RoutePolicy, contentType: string): StorageError {
   const allowed = (contentTypes ?? []).join(', ')
   return new StorageError('CONTENT_TYPE_NOT_ALLOWED', {
-    message: `The file type must be one of: ${allowed} (got ${contentType}).`,
+    message: `contentType must be one of ${allowed} (got ${contentType}).`,
     params: { contentType, allowed },
   })
 }

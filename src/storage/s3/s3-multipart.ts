@@ -59,8 +59,8 @@ export function createS3Multipart(options: S3MultipartOptions): MultipartStorage
         })
         const { UploadId: uploadId, $metadata } = await client.send(command, { abortSignal })
         if (!uploadId) throw incomplete()
-        // If a retry started a second upload, the id of the first one is unknown. After a failure, the server looks for all
-        // uploads to the key.
+        // If a retry started a second upload, the id of the first one is unknown. Reject, because the server then looks for
+        // all uploads to the key.
         const repeated = ($metadata.attempts ?? 1) > 1
         if (repeated && (await listUploads(client, input, abortSignal)).length > 1) throw startedTwice()
         return { uploadId }

@@ -8,8 +8,8 @@ export interface S3StorageOptions {
   /** Timeout of completing a multipart upload in seconds. S3 can take minutes to assemble the parts. Default 300. */
   readonly completeTimeoutSeconds?: number | null | undefined
   /**
-   * Returns the current time, for the remaining lifetime of a URL. Default: the system clock. (Signatures are dated by the
-   * clock of the client, which follows S3's.)
+   * Returns the current time. Determines the remaining lifetime of a URL. Default: the system clock. (The date of a
+   * signature comes from the client's clock, which the SDK adjusts to S3's.)
    */
   readonly now?: (() => Date) | null | undefined
 }

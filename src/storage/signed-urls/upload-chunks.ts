@@ -26,7 +26,7 @@ export function wrongLength(size: number): StorageError {
 /** A raw parser keeps the bytes. From the result of any other parser, they can't be recovered. */
 function parsedBytes(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value
-  throw invalidBody('A body parser has already consumed the body. Mount the server before the body parser.')
+  throw invalidBody('A body parser has already consumed the body. Mount the server before body parsers.')
 }
 
 async function* streamChunks(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {

@@ -113,7 +113,7 @@ describe('the input of POST /upload', () => {
     expect(await errorOf(await caller.begin({ size: 5 * GIB + 1 }))).toEqual({
       status: 413,
       code: 'FILE_TOO_LARGE',
-      message: `The file must be at most ${5 * GIB} bytes (got ${5 * GIB + 1}).`,
+      message: `size must be at most ${5 * GIB} bytes (got ${5 * GIB + 1}).`,
       params: { max: 5 * GIB, size: 5 * GIB + 1 },
     })
   })

@@ -46,8 +46,8 @@ export function completeMultipartEndpoint(dependencies: MultipartDependencies): 
 }
 
 /**
- * Completes the upload in the bucket. Returns no result, because an earlier or concurrent request may have completed it: the
- * caller looks at the object instead.
+ * Completes the upload in the bucket. Ignores whether this call did: an earlier or concurrent request may have, so the caller
+ * checks the object.
  * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
  */
 async function completeInBucket(

@@ -6,7 +6,7 @@ const MIB = 1024 ** 2
 /** Largest file in a multipart upload, in bytes: 5 TiB, the limit of S3. */
 export const MAX_MULTIPART_SIZE = 5 * 1024 ** 4
 
-/** Highest part number, and so the most parts (S3). */
+/** Highest part number in S3, and thus the maximum number of parts. */
 export const MAX_PARTS = 10_000
 
 /** Small enough that resending a part is cheap, and large enough that the overhead of a request is negligible. */

@@ -38,7 +38,7 @@ export function signPartsEndpoint(dependencies: MultipartDependencies, policy: O
       }),
       answer: {
         status: 200,
-        description: 'A URL for each part. It accepts only a body of exactly the size of the part.',
+        description: 'A URL for each part, which accepts only the exact size of the part.',
         body: withProperties({
           parts: {
             type: 'array',
@@ -92,8 +92,5 @@ function checkPartNumbers(value: unknown): readonly number[] {
 function checkPartsExist(partCount: number, partNumbers: readonly number[]): void {
   const beyond = partNumbers.find((partNumber) => partNumber > partCount)
   if (beyond === undefined) return
-  throw invalid(
-    'partNumbers',
-    `must contain part numbers from 1 to ${partCount}, the last part (got ${beyond}).`,
-  )
+  throw invalid('partNumbers', `must be part numbers from 1 to ${partCount} (got ${beyond}).`)
 }
