@@ -1,5 +1,5 @@
 import { s3Storage } from '@svc/db/s3'
-import { isLongRun } from '../../long-runs.js'
+import { isLongRun, runs } from '../../long-runs.js'
 import { crashFlows, representativeCrashFlows } from '../../unit/server/crash-flows.js'
 import { describeCrashes } from '../../unit/server/describe-crashes.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
@@ -9,5 +9,6 @@ describeS3('a server with s3Storage', (server) => {
   const bucketName = freshBucket(client)
   describeCrashes(isLongRun ? crashFlows : representativeCrashFlows, {
     bucket: { bucketName, storage: (now) => s3Storage({ client, now }) },
+    step: runs(2, 1),
   })
 })

@@ -18,16 +18,18 @@ export interface CrashOptions {
   readonly bucket?: WorldBucket
   /** Also stops the job that follows the crash, before each of up to this many calls. Default 0. */
   readonly maxJobCalls?: number
+  /** Stops before every n-th call only; each test starts at another call. Default 1. */
+  readonly step?: number
 }
 
 /** Stops a process before each of its calls to the storage and the store, in each of the flows. */
 export function describeCrashes(
   flows: Readonly<Record<string, CrashFlow>>,
-  { bucket, maxJobCalls = 0 }: CrashOptions = {},
+  { bucket, maxJobCalls = 0, step = 1 }: CrashOptions = {},
 ): void {
   describe.each(Object.entries(flows))('a process that crashes during %s', (_, flow) => {
     it('leaves a state that a retry and cleanUp make consistent', async () => {
-      await forEachCrash(async ({ callsBefore, calls }) => {
+      await forEachCrash(0, async ({ callsBefore, calls }) => {
         const { world, subject, crashed } = await worldAfterCrash(flow, callsBefore, bucket)
         expect(crashed).toBe(callsBefore < calls)
         // Active objects can be downloaded at any time.
@@ -40,7 +42,7 @@ export function describeCrashes(
     })
 
     it('leaves a state that cleanUp alone makes consistent', async () => {
-      await forEachCrash(async ({ callsBefore }) => {
+      await forEachCrash(1, async ({ callsBefore }) => {
         const { world } = await worldAfterCrash(flow, callsBefore, bucket)
         await contentOf(world)
         await cleanUpUntilDone(world)
@@ -51,10 +53,10 @@ export function describeCrashes(
 
     if (maxJobCalls === 0) return
     it('leaves a state that cleanUp makes consistent even after a crash of its own', async () => {
-      await forEachCrash(async ({ callsBefore }) => {
+      await forEachCrash(0, async ({ callsBefore }) => {
         // A short run stops before every third call, starting at a different one for each `callsBefore`.
-        const step = runs(3, 1)
-        for (let jobCalls = callsBefore % step; jobCalls < maxJobCalls; jobCalls += step) {
+        const jobStep = runs(3, 1)
+        for (let jobCalls = callsBefore % jobStep; jobCalls < maxJobCalls; jobCalls += jobStep) {
           const { world } = await worldAfterCrash(flow, callsBefore, bucket)
           world.clock.advance(LATER)
           const crash = new Crash(jobCalls)
@@ -69,15 +71,20 @@ export function describeCrashes(
       })
     })
 
-    /** Runs for a crash before each call of the flow, and without a crash. A few run concurrently. */
+    /** Runs for a crash before each call of the flow, and after the last one. A few run concurrently. */
     async function forEachCrash(
+      offset: number,
       run: (crash: { readonly callsBefore: number; readonly calls: number }) => Promise<void>,
     ): Promise<void> {
       const { calls } = await worldAfterCrash(flow, Infinity, bucket)
       expect(calls).toBeGreaterThan(0)
-      let next = 0
+      let next = offset % step
       const worker = async () => {
-        while (next <= calls) await run({ callsBefore: next++, calls })
+        while (next <= calls) {
+          const callsBefore = next
+          next += step
+          await run({ callsBefore, calls })
+        }
       }
       await Promise.all(Array.from({ length: 4 }, worker))
     }
