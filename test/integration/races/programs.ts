@@ -11,7 +11,7 @@ const OWNED_KEYS = 40
 const MIXED_SCOPES = 3
 const MIXED_KEYS = 12
 /** Milliseconds until a reservation expires. Long enough that a busy process reserves before. */
-const EXPIRES_AFTER = 300
+const EXPIRES_AFTER = 600
 
 const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
 

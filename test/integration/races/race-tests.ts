@@ -7,7 +7,7 @@ import type { RaceProcesses } from './run-race.js'
 
 export const PROCESSES = 4
 export const CALLERS = 16
-const MILLISECONDS = runs(1000, 2500)
+const MILLISECONDS = runs(1500, 2500)
 /** Minimum number of the events that a race is about. */
 const MIN_EVENTS = 100
 const TIMEOUT = 90_000
