@@ -5,7 +5,7 @@ import express from 'express'
 
 const folder = fileURLToPath(new URL('page', import.meta.url))
 
-/** The page and its code, bundled once at start-up and served from memory. */
+/** Bundles the page's scripts and styles once at start-up. Returns a router that serves them and the page from memory. */
 export async function bundlePage() {
   const { outputFiles } = await build({
     entryPoints: [`${folder}/app.ts`, `${folder}/style.css`],
@@ -13,12 +13,10 @@ export async function bundlePage() {
     write: false,
     bundle: true,
     format: 'esm',
-    // The upload code is a chunk that is loaded with the first upload.
+    // Puts the upload code into a chunk that the page loads with the first upload.
     splitting: true,
     minify: true,
     target: 'es2022',
-    // As an application sees the package: by its `exports`, not by this repository's aliases.
-    tsconfigRaw: {},
     logLevel: 'error',
   })
   const assets = new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]))

@@ -1,18 +1,16 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { mongoAdapter } from '@svc/db/mongo'
-import { postgresAdapter } from '@svc/db/postgres'
 import { keepForThisProcess } from './single-process.mjs'
 
 /**
- * Where the demo keeps its records: on the PostgreSQL server that DATABASE_URL names, or on the MongoDB replica set that
- * MONGODB_URL names, otherwise in PGlite, which is PostgreSQL inside this process, with its files in the given folder.
- * `client` is what `db()` takes; all else in the demo is the same for each.
+ * Opens the database for the records: the PostgreSQL server that DATABASE_URL names, or the MongoDB replica set that
+ * MONGODB_URL names, otherwise PGlite (PostgreSQL inside this process) with its files in the given folder. `client` is an
+ * adapter for `db()`; the rest of the demo is the same for all three.
  */
 export async function openDatabase(folder) {
   const database = await chosenDatabase(folder)
   try {
-    // Makes tables or collections, or brings those of an older release up to date. Any number of processes may do so at once.
+    // Creates or upgrades the schema. Several processes may run this at once.
     await database.client.migrate()
   } catch (error) {
     await database.close()
@@ -26,23 +24,30 @@ export async function openDatabase(folder) {
 
 function chosenDatabase(folder) {
   const { DATABASE_URL, MONGODB_URL } = process.env
-  if (DATABASE_URL && MONGODB_URL) throw new Error('DATABASE_URL and MONGODB_URL are both set: unset one.')
+  if (DATABASE_URL && MONGODB_URL) {
+    throw new Error('DATABASE_URL and MONGODB_URL are both set. Unset one of them.')
+  }
   if (DATABASE_URL) return postgresServer(DATABASE_URL)
   if (MONGODB_URL) return mongoServer(MONGODB_URL)
   return embeddedPostgres(join(folder, 'database'))
 }
 
 async function postgresServer(url) {
-  // Loaded where it is used: an application installs only the driver that it needs.
-  const { default: pg } = await import('pg')
+  // The driver also accepts paths of sockets, but it would connect to any scheme as if it were PostgreSQL.
+  const [, scheme] = /^([a-z][\w+.-]*:\/\/)/i.exec(url) ?? []
+  if (scheme && !/^(?:postgres(?:ql)?|socket):/i.test(scheme)) {
+    throw new Error(`DATABASE_URL must start with postgres:// or postgresql:// (got ${scheme}…).`)
+  }
+  // An application installs only the driver that it uses.
+  const [{ default: pg }, { postgresAdapter }] = await Promise.all([import('pg'), import('@svc/db/postgres')])
   const pool = new pg.Pool({
     connectionString: url,
-    // Without these, a call waits for ever for a server that hangs or a pool that is exhausted.
+    // Without these limits, a call waits forever for a server that hangs or a pool that is exhausted.
     connectionTimeoutMillis: 5000,
     statement_timeout: 30_000,
   })
-  // Without a listener the loss of an idle connection ends the process.
-  pool.on('error', (error) => console.error('An idle connection was lost:', error.message))
+  // Without a listener, losing an idle connection ends the process.
+  pool.on('error', (error) => console.error('Lost an idle connection:', error.message))
   return {
     name: `the PostgreSQL server at ${withoutPassword(url)}`,
     client: postgresAdapter(pool),
@@ -51,12 +56,12 @@ async function postgresServer(url) {
 }
 
 async function mongoServer(url) {
-  const { MongoClient } = await import('mongodb')
+  const [{ MongoClient }, { mongoAdapter }] = await Promise.all([import('mongodb'), import('@svc/db/mongo')])
   const client = openClient(() => new MongoClient(url, { serverSelectionTimeoutMS: 5000 }))
   const { hosts, srvHost, dbName } = client.options
   return {
     name: `the MongoDB replica set at ${srvHost ?? hosts.join(',')}, database ${dbName}`,
-    // The database that the URL names.
+    // Uses the database that the URL names.
     client: mongoAdapter(client.db()),
     close: () => client.close(),
   }
@@ -66,16 +71,19 @@ function openClient(open) {
   try {
     return open()
   } catch {
-    // The driver's message may repeat the URL, and with it the password.
-    throw new Error('MONGODB_URL must be like mongodb://host:27017/files?replicaSet=rs0.')
+    // The driver's message may repeat the URL, which contains the password.
+    throw new Error('MONGODB_URL must be a URL such as mongodb://host:27017/files?replicaSet=rs0.')
   }
 }
 
 async function embeddedPostgres(folder) {
-  const { PGlite } = await import('@electric-sql/pglite')
   await mkdir(folder, { recursive: true })
-  // PGlite doesn't notice another process that opens its files, and the two would damage them.
+  // PGlite doesn't detect a second process that opens its files, and the two would corrupt them.
   await keepForThisProcess(folder)
+  const [{ PGlite }, { postgresAdapter }] = await Promise.all([
+    import('@electric-sql/pglite'),
+    import('@svc/db/postgres'),
+  ])
   const database = await PGlite.create(folder)
   return {
     name: `PGlite in ${folder}`,

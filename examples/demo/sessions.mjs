@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import express from 'express'
 
-/** The people of the demo. There are no passwords: whoever opens the page may be either of them. */
+/** The demo's users. There are no passwords: every visitor may sign in as either. */
 const users = [
   { id: 'ada', name: 'Ada' },
   { id: 'grace', name: 'Grace' },
@@ -9,7 +9,7 @@ const users = [
 
 const cookieName = 'demo-session'
 
-/** Cookie sessions in memory: `req.user` for whatever comes after, and `/session` to see and to change who one is. */
+/** Keeps cookie sessions in memory. Sets `req.user` for later handlers and serves `/session` to read and switch the user. */
 export function sessions() {
   const userBySession = new Map()
   const router = express.Router()
@@ -20,7 +20,7 @@ export function sessions() {
     next()
   })
 
-  // Opening the page signs in.
+  // Opening the page signs the visitor in.
   router.get('/', (req, res, next) => {
     if (!req.user) {
       const id = randomUUID()

@@ -1,36 +1,42 @@
 import { join } from 'node:path'
-import { diskStorage } from '@svc/db/disk'
-import { s3Storage } from '@svc/db/s3'
 
 /**
- * Where the demo keeps the bytes: in the bucket that S3_ENDPOINT and S3_BUCKET name, otherwise in files below the given
- * folder, signed URLs and all. `origin` is where the page reaches them, if that isn't the demo itself.
+ * Opens the storage for the bytes: the bucket that S3_ENDPOINT and S3_BUCKET name, otherwise files below the given folder,
+ * with signed URLs as well. `origin` is the bucket's origin; `null`: the demo serves the bytes itself.
  */
 export async function openStorage(folder) {
   const { S3_ENDPOINT, S3_BUCKET } = process.env
-  if (S3_ENDPOINT || S3_BUCKET) return bucketOfS3(S3_ENDPOINT, S3_BUCKET)
+  if (S3_ENDPOINT || S3_BUCKET) return openBucket(S3_ENDPOINT, S3_BUCKET)
+  const { diskStorage } = await import('@svc/db/disk')
   const directory = join(folder, 'bytes')
   return { name: `files in ${directory}`, storage: diskStorage({ directory }), bucket: 'demo', origin: null }
 }
 
-async function bucketOfS3(endpoint, bucket) {
-  if (!endpoint || !bucket) throw new Error('S3_ENDPOINT and S3_BUCKET must be set both, or neither.')
+async function openBucket(endpoint, bucket) {
+  if (!endpoint || !bucket) throw new Error('S3_ENDPOINT and S3_BUCKET must be set together.')
   if (!URL.canParse(endpoint)) throw new Error('S3_ENDPOINT must be a URL such as https://s3.example.com.')
   const { origin, username } = new URL(endpoint)
-  // What the demo prints of an endpoint must be no secret.
-  if (username) throw new Error('S3_ENDPOINT must hold no credentials: set AWS_ACCESS_KEY_ID and the like.')
-  // Loaded where it is used: an application installs only the SDK that it needs.
-  const { S3Client } = await import('@aws-sdk/client-s3')
+  // The demo prints the endpoint.
+  if (username) {
+    throw new Error(
+      'S3_ENDPOINT must not contain credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead.',
+    )
+  }
+  // Imported here because loading the SDK takes a while.
+  const [{ S3Client }, { s3Storage }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('@svc/db/s3'),
+  ])
   const client = new S3Client({
     endpoint,
     region: process.env.AWS_REGION || 'us-east-1',
     forcePathStyle: true,
-    // The SDK finds the credentials by itself: in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in a profile.
+    // The SDK reads the credentials from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from a profile.
   })
   const storage = s3Storage({ client, timeoutSeconds: 10 })
   const name = `the bucket ${bucket} at ${origin}`
   try {
-    // Whether bucket and credentials are what they should be, before anybody uploads to it.
+    // Checks bucket and credentials before the first upload.
     await storage.head({ bucket, key: 'is the bucket there?' })
   } catch (error) {
     throw new Error(`Can't use ${name}: ${error.message}`, { cause: error })
@@ -38,7 +44,7 @@ async function bucketOfS3(endpoint, bucket) {
   return { name, storage, bucket, origin }
 }
 
-/** What a browser may send to the bucket from a page of this origin, as `PutBucketCors` takes it. */
+/** Returns the CORS rules that let a page of this origin upload, in the form that `PutBucketCors` takes. */
 export function corsFor(pageOrigin) {
   return {
     CORSRules: [
@@ -51,15 +57,15 @@ export function corsFor(pageOrigin) {
   }
 }
 
-/** Whether the bucket would take an upload from a page of this origin. Its settings are its owner's, and left alone. */
+/** Returns whether the bucket accepts uploads from a page of this origin. Never changes the bucket's settings. */
 export async function allowsUploadsFrom(pageOrigin, { origin, bucket }) {
   const preflight = {
     origin: pageOrigin,
     'access-control-request-method': 'PUT',
     'access-control-request-headers': 'content-type,if-none-match',
   }
-  const answer = await fetch(`${origin}/${bucket}/upload`, { method: 'OPTIONS', headers: preflight })
-  await answer.body?.cancel()
-  const allowed = answer.headers.get('access-control-allow-origin')
-  return answer.ok && (allowed === '*' || allowed === pageOrigin)
+  const response = await fetch(`${origin}/${bucket}/upload`, { method: 'OPTIONS', headers: preflight })
+  await response.body?.cancel()
+  const allowed = response.headers.get('access-control-allow-origin')
+  return response.ok && (allowed === '*' || allowed === pageOrigin)
 }

@@ -1,31 +1,37 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { privateFolder } from '../servers/private-server.js'
-import { startDemo } from './demo-server.js'
+import { fileURLToPath } from 'node:url'
+import { PGlite } from '@electric-sql/pglite'
+import { privateFolder, type PrivateFolder } from '../servers/private-server.js'
 
-/** Folders for the data of demos, which go with the tests, however these end. */
-export interface DemoFolders {
-  /** A folder of its own, as a demo leaves it that nobody has used yet. */
-  fresh(): string
-  /** Of a demo that has ended. */
-  drop(folder: string): void
-  remove(): Promise<void>
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+
+/**
+ * Returns a folder for the data of a demo. It holds an empty database, copied from one that is created once per version
+ * of PGlite, because creating it takes seconds of CPU time.
+ */
+export async function demoFolder(): Promise<PrivateFolder> {
+  const folder = await privateFolder('demo', null)
+  cpSync(await emptyDatabase(), join(folder.path, 'database'), { recursive: true })
+  return folder
 }
 
-/** The first start in an empty folder makes a database, which takes seconds; so each folder is a copy of one such. */
-export async function openDemoFolders(): Promise<DemoFolders> {
-  const place = await privateFolder('demo', null)
-  const prepared = join(place.path, 'prepared')
-  const demo = await startDemo({ dataFolder: prepared })
-  await demo.stop()
-  let count = 0
-  return {
-    fresh() {
-      const folder = join(place.path, `demo-${++count}`)
-      cpSync(prepared, folder, { recursive: true })
-      return folder
-    },
-    drop: (folder) => rmSync(folder, { recursive: true, force: true }),
-    remove: () => place.remove('SIGKILL'),
+async function emptyDatabase(): Promise<string> {
+  const manifest = readFileSync(join(MODULES, '@electric-sql/pglite/package.json'), 'utf8')
+  const { version } = JSON.parse(manifest) as { version: string }
+  const cache = join(MODULES, '.cache', 'svc-db-tests')
+  const path = join(cache, `pglite-${version}`)
+  if (existsSync(path)) return path
+
+  mkdirSync(cache, { recursive: true })
+  const created = mkdtempSync(join(cache, 'new-'))
+  await (await PGlite.create(join(created, 'database'))).close()
+  try {
+    renameSync(join(created, 'database'), path)
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(path)) throw error
   }
+  rmSync(created, { recursive: true, force: true })
+  return path
 }

@@ -1,6 +1,6 @@
 import { startExample, type ExampleProcess } from '../servers/example-process.js'
 
-/** Settings of the demo that choose places elsewhere. None of them comes from the surroundings of the tests. */
+/** Settings that select stores or limits, cleared so that the environment of the tests has no influence. */
 const NO_SETTINGS = {
   DATABASE_URL: '',
   MONGODB_URL: '',
@@ -14,20 +14,25 @@ const NO_SETTINGS = {
 
 export interface DemoOptions {
   readonly dataFolder: string
-  /** Default: a free one. */
-  readonly port?: number
-  /** Default: none, so that records and bytes are in the folder. */
+  /** Value of `PORT`. Default: 0, any free port. `''`: the demo chooses. */
+  readonly port?: number | string
+  /** Default: none, which stores records and bytes in the folder. */
   readonly settings?: Partial<typeof NO_SETTINGS>
 }
 
-/** The demo as a process of its own. Rejects with its complaints where it ends by itself. */
-export function startDemo({ dataFolder, port, settings }: DemoOptions): Promise<ExampleProcess> {
-  return startExample('examples/demo/server.mjs', {
-    // The SDK tells every process on Node 20 that it will want a newer one some day.
+/** The environment variables that `npm start` reads. */
+export function demoEnvironment({ dataFolder, port = 0, settings }: DemoOptions): Record<string, string> {
+  return {
+    // The SDK warns on Node 20 that it will require a newer version.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
     ...NO_SETTINGS,
     ...settings,
-    PORT: String(port ?? ''),
+    PORT: String(port),
     DATA_DIR: dataFolder,
-  })
+  }
+}
+
+/** Starts the demo as a separate process. Rejects with its stderr if it exits by itself. */
+export function startDemo(options: DemoOptions): Promise<ExampleProcess> {
+  return startExample('examples/demo/start.mjs', demoEnvironment(options))
 }

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ExampleProcess } from '../servers/example-process.js'
+import type { PrivateFolder } from '../servers/private-server.js'
 import { findChromium } from './chromium.js'
-import { openDemoFolders, type DemoFolders } from './demo-folders.js'
+import { demoFolder } from './demo-folders.js'
 import { openDemo, textFile, type DemoPage } from './demo-page.js'
 import { startDemo } from './demo-server.js'
 import { picture } from './pictures.js'
@@ -12,38 +13,39 @@ const executablePath = await findChromium()
 
 describe.skipIf(executablePath === null)('the demo in a browser', () => {
   let browser: Browser
-  let folders: DemoFolders
-  let dataFolder: string
+  let folder: PrivateFolder
   let server: ExampleProcess
   let demo: DemoPage
 
   beforeAll(async () => {
-    folders = await openDemoFolders()
-    browser = await chromium.launch({ executablePath: executablePath ?? '' })
+    folder = await demoFolder()
+    ;[server, browser] = await Promise.all([
+      startDemo({ dataFolder: folder.path }),
+      chromium.launch({ executablePath: executablePath ?? '' }),
+    ])
   })
   afterAll(async () => {
     await browser.close()
-    await folders.remove()
+    const stopped = await server.stop()
+    await folder.remove('SIGKILL')
+    expect(stopped).toEqual({ code: 0, complaints: '' })
   })
   beforeEach(async () => {
-    dataFolder = folders.fresh()
-    server = await startDemo({ dataFolder })
     demo = await openDemo(browser, server.url)
   })
   afterEach(async () => {
     await Promise.all(browser.contexts().map((context) => context.close()))
-    expect(await server.stop()).toEqual({ code: 0, complaints: '' })
-    folders.drop(dataFolder)
     expect(demo.complaints).toEqual([])
+    await deleteAll(server.url)
   })
 
-  it('says that there is nothing yet', async () => {
+  it('shows an empty list and no usage at first', async () => {
     await demo.page.getByText('Nothing here yet').waitFor()
     await demo.usage('0 bytes of 25 MB')
     await demo.usage('0 of 40 files')
   })
 
-  it('uploads several files at once, each with its progress, and shows them', async () => {
+  it('uploads several files at once with progress for each, then lists them', async () => {
     const { page } = demo
     const files = [textFile('one.txt', 300_000), textFile('two.txt', 400_000), textFile('three.txt', 500_000)]
     await page.evaluate(() => {
@@ -73,7 +75,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     }
   })
 
-  it('takes files that are dropped on the page', async () => {
+  it('uploads files dropped on the page', async () => {
     await demo.page.evaluate(() => {
       const dataTransfer = new DataTransfer()
       dataTransfer.items.add(new File(['a'], 'a.txt'))
@@ -85,7 +87,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.shows(['a.txt', 'b.txt'])
   })
 
-  it('cancels one upload, and only that', async () => {
+  it('cancels one upload without affecting the others', async () => {
     await demo.throttle(300_000)
     await demo.chooseLarge('big.bin', 9_000_000)
     await demo.choose(textFile('small.txt', 60_000))
@@ -95,12 +97,12 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.uploaded()
     await demo.shows(['small.txt'])
     await demo.usage('60 kB of 25 MB')
-    // Nothing is left of it at the server either.
-    const usage = await demo.page.evaluate<object>('fetch("/usage").then((answer) => answer.json())')
+    // The server holds no reservation for it either.
+    const usage = await demo.page.evaluate<object>('fetch("/usage").then((response) => response.json())')
     expect(usage).toMatchObject({ files: 1, reservedFiles: 0, reservedBytes: 0 })
   })
 
-  it('shows pictures as they are, and the kind of everything else', async () => {
+  it('shows thumbnails for pictures and the extension for other files', async () => {
     await demo.choose(
       { name: 'wide.png', mimeType: 'image/png', buffer: picture(320, 200, [200, 80, 60]) },
       { name: 'tall.png', mimeType: 'image/png', buffer: picture(90, 400, [40, 120, 90]) },
@@ -121,7 +123,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.card('notes.md').getByText('MD', { exact: true }).waitFor()
   })
 
-  it('lists page by page, up to the file that is one too many', async () => {
+  it('lists files in pages, and refuses a file beyond the file limit', async () => {
     const files = Array.from({ length: 41 }, (_, index) => textFile(`file ${index + 1}.txt`))
     await demo.choose(...files)
     await demo.uploaded()
@@ -141,7 +143,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.shows(files.map((file) => file.name).filter((one) => one !== name))
   })
 
-  it('says in plain words when the space is used up, and takes the file once there is room', async () => {
+  it('explains that the quota is exceeded, and uploads the file once there is space', async () => {
     await demo.chooseLarge('first.bin', 20_000_000)
     await demo.uploaded()
     await demo.chooseLarge('second.bin', 8_000_000)
@@ -166,7 +168,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.usage('8 MB of 25 MB')
   })
 
-  it('gives back the very bytes under the very name', async () => {
+  it('downloads the same bytes under the same name', async () => {
     const name = 'Müller & Søn – 日本 😀 (1).bin'
     const buffer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 7919) % 256))
     await demo.choose({ name, mimeType: 'application/octet-stream', buffer })
@@ -178,7 +180,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     expect(buffer.equals(await readFile(await download.path()))).toBe(true)
   })
 
-  it('deletes what one really wants to delete', async () => {
+  it('deletes a file only after confirmation', async () => {
     await demo.choose(textFile('keep.txt'), textFile('drop.txt'))
     await demo.uploaded()
     const dialog = demo.page.getByRole('dialog')
@@ -194,11 +196,11 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.shows(['keep.txt'])
   })
 
-  it('shows everybody only their own files', async () => {
+  it('shows each user only their own files', async () => {
     await demo.choose(textFile('of Ada.txt'))
     await demo.shows(['of Ada.txt'])
     const { key } = await demo.page.evaluate<{ key: string }>(
-      'fetch("/api/s3/db/objects").then((answer) => answer.json()).then(({ objects }) => objects[0])',
+      'fetch("/api/s3/db/objects").then((response) => response.json()).then(({ objects }) => objects[0])',
     )
 
     await demo.be('Grace')
@@ -215,7 +217,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await another.shows(['of Ada.txt'])
   })
 
-  it('asks before a switch that cancels uploads', async () => {
+  it('asks before switching the user cancels uploads', async () => {
     const { page } = demo
     await demo.throttle(200_000)
     await demo.chooseLarge('big.bin', 5_000_000)
@@ -232,7 +234,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     expect(await demo.names()).toEqual([])
   })
 
-  it('shows a name as a name, whatever is in it', async () => {
+  it('shows a filename with markup as text', async () => {
     const name = '<img src=x onerror="window.harmed=1">.html'
     await demo.choose({
       name,
@@ -244,7 +246,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     expect(await demo.page.evaluate('window.harmed')).toBeUndefined()
   })
 
-  it('can be used by keyboard', async () => {
+  it('supports keyboard use', async () => {
     const { page } = demo
     await demo.choose(textFile('a.txt'), textFile('b.txt'))
     await demo.uploaded()
@@ -263,7 +265,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await expect.poll(async () => (await demo.names()).length).toBe(1)
-    // The keyboard goes on with the file that is left.
+    // The focus moves to the remaining file.
     expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
 
     function focused(): Promise<string> {
@@ -273,9 +275,28 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     }
   })
 
-  it('says what to do when the session has ended', async () => {
+  it('tells the user to reload when the session has ended', async () => {
     await demo.page.context().clearCookies()
     await demo.choose(textFile('a.txt'))
     await demo.upload('a.txt').getByText('Your session has ended. Reload the page to go on.').waitFor()
   })
 })
+
+/** Deletes the files of both users, and checks that no test left a reservation behind. */
+async function deleteAll(url: string): Promise<void> {
+  const cookie = (await fetch(url)).headers.getSetCookie()[0]!.split(';')[0]!
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(url + path, { ...init, headers: { cookie, 'content-type': 'application/json' } })
+  for (const user of ['ada', 'grace']) {
+    await call('/session', { method: 'PUT', body: JSON.stringify({ user }) })
+    const { objects } = (await (await call('/api/s3/db/objects?limit=100')).json()) as {
+      objects: { key: string }[]
+    }
+    for (const { key } of objects) {
+      const deleted = await call(`/api/s3/object?key=${encodeURIComponent(key)}`, { method: 'DELETE' })
+      expect(deleted.status).toBe(204)
+    }
+    const usage: unknown = await (await call('/usage')).json()
+    expect(usage).toMatchObject({ bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 })
+  }
+}

@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process'
+import { createServer, type Server } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
+import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+describe('npm start', () => {
+  let folder: PrivateFolder
+  let dataFolder: string
+  beforeAll(async () => {
+    folder = await privateFolder('demo', null)
+    dataFolder = `${folder.path}/data`
+  })
+  afterAll(() => folder.remove('SIGKILL'))
+
+  it('prints the URL first, and chooses the same port at the next start if that is free', async () => {
+    const npm = await npmStart({ dataFolder, port: '' })
+    const { url } = npm
+    const chosen = Number(new URL(url).port)
+    try {
+      expect(npm.linesBefore.length).toBeLessThanOrEqual(10)
+      expect(chosen).toBeGreaterThanOrEqual(3000)
+      expect(chosen).toBeLessThan(3100)
+      expect((await fetch(url)).status).toBe(200)
+    } finally {
+      await npm.stop()
+    }
+
+    const again = await startDemo({ dataFolder, port: '' })
+    expect(again.url).toBe(url)
+    expect(await again.stop()).toEqual({ code: 0, complaints: '' })
+
+    const blocker = await listenOn(chosen)
+    try {
+      const elsewhere = await startDemo({ dataFolder, port: '' })
+      expect(elsewhere.url).not.toBe(url)
+      expect(await elsewhere.stop()).toEqual({ code: 0, complaints: '' })
+    } finally {
+      blocker.close()
+    }
+  })
+
+  it('refuses a PORT that is already in use', async () => {
+    const port = await freePort()
+    const blocker = await listenOn(port)
+    try {
+      expect(await refusalOf({ port })).toBe(
+        `Port ${port} (from PORT) is already in use. Set PORT to a free port, or unset it to let the demo choose one.`,
+      )
+    } finally {
+      blocker.close()
+    }
+  })
+
+  it.concurrent.each([
+    [{ port: 'abc' }, 'PORT must be an integer from 0 to 65535 (got abc).'],
+    [{ port: '70000' }, 'PORT must be an integer from 0 to 65535 (got 70000).'],
+    [
+      { settings: { QUOTA_BYTES: '10MB' } },
+      'QUOTA_BYTES must be an integer from 1 to 9007199254740991 (got 10MB).',
+    ],
+    [
+      { settings: { DATABASE_URL: 'mysql://ada:secret@h/files' } },
+      'DATABASE_URL must start with postgres:// or postgresql:// (got mysql://…).',
+    ],
+    [
+      { settings: { MONGODB_URL: 'mongo://ada:secret@h/files' } },
+      'MONGODB_URL must be a URL such as mongodb://host:27017/files?replicaSet=rs0.',
+    ],
+    [
+      { settings: { DATABASE_URL: 'postgres://h/files', MONGODB_URL: 'mongodb://ada:secret@h/files' } },
+      'DATABASE_URL and MONGODB_URL are both set. Unset one of them.',
+    ],
+    [{ settings: { S3_BUCKET: 'files' } }, 'S3_ENDPOINT and S3_BUCKET must be set together.'],
+    [
+      { settings: { S3_BUCKET: 'files', S3_ENDPOINT: 'http://ada:secret@h' } },
+      'S3_ENDPOINT must not contain credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead.',
+    ],
+  ])('refuses %j in one line', async (options, expected) => {
+    expect(await refusalOf(options)).toBe(expected)
+  })
+
+  it.concurrent.each([
+    {
+      store: 'the PostgreSQL server at HOST/files:',
+      settings: (host: string) => ({ DATABASE_URL: `postgres://ada:secret@${host}/files` }),
+    },
+    {
+      store: 'the MongoDB replica set at HOST, database files:',
+      settings: (host: string) => ({ MONGODB_URL: `mongodb://ada:secret@${host}/files` }),
+    },
+    {
+      store: 'the bucket files at http://HOST:',
+      settings: (host: string) => ({
+        S3_ENDPOINT: `http://${host}`,
+        S3_BUCKET: 'files',
+        AWS_ACCESS_KEY_ID: 'ada',
+        AWS_SECRET_ACCESS_KEY: 'secret',
+      }),
+    },
+  ])('says that it cannot reach $store without the password', async ({ store, settings }) => {
+    const host = `127.0.0.1:${await freePort()}`
+    const refusal = await refusalOf({ settings: settings(host) })
+    expect(refusal).toContain(`Can't use ${store.replace('HOST', host)}`)
+    expect(refusal).toContain('ECONNREFUSED')
+    expect(refusal).not.toContain('secret')
+  })
+
+  /** What the demo prints on stderr when it refuses to start, without the words that every refusal starts with. */
+  async function refusalOf(options: Omit<DemoOptions, 'dataFolder'>): Promise<string> {
+    const started = startDemo({ dataFolder: `${folder.path}/unused`, ...options })
+    const { message } = await started.then(
+      () => new Error('It runs.'),
+      (error: Error) => error,
+    )
+    const [, refusal = message] = /^\S+ ended with 1: The demo can't start: (.*)\n$/.exec(message) ?? []
+    return refusal
+  }
+})
+
+interface NpmStart {
+  readonly url: string
+  /** Output of npm and of the demo before the line with the URL. */
+  readonly linesBefore: readonly string[]
+  stop(): Promise<void>
+}
+
+async function npmStart(options: DemoOptions): Promise<NpmStart> {
+  const env = { ...process.env, npm_config_update_notifier: 'false', ...demoEnvironment(options) }
+  // A process group, because npm doesn't forward signals to the demo. A terminal signals the whole group as well.
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: 'pipe', detached: true })
+  const ended = new Promise<void>((resolve) => npm.on('close', () => resolve()))
+  const output = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    const read = (chunk: Buffer) => {
+      text += chunk.toString()
+      if (/runs at \S+ /.test(text)) resolve(text)
+    }
+    npm.stdout.on('data', read)
+    npm.stderr.on('data', read)
+    void ended.then(() => reject(new Error(`npm start ended: ${text}`)))
+  })
+  const lines = output.split('\n')
+  const urlLine = lines.findIndex((line) => line.includes('runs at'))
+  return {
+    url: /runs at (\S+)/.exec(output)![1]!,
+    linesBefore: lines.slice(0, urlLine),
+    async stop() {
+      process.kill(-npm.pid!, 'SIGINT')
+      await ended
+    },
+  }
+}
+
+function listenOn(port: number): Promise<Server> {
+  const server = createServer()
+  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)))
+}
