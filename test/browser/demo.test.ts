@@ -60,7 +60,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     })
     await demo.throttle(600_000)
     await demo.choose(...files)
-    await page.getByText('on the way').waitFor()
+    await page.getByText('uploading', { exact: false }).waitFor()
     await demo.uploaded()
     await demo.shows(files.map(({ name }) => name))
     await demo.usage('1.2 MB of 25 MB')
@@ -130,7 +130,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     const refused = demo.page.locator('.upload.failed')
     const sentence = await refused.locator('[data-part=state]').textContent()
     const name = (await refused.locator('[data-part=name]').textContent()) ?? ''
-    expect(sentence).toBe(`You have reached your 40 files. Delete one to make room for “${name}”.`)
+    expect(sentence).toBe(`You have reached your limit of 40 files. Delete one to make room for “${name}”.`)
     await demo.usage('40 of 40 files')
 
     await demo.page.reload()
@@ -149,21 +149,19 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.chooseLarge('second.bin', 8_000_000)
     await demo
       .upload('second.bin')
-      .getByText(
-        '“second.bin” needs 8 MB, but only 5 MB of your 25 MB are free. Delete something to make room.',
-      )
+      .getByText('“second.bin” needs 8 MB, but only 5 MB of your 25 MB is free. Delete files to make room.')
       .waitFor()
     await demo.chooseLarge('third.bin', 26_000_000)
     await demo
       .upload('third.bin')
-      .getByText('“third.bin” is 26 MB, more than all the space you have (25 MB).')
+      .getByText('“third.bin” is 26 MB, which is more than your quota of 25 MB.')
       .waitFor()
     await demo.page.getByRole('button', { name: 'Dismiss third.bin' }).click()
 
     await demo.page.getByRole('button', { name: 'Delete first.bin' }).click()
     await demo.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await demo.usage('0 bytes of 25 MB')
-    await demo.page.getByRole('button', { name: 'Try second.bin again' }).click()
+    await demo.page.getByRole('button', { name: 'Retry second.bin' }).click()
     await demo.shows(['second.bin'])
     await demo.usage('8 MB of 25 MB')
   })
@@ -278,7 +276,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
   it('tells the user to reload when the session has ended', async () => {
     await demo.page.context().clearCookies()
     await demo.choose(textFile('a.txt'))
-    await demo.upload('a.txt').getByText('Your session has ended. Reload the page to go on.').waitFor()
+    await demo.upload('a.txt').getByText('Your session has expired. Reload the page to continue.').waitFor()
   })
 })
 

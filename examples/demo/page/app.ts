@@ -14,22 +14,23 @@ const files = showFiles(api, refreshUsage)
 const uploads = showUploads(api, (object) => files.add(object), refreshUsage)
 takeFiles((chosen) => uploads.start(chosen))
 
-const checkWhoIsSignedIn = await showPeople({
-  async leave() {
-    const count = uploads.underWay()
-    const question = `Switching cancels ${count === 1 ? 'the upload' : `the ${count} uploads`} under way. Switch?`
+const refreshUser = await showPeople({
+  async beforeSwitch() {
+    const count = uploads.countInProgress()
+    const what = count === 1 ? 'the upload' : `${count} uploads`
+    const question = `Switching users cancels ${what} in progress. Switch anyway?`
     if (count > 0 && !(await confirmed(question, 'Switch'))) return false
-    // An attempt belongs to who began it: nobody else can end it.
+    // Only the user who started an upload can end it at the server.
     await uploads.cancelAll()
     return true
   },
-  arrive(name) {
-    announce(`These are the files of ${name}.`)
+  switched(name) {
+    announce(`Showing ${name}’s files.`)
     void files.reload()
     refreshUsage()
   },
 })
 
 document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible') void checkWhoIsSignedIn()
+  if (document.visibilityState === 'visible') void refreshUser()
 })

@@ -1,16 +1,16 @@
-/** The element with this id, which index.html has. */
+/** Returns the element of index.html with this id. */
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   return present(document.getElementById(id) as E | null, `#${id}`)
 }
 
-/** A copy of a template's one element. */
+/** Returns a copy of a template's single element. */
 export function copyOf(templateId: string): HTMLElement {
   const { content } = byId<HTMLTemplateElement>(templateId)
   const element = present(content.firstElementChild as HTMLElement | null, `#${templateId}`)
   return element.cloneNode(true) as HTMLElement
 }
 
-/** The named part of a copied template. */
+/** Returns the element of a copied template with this `data-part`. */
 export function part<E extends HTMLElement = HTMLElement>(element: HTMLElement, name: string): E {
   return present(element.querySelector<E>(`[data-part="${name}"]`), name)
 }

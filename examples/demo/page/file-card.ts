@@ -2,11 +2,11 @@ import type { DbClientObject, S3Api } from '@svc/db/client'
 import { copyOf, part } from './elements.js'
 import { announce, notice } from './notices.js'
 import { confirmed } from './question.js'
-import { sentenceFor } from './sentences.js'
+import { messageFor } from './error-messages.js'
 import { inUnits, when } from './units.js'
 
-/** A stored file: its preview, its name, and what can be done with it. `gone` is called once it is deleted. */
-export function fileCard(api: S3Api, object: DbClientObject, gone: () => void): HTMLElement {
+/** Creates the card of a stored file, with preview, name and actions. Calls `deleted` after the user deletes the file. */
+export function fileCard(api: S3Api, object: DbClientObject, deleted: () => void): HTMLElement {
   const card = copyOf('file-template')
   const name = object.filename ?? object.key
   card.dataset['id'] = object.id
@@ -19,7 +19,7 @@ export function fileCard(api: S3Api, object: DbClientObject, gone: () => void): 
   const download = part<HTMLButtonElement>(card, 'download')
   download.ariaLabel = download.title = `Download ${name}`
   download.addEventListener('click', () => {
-    saveToDisk(api, object, name).catch((error: unknown) => notice(sentenceFor(error, { name })))
+    saveToDisk(api, object, name).catch((error: unknown) => notice(messageFor(error, { name })))
   })
 
   const remove = part<HTMLButtonElement>(card, 'delete')
@@ -27,23 +27,23 @@ export function fileCard(api: S3Api, object: DbClientObject, gone: () => void): 
   remove.addEventListener('click', () => void askAndDelete())
 
   async function askAndDelete(): Promise<void> {
-    if (!(await confirmed(`Delete “${name}”? It can’t be brought back.`, 'Delete'))) return
+    if (!(await confirmed(`Delete “${name}”? This can’t be undone.`, 'Delete'))) return
     card.classList.add('leaving')
     try {
       await api.delete(object)
     } catch (error) {
-      notice(sentenceFor(error, { name }))
+      notice(messageFor(error, { name }))
       card.classList.remove('leaving')
       return
     }
-    announce(`${name} is deleted.`)
-    gone()
+    announce(`Deleted ${name}.`)
+    deleted()
   }
 
   return card
 }
 
-/** A short sign for files without a picture. */
+/** Returns the label for files without a thumbnail. */
 function extensionOf(name: string): string {
   const extension = /\.([^.\s]{1,5})$/u.exec(name)?.[1]
   return extension?.toUpperCase() ?? 'FILE'
@@ -51,7 +51,7 @@ function extensionOf(name: string): string {
 
 async function showThumbnail(api: S3Api, object: DbClientObject, preview: HTMLElement): Promise<void> {
   const image = new Image()
-  // The name stands beside it.
+  // Decorative: the card shows the name as text.
   image.alt = ''
   image.decoding = 'async'
   try {
@@ -60,7 +60,7 @@ async function showThumbnail(api: S3Api, object: DbClientObject, preview: HTMLEl
     await image.decode()
     preview.replaceChildren(image)
   } catch {
-    // No picture after all, or the file is gone: its extension stays.
+    // Not a valid image, or already deleted. The card keeps showing the extension.
   }
 }
 

@@ -2,18 +2,18 @@ import type { DbApi, DbClientObject, S3Api } from '@svc/db/client'
 import { byId } from './elements.js'
 import { fileCard } from './file-card.js'
 import { announce, notice } from './notices.js'
-import { sentenceFor } from './sentences.js'
+import { messageFor } from './error-messages.js'
 
 const PAGE_SIZE = 12
 
 export interface FileList {
-  /** Shows the first page of whoever is signed in. */
+  /** Shows the first page of the signed-in user's files. */
   reload(): Promise<void>
-  /** Shows a file that has just been uploaded. */
+  /** Adds a newly uploaded file. */
   add(object: DbClientObject): void
 }
 
-/** The stored files, newest first, page by page. `changed` is called when a file was deleted. */
+/** Shows the stored files in pages, newest first. Calls `changed` after the user deletes a file. */
 export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => void): FileList {
   const list = byId('file-list')
   const more = byId<HTMLButtonElement>('more')
@@ -34,8 +34,8 @@ export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => vo
   async function loadMore(): Promise<void> {
     const before = list.children.length
     await load()
-    announce(`${list.children.length} files are shown.`)
-    // The next new file's first button, so that a keyboard goes on where the list does.
+    announce(`Showing ${list.children.length} files.`)
+    // The focused button is gone, so the focus moves to the first new file.
     if (more.hidden) list.children[before]?.querySelector('button')?.focus()
   }
 
@@ -45,33 +45,33 @@ export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => vo
     try {
       const page = await api.db.listObjects({ limit: PAGE_SIZE, cursor: nextCursor, signal })
       nextCursor = page.nextCursor
-      page.objects.forEach(place)
+      page.objects.forEach(insert)
     } catch (error) {
-      if (!signal.aborted) notice(sentenceFor(error, { name: 'Your list of files' }))
+      if (!signal.aborted) notice(messageFor(error, { name: 'Your list of files' }))
     }
-    if (!signal.aborted) settle()
+    if (!signal.aborted) updateControls()
   }
 
-  /** Ids sort by creation; a file that an upload has brought already is not shown twice. */
-  function place(object: DbClientObject): void {
+  /** Inserts a card in order of creation, which ids sort by. Skips a file that an upload has already added. */
+  function insert(object: DbClientObject): void {
     const cards = [...list.children] as HTMLElement[]
     const below = cards.find((card) => (card.dataset['id'] ?? '') <= object.id)
     if (below?.dataset['id'] === object.id) return
-    const card = fileCard(api, object, () => drop(card))
+    const card = fileCard(api, object, () => remove(card))
     list.insertBefore(card, below ?? null)
   }
 
-  function drop(card: HTMLElement): void {
+  function remove(card: HTMLElement): void {
     const neighbour = card.nextElementSibling ?? card.previousElementSibling
     card.remove()
     const next = neighbour?.querySelector<HTMLElement>('[data-part="delete"]') ?? byId('files-heading')
     next.focus()
-    settle()
+    updateControls()
     if (list.children.length === 0 && nextCursor) void load()
     changed()
   }
 
-  function settle(): void {
+  function updateControls(): void {
     more.hidden = !nextCursor
     more.disabled = false
     byId('no-files').hidden = list.children.length > 0 || nextCursor !== undefined
@@ -80,8 +80,8 @@ export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => vo
   return {
     reload,
     add(object) {
-      place(object)
-      settle()
+      insert(object)
+      updateControls()
     },
   }
 }

@@ -6,15 +6,15 @@ interface Session {
   readonly current: string
 }
 
-export interface Moves {
-  /** Runs before somebody else signs in; `false` refuses. */
-  readonly leave: () => Promise<boolean>
-  /** Runs when it turns out that somebody else is signed in than was shown. */
-  readonly arrive: (name: string) => void
+export interface SwitchEvents {
+  /** Runs before the user switches; resolve to `false` to prevent it. */
+  readonly beforeSwitch: () => Promise<boolean>
+  /** Runs when the signed-in user differs from the one shown. */
+  readonly switched: (name: string) => void
 }
 
-/** Shows who is signed in and lets one be somebody else. What it resolves to asks the server again: another tab may have switched. */
-export async function showPeople({ leave, arrive }: Moves): Promise<() => Promise<void>> {
+/** Shows the users and lets the visitor switch. Resolves to a function that asks the server again, as another tab may switch. */
+export async function showPeople({ beforeSwitch, switched }: SwitchEvents): Promise<() => Promise<void>> {
   const people = byId('people')
   let shown: string | undefined
 
@@ -24,36 +24,36 @@ export async function showPeople({ leave, arrive }: Moves): Promise<() => Promis
       const choice = part<HTMLInputElement>(person, 'choice')
       choice.value = id
       choice.checked = id === current
-      choice.addEventListener('change', () => void become(id))
+      choice.addEventListener('change', () => void switchTo(id))
       part(person, 'initial').textContent = name.slice(0, 1)
       part(person, 'name').textContent = name
       return person
     })
     people.querySelectorAll('.person').forEach((person) => person.remove())
     people.append(...options)
-    const before = shown
+    const previous = shown
     shown = current
-    if (before !== current) arrive(users.find(({ id }) => id === current)?.name ?? current)
+    if (previous !== current) switched(users.find(({ id }) => id === current)?.name ?? current)
   }
 
-  async function become(user: string): Promise<void> {
-    await ask((await leave()) ? user : null)
+  async function switchTo(user: string): Promise<void> {
+    await updateSession((await beforeSwitch()) ? user : null)
     people.querySelector<HTMLInputElement>('input:checked')?.focus()
   }
 
-  /** Signs in as that user, or only asks who is. */
-  async function ask(user: string | null): Promise<void> {
+  /** Signs in as the given user; `null`: only reads the current one. */
+  async function updateSession(user: string | null): Promise<void> {
     try {
       const response = await fetch('/session', user === null ? {} : change({ user }))
-      if (!response.ok) throw new Error(`/session answered ${response.status}`)
+      if (!response.ok) throw new Error(`/session returned ${response.status}`)
       show((await response.json()) as Session)
     } catch {
-      notice('Who is signed in can’t be told right now. Reload the page to try again.')
+      notice('Couldn’t load the signed-in user. Reload the page to try again.')
     }
   }
 
-  await ask(null)
-  return () => ask(null)
+  await updateSession(null)
+  return () => updateSession(null)
 }
 
 function change(body: object): RequestInit {

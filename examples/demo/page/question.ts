@@ -1,6 +1,6 @@
 import { byId } from './elements.js'
 
-/** Asks before something that can't be undone. */
+/** Asks the user to confirm an action that can't be undone. */
 export function confirmed(question: string, yes: string): Promise<boolean> {
   const dialog = byId<HTMLDialogElement>('question')
   byId('question-text').textContent = question

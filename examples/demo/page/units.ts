@@ -1,6 +1,6 @@
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 
-/** A size as people say it, in steps of a thousand: `3.2 MB`. */
+/** Formats a size in decimal units, such as `3.2 MB`. */
 export function inUnits(bytes: number): string {
   let amount = bytes
   let step = 0
@@ -20,7 +20,7 @@ export function files(count: number): string {
   return count === 1 ? '1 file' : `${count} files`
 }
 
-/** When something happened, seen from today. */
+/** Formats a point in time: the time of day if it is today, otherwise the date. */
 export function when(iso: string): string {
   const date = new Date(iso)
   const today = new Date().toDateString() === date.toDateString()

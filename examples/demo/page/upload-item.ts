@@ -1,50 +1,50 @@
 import type { DbClientObject, S3Api } from '@svc/db/client'
 import { copyOf, part } from './elements.js'
 import { announce } from './notices.js'
-import { mayGoWellAgain, sentenceFor } from './sentences.js'
+import { isRetryable, messageFor } from './error-messages.js'
 import { inUnits } from './units.js'
 
 export interface UploadEvents {
-  /** Runs the task when it is its turn. */
+  /** Runs the task once a slot is free. */
   enqueue(task: () => Promise<void>): void
   uploaded(object: DbClientObject): void
-  /** The server may have reserved or freed room. */
+  /** The server may have reserved or released quota. */
   changed(): void
-  /** The item has left the page, and the keyboard's place with it where `hadFocus`. */
-  gone(hadFocus: boolean): void
+  /** The item was removed from the page. `hadFocus`: the keyboard focus was inside it. */
+  removed(hadFocus: boolean): void
 }
 
 export interface UploadItem {
   readonly element: HTMLElement
-  /** Whether it has not come to an end; a failed one has. */
-  isUnderWay(): boolean
-  /** Resolves once the attempt is ended at the server, or the object turned out to be there already. */
+  /** Whether the upload has neither finished nor failed. */
+  isInProgress(): boolean
+  /** Resolves once the server has aborted the attempt, or has already confirmed it. */
   cancel(): Promise<void>
 }
 
-/** One file on its way: its progress, a way out, and after a failure what happened and a way to try again. */
+/** Uploads one file, and shows its progress with a cancel button, or its error with a retry button. */
 export function uploadItem(api: S3Api, file: File, events: UploadEvents): UploadItem {
   const element = copyOf('upload-template')
   const state = part(element, 'state')
   const progress = part<HTMLProgressElement>(element, 'progress')
-  const again = part<HTMLButtonElement>(element, 'again')
+  const retry = part<HTMLButtonElement>(element, 'again')
   const end = part<HTMLButtonElement>(element, 'end')
   part(element, 'name').textContent = part(element, 'name').title = file.name
   progress.ariaLabel = `Upload of ${file.name}`
-  again.ariaLabel = again.title = `Try ${file.name} again`
-  again.addEventListener('click', begin)
+  retry.ariaLabel = retry.title = `Retry ${file.name}`
+  retry.addEventListener('click', start)
   end.addEventListener('click', () => void cancel())
 
   let controller = new AbortController()
   let running: Promise<void> | null = null
-  let isUnderWay = false
+  let isInProgress = false
 
-  function begin(): void {
+  function start(): void {
     const own = new AbortController()
     controller = own
-    isUnderWay = true
+    isInProgress = true
     element.classList.remove('failed')
-    again.hidden = true
+    retry.hidden = true
     progress.hidden = false
     progress.value = 0
     state.textContent = 'Waiting'
@@ -61,13 +61,13 @@ export function uploadItem(api: S3Api, file: File, events: UploadEvents): Upload
     try {
       const object = await api.upload(file, { signal, onProgress: showProgress })
       events.uploaded(object)
-      announce(`${file.name} is uploaded.`)
-      leave()
+      announce(`Uploaded ${file.name}.`)
+      remove()
     } catch (error) {
-      if (signal.aborted) leave()
+      if (signal.aborted) remove()
       else fail(error)
     }
-    isUnderWay = false
+    isInProgress = false
     events.changed()
   }
 
@@ -80,26 +80,26 @@ export function uploadItem(api: S3Api, file: File, events: UploadEvents): Upload
   function fail(error: unknown): void {
     element.classList.add('failed')
     progress.hidden = true
-    again.hidden = !mayGoWellAgain(error)
+    retry.hidden = !isRetryable(error)
     end.ariaLabel = end.title = `Dismiss ${file.name}`
-    state.textContent = sentenceFor(error, file)
-    announce(`${file.name} was not uploaded. ${state.textContent}`)
+    state.textContent = messageFor(error, file)
+    announce(`Couldn’t upload ${file.name}. ${state.textContent}`)
   }
 
   async function cancel(): Promise<void> {
     controller.abort()
-    if (!isUnderWay || !running) return leave()
+    if (!isInProgress || !running) return remove()
     state.textContent = 'Cancelling'
     await running
   }
 
-  function leave(): void {
-    isUnderWay = false
+  function remove(): void {
+    isInProgress = false
     const hadFocus = element.contains(document.activeElement)
     element.remove()
-    events.gone(hadFocus)
+    events.removed(hadFocus)
   }
 
-  begin()
-  return { element, isUnderWay: () => isUnderWay, cancel }
+  start()
+  return { element, isInProgress: () => isInProgress, cancel }
 }

@@ -1,5 +1,5 @@
-/** Runs tasks a few at a time, in the order in which they came. Each begins after the call that brought it. */
-export function createQueue(atOnce: number): (task: () => Promise<void>) => void {
+/** Returns a function that queues tasks, run in order and a few at a time. A task never starts within the call that queues it. */
+export function createQueue(concurrency: number): (task: () => Promise<void>) => void {
   const waiting: (() => Promise<void>)[] = []
   let running = 0
 
@@ -12,7 +12,7 @@ export function createQueue(atOnce: number): (task: () => Promise<void>) => void
   return (task) => {
     waiting.push(task)
     queueMicrotask(() => {
-      if (running < atOnce) void work()
+      if (running < concurrency) void work()
     })
   }
 }

@@ -3,17 +3,17 @@ import { byId } from './elements.js'
 import { uploadItem, type UploadItem } from './upload-item.js'
 import { createQueue } from './upload-queue.js'
 
-const AT_ONCE = 3
+const CONCURRENCY = 3
 
 export interface Uploads {
   start(files: readonly File[]): void
-  /** How many have not come to an end. */
-  underWay(): number
-  /** Cancels all of them and clears the list. Resolves once each is ended at the server. */
+  /** The number of uploads that have neither finished nor failed. */
+  countInProgress(): number
+  /** Cancels all uploads and clears the list. Resolves once the server has ended each of them. */
   cancelAll(): Promise<void>
 }
 
-/** Uploads files, a few at a time. */
+/** Uploads files, a few at a time, and lists their progress. */
 export function showUploads(
   api: S3Api,
   uploaded: (object: DbClientObject) => void,
@@ -21,7 +21,7 @@ export function showUploads(
 ): Uploads {
   const list = byId('upload-list')
   const section = byId('uploads')
-  const enqueue = createQueue(AT_ONCE)
+  const enqueue = createQueue(CONCURRENCY)
   const items = new Set<UploadItem>()
 
   function start(file: File): void {
@@ -29,7 +29,7 @@ export function showUploads(
       enqueue,
       uploaded,
       changed,
-      gone(hadFocus) {
+      removed(hadFocus) {
         items.delete(item)
         section.hidden = items.size === 0
         if (hadFocus) (list.querySelector<HTMLElement>('[data-part="end"]') ?? byId('choose')).focus()
@@ -42,7 +42,7 @@ export function showUploads(
 
   return {
     start: (files) => files.forEach(start),
-    underWay: () => [...items].filter((item) => item.isUnderWay()).length,
+    countInProgress: () => [...items].filter((item) => item.isInProgress()).length,
     cancelAll: async () => {
       await Promise.all([...items].map((item) => item.cancel()))
     },

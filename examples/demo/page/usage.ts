@@ -2,7 +2,7 @@ import { byId } from './elements.js'
 import { notice } from './notices.js'
 import { files, inUnits } from './units.js'
 
-/** What the demo's own `GET /usage` answers: the scope's usage and its quota. */
+/** Response of the demo's `GET /usage`: the usage of the scope and its quota. */
 interface UsageAndQuota {
   readonly bytes: number
   readonly files: number
@@ -13,25 +13,25 @@ interface UsageAndQuota {
 
 const NEARLY_FULL = 0.85
 
-let asking = false
-let askAgain = false
+let loading = false
+let stale = false
 
-/** Asks for the usage and shows it. Calls that come while an answer is under way share the next one. */
+/** Loads the usage and shows it. Calls during a request share the next request. */
 export async function showUsage(): Promise<void> {
-  askAgain = true
-  if (asking) return
-  asking = true
+  stale = true
+  if (loading) return
+  loading = true
   try {
-    while (askAgain) {
-      askAgain = false
+    while (stale) {
+      stale = false
       const response = await fetch('/usage')
-      if (!response.ok) throw new Error(`GET /usage answered ${response.status}`)
+      if (!response.ok) throw new Error(`GET /usage returned ${response.status}`)
       show((await response.json()) as UsageAndQuota)
     }
   } catch {
-    notice('How much space you use can’t be shown right now.')
+    notice('Couldn’t load your storage usage.')
   } finally {
-    asking = false
+    loading = false
   }
 }
 
@@ -40,7 +40,7 @@ function show(usage: UsageAndQuota): void {
   const bytesOfMax = `${inUnits(bytes)} of ${inUnits(maxBytes)}`
   const filesOfMax = `${usage.files} of ${files(maxFiles)}`
   byId('usage-bytes').textContent = bytesOfMax
-  byId('usage-reserved').textContent = reservedBytes > 0 ? `and ${inUnits(reservedBytes)} on the way` : ''
+  byId('usage-reserved').textContent = reservedBytes > 0 ? `and ${inUnits(reservedBytes)} uploading` : ''
   byId('usage-files').textContent = filesOfMax
 
   const bar = byId('usage-bar')
