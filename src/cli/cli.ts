@@ -1,18 +1,20 @@
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
 import { findDatabase, type DatabaseOptions, type FoundDatabase } from './databases/find-database.js'
-import { EXIT, type ExitCode } from './exit-codes.js'
+import { EXIT, type ExitCode } from './exit.js'
 import { reportOf } from './failure-report.js'
 import { Interrupted, listenForInterruption } from './interruption.js'
 import { createOutput, type Output } from './output/output.js'
 import type { Session } from './session.js'
-import { VERSION } from './version.js'
 
-/** What commands are added to. */
+// Defined by the build.
+declare const SVC_DB_VERSION: string
+
+/** The command line that commands register with. */
 export interface Cli {
   command(name: string, summary: string): Command
-  /** Runs work that needs no database. */
+  /** Runs work without a database. */
   run(work: (output: Output, options: DatabaseOptions) => Promise<ExitCode>): Promise<void>
-  /** Runs work on the database that the call names, and closes it. */
+  /** Opens the selected database, runs work on it, and closes it. */
   withDatabase(work: (session: Session) => Promise<ExitCode>): Promise<void>
 }
 
@@ -21,37 +23,40 @@ interface GlobalOptions extends DatabaseOptions {
   readonly connectTimeout: number
 }
 
-const HELP_HINT = 'Help: svc-db --help'
+const HELP_HINT = 'Run svc-db --help for usage.'
 
 const EXIT_CODES = `
 Exit codes:
-  0  all is well
-  1  verify or check-usage found something
-  2  the call is wrong
-  3  the database could not be reached, or can't serve as it is
-  4  something unexpected went wrong
-  130, 143  ended by ctrl-C or SIGTERM`
+  0  success
+  1  verify or check-usage found problems
+  2  invalid arguments, or the database driver is not installed
+  3  the database is unreachable or not usable
+  4  unexpected error
+  130, 143  interrupted by Ctrl+C or SIGTERM`
 
-/** Runs the command line; resolves to the exit code. */
+/** Runs the command line. Resolves to the exit code. */
 export async function runCli(
   args: readonly string[],
   addCommands: readonly ((cli: Cli) => void)[],
 ): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT.ok
   const program = new Command('svc-db')
-    .description('Looks after the database of @svc/db: its schema, its usage counters and its history.')
-    .version(VERSION)
-    .option('--url <url>', 'the database: postgres://…, mongodb://… (default: DATABASE_URL, MONGODB_URL)')
-    .option('--schema <name>', 'the schema of the tables in PostgreSQL (default: svc_db)')
-    .option('--prefix <prefix>', 'the prefix of the collections in MongoDB (default: svc_db_)')
+    .description('Manages the database of @svc/db: its schema, usage counters and history.')
+    .version(SVC_DB_VERSION)
+    .option('--url <url>', 'database URL, postgres://… or mongodb://… (default: DATABASE_URL or MONGODB_URL)')
+    .option('--schema <name>', 'PostgreSQL schema of the tables (default: svc_db)')
+    .option('--prefix <prefix>', 'MongoDB prefix of the collections (default: svc_db_)')
     .addOption(
-      new Option('--connect-timeout <seconds>', 'how long to wait for the server')
+      new Option('--connect-timeout <seconds>', 'time limit for connecting to the server')
         .default(10)
         .argParser(seconds),
     )
-    .option('--json', 'answers as lines of JSON, one an item; notes and errors too, on the standard error')
-    .helpCommand('help [command]', 'explains a command')
-    .helpOption('-h, --help', 'explains the command')
+    .option(
+      '--json',
+      'print results as JSON lines on stdout, and progress, notes and errors as JSON lines on stderr',
+    )
+    .helpCommand('help [command]', 'show the help of a command')
+    .helpOption('-h, --help', 'show this help')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput(errorsOf(args))
     .showHelpAfterError(HELP_HINT)
@@ -65,7 +70,7 @@ export async function runCli(
     const options = program.opts<GlobalOptions>()
     const interruption = listenForInterruption((message) => output.note(message))
     const output = createOutput(process, { json: options.json ?? false }, () => interruption.readerHasGone())
-    // Of a driver, say, which Node would write as it pleases, between lines of JSON too.
+    // By default, Node prints warnings (of drivers, for example) as text, even between JSON lines.
     process.removeAllListeners('warning').on('warning', ({ message }) => output.note(message))
     try {
       exitCode = await work({ output, interruption }, options)
@@ -88,9 +93,9 @@ export async function runCli(
       return run(
         async (surroundings, options) => {
           database = findDatabase(options, process.env)
-          const { kind, url, place } = database
+          const { kind, url, namespace } = database
           const connectTimeoutMs = options.connectTimeout * 1000
-          const opened = await kind.open({ url: url.text, place, connectTimeoutMs })
+          const opened = await kind.open({ url: url.text, namespace, connectTimeoutMs })
           try {
             return await work({ ...surroundings, store: opened.store, database })
           } finally {
@@ -106,33 +111,33 @@ export async function runCli(
   try {
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    // Help and version end the same way as a wrong call does; only a wrong call has an exit code.
+    // The parser throws for help and version, too, with exit code 0.
     const { code, exitCode: wanted } = error as { code?: unknown; exitCode?: unknown }
     if (typeof code !== 'string' || !code.startsWith('commander.')) throw error
-    return wanted === 0 ? EXIT.ok : EXIT.wrongCall
+    return wanted === 0 ? EXIT.ok : EXIT.usage
   }
   return exitCode
 }
 
-/** How the parser tells of a wrong call: in lines, or where the call asks for JSON in one of these. */
+/** Configures how the parser prints errors: as text, or with `--json` as a JSON line. */
 function errorsOf(args: readonly string[]): OutputConfiguration {
-  const told = (text: string) => withoutURLs(text, args).replace(/^error: /, '')
-  if (!args.includes('--json')) return { outputError: (text, write) => write(`svc-db: ${told(text)}`) }
-  const tell = (message: string, ...hints: readonly string[]) =>
+  const messageOf = (text: string) => withoutURLs(text, args).replace(/^error: /, '')
+  if (!args.includes('--json')) return { outputError: (text, write) => write(`svc-db: ${messageOf(text)}`) }
+  const writeError = (message: string, ...hints: readonly string[]) =>
     void process.stderr.write(`${JSON.stringify({ error: { message, hints: [...hints, HELP_HINT] } })}\n`)
   return {
     outputError(text) {
-      const [message = '', ...hints] = told(text).trimEnd().split('\n')
-      tell(message, ...hints)
+      const [message = '', ...hints] = messageOf(text).trimEnd().split('\n')
+      writeError(message, ...hints)
     },
     writeErr(text) {
-      // The whole help, for a call without a command. What else comes here is after an error, which has it already.
-      if (text.startsWith('Usage:')) tell('The call names no command, or one that there is not.')
+      // Without a valid command, the parser prints the help instead of an error. Other output follows an error.
+      if (text.startsWith('Usage:')) writeError('Missing or unknown command.')
     },
   }
 }
 
-/** An operator who misplaces a URL must not find its password in a log, also where it isn't quite a URL. */
+/** Redacts arguments that look like a URL, even an invalid one: a misplaced URL must not put its password into a log. */
 function withoutURLs(text: string, args: readonly string[]): string {
   return args
     .filter((argument) => /:\/\/|:.*@/.test(argument))
@@ -148,13 +153,13 @@ function firstSentence(text: string): string {
 function seconds(text: string): number {
   const value = Number(text)
   if (!/^\d+(?:\.\d+)?$/.test(text) || value <= 0 || value > 3600) {
-    throw new InvalidArgumentError('It must be a number of seconds, at most 3600.')
+    throw new InvalidArgumentError('Must be a number of seconds greater than 0 and at most 3600.')
   }
   return value
 }
 
-/** Reads an option that is a whole number. */
+/** Parses an option value. @throws InvalidArgumentError unless it is an integer of at least 1. */
 export function positiveInteger(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Must be an integer of at least 1.')
   return Number(text)
 }

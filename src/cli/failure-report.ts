@@ -1,62 +1,61 @@
 import { StorageError } from '../index.js'
-import { concealed } from './database-url.js'
+import { redacted } from './databases/database-url.js'
 import type { FoundDatabase } from './databases/find-database.js'
-import { EXIT, type ExitCode } from './exit-codes.js'
-import { WrongCall } from './wrong-call.js'
+import { EXIT, UsageError, type ExitCode } from './exit.js'
 
-/** What an operator is told of a failure. */
+/** How the command reports a failure. */
 export interface FailureReport {
   readonly exitCode: ExitCode
   readonly message: string
   readonly hints: readonly string[]
 }
 
-const CHECK_LOGIN = 'Check user and password; in a URL they are percent-encoded.'
-const CHECK_RIGHTS = 'Use a role that has these rights; those of the owner, for migrate.'
+const CHECK_LOGIN = 'Check user and password. Special characters in the URL must be percent-encoded.'
+const CHECK_RIGHTS = 'Use a role with these privileges. migrate needs those of the owner.'
 
-/** What to do about what a system or a database answered, by its code, or else by the name of the error. */
+/** Advice by error code of the system or the database, or by error name. */
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens there: is the server running, and are host and port right?',
-  ENOTFOUND: 'No host has this name: is it spelled right, and can it be resolved from here?',
-  EAI_AGAIN: 'The name of the host could not be looked up just now: does the network work?',
-  ETIMEDOUT: 'The host does not answer: is a firewall in between?',
-  EHOSTUNREACH: 'There is no way to the host from here.',
+  ECONNREFUSED: 'Nothing is listening there. Check that the server is running, and check host and port.',
+  ENOTFOUND: 'The host name does not resolve. Check its spelling and your DNS settings.',
+  EAI_AGAIN: 'The DNS lookup failed temporarily. Check your network and try again.',
+  ETIMEDOUT: 'The host does not respond. A firewall may block the connection.',
+  EHOSTUNREACH: 'There is no network route to the host.',
   ECONNRESET:
-    'The other side ended the connection: does it speak the protocol of this database, with TLS or without?',
-  '28000': 'Check the user, and what the server allows it from here (pg_hba.conf).',
+    'The server closed the connection. Check that it is a server of this database, and whether it requires TLS.',
+  '28000': 'Check the user, and whether pg_hba.conf on the server allows it from this host.',
   '28P01': CHECK_LOGIN,
-  '3D000': 'Check the last part of the URL, or create the database.',
+  '3D000': 'Check the database name at the end of the URL, or create the database.',
   '42501': CHECK_RIGHTS,
-  // Of MongoDB, whose codes are numbers.
+  // MongoDB's codes are numbers.
   '13': CHECK_RIGHTS,
   '18': `${CHECK_LOGIN} If the user is defined in another database, add ?authSource=admin.`,
   '8000': CHECK_LOGIN,
   MongoServerSelectionError:
-    'No server took the call in time: are hosts and port right, and replicaSet and TLS, where the URL names them?',
+    'No server was available in time. Check hosts and ports, and replicaSet and TLS if the URL sets them.',
 }
 
-/** A failure in words for whoever runs the command: never with a password, whatever a driver says. */
+/** Describes a failure. Redacts passwords, which drivers may repeat in their messages. */
 export function reportOf(error: unknown, database: FoundDatabase | null): FailureReport {
-  const conceal = (text: string) =>
-    concealed(database ? database.url.conceal(text) : text, [process.env['PGPASSWORD'] ?? ''])
+  const redact = (text: string) =>
+    redacted(database ? database.url.redact(text) : text, [process.env['PGPASSWORD'] ?? ''])
 
-  if (error instanceof WrongCall) {
-    return { exitCode: EXIT.wrongCall, message: conceal(error.message), hints: error.hints }
+  if (error instanceof UsageError) {
+    return { exitCode: EXIT.usage, message: redact(error.message), hints: error.hints }
   }
   if (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') {
     const causes = causesOf(error.cause)
     const hints = [
       ...(database ? [`Database: ${database.shown}`] : []),
-      ...causes.map(({ message }) => `It said: ${conceal(message)}`),
+      ...causes.map(({ message }) => `Cause: ${redact(message)}`),
       ...adviceFor(error, causes),
     ]
     return { exitCode: EXIT.unreachable, message: error.message, hints }
   }
   if (error instanceof StorageError && error.status < 500) {
-    return { exitCode: EXIT.wrongCall, message: conceal(error.message), hints: [] }
+    return { exitCode: EXIT.usage, message: redact(error.message), hints: [] }
   }
-  const said = causesOf(error).map(({ message, code }) => (code === null ? message : `${message} (${code})`))
-  return { exitCode: EXIT.failed, message: 'Something unexpected went wrong.', hints: said.map(conceal) }
+  const hints = causesOf(error).map(({ message, code }) => (code === null ? message : `${message} (${code})`))
+  return { exitCode: EXIT.failed, message: 'Unexpected error.', hints: hints.map(redact) }
 }
 
 function adviceFor(error: StorageError, causes: readonly Cause[]): readonly string[] {
@@ -72,7 +71,7 @@ interface Cause {
   readonly code: string | null
 }
 
-/** The errors behind an error; one that stands for several attempts (each address of a host) says nothing by itself. */
+/** Returns an error and its causes. An `AggregateError`, one error per address of a host, is replaced by its errors. */
 function causesOf(error: unknown): readonly Cause[] {
   if (!(error instanceof Error)) return []
   if (error instanceof AggregateError) return error.errors.flatMap(causesOf)

@@ -1,6 +1,6 @@
-import { EXIT, type ExitCode } from './exit-codes.js'
+import { EXIT, type ExitCode } from './exit.js'
 
-/** A run that was ended from outside between two steps. */
+/** Thrown between two steps of a run that a signal or a closed pipe has ended. */
 export class Interrupted extends Error {
   readonly exitCode: ExitCode
 
@@ -10,13 +10,13 @@ export class Interrupted extends Error {
   }
 }
 
-/** How a run is ended from outside: by ctrl-C, by a signal, or because nobody reads its output any more. */
+/** Ends a run on Ctrl+C, on SIGTERM, or when the reader of its output closes the pipe. */
 export interface Interruption {
-  /** From now on a signal waits for the step that is under way. Before, it ends the process at once. */
+  /** From now on a signal waits for the current step. Before this call, a signal ends the process immediately. */
   finishSteps(): void
-  /** Between two steps. @throws Interrupted once the run is to end. */
+  /** Call between two steps. @throws Interrupted if the run should end. */
   checkpoint(): Promise<void>
-  /** Whoever read the output has gone: a pipe into `head` has what it wants, and that is no failure. */
+  /** Ends the run without an error: `head` closes the pipe once it has enough lines. */
   readerHasGone(): void
 }
 
@@ -26,13 +26,11 @@ export function listenForInterruption(say: (message: string) => void): Interrupt
 
   function onSignal(signal: 'SIGINT' | 'SIGTERM'): void {
     if (!finishesSteps || ended !== null) {
-      say(
-        'Ended at once. Each step of the database happens wholly or not at all, so the command may be run again.',
-      )
+      say('Stopped immediately. Each database step is atomic, so you can run the command again.')
       process.exit(EXIT[signal])
     }
     ended = EXIT[signal]
-    say('Stopping after the current step. Once more ends it at once.')
+    say('Stopping after the current step. Interrupt again to stop immediately.')
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
@@ -42,7 +40,7 @@ export function listenForInterruption(say: (message: string) => void): Interrupt
       finishesSteps = true
     },
     async checkpoint() {
-      // Gives a signal that came during a long write its turn.
+      // Lets Node deliver a signal that arrived during a long write.
       await new Promise((resolve) => setImmediate(resolve))
       if (ended !== null) throw new Interrupted(ended)
     },

@@ -1,27 +1,25 @@
 import type { Leftover } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit-codes.js'
+import { EXIT } from '../exit.js'
 import type { Item } from '../output/output.js'
-import { printable } from '../output/printable.js'
-import { counted } from '../output/units.js'
-import type { Session } from '../session.js'
-import { inSteps, type Step } from '../steps.js'
+import { counted, printable } from '../output/format.js'
+import { inSteps, type Session, type Step } from '../session.js'
 
-const PAGE = 1000
+const PAGE_SIZE = 1000
 
 export function addLeftovers(cli: Cli): void {
   cli
     .command(
       'leftovers',
-      'Lists what may still lie in the bucket though no row stands for it, the oldest first. ' +
-        'The cleanUp of the application removes it; old entries tell that it does not run.',
+      'Lists keys and multipart uploads that the bucket may still hold without a row, oldest first. ' +
+        'The cleanUp job of the application deletes them. Old entries mean that it does not run.',
     )
-    .option('--limit <number>', 'at most so many (default: all)', positiveInteger)
+    .option('--limit <number>', 'maximum number of entries (default: all)', positiveInteger)
     .action(({ limit = Number.MAX_SAFE_INTEGER }: { readonly limit?: number }) =>
       cli.withDatabase(async (session) => {
-        const told = (done: number, complete: boolean) =>
+        const summary = (done: number, complete: boolean) =>
           `${complete ? '' : 'Stopped after '}${counted(done, 'leftover')}.`
-        await inSteps(session, { total: null, reading: true, told }, pages(session, limit))
+        await inSteps(session, { total: null, readOnly: true, summary }, pages(session, limit))
         return EXIT.ok
       }),
     )
@@ -30,7 +28,7 @@ export function addLeftovers(cli: Cli): void {
 async function* pages({ store }: Session, limit: number): AsyncGenerator<Step, void> {
   let after: Leftover | null = null
   for (let left = limit; left > 0;) {
-    const page: readonly Leftover[] = await store.listLeftovers({ limit: Math.min(PAGE, left), after })
+    const page: readonly Leftover[] = await store.listLeftovers({ limit: Math.min(PAGE_SIZE, left), after })
     after = page.at(-1) ?? null
     if (after === null) return
     yield { done: page.length, items: page.map(itemOf) }

@@ -1,15 +1,12 @@
 import { Option } from 'commander'
 import type { ObjectPage, ObjectStatus, StorageObject } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
-import { EXIT } from '../exit-codes.js'
+import { EXIT } from '../exit.js'
 import type { Item } from '../output/output.js'
-import { printable } from '../output/printable.js'
-import { bytes, counted } from '../output/units.js'
-import type { Session } from '../session.js'
-import { inSteps, type Step } from '../steps.js'
+import { bytes, counted, printable } from '../output/format.js'
+import { inSteps, type Session, type Step } from '../session.js'
 
-/** Objects that are in memory at a time. */
-const PAGE = 1000
+const PAGE_SIZE = 1000
 const STATUSES: readonly ObjectStatus[] = ['pending', 'active', 'deleted']
 
 interface ListOptions {
@@ -20,22 +17,26 @@ interface ListOptions {
 
 export function addList(cli: Cli): void {
   cli
-    .command('list', 'Lists the objects of a scope, the newest first.')
-    .argument('<scope>', 'the owner, such as user:42')
-    .addOption(new Option('--status <status>', 'only these (default: pending and active)').choices(STATUSES))
-    .option('--route <name>', 'only those of this upload route')
-    .option('--limit <number>', 'at most so many (default: all)', positiveInteger)
+    .command('list', 'Lists the objects of a scope, newest first.')
+    .argument('<scope>', 'owner, such as user:42')
+    .addOption(
+      new Option('--status <status>', 'only objects with this status (default: pending and active)').choices(
+        STATUSES,
+      ),
+    )
+    .option('--route <name>', 'only objects of this upload route')
+    .option('--limit <number>', 'maximum number of objects (default: all)', positiveInteger)
     .action((scope: string, options: ListOptions) =>
       cli.withDatabase(async (session) => {
         const { store } = session
         const { status, route, limit = Number.MAX_SAFE_INTEGER } = options
         const count = route === undefined ? await store.countByScope(scope, status) : null
-        const told = (done: number, complete: boolean) =>
+        const summary = (done: number, complete: boolean) =>
           `${complete ? '' : 'Stopped after '}${counted(done, 'object')}.`
         const total = count === null ? null : Math.min(count, limit)
         await inSteps(
           session,
-          { total, reading: true, told },
+          { total, readOnly: true, summary },
           pages(session, { scope, status, route, limit }),
         )
         return EXIT.ok
@@ -53,7 +54,11 @@ interface Selection {
 async function* pages({ store }: Session, { limit, ...selection }: Selection): AsyncGenerator<Step, void> {
   let cursor: string | undefined
   for (let left = limit; left > 0;) {
-    const page: ObjectPage = await store.listByScope({ ...selection, limit: Math.min(PAGE, left), cursor })
+    const page: ObjectPage = await store.listByScope({
+      ...selection,
+      limit: Math.min(PAGE_SIZE, left),
+      cursor,
+    })
     yield { done: page.objects.length, items: page.objects.map(itemOf) }
     left -= page.objects.length
     cursor = page.nextCursor

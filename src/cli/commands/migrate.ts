@@ -1,19 +1,19 @@
 import type { Cli } from '../cli.js'
-import { EXIT } from '../exit-codes.js'
+import { EXIT } from '../exit.js'
 
 export function addMigrate(cli: Cli): void {
   cli
     .command(
       'migrate',
-      'Creates or upgrades what the library needs in the database. Any number of processes may do so at once, and again.',
+      'Creates or upgrades the schema. Safe to run again, and in several processes at once.',
     )
     .action(() =>
       cli.withDatabase(async ({ store, output }) => {
         const { from, to } = await store.migrate()
         const text =
           from === to
-            ? `The schema is at version ${to}; there was nothing to do.`
-            : `The schema was at version ${from} and is now at ${to}.`
+            ? `The schema is already at version ${to}.`
+            : `Migrated the schema from version ${from} to version ${to}.`
         await output.items([{ json: { from, to }, text }])
         return EXIT.ok
       }),

@@ -1,83 +1,94 @@
+import { createInterface } from 'node:readline'
 import type { StorageObject } from '../../index.js'
 import type { Cli } from '../cli.js'
-import { EXIT } from '../exit-codes.js'
+import { EXIT, UsageError } from '../exit.js'
 import type { Item } from '../output/output.js'
-import { printable } from '../output/printable.js'
-import { bytes, count, counted } from '../output/units.js'
-import { agrees } from '../question.js'
-import type { Session } from '../session.js'
-import { inSteps, type Step } from '../steps.js'
-import { WrongCall } from '../wrong-call.js'
+import { bytes, count, counted, printable } from '../output/format.js'
+import { inSteps, type Session, type Step } from '../session.js'
 
-const COUNTED_AT_ONCE = 1000
-/** Few enough that ctrl-C is soon obeyed. */
-const DROPPED_AT_ONCE = 200
+const PAGE_SIZE = 1000
+/** Small, because Ctrl+C waits for the end of a batch. */
+const BATCH_SIZE = 200
 
 export function addPurgeExpired(cli: Cli): void {
   cli
     .command(
       'purge-expired',
-      'Drops the reservations that have lapsed, after asking. An upload among them that did finish is lost to its ' +
-        'owner, where the cleanUp of the application would confirm it: prefer that where it can run.',
+      'Purges expired reservations after confirmation. An upload that finished without being confirmed is lost. ' +
+        'Prefer the cleanUp job of the application, which confirms such uploads.',
     )
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'skip the confirmation')
     .action(({ yes = false }: { readonly yes?: boolean }) =>
       cli.withDatabase(async (session) => {
         const { output, database } = session
         if (!yes && !process.stdin.isTTY) {
-          throw new WrongCall(
-            'purge-expired asks before it drops anything, and nobody is there to answer.',
-            'Give --yes if you mean it.',
+          throw new UsageError(
+            'purge-expired asks for confirmation, but stdin is not a terminal.',
+            'Pass --yes to skip the confirmation.',
           )
         }
-        // What lapses while this runs is for the next time, so that a run has an end.
+        // Leaves reservations that expire during the run to the next one. Otherwise a run might never end.
         const before = new Date()
-        const lapsed = await countLapsed(session, before)
-        if (lapsed.rows === 0) {
-          output.note('No reservation has lapsed.')
+        const expired = await countExpired(session, before)
+        if (expired.rows === 0) {
+          output.note('No reservation has expired.')
           return EXIT.ok
         }
-        const what = `${counted(lapsed.rows, 'lapsed reservation')} (${bytes(lapsed.bytes)} announced)`
+        const what = `${counted(expired.rows, 'expired reservation')} (${bytes(expired.bytes)} declared)`
         const question =
-          `Drop ${what} from ${database.shown}?\n` +
-          'Uploads among them that finished and were never confirmed are lost to their owners.'
-        if (!yes && !(await agrees(question))) {
-          output.note('Nothing was dropped.')
+          `Purge ${what} from ${database.shown}?\n` +
+          'Uploads among them that finished without being confirmed are lost.'
+        if (!yes && !(await isConfirmed(question))) {
+          output.note('Nothing was purged.')
           return EXIT.ok
         }
-        const told = (done: number, complete: boolean) =>
+        const summary = (done: number, complete: boolean) =>
           complete
-            ? `Dropped ${counted(done, 'lapsed reservation')}.`
-            : `Dropped ${count(done)} of ${counted(lapsed.rows, 'lapsed reservation')}; the others are as they were.`
-        await inSteps(session, { total: lapsed.rows, told }, purge(session, before))
+            ? `Purged ${counted(done, 'expired reservation')}.`
+            : `Purged ${count(done)} of ${counted(expired.rows, 'expired reservation')}; the others are unchanged.`
+        await inSteps(session, { total: expired.rows, summary }, purge(session, before))
         return EXIT.ok
       }),
     )
 }
 
-async function countLapsed({ store }: Session, before: Date): Promise<{ rows: number; bytes: number }> {
+/** Asks on stderr, because stdout is for results. Only `y` and `yes` confirm. */
+async function isConfirmed(question: string): Promise<boolean> {
+  // With `terminal: true`, Ctrl+C would be a key press instead of a signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  try {
+    return await new Promise((resolve) => {
+      lines.once('close', () => resolve(false))
+      lines.question(`${question} [y/N] `, (reply) => resolve(/^y(?:es)?$/i.test(reply.trim())))
+    })
+  } finally {
+    lines.close()
+  }
+}
+
+async function countExpired({ store }: Session, before: Date): Promise<{ rows: number; bytes: number }> {
   let rows = 0
-  let announced = 0
+  let declared = 0
   let after: StorageObject | null = null
   for (;;) {
-    const page: readonly StorageObject[] = await store.listExpired({ before, limit: COUNTED_AT_ONCE, after })
+    const page: readonly StorageObject[] = await store.listExpired({ before, limit: PAGE_SIZE, after })
     after = page.at(-1) ?? null
-    if (after === null) return { rows, bytes: announced }
+    if (after === null) return { rows, bytes: declared }
     rows += page.length
-    announced += page.reduce((sum, { declaredSize }) => sum + (declaredSize ?? 0), 0)
+    declared += page.reduce((sum, { declaredSize }) => sum + (declaredSize ?? 0), 0)
   }
 }
 
 async function* purge({ store }: Session, before: Date): AsyncGenerator<Step, void> {
   for (;;) {
-    const dropped = await store.purgeExpired({ before, limit: DROPPED_AT_ONCE })
-    if (dropped.length === 0) return
-    yield { done: dropped.length, items: dropped.map(itemOf) }
+    const purged = await store.purgeExpired({ before, limit: BATCH_SIZE })
+    if (purged.length === 0) return
+    yield { done: purged.length, items: purged.map(itemOf) }
   }
 }
 
 function itemOf(row: StorageObject): Item {
   const { scope, bucket, key, expiresAt } = row
-  const text = `lapsed ${expiresAt?.toISOString()}  ${printable(scope)}  ${printable(`${bucket}/${key}`)}`
+  const text = `expired ${expiresAt?.toISOString()}  ${printable(scope)}  ${printable(`${bucket}/${key}`)}`
   return { json: row, text }
 }

@@ -1,20 +1,19 @@
 import { postgresSchema } from '../../adapters/postgres/index.js'
 import type { Cli } from '../cli.js'
-import { byOptions } from '../databases/by-options.js'
-import { EXIT } from '../exit-codes.js'
-import { WrongCall } from '../wrong-call.js'
+import { withOption } from '../databases/database-kind.js'
+import { EXIT, UsageError } from '../exit.js'
 
 export function addSchema(cli: Cli): void {
   cli
     .command(
       'schema',
-      'Prints as SQL what migrate does in PostgreSQL, for a migration tool of your own. Connects to nothing.',
+      'Prints the SQL that migrate runs on PostgreSQL, for your own migration tool. Does not connect to a database.',
     )
     .action(() =>
       cli.run(async (output, { schema, prefix }) => {
         if (prefix !== undefined)
-          throw new WrongCall('--prefix is for MongoDB, which has no schema to print.')
-        const sql = byOptions('schema', () => postgresSchema({ schema }))
+          throw new UsageError('--prefix applies to MongoDB, which has no SQL schema.')
+        const sql = withOption('schema', () => postgresSchema({ schema }))
         await output.raw(sql.endsWith('\n') ? sql : `${sql}\n`)
         return EXIT.ok
       }),

@@ -1,12 +1,14 @@
+import type { UsageDifference } from '../../index.js'
 import type { Cli } from '../cli.js'
-import { EXIT } from '../exit-codes.js'
-import { printable } from '../output/printable.js'
-import { usageText } from '../output/usage-text.js'
+import { EXIT } from '../exit.js'
+import { counted, printable, usageText } from '../output/format.js'
+import type { Item } from '../output/output.js'
+import { inSteps, type Session, type Step } from '../session.js'
 
 export function addUsage(cli: Cli): void {
   cli
-    .command('usage', 'Says what a scope holds. A scope that was never seen holds nothing.')
-    .argument('<scope>', 'the owner, such as user:42')
+    .command('usage', 'Shows how much a scope stores. An unknown scope stores nothing.')
+    .argument('<scope>', 'owner, such as user:42')
     .action((scope: string) =>
       cli.withDatabase(async ({ store, output }) => {
         const usage = await store.getScopeUsage(scope)
@@ -16,4 +18,68 @@ export function addUsage(cli: Cli): void {
         return EXIT.ok
       }),
     )
+}
+
+export function addCheckUsage(cli: Cli): void {
+  cli
+    .command(
+      'check-usage',
+      'Compares the usage counters with the rows. Changes nothing. Exits with 1 if some differ.',
+    )
+    .argument('[scope]', 'only this owner (default: all)')
+    .action((scope: string | undefined) =>
+      cli.withDatabase(async ({ store, output }) => {
+        const differences = await store.checkUsage(scope)
+        await output.items(differences.map(itemOf))
+        if (differences.length > 0) return EXIT.found
+        output.note('All counters match their rows.')
+        return EXIT.ok
+      }),
+    )
+}
+
+export function addRepairUsage(cli: Cli): void {
+  cli
+    .command('repair-usage', 'Corrects the usage counters that differ from the rows, and lists them.')
+    .argument('[scope]', 'only this owner (default: all)')
+    .action((scope: string | undefined) =>
+      cli.withDatabase(async (session) => {
+        const differences = await session.store.checkUsage(scope)
+        const scopes = scope === undefined ? differences.map((difference) => difference.scope) : [scope]
+        const total = differences.length
+        const summary = (done: number, complete: boolean) =>
+          complete
+            ? `Corrected the counters of ${counted(done, 'scope')}.`
+            : `Corrected the counters of ${counted(done, 'scope')} of ${total}; the others are unchanged.`
+        await inSteps(session, { total, summary }, repairs(session, scopes, scope === undefined))
+        return EXIT.ok
+      }),
+    )
+}
+
+/** Repairs each scope by itself. */
+async function* repairs(
+  { store }: Session,
+  scopes: readonly string[],
+  all: boolean,
+): AsyncGenerator<Step, void> {
+  for (const scope of scopes) {
+    const repaired = await store.repairUsage(scope)
+    yield { done: repaired.length, items: repaired.map(itemOf) }
+  }
+  // Also repairs row counts, which `checkUsage` doesn't report, and scopes that went wrong in the meantime.
+  if (all) {
+    const repaired = await store.repairUsage()
+    yield { done: repaired.length, items: repaired.map(itemOf) }
+  }
+}
+
+function itemOf(difference: UsageDifference): Item {
+  const { scope, recorded, actual } = difference
+  const lines = [
+    printable(scope),
+    ...usageText(recorded).map((line) => `counters: ${line}`),
+    ...usageText(actual).map((line) => `rows:     ${line}`),
+  ]
+  return { json: difference, text: lines.join('\n  ') }
 }

@@ -1,28 +1,56 @@
 import type { StorageObjectStore } from '../../index.js'
+import { UsageError } from '../exit.js'
 
 export interface OpenOptions {
-  /** The driver's own URL, password and all. */
+  /** The URL for the driver, including the password. */
   readonly url: string
-  /** What the adapter's tables or collections are named by; `null`: its default. */
-  readonly place: string | null
+  /** Schema or prefix; `null`: the adapter's default. */
+  readonly namespace: string | null
   readonly connectTimeoutMs: number
 }
 
-/** A store over a connection that this program owns. */
+/** A store on a connection that this process owns. */
 export interface OpenDatabase {
   readonly store: StorageObjectStore
   close(): Promise<void>
 }
 
-/** One kind of database that the command can work on. */
+/** A kind of database that the command supports. */
 export interface DatabaseKind {
   readonly name: string
-  /** Of its URLs, such as `postgres:`. */
+  /** URL protocols, such as `postgres:`. */
   readonly protocols: readonly string[]
-  /** Where its URL is looked for when none is given. */
+  /** Environment variable with the default URL. */
   readonly variable: string
-  /** The option that says where in the database the library's things are. */
-  readonly placeOption: 'schema' | 'prefix'
-  /** Connects no sooner than it must. @throws WrongCall for bad options, and where the driver isn't installed. */
+  /** Option that names the tables' schema or the collections' prefix. */
+  readonly namespaceOption: 'schema' | 'prefix'
+  /** Connects lazily. @throws UsageError for invalid options and if the driver is not installed. */
   open(options: OpenOptions): Promise<OpenDatabase>
+}
+
+/** Runs `make`, and turns the adapter's `TypeError` about its options into a `UsageError` about `--<option>`. */
+export function withOption<T>(option: DatabaseKind['namespaceOption'], make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    // The message starts with the names of a function and its option, which mean nothing on the command line.
+    const problem = error.message.replace(/^(?:\w+(?:\(\))?: )?[`"']?\w+[`"']? /, '')
+    throw new UsageError(`--${option} ${problem}`)
+  }
+}
+
+/** Imports the driver of a database. @throws UsageError if it is not installed. */
+export async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Promise<Driver> {
+  try {
+    return await load()
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`'${name}'`)
+    if (!isMissing) throw error
+    throw new UsageError(
+      `This database needs the package "${name}", which is not installed.`,
+      `Install it next to @svc/db: npm install ${name}`,
+    )
+  }
 }

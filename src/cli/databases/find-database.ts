@@ -1,11 +1,10 @@
-import { printable } from '../output/printable.js'
-import { readDatabaseURL, type DatabaseURL } from '../database-url.js'
-import { WrongCall } from '../wrong-call.js'
+import { printable } from '../output/format.js'
+import { UsageError } from '../exit.js'
 import type { DatabaseKind } from './database-kind.js'
+import { readDatabaseURL, type DatabaseURL } from './database-url.js'
 import { MONGO } from './mongo.js'
 import { POSTGRES } from './postgres.js'
 
-/** Every database that the command knows. */
 const KINDS: readonly DatabaseKind[] = [POSTGRES, MONGO]
 
 export interface DatabaseOptions {
@@ -14,54 +13,49 @@ export interface DatabaseOptions {
   readonly prefix?: string | undefined
 }
 
-/** The database that a call is about. */
 export interface FoundDatabase {
   readonly kind: DatabaseKind
   readonly url: DatabaseURL
-  /** `null`: the adapter's default. */
-  readonly place: string | null
-  /** Where it is, for a reader: without password and parameters. */
+  /** Schema or prefix; `null`: the adapter's default. */
+  readonly namespace: string | null
+  /** Description for output, without password and parameters. */
   readonly shown: string
 }
 
-/** @throws WrongCall where none is named, or more than one, or one that isn't known. */
+/** Finds the database to work on. @throws UsageError unless options and environment name exactly one supported database. */
 export function findDatabase(
   options: DatabaseOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): FoundDatabase {
   const url =
-    options.url === undefined ? urlOfEnvironment(environment) : readDatabaseURL(options.url, 'The --url')
+    options.url === undefined ? urlFromEnvironment(environment) : readDatabaseURL(options.url, '--url')
   const kind = KINDS.find(({ protocols }) => protocols.includes(url.protocol))
   if (!kind) {
     const known = KINDS.flatMap(({ protocols }) => protocols).map((protocol) => `${protocol}//`)
-    throw new WrongCall(
-      `${url.protocol}// names no database that is known here, which are ${known.join(', ')}.`,
-    )
+    throw new UsageError(`Unsupported database URL: ${url.protocol}// (supported: ${known.join(', ')}).`)
   }
   for (const other of ['schema', 'prefix'] as const) {
-    if (options[other] !== undefined && kind.placeOption !== other) {
-      throw new WrongCall(`--${other} is nothing that ${kind.name} has: use --${kind.placeOption}.`)
+    if (options[other] !== undefined && kind.namespaceOption !== other) {
+      throw new UsageError(`--${other} does not apply to ${kind.name}. Use --${kind.namespaceOption}.`)
     }
   }
-  const place = options[kind.placeOption] ?? null
-  const shown = place === null ? url.shown : `${url.shown} (${kind.placeOption} ${printable(place)})`
-  return { kind, url, place, shown }
+  const namespace = options[kind.namespaceOption] ?? null
+  const shown =
+    namespace === null ? url.shown : `${url.shown} (${kind.namespaceOption} ${printable(namespace)})`
+  return { kind, url, namespace, shown }
 }
 
-function urlOfEnvironment(environment: Readonly<Record<string, string | undefined>>): DatabaseURL {
-  const named = KINDS.map(({ variable }) => variable)
-  const [first, second] = named.filter((variable) => environment[variable])
+function urlFromEnvironment(environment: Readonly<Record<string, string | undefined>>): DatabaseURL {
+  const variables = KINDS.map(({ variable }) => variable)
+  const [first, second] = variables.filter((variable) => environment[variable])
   if (first === undefined) {
-    throw new WrongCall(
-      'No database is named.',
-      `Set ${named.join(' or ')}, or give --url (which others on the machine can read in the list of processes).`,
+    throw new UsageError(
+      'No database URL is set.',
+      `Set ${variables.join(' or ')}, or pass --url (other users of this machine can see it in the process list).`,
     )
   }
   if (second !== undefined) {
-    throw new WrongCall(
-      `${first} and ${second} are both set.`,
-      'Unset the one that is not meant, or give --url.',
-    )
+    throw new UsageError(`${first} and ${second} are both set.`, 'Unset one of them, or pass --url.')
   }
   return readDatabaseURL(environment[first]!, first)
 }

@@ -1,19 +1,17 @@
 import { mongoAdapter } from '../../adapters/mongo/index.js'
-import { WrongCall } from '../wrong-call.js'
-import { byOptions } from './by-options.js'
-import type { DatabaseKind } from './database-kind.js'
-import { loadDriver } from './load-driver.js'
+import { UsageError } from '../exit.js'
+import { loadDriver, withOption, type DatabaseKind } from './database-kind.js'
 
 export const MONGO: DatabaseKind = {
   name: 'MongoDB',
   protocols: ['mongodb:', 'mongodb+srv:'],
   variable: 'MONGODB_URL',
-  placeOption: 'prefix',
+  namespaceOption: 'prefix',
 
-  async open({ url, place, connectTimeoutMs }) {
-    checkNamesDatabase(url)
+  async open({ url, namespace, connectTimeoutMs }) {
+    checkDatabaseName(url)
     const { MongoClient } = await loadDriver('mongodb', () => import('mongodb'))
-    const client = byURL(
+    const client = withURL(
       () =>
         new MongoClient(url, {
           appName: 'svc-db',
@@ -21,37 +19,37 @@ export const MONGO: DatabaseKind = {
           serverSelectionTimeoutMS: connectTimeoutMs,
         }),
     )
-    const database = byURL(() => client.db())
+    const database = withURL(() => client.db())
     return {
-      store: byOptions('prefix', () => mongoAdapter(database, { collectionPrefix: place ?? undefined })),
+      store: withOption('prefix', () => mongoAdapter(database, { collectionPrefix: namespace ?? undefined })),
       close: () => client.close(),
     }
   },
 }
 
-/** The driver would take a database named "test" then, which nobody means who migrates or purges. */
-function checkNamesDatabase(url: string): void {
+/** Requires a database name, because the driver defaults to `test`. */
+function checkDatabaseName(url: string): void {
   if (/^[^/]*\/\/[^/?]*\/[^?]/.test(url)) return
-  throw new WrongCall(
-    'The URL names no database: its name comes after the hosts, as in mongodb://host:27017/files.',
-    'If the user is defined in another database, say so: mongodb://host:27017/files?authSource=admin.',
+  throw new UsageError(
+    'The URL has no database name. Add it after the hosts, as in mongodb://host:27017/files.',
+    'If the user is defined in another database, add authSource: mongodb://host:27017/files?authSource=admin.',
   )
 }
 
-/** What the driver refuses of a URL, before it connects. By names: the driver's classes are loaded only when needed. */
-const OF_THE_URL = [
+/** Names of the errors that the driver throws for an invalid URL. The classes are only available once it is loaded. */
+const URL_ERRORS = [
   'MongoParseError',
   'MongoInvalidArgumentError',
   'MongoMissingCredentialsError',
   'MongoAPIError',
 ]
 
-/** @throws WrongCall */
-function byURL<T>(make: () => T): T {
+/** @throws UsageError if the driver rejects the URL. */
+function withURL<T>(make: () => T): T {
   try {
     return make()
   } catch (error) {
-    if (!(error instanceof Error && OF_THE_URL.includes(error.name))) throw error
-    throw new WrongCall(`The driver refuses the URL of the database: ${error.message}`)
+    if (!(error instanceof Error && URL_ERRORS.includes(error.name))) throw error
+    throw new UsageError(`The MongoDB driver rejects the database URL: ${error.message}`)
   }
 }

@@ -1,17 +1,15 @@
 import { postgresAdapter } from '../../adapters/postgres/index.js'
-import { WrongCall } from '../wrong-call.js'
-import { byOptions } from './by-options.js'
-import type { DatabaseKind } from './database-kind.js'
-import { loadDriver } from './load-driver.js'
+import { UsageError } from '../exit.js'
+import { loadDriver, withOption, type DatabaseKind } from './database-kind.js'
 
 export const POSTGRES: DatabaseKind = {
   name: 'PostgreSQL',
   protocols: ['postgres:', 'postgresql:'],
   variable: 'DATABASE_URL',
-  placeOption: 'schema',
+  namespaceOption: 'schema',
 
-  async open({ url, place, connectTimeoutMs }) {
-    if (!URL.canParse(url)) throw new WrongCall('The URL of the database has a host or port that is none.')
+  async open({ url, namespace, connectTimeoutMs }) {
+    if (!URL.canParse(url)) throw new UsageError('The database URL has an invalid host or port.')
     const { default: pg } = await loadDriver('pg', () => import('pg'))
     const pool = new pg.Pool({
       connectionString: url,
@@ -19,12 +17,12 @@ export const POSTGRES: DatabaseKind = {
       connectionTimeoutMillis: connectTimeoutMs,
       application_name: 'svc-db',
     })
-    // Without a listener the loss of an idle connection would end the process; the next call tells of it.
+    // Without a listener, losing an idle connection ends the process. The next query reports the loss.
     pool.on('error', () => {})
     return {
-      // What a pooler in between can't keep must not matter to a command that runs each statement a few times.
-      store: byOptions('schema', () =>
-        postgresAdapter(pool, { schema: place ?? undefined, namedStatements: false }),
+      // Prepared statements fail behind some connection poolers, and a short-lived command gains little by them.
+      store: withOption('schema', () =>
+        postgresAdapter(pool, { schema: namespace ?? undefined, namedStatements: false }),
       ),
       close: () => pool.end(),
     }

@@ -1,20 +1,19 @@
 import type { WriteStream } from 'node:tty'
 import { NO_PROGRESS, progressBar, progressLines, type Progress } from './progress.js'
 
-/** One item of an answer: as a program reads it, and as a person does. */
+/** One item of the result, in both output formats. */
 export interface Item {
   readonly json: object
-  /** `null`: a note tells a person. */
+  /** `null`: the text output has a note instead. */
   readonly text: string | null
 }
 
-/** Answers go to the standard output; everything about them, such as progress and errors, to the standard error. */
+/** Writes results to stdout, and everything else, such as progress and errors, to stderr. */
 export interface Output {
-  /** Writes items, and waits where the reader is slow, so that none pile up here. */
+  /** Writes items, and waits for a slow reader. */
   items(items: readonly Item[]): Promise<void>
-  /** Text that stands as it is, whatever the form of the answers. */
+  /** Writes text unchanged in both formats. */
   raw(text: string): Promise<void>
-  /** Something to know beside the answer. */
   note(message: string): void
   error(message: string, hints: readonly string[]): void
   progress(total: number | null): Progress
@@ -31,9 +30,9 @@ export function createOutput(
   onReaderGone: () => void,
 ): Output {
   let isClosed = false
-  // Each write is told of its own failure.
+  // `write` handles the failure of each write.
   stdout.on('error', () => undefined)
-  // Who can't be told can't be told that either.
+  // stderr is closed too, so there is nowhere left to report this.
   stderr.on('error', () => undefined)
 
   async function write(text: string): Promise<void> {
@@ -43,7 +42,7 @@ export function createOutput(
     })
     if (!failure) return
     isClosed = true
-    if (failure.code !== 'EPIPE') throw new Error('The answer could not be written.', { cause: failure })
+    if (failure.code !== 'EPIPE') throw new Error('Could not write to stdout.', { cause: failure })
     onReaderGone()
   }
   let bar = NO_PROGRESS
@@ -53,7 +52,7 @@ export function createOutput(
 
   return {
     items(items) {
-      // On a terminal the two streams share a line; the next step draws the bar again, below.
+      // Both streams share the terminal. The next step redraws the bar below the items.
       if (stdout.isTTY) bar.end()
       const texts = items.map(textOf).filter((text) => text !== null)
       return write(texts.map((text) => `${text}\n`).join(''))

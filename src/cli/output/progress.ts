@@ -1,17 +1,17 @@
-import { count } from './units.js'
+import { count } from './format.js'
 
-/** How far long work has come. */
+/** Shows the progress of long work. */
 export interface Progress {
-  /** Items that are done by now. */
+  /** `done`: items processed so far. */
   advance(done: number): void
-  /** Makes room for what is said next. */
+  /** Clears the line for other output. */
   end(): void
 }
 
 const WIDTH = 24
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** A bar for whoever looks on. */
+/** Draws a bar on a terminal; without a total, a counter. */
 export function progressBar(write: (text: string) => void, total: number | null): Progress {
   return {
     advance(done) {
@@ -27,7 +27,7 @@ export function progressBar(write: (text: string) => void, total: number | null)
   }
 }
 
-/** A line of JSON a step, for a program. */
+/** Writes a JSON line per step. */
 export function progressLines(write: (line: object) => void, total: number | null): Progress {
   return {
     advance: (done) => write({ progress: { done, ...(total !== null && { total }) } }),

@@ -17,17 +17,17 @@ export interface Ran {
 
 export type RunningCommand = ChildProcessByStdio<Writable, Readable, Readable>
 
-/** The command as it is published, built anew from the source. */
+/** The command, built from the sources as it is published. */
 export interface BuiltCommand {
   readonly file: string
   start(args: readonly string[], environment?: Readonly<Record<string, string>>): RunningCommand
-  /** To its end, with nothing on its standard input. */
+  /** Runs the command to its end, with an empty stdin. */
   run(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran>
   remove(): void
 }
 
 export async function buildCommand(): Promise<BuiltCommand> {
-  // Below the dependencies, so that it finds the drivers.
+  // Inside node_modules, where it finds the drivers.
   const cache = join(repository, 'node_modules', '.cache')
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'svc-db-command-'))
@@ -36,7 +36,7 @@ export async function buildCommand(): Promise<BuiltCommand> {
 
   const start: BuiltCommand['start'] = (args, environment = {}) =>
     spawn(process.execPath, [file, ...args], {
-      // Nothing of the tests' own surroundings names a database, or changes how Node runs.
+      // Without the variables of the test process, which may name a database or change how Node runs.
       env: { PATH: process.env['PATH'] ?? '', ...environment },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -52,14 +52,14 @@ export async function buildCommand(): Promise<BuiltCommand> {
   }
 }
 
-/** What it wrote until it ended. */
+/** Resolves to the exit code and output once the process ends. */
 export async function ended(child: RunningCommand): Promise<Ran> {
   const exit = new Promise<number | null>((resolve) => child.once('close', resolve))
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   return { exitCode: await exit, stdout, stderr }
 }
 
-/** The lines of an answer with `--json`. */
+/** Parses output with `--json`. */
 export function jsonLines(output: string): unknown[] {
   return output
     .split('\n')

@@ -9,21 +9,21 @@ import { seededSchema, type SeededSchema } from './seeded-schema.js'
 describePostgres('svc-db', (url) => {
   const pool = poolOf(url)
   let command: BuiltCommand
-  let place: SeededSchema
+  let seeded: SeededSchema
   beforeAll(async () => {
-    ;[command, place] = await Promise.all([buildCommand(), seededSchema(pool)])
-    await place.addActive('user:ann', 'a.txt', 10, 'texts')
-    await place.addActive('user:ann', 'b\u001b[2J.txt', 3 * 1024 ** 2)
-    await place.addActive('user:bob', 'c.txt', 7)
+    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
+    await seeded.addActive('user:ann', 'a.txt', 10, 'texts')
+    await seeded.addActive('user:ann', 'b\u001b[2J.txt', 3 * 1024 ** 2)
+    await seeded.addActive('user:bob', 'c.txt', 7)
   })
   afterAll(async () => {
     command.remove()
-    await place.drop()
+    await seeded.drop()
     await pool.end()
   })
-  const run = (...args: string[]) => command.run([...args, '--schema', place.schema], { DATABASE_URL: url })
+  const run = (...args: string[]) => command.run([...args, '--schema', seeded.schema], { DATABASE_URL: url })
 
-  it('migrate makes the schema, and says when there was nothing to do', async () => {
+  it('migrate creates the schema, and does nothing the second time', async () => {
     const schema = freshSchema()
     const migrate = () => command.run(['migrate', '--json', '--schema', schema], { DATABASE_URL: url })
     try {
@@ -38,32 +38,32 @@ describePostgres('svc-db', (url) => {
     }
   })
 
-  it('verify finds nothing, and then what is missing', async () => {
-    expect(await run('verify')).toEqual({ exitCode: 0, stdout: '', stderr: 'All is well.\n' })
-    await pool.query(`DROP INDEX ${quoted(place.schema)}.leftovers_oldest`)
+  it('verify reports a missing index', async () => {
+    expect(await run('verify')).toEqual({ exitCode: 0, stdout: '', stderr: 'No problems found.\n' })
+    await pool.query(`DROP INDEX ${quoted(seeded.schema)}.leftovers_oldest`)
     expect(await run('verify')).toMatchObject({ exitCode: 1, stdout: 'Missing: index leftovers_oldest.\n' })
     expect(jsonLines((await run('verify', '--json')).stdout)).toEqual([
       { finding: 'Missing: index leftovers_oldest.' },
     ])
   })
 
-  it('usage tells a reader and a program the same bytes', async () => {
+  it('usage prints the same numbers as text and as JSON', async () => {
     const bytes = 10 + 3 * 1024 ** 2
     const { stdout } = await run('usage', 'user:ann')
     expect(stdout).toContain('3.0 MiB (3,145,738 bytes) in 2 files')
     expect(jsonLines((await run('usage', 'user:ann', '--json')).stdout)).toEqual([
       { scope: 'user:ann', bytes, files: 2, reservedBytes: 0, reservedFiles: 0 },
     ])
-    expect((await run('usage', 'user:nobody')).stdout).toContain('0 bytes in 0 files')
+    expect((await run('usage', 'user:unknown')).stdout).toContain('0 bytes in 0 files')
   })
 
-  it('a scope that can be none is a wrong call', async () => {
+  it('refuses an invalid scope', async () => {
     const ran = await run('usage', 's'.repeat(256))
     expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
     expect(ran.stderr).toContain('scope must be a string of 1 to 255 characters')
   })
 
-  it('list shows the newest first, chosen by status and route, at most so many', async () => {
+  it('list prints the newest objects first, filtered by status and route, up to a limit', async () => {
     const keys = async (...args: string[]) => {
       const { exitCode, stdout } = await run('list', 'user:ann', '--json', ...args)
       expect(exitCode).toBe(0)
@@ -75,14 +75,14 @@ describePostgres('svc-db', (url) => {
     expect(await keys('--status', 'pending')).toEqual([])
   })
 
-  it('list writes nothing that a terminal would obey', async () => {
+  it('list escapes control characters', async () => {
     const { stdout } = await run('list', 'user:ann')
     expect(stdout).toContain('files/b\\u{1b}[2J.txt')
     expect(stdout).not.toContain('\u001b')
   })
 
-  it('list goes through every page', async () => {
-    await place.addLapsed('user:many', 2101)
+  it('list prints every page', async () => {
+    await seeded.addExpired('user:many', 2101)
     const { stdout, stderr } = await run('list', 'user:many', '--json')
     const keys = (jsonLines(stdout) as { key: string }[]).map(({ key }) => key)
     expect(new Set(keys).size).toBe(2101)
@@ -93,25 +93,25 @@ describePostgres('svc-db', (url) => {
     expect(jsonLines((await run('list', 'user:many', '--json', '--limit', '1500')).stdout)).toHaveLength(1500)
   })
 
-  it('ends quietly where the reader of a list has seen enough', async () => {
-    const child = command.start(['list', 'user:many', '--json', '--schema', place.schema], {
+  it('ends without an error when the reader of a list closes the pipe', async () => {
+    const child = command.start(['list', 'user:many', '--json', '--schema', seeded.schema], {
       DATABASE_URL: url,
     })
     child.stdin.end()
-    // As `head -1`: reads, and closes the pipe.
+    // Reads once, then closes the pipe, like `head -1`.
     child.stdout.once('data', () => child.stdout.destroy())
     const stderr = await new Promise<string>((resolve) => {
-      let said = ''
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-      child.once('close', (exitCode) => resolve(`${exitCode} ${said}`))
+      let output = ''
+      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+      child.once('close', (exitCode) => resolve(`${exitCode} ${output}`))
     })
     expect(stderr).toMatch(/^0 /)
     expect(stderr).not.toMatch(/EPIPE|Error|error|Stopped/)
   })
 
-  it('check-usage finds a counter that is off, and repair-usage corrects it', async () => {
+  it('check-usage finds a wrong counter, and repair-usage corrects it', async () => {
     expect(await run('check-usage')).toMatchObject({ exitCode: 0, stdout: '' })
-    const usage = `${quoted(place.schema)}.scope_usage`
+    const usage = `${quoted(seeded.schema)}.scope_usage`
     await pool.query(`UPDATE ${usage} SET bytes = bytes + 5 WHERE scope IN ('user:ann', 'user:bob')`)
     const found = await run('check-usage')
     expect(found.exitCode).toBe(1)
@@ -132,84 +132,84 @@ describePostgres('svc-db', (url) => {
     expect(await run('check-usage')).toMatchObject({ exitCode: 0, stdout: '' })
   })
 
-  it('repair-usage corrects counts that no usage shows', async () => {
-    const usage = `${quoted(place.schema)}.scope_usage`
+  it('repair-usage corrects row counts that usage does not include', async () => {
+    const usage = `${quoted(seeded.schema)}.scope_usage`
     await pool.query(`UPDATE ${usage} SET deleted_rows = 9 WHERE scope = 'user:bob'`)
-    expect(await place.store.countByScope('user:bob', 'deleted')).toBe(9)
+    expect(await seeded.store.countByScope('user:bob', 'deleted')).toBe(9)
     expect(await run('repair-usage')).toMatchObject({ exitCode: 0 })
-    expect(await place.store.countByScope('user:bob', 'deleted')).toBe(0)
+    expect(await seeded.store.countByScope('user:bob', 'deleted')).toBe(0)
   })
 
-  it('purge-expired asks nobody where nobody can answer, and drops nothing', async () => {
-    const before = await place.store.countByScope('user:many')
+  it('purge-expired refuses to run without a terminal or --yes', async () => {
+    const before = await seeded.store.countByScope('user:many')
     const ran = await run('purge-expired')
     expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
     expect(ran.stderr).toContain('--yes')
-    expect(await place.store.countByScope('user:many')).toBe(before)
+    expect(await seeded.store.countByScope('user:many')).toBe(before)
   })
 
-  it('purge-expired --yes drops what has lapsed, and leaves the rest', async () => {
+  it('purge-expired --yes purges only expired reservations', async () => {
     const ran = await run('purge-expired', '--yes', '--json')
     expect(ran.exitCode).toBe(0)
     expect(jsonLines(ran.stdout)).toHaveLength(2101)
-    expect(jsonLines(ran.stderr).at(-1)).toEqual({ message: 'Dropped 2,101 lapsed reservations.' })
-    expect(await place.store.listExpired()).toEqual([])
-    expect(await place.store.countByScope('user:ann')).toBe(2)
+    expect(jsonLines(ran.stderr).at(-1)).toEqual({ message: 'Purged 2,101 expired reservations.' })
+    expect(await seeded.store.listExpired()).toEqual([])
+    expect(await seeded.store.countByScope('user:ann')).toBe(2)
     expect(await run('purge-expired', '--yes')).toMatchObject({
       exitCode: 0,
-      stderr: 'No reservation has lapsed.\n',
+      stderr: 'No reservation has expired.\n',
     })
   })
 
-  it('leftovers lists what the dropped uploads may have left', async () => {
+  it('leftovers lists the keys of purged reservations', async () => {
     const { stdout } = await run('leftovers', '--json')
     expect(jsonLines(stdout)).toHaveLength(2101)
     expect(jsonLines((await run('leftovers', '--json', '--limit', '3')).stdout)).toHaveLength(3)
     expect((await run('leftovers', '--limit', '1')).stdout).toMatch(
-      /writable until .* files\/lapsed\/\d+~\n$/,
+      /writable until .* files\/expired\/\d+~\n$/,
     )
   })
 
-  it('purge-deleted drops history up to the date, and no later', async () => {
-    await place.addActive('user:carl', 'old.txt', 1)
-    await place.store.remove({ bucket: 'files', key: 'old.txt' })
+  it('purge-deleted purges history up to the date', async () => {
+    await seeded.addActive('user:carl', 'old.txt', 1)
+    await seeded.store.remove({ bucket: 'files', key: 'old.txt' })
     const past = await run('purge-deleted', '--before', '2020-01-01')
-    expect(past).toEqual({ exitCode: 0, stdout: '', stderr: 'Dropped 0 rows of history.\n' })
-    const removed = (await place.store.find({ bucket: 'files', key: 'old.txt' }))!.deletedAt!
+    expect(past).toEqual({ exitCode: 0, stdout: '', stderr: 'Purged 0 rows of history.\n' })
+    const removed = (await seeded.store.find({ bucket: 'files', key: 'old.txt' }))!.deletedAt!
     const ran = await run('purge-deleted', '--before', removed.toISOString(), '--json')
     expect(jsonLines(ran.stdout)).toEqual([{ dropped: 1, before: removed.toISOString() }])
-    expect(await place.store.find({ bucket: 'files', key: 'old.txt' })).toBeNull()
+    expect(await seeded.store.find({ bucket: 'files', key: 'old.txt' })).toBeNull()
   })
 
   const fullDevice = existsSync('/dev/full')
   const onFullDevice = fullDevice ? it : it.skip
   onFullDevice(
-    `says what it did, and ends with 4, where its answer can't be written${fullDevice ? '' : ' (there is no /dev/full)'}`,
+    `exits with 4 and reports what it did when it can't write its output${fullDevice ? '' : ' (there is no /dev/full)'}`,
     async () => {
-      await place.addLapsed('user:emil', 3)
-      const line = '"$NODE" "$COMMAND" purge-expired --yes --json --schema "$PLACE" > /dev/full'
+      await seeded.addExpired('user:emil', 3)
+      const line = '"$NODE" "$COMMAND" purge-expired --yes --json --schema "$SCHEMA" > /dev/full'
       const ran = await promisify(execFile)('/bin/sh', ['-c', line], {
-        env: { NODE: process.execPath, COMMAND: command.file, PLACE: place.schema, DATABASE_URL: url },
+        env: { NODE: process.execPath, COMMAND: command.file, SCHEMA: seeded.schema, DATABASE_URL: url },
       }).catch((error: { code: number; stderr: string }) => error)
       expect(ran).toMatchObject({ code: 4 })
       expect(jsonLines(ran.stderr)).toEqual([
-        { message: expect.stringMatching(/^Dropped 3 of 3 lapsed reservations/) as string },
+        { message: expect.stringMatching(/^Purged 3 of 3 expired reservations/) as string },
         {
           error: {
-            message: 'Something unexpected went wrong.',
-            hints: ['The answer could not be written.', expect.stringContaining('ENOSPC') as string],
+            message: 'Unexpected error.',
+            hints: ['Could not write to stdout.', expect.stringContaining('ENOSPC') as string],
           },
         },
       ])
-      expect(await place.store.countByScope('user:emil')).toBe(0)
+      expect(await seeded.store.countByScope('user:emil')).toBe(0)
     },
   )
 
-  it('takes the answer of a person only on a terminal', async () => {
-    await place.addLapsed('user:dora', 1)
-    const child = command.start(['purge-expired', '--schema', place.schema], { DATABASE_URL: url })
+  it('accepts a confirmation only from a terminal', async () => {
+    await seeded.addExpired('user:dora', 1)
+    const child = command.start(['purge-expired', '--schema', seeded.schema], { DATABASE_URL: url })
     child.stdin.end('y\n')
     expect(await ended(child)).toMatchObject({ exitCode: 2, stdout: '' })
-    expect(await place.store.countByScope('user:dora')).toBe(1)
+    expect(await seeded.store.countByScope('user:dora')).toBe(1)
   })
 })

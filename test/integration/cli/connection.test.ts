@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => command.remove())
 
-describe('a server that isn’t there', () => {
-  it('ends with 3, with what is wrong, and without the password', async () => {
+describe('an unreachable server', () => {
+  it('exits with 3 and shows the cause without the password', async () => {
     const port = await freePort()
     const ran = await command.run([
       'usage',
@@ -28,7 +28,7 @@ describe('a server that isn’t there', () => {
     expectNoPassword(ran)
   })
 
-  it('ends with 3 for a host that has no address', async () => {
+  it('exits with 3 for a host name that does not resolve', async () => {
     const ran = await command.run(['verify', '--url', `postgres://app:${ENCODED}@nowhere.invalid/files`])
     expect(ran.exitCode).toBe(3)
     expect(ran.stderr).toContain('nowhere.invalid')
@@ -36,20 +36,20 @@ describe('a server that isn’t there', () => {
   })
 
   it.each(['usage user:1', 'migrate', 'verify', 'check-usage'])(
-    'ends with 3 where it is MongoDB’s, for %s',
+    'exits with 3 for %s on MongoDB',
     async (line) => {
       const port = await freePort()
       const url = `mongodb://app:${ENCODED}@127.0.0.1:${port}/files`
       const ran = await command.run([...line.split(' '), '--connect-timeout', '0.3', '--url', url])
       expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
       expect(ran.stderr).toContain(`mongodb://app:***@127.0.0.1:${port}/files`)
-      // The driver asks again until its time is over, and says what it met by then, on a busy machine nothing yet.
+      // The driver retries until its time limit and reports the last error, if there was one by then.
       expect(ran.stderr).toMatch(/ECONNREFUSED|timed out/)
       expectNoPassword(ran)
     },
   )
 
-  it('ends with 3 where the name of MongoDB’s cluster has no entry', async () => {
+  it('exits with 3 for a MongoDB cluster name without a DNS entry', async () => {
     const ran = await command.run([
       'verify',
       '--url',
@@ -61,7 +61,7 @@ describe('a server that isn’t there', () => {
   })
 
   it.each(['postgres', 'mongodb'])(
-    'ends with 3 for one of %s that takes the connection and says nothing, in bounded time',
+    'exits with 3 within the time limit when a %s server accepts the connection but never responds',
     async (protocol) => {
       const silent = createServer(() => undefined).listen(0, '127.0.0.1')
       await new Promise((resolve) => silent.once('listening', resolve))
@@ -78,7 +78,7 @@ describe('a server that isn’t there', () => {
     },
   )
 
-  it('tells a program in JSON', async () => {
+  it('reports the error as JSON with --json', async () => {
     const port = await freePort()
     const ran = await command.run(['verify', '--json'], {
       DATABASE_URL: `postgres://127.0.0.1:${port}/files`,
@@ -90,11 +90,11 @@ describe('a server that isn’t there', () => {
   })
 })
 
-describePostgres('a database that can’t serve', (url) => {
+describePostgres('a database that is not usable', (url) => {
   const pool = poolOf(url)
   afterAll(() => pool.end())
 
-  it('ends with 3 where the database is missing', async () => {
+  it('exits with 3 when the database does not exist', async () => {
     const target = new URL(url)
     target.pathname = '/not_there'
     const ran = await command.run(['usage', 'user:1'], { DATABASE_URL: target.href })
@@ -102,7 +102,7 @@ describePostgres('a database that can’t serve', (url) => {
     expect(ran.stderr).toContain('The database does not exist.')
   })
 
-  it('ends with 3, and names the command, where it was never migrated', async () => {
+  it('exits with 3 and suggests migrate when the schema was never migrated', async () => {
     for (const args of [
       ['usage', 'user:1'],
       ['list', 'user:1'],
@@ -121,14 +121,14 @@ describePostgres('a database that can’t serve', (url) => {
     })
   })
 
-  it('says nothing of work that it never began', async () => {
+  it('prints no summary of work that never started', async () => {
     for (const args of [['leftovers'], ['purge-deleted', '--before', '2026-01-01']]) {
       const ran = await command.run([...args, '--schema', 'never_migrated'], { DATABASE_URL: url })
       expect(ran.stderr).toMatch(/^svc-db: The database schema is missing[\s\S]*\(schema never_migrated\)\n/)
     }
   })
 
-  it('tells a program in JSON of a warning of the driver', async () => {
+  it('prints driver warnings as JSON with --json', async () => {
     const target = new URL(url)
     target.searchParams.set('sslmode', 'require')
     const { stderr } = await command.run(['usage', 'user:1', '--json'], { DATABASE_URL: target.href })
@@ -138,7 +138,7 @@ describePostgres('a database that can’t serve', (url) => {
     ])
   })
 
-  it('refuses a schema that newer code has left behind', async () => {
+  it('refuses a schema that a newer release has migrated', async () => {
     const schema = freshSchema()
     await postgresAdapter(pool, { schema }).migrate()
     try {
@@ -157,9 +157,9 @@ describePostgres('a database that can’t serve', (url) => {
 const programs = postgresPrograms()
 const describeCluster = programs === null ? describe.skip : describe
 describeCluster(
-  `a server that asks for a password${programs === null ? ' (there are no programs of PostgreSQL here)' : ''}`,
+  `a server that requires a password${programs === null ? ' (PostgreSQL is not installed)' : ''}`,
   () => {
-    it('ends with 3 where it is the wrong one, and with 0 where it is the right one', async () => {
+    it('exits with 3 for a wrong password', async () => {
       const started = await startPrivateCluster(programs!)
       const { cluster } = started
       const pool = poolOf(cluster.url)
@@ -178,8 +178,8 @@ describeCluster(
         expectNoPassword(refused)
 
         target.password = 'right'
-        const taken = await command.run(['verify'], { DATABASE_URL: target.href })
-        expect(taken).toMatchObject({
+        const accepted = await command.run(['verify'], { DATABASE_URL: target.href })
+        expect(accepted).toMatchObject({
           exitCode: 1,
           stdout: expect.stringContaining('never migrated') as string,
         })

@@ -8,12 +8,17 @@ import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { readDocuments } from '../readme/documents.js'
 import { buildCommand, type BuiltCommand } from './command.js'
-import { fillDocumentedPlace } from './documented-place.js'
+import { fillDocumentedDatabase } from './documented-database.js'
 
 const PROMPT = '$ '
 
-/** The examples of a document, in order: each a line with a prompt, and what is printed until the next. */
-function examplesOf(path: string): { command: string; printed: string }[] {
+interface Example {
+  readonly command: string
+  readonly printed: string
+}
+
+/** Returns the examples of a document in order: a command after each prompt, and the output up to the next prompt. */
+function examplesOf(path: string): Example[] {
   const { blocks } = readDocuments().find((document) => document.path === path)!
   return blocks
     .filter(({ language, code }) => language === 'text' && code.startsWith(PROMPT))
@@ -47,7 +52,7 @@ describePostgres('docs/cli.md', (url) => {
     await pool.end()
   })
 
-  /** What a terminal would show: both streams together. */
+  /** Runs a line in a shell. Resolves to both output streams, as a terminal shows them. */
   function shell(line: string): Promise<string> {
     const env = {
       PATH: [join(folder, 'bin'), process.env['PATH']].join(delimiter),
@@ -58,7 +63,7 @@ describePostgres('docs/cli.md', (url) => {
     })
   }
 
-  it('shows every command, beginning with migrate', () => {
+  it('documents every command, starting with migrate', () => {
     const shown = examples.map(({ command: line }) => /^svc-db ([\w-]+)/.exec(line)?.[1])
     const commands = [
       'migrate',
@@ -73,18 +78,26 @@ describePostgres('docs/cli.md', (url) => {
     expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted'])
   })
 
-  it('shows what is printed', async () => {
-    const printed: typeof examples = []
-    for (const [index, { command: line }] of examples.entries()) {
-      printed.push({ command: line, printed: await shell(line) })
-      if (index === 0) await fillDatabase()
+  it('documents the actual output', async () => {
+    const run = async ({ command: line }: Example) => ({ command: line, printed: await shell(line) })
+    const [first, ...others] = examples
+    const printed = [await run(first!)]
+    await fillDatabase()
+    // Commands that only read run together, because each is a process that takes a while to start.
+    const reading: Promise<Example>[] = []
+    for (const example of others) {
+      const changes = /^svc-db (?:migrate|repair-usage|purge-)/.test(example.command)
+      if (changes) printed.push(...(await Promise.all(reading.splice(0))))
+      if (changes) printed.push(await run(example))
+      else reading.push(run(example))
     }
+    printed.push(...(await Promise.all(reading)))
     expect(printed).toEqual(examples)
   })
 
   async function fillDatabase(): Promise<void> {
     const inside = poolOf(target.href)
-    await fillDocumentedPlace((now) => postgresAdapter(inside, { now: () => now }))
+    await fillDocumentedDatabase((now) => postgresAdapter(inside, { now: () => now }))
     await inside.query(`UPDATE svc_db.scope_usage SET bytes = bytes + 4096 WHERE scope = 'user:bob'`)
     await inside.end()
   }

@@ -24,7 +24,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     await client.close()
   })
 
-  it('says that nobody has migrated, then migrates, and finds that all is well', async () => {
+  it('reports a missing schema, migrates, then finds no problems', async () => {
     const verified = await run('verify')
     expect(verified.exitCode).toBe(1)
     expect(verified.stdout).toContain('migrate()')
@@ -36,27 +36,27 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     expect(first.from).toBe(0)
     expect(first.to).toBeGreaterThan(0)
     expect(jsonLines((await run('migrate', '--json')).stdout)).toEqual([{ from: first.to, to: first.to }])
-    expect(await run('verify')).toEqual({ exitCode: 0, stdout: '', stderr: 'All is well.\n' })
+    expect(await run('verify')).toEqual({ exitCode: 0, stdout: '', stderr: 'No problems found.\n' })
   })
 
-  it('shows what a scope holds, corrects its counters, and purges', async () => {
+  it('shows usage, repairs counters, and purges', async () => {
     const yesterday = mongoAdapter(database, { now: () => new Date(Date.now() - 86_400_000) })
     await yesterday.migrate()
     const at = { scope: 'user:ann', bucket: 'files' }
-    const lapsesAt = new Date(Date.now() - 3_600_000)
+    const expiresAt = new Date(Date.now() - 3_600_000)
     for (const key of ['kept', 'gone']) {
       const id = createAttemptId()
-      await yesterday.reserve({ ...at, key, id, declaredSize: 10, expiresAt: lapsesAt, storageKey: key })
+      await yesterday.reserve({ ...at, key, id, declaredSize: 10, expiresAt, storageKey: key })
       await yesterday.confirm({ ...at, key, id, size: 10 })
     }
     await yesterday.remove({ ...at, key: 'gone' })
-    await yesterday.reserve({ ...at, key: 'lapsed', declaredSize: 7, expiresAt: lapsesAt })
+    await yesterday.reserve({ ...at, key: 'expired', declaredSize: 7, expiresAt })
 
     const usage = { bytes: 10, files: 1, reservedBytes: 7, reservedFiles: 1 }
     const usageOf = async () => jsonLines((await run('usage', 'user:ann', '--json')).stdout)
     expect(await usageOf()).toEqual([{ scope: 'user:ann', ...usage }])
     const listed = jsonLines((await run('list', 'user:ann', '--json')).stdout) as { key: string }[]
-    expect(listed.map(({ key }) => key)).toEqual(['lapsed', 'kept'])
+    expect(listed.map(({ key }) => key)).toEqual(['expired', 'kept'])
     expect((await run('leftovers')).stdout).toContain('files/gone')
 
     await database
@@ -66,13 +66,13 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     expect(await run('repair-usage')).toMatchObject({ exitCode: 0 })
     expect(await run('check-usage')).toMatchObject({ exitCode: 0, stdout: '' })
 
-    expect((await run('purge-expired', '--yes')).stdout).toContain('files/lapsed')
+    expect((await run('purge-expired', '--yes')).stdout).toContain('files/expired')
     const before = new Date().toISOString()
     expect((await run('purge-deleted', '--before', before)).exitCode).toBe(0)
     expect(await usageOf()).toEqual([{ scope: 'user:ann', ...usage, reservedBytes: 0, reservedFiles: 0 }])
   })
 
-  it('keeps to the collections of its prefix', async () => {
+  it('uses only the collections of its prefix', async () => {
     expect(await run('migrate', '--prefix', 'other_')).toMatchObject({ exitCode: 0 })
     expect(jsonLines((await run('usage', 'user:ann', '--prefix', 'other_', '--json')).stdout)).toEqual([
       { scope: 'user:ann', bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 },
@@ -81,7 +81,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     expect(names).toContain('other_objects')
   })
 
-  it('refuses collections that newer code has left behind', async () => {
+  it('refuses collections that a newer release has migrated', async () => {
     await run('migrate', '--prefix', 'newer_')
     await database
       .collection<{ _id: string }>('newer_schema')
@@ -101,9 +101,9 @@ const program = installedMongod()
 const describeStandalone = program === null ? describe.skip : describe
 
 describeStandalone(
-  `svc-db on a server that asks for a password${program === null ? ' (no mongod is on PATH)' : ''}`,
+  `svc-db on a server that requires a password${program === null ? ' (no mongod on PATH)' : ''}`,
   () => {
-    it('ends with 3, and says what to check, and never the password', async () => {
+    it('exits with 3 and suggests what to check, without the password', async () => {
       const set = await startReplicaSet(program!, { members: 1, durable: false, signIn: true })
       const target = new URL(set.url)
       target.pathname = '/files'
@@ -119,7 +119,7 @@ describeStandalone(
       }
     })
 
-    it('ends with 3 where the replica set has another name', async () => {
+    it('exits with 3 for the wrong replica set name', async () => {
       const set = await startReplicaSet(program!, { members: 1, durable: false })
       const target = new URL(set.url)
       target.pathname = '/files'
@@ -135,22 +135,19 @@ describeStandalone(
   },
 )
 
-describeStandalone(
-  `svc-db on a server without a replica set${program === null ? ' (no mongod is on PATH)' : ''}`,
-  () => {
-    it('ends with 3, and says what the server has to be', async () => {
-      const standalone = await startStandalone(program!)
-      const target = new URL(standalone.url)
-      target.pathname = '/files'
-      try {
-        const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
-        expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
-        expect(ran.stderr).toContain('MongoDB must be a replica set')
-        const verified = await command.run(['verify'], { MONGODB_URL: target.href })
-        expect(verified.stdout).toContain('MongoDB must be a replica set')
-      } finally {
-        await standalone.stop()
-      }
-    })
-  },
-)
+describeStandalone(`svc-db on a standalone server${program === null ? ' (no mongod on PATH)' : ''}`, () => {
+  it('exits with 3 and asks for a replica set', async () => {
+    const standalone = await startStandalone(program!)
+    const target = new URL(standalone.url)
+    target.pathname = '/files'
+    try {
+      const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
+      expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+      expect(ran.stderr).toContain('MongoDB must be a replica set')
+      const verified = await command.run(['verify'], { MONGODB_URL: target.href })
+      expect(verified.stdout).toContain('MongoDB must be a replica set')
+    } finally {
+      await standalone.stop()
+    }
+  })
+})

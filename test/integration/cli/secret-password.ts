@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 
-/** Has what a URL must encode. */
+/** Contains characters that a URL must encode. */
 export const PASSWORD = 'p@ss/word#1'
 export const ENCODED = encodeURIComponent(PASSWORD)
 

@@ -5,12 +5,12 @@ import { dropSchema, freshSchema } from '../postgres/schemas.js'
 
 const HOUR = 3_600_000
 
-/** A migrated schema of a test's own. */
+/** A migrated schema for one test. */
 export interface SeededSchema {
   readonly schema: string
   readonly store: StorageObjectStore
-  /** Reservations that have lapsed by now, of 1000 bytes each. */
-  addLapsed(scope: string, count: number): Promise<void>
+  /** Adds expired reservations of 1000 bytes each. */
+  addExpired(scope: string, count: number): Promise<void>
   addActive(scope: string, key: string, size: number, route?: string): Promise<void>
   drop(): Promise<void>
 }
@@ -23,9 +23,9 @@ export async function seededSchema(pool: pg.Pool): Promise<SeededSchema> {
   return {
     schema,
     store,
-    async addLapsed(scope, count) {
+    async addExpired(scope, count) {
       const expiresAt = new Date(Date.now() - 23 * HOUR)
-      const keys = Array.from({ length: count }, (_, index) => `lapsed/${index}`)
+      const keys = Array.from({ length: count }, (_, index) => `expired/${index}`)
       await Promise.all(
         keys.map((key) =>
           yesterday.reserve({

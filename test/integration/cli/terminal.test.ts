@@ -12,37 +12,37 @@ const ROWS = 450
 const isLinux = process.platform === 'linux'
 
 describePostgres('on a terminal', (url) => {
-  // `script` of util-linux gives the command a terminal; other systems' know other options.
+  // Runs the command on a terminal with `script` of util-linux. Other systems' `script` takes other options.
   const describeTerminal = isLinux ? describe : describe.skip
-  describeTerminal(isLinux ? 'purge-expired' : 'purge-expired (its terminal is made as on Linux)', () => {
+  describeTerminal(isLinux ? 'purge-expired' : 'purge-expired (needs script of util-linux)', () => {
     const pool = poolOf(url)
     let command: BuiltCommand
-    let place: SeededSchema
+    let seeded: SeededSchema
     beforeAll(async () => {
       command = await buildCommand()
     })
     beforeEach(async () => {
-      place = await seededSchema(pool)
-      await place.addLapsed('user:ann', ROWS)
+      seeded = await seededSchema(pool)
+      await seeded.addExpired('user:ann', ROWS)
     })
-    afterEach(() => place.drop())
+    afterEach(() => seeded.drop())
     afterAll(async () => {
       command.remove()
       await pool.end()
     })
 
-    /** Types an answer when it is asked; resolves to what the terminal showed. */
-    async function answering(answer: string) {
+    /** Types a reply to the question. Resolves to what the terminal showed. */
+    async function replying(reply: string) {
       const child = spawn(
         'script',
-        ['-qec', '"$NODE" "$COMMAND" purge-expired --schema "$PLACE"', '/dev/null'],
+        ['-qec', '"$NODE" "$COMMAND" purge-expired --schema "$SCHEMA"', '/dev/null'],
         {
           env: {
             PATH: process.env['PATH'] ?? '',
             SHELL: '/bin/sh',
             NODE: process.execPath,
             COMMAND: command.file,
-            PLACE: place.schema,
+            SCHEMA: seeded.schema,
             DATABASE_URL: url,
           },
           stdio: ['pipe', 'pipe', 'inherit'],
@@ -54,32 +54,32 @@ describePostgres('on a terminal', (url) => {
         seen += chunk.toString()
         if (isAsked || !seen.includes(QUESTION)) return
         isAsked = true
-        child.stdin.write(answer)
+        child.stdin.write(reply)
       })
       const exit = new Promise((resolve) => child.once('close', resolve))
       const shown = await text(child.stdout)
-      return { exitCode: await exit, shown, left: await place.store.countByScope('user:ann') }
+      return { exitCode: await exit, shown, left: await seeded.store.countByScope('user:ann') }
     }
 
-    it('asks, and drops what it was allowed to, with a bar for who looks on', async () => {
-      const { exitCode, shown, left } = await answering('y\n')
+    it('purges after confirmation, and shows a progress bar', async () => {
+      const { exitCode, shown, left } = await replying('y\n')
       expect(shown).toContain(
-        `Drop 450 lapsed reservations (439 KiB announced) from ${url} (schema ${place.schema})?`,
+        `Purge 450 expired reservations (439 KiB declared) from ${url} (schema ${seeded.schema})?`,
       )
       expect(shown).toContain('[###########.............] 44 %, 200 of 450')
       expect(shown).toContain('[########################] 100 %, 450 of 450')
-      expect(shown).toContain('Dropped 450 lapsed reservations.')
+      expect(shown).toContain('Purged 450 expired reservations.')
       expect({ exitCode, left }).toEqual({ exitCode: 0, left: 0 })
     })
 
-    it.each(['n\n', '\n', 'yup\n', '\u0004'])('drops nothing for the answer %j', async (answer) => {
-      const { exitCode, shown, left } = await answering(answer)
-      expect(shown).toContain('Nothing was dropped.')
+    it.each(['n\n', '\n', 'yup\n', '\u0004'])('purges nothing for the reply %j', async (reply) => {
+      const { exitCode, shown, left } = await replying(reply)
+      expect(shown).toContain('Nothing was purged.')
       expect({ exitCode, left }).toEqual({ exitCode: 0, left: ROWS })
     })
 
-    it('drops nothing where ctrl-C is the answer', async () => {
-      const { exitCode, left } = await answering(CTRL_C)
+    it('purges nothing on Ctrl+C', async () => {
+      const { exitCode, left } = await replying(CTRL_C)
       expect({ exitCode, left }).toEqual({ exitCode: 130, left: ROWS })
     })
   })

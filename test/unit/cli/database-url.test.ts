@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readDatabaseURL } from '../../../src/cli/database-url.js'
+import { readDatabaseURL } from '../../../src/cli/databases/database-url.js'
 
-const read = (text: string) => readDatabaseURL(text, 'The --url')
+const read = (text: string) => readDatabaseURL(text, '--url')
 
-/** Those that mean something in URLs or in regular expressions, and a few of each other kind. */
+/** Characters with a meaning in URLs or regular expressions, and some others. */
 const character = fc.constantFrom(...' !"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~aZ0\0\né☀𝄞')
 
-describe('what is shown of a URL', () => {
+describe('readDatabaseURL', () => {
   it.each([
     [
       'postgres://app:secret@db.example:5432/files?sslmode=require',
@@ -18,23 +18,23 @@ describe('what is shown of a URL', () => {
     ['postgres:///files?password=secret', 'postgres:///files'],
     ['mongodb://app:secret@a:1,b:2/files?replicaSet=r', 'mongodb://app:***@a:1,b:2/files'],
     ['postgres://:secret@h/d', 'postgres://:***@h/d'],
-  ])('%s', (url, shown) => {
+  ])('shows %s as %s', (url, shown) => {
     expect(read(url).shown).toBe(shown)
   })
 
-  it('never has any password that a URL can have', () => {
+  it('never shows the password', () => {
     fc.assert(
       fc.property(fc.string({ unit: character, minLength: 1 }), (password) => {
-        const { shown, conceal } = read(`postgres://u:${encodeURIComponent(password)}@h/d`)
+        const { shown, redact } = read(`postgres://u:${encodeURIComponent(password)}@h/d`)
         expect(shown).toBe('postgres://u:***@h/d')
-        expect(conceal(password)).toBe('***')
+        expect(redact(password)).toBe('***')
       }),
     )
   })
 
-  it('is not what a driver repeats, in either spelling, from a parameter too', () => {
-    const { conceal } = read('postgres://u:p%40ss@h/d?sslpassword=tls%20secret')
-    expect(conceal('p%40ss p@ss tls secret')).toBe('*** *** ***')
+  it('redacts secrets in driver messages, encoded or decoded, including those in parameters', () => {
+    const { redact } = read('postgres://u:p%40ss@h/d?sslpassword=tls%20secret')
+    expect(redact('p%40ss p@ss tls secret')).toBe('*** *** ***')
   })
 })
 
@@ -54,5 +54,5 @@ it.each([
       return (error as Error).message
     }
   })()
-  expect(refusal).toBe('The --url is not a URL such as postgres://user:password@host:5432/database.')
+  expect(refusal).toBe('--url must be a URL such as postgres://user:password@host:5432/database.')
 })

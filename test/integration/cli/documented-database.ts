@@ -3,8 +3,8 @@ import type { StorageObjectStore } from '@svc/db'
 const day = (number: number) => new Date(Date.UTC(2026, 0, number, 9, 30))
 const idOf = (number: number) => `019b7d00-0000-7000-8000-00000000000${number}`
 
-/** What docs/cli.md shows. `at` gives the store as it is on a day of January 2026. */
-export async function fillDocumentedPlace(at: (now: Date) => StorageObjectStore): Promise<void> {
+/** Stores the objects that docs/cli.md shows. `at` returns the store with the clock set to the given time. */
+export async function fillDocumentedDatabase(at: (now: Date) => StorageObjectStore): Promise<void> {
   async function reserve(number: number, scope: string, key: string, declaredSize: number, filename: string) {
     const bucket = 'uploads'
     const attempt = { scope, bucket, key, declaredSize, filename, id: idOf(number), storageKey: key }

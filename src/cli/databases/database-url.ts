@@ -1,32 +1,34 @@
-import { WrongCall } from './wrong-call.js'
+import { UsageError } from '../exit.js'
 
-/** Where a database is, and how to say so without its password. */
+/** A database URL, with the means to print it without its password. */
 export interface DatabaseURL {
-  /** As it was given, for the driver alone. */
+  /** The URL as given. Only for the driver. */
   readonly text: string
   /** Such as `postgres:`. */
   readonly protocol: string
   /** Without password and parameters. */
   readonly shown: string
-  /** `text` without what a driver might repeat of its secrets. */
-  readonly conceal: (text: string) => string
+  /** Replaces the URL and its secrets in a text, such as a driver's error message, by `***`. */
+  readonly redact: (text: string) => string
 }
 
-// Hosts may be several, which the URLs of the web don't know, so that their parser is none for these.
+// Not parsed by `URL`, which rejects a list of hosts.
 const PARTS =
   /^([a-z][a-z0-9+.-]*:)\/\/(?:([^:@/?#\s]*)(?::([^:@/?#\s]*))?@)?([^@/?#\s]*)(\/[^@?#\s]*)?(\?[^@#\s]*)?$/i
 const SECRET_PARAMETER = /(?:pass|secret|token|key)/i
 
 /**
- * @throws WrongCall for what is no URL of a database. It never says which text that was: a password with a `/` or a `#`
- * in it makes every guess where it ends a wrong one.
+ * Parses a database URL.
+ *
+ * @throws UsageError if it is invalid. The message doesn't repeat the text: with an unencoded `/` or `#` in the password,
+ * there is no telling where the password ends.
  */
 export function readDatabaseURL(text: string, source: string): DatabaseURL {
   const match = PARTS.exec(text)
   if (!match) {
-    throw new WrongCall(
-      `${source} is not a URL such as postgres://user:password@host:5432/database.`,
-      'In user and password, percent-encode what has a meaning in URLs: @ is %40, : is %3A, / is %2F, # is %23, ? is %3F.',
+    throw new UsageError(
+      `${source} must be a URL such as postgres://user:password@host:5432/database.`,
+      'Percent-encode special characters in user and password: @ is %40, : is %3A, / is %2F, # is %23, ? is %3F.',
     )
   }
   const [, scheme = '', user = '', password = '', hosts = '', path = '', query = ''] = match
@@ -37,12 +39,12 @@ export function readDatabaseURL(text: string, source: string): DatabaseURL {
     text,
     protocol,
     shown: `${protocol}//${login}${hosts}${path}`,
-    conceal: (said) => concealed(said.replaceAll(text, '***'), secrets),
+    redact: (message) => redacted(message.replaceAll(text, '***'), secrets),
   }
 }
 
-/** `text` with `***` for each of these secrets. */
-export function concealed(text: string, secrets: readonly string[]): string {
+/** Replaces each of the secrets in `text` by `***`. */
+export function redacted(text: string, secrets: readonly string[]): string {
   const patterns = secrets
     .filter((secret) => secret !== '')
     .sort((a, b) => b.length - a.length)

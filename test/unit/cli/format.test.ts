@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bytes, exactBytes } from '../../../src/cli/output/units.js'
+import { bytes, exactBytes } from '../../../src/cli/output/format.js'
 
 it.each([
   [0, '0 bytes'],
@@ -10,11 +10,11 @@ it.each([
   [1024 ** 2 - 1, '1.0 MiB'],
   [1_610_612_736, '1.5 GiB'],
   [Number.MAX_SAFE_INTEGER, '8.0 PiB'],
-])('%d bytes are written as %s', (value, text) => {
+])('formats %d bytes as %s', (value, text) => {
   expect(bytes(value)).toBe(text)
 })
 
-it('says the exact number beside a rounded one', () => {
+it('adds the exact number to a rounded one', () => {
   expect(exactBytes(500)).toBe('500 bytes')
   expect(exactBytes(1_610_612_736)).toBe('1.5 GiB (1,610,612,736 bytes)')
 })

@@ -1,0 +1,55 @@
+import type { ScopeUsage } from '../../index.js'
+
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+const STEP = 1024
+
+const whole = new Intl.NumberFormat('en-US')
+
+/** Formats a number with thousands separators. */
+export function count(value: number): string {
+  return whole.format(value)
+}
+
+/** Returns `1 file` or `2 files`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
+/** Formats a size, rounded to two or three digits. */
+export function bytes(value: number): string {
+  if (value < STEP) return counted(value, 'byte')
+  let amount = value / STEP
+  let unit = 0
+  // Rounds up to the next unit instead of printing 1024.
+  while (Math.round(amount) >= STEP && unit < UNITS.length - 1) {
+    amount /= STEP
+    unit++
+  }
+  return `${amount < 10 ? amount.toFixed(1) : count(Math.round(amount))} ${UNITS[unit]}`
+}
+
+/** Formats a size as a rounded and as an exact number. */
+export function exactBytes(value: number): string {
+  return value < STEP ? bytes(value) : `${bytes(value)} (${counted(value, 'byte')})`
+}
+
+/** Formats the usage of a scope as two lines. */
+export function usageText({
+  bytes,
+  files,
+  reservedBytes,
+  reservedFiles,
+}: ScopeUsage): readonly [string, string] {
+  return [
+    `stored    ${exactBytes(bytes)} in ${counted(files, 'file')}`,
+    `reserved  ${exactBytes(reservedBytes)} in ${counted(reservedFiles, 'new file')}`,
+  ]
+}
+
+// Control, format and separator characters, which a terminal interprets or hides, and lone surrogates.
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/** Escapes unprintable characters in user input as `\u{…}` to keep it from controlling the terminal. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+}
