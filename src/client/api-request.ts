@@ -1,22 +1,22 @@
-import { S3ClientError, unanswered, unexpectedResponse, type S3ClientErrorCode } from './client-error.js'
 import type { ErrorParams } from '../core/errors.js'
+import { S3ClientError, unexpectedResponse, withoutResponse, type S3ClientErrorCode } from './client-error.js'
 
-/** Headers for the calls of the API, such as `Authorization`. */
+/** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
 
 export interface ApiRequestOptions<Answer> {
-  /** What is `null` or `undefined` is left out. */
+  /** Parameters that are `null` or `undefined` are omitted. */
   readonly query?: Readonly<Record<string, string | number | null | undefined>>
   /** Sent as JSON. */
   readonly body?: object
-  /** The property by which the documented body is known. Left out: the answer is a 204 without a body. */
+  /** A property that the documented response body has. Omitted: the response is a 204 without a body. */
   readonly answer?: keyof Answer & string
   readonly signal?: AbortSignal | null | undefined
-  /** The request outlives the page. */
+  /** Whether the request may outlive the page. */
   readonly keepalive?: boolean
 }
 
-/** Calls one path below the API's base and resolves to its documented body; rejects with {@link S3ClientError}. */
+/** Calls a path of the API. Resolves to the documented response body; rejects with {@link S3ClientError}. */
 export type ApiRequest = <Answer = void>(
   method: 'GET' | 'POST' | 'DELETE',
   path: `/${string}`,
@@ -24,7 +24,7 @@ export type ApiRequest = <Answer = void>(
 ) => Promise<Answer>
 
 export interface ApiAccess {
-  /** Absolute or relative URL of the API's base. */
+  /** Absolute or relative URL of the API. */
   readonly base: string
   readonly fetch: typeof globalThis.fetch
   readonly headers?: ClientHeaders | (() => ClientHeaders | Promise<ClientHeaders>) | null | undefined
@@ -58,18 +58,18 @@ export function createApiRequest({ base, fetch, headers, credentials }: ApiAcces
       status = response.status
       text = await response.text()
     } catch (cause) {
-      throw unanswered(signal, cause)
+      throw withoutResponse(signal, cause)
     }
 
     const received = parse(text)
     if (!answer && status === 204) return undefined as Answer
     if (answer && status < 300 && received?.[answer]) return received as Answer
-    throw status < 400 ? unexpectedResponse(status) : refusal(status, received)
+    throw status < 400 ? unexpectedResponse(status) : errorOf(status, received)
   }
 }
 
-/** A proxy, a captive portal or a login page may answer in the API's place, with any status and anything in it. */
-function refusal(status: number, body: Readonly<Record<string, unknown>> | null): S3ClientError {
+/** A proxy, a captive portal or a login page may respond instead of the API, with any status and body. */
+function errorOf(status: number, body: Readonly<Record<string, unknown>> | null): S3ClientError {
   const { code, message, params } = body ?? {}
   if (typeof code !== 'string' || typeof message !== 'string') return unexpectedResponse(status)
   return new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
@@ -80,5 +80,26 @@ function parse(text: string): Record<string, unknown> | null {
     return JSON.parse(text) as Record<string, unknown>
   } catch {
     return null
+  }
+}
+
+/**
+ * Wraps the application's `fetch`, or the global one at the time of the call. Rejects as soon as the signal aborts, because
+ * custom implementations often ignore it.
+ */
+export function abortableFetch(given: typeof globalThis.fetch | null | undefined): typeof globalThis.fetch {
+  return async (input, init) => {
+    const signal = init?.signal
+    signal?.throwIfAborted()
+    // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
+    const fetch = given ?? globalThis.fetch
+    if (!signal) return fetch(input, init)
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(withoutResponse(signal))
+      signal.addEventListener('abort', stop)
+      fetch(input, init)
+        .finally(() => signal.removeEventListener('abort', stop))
+        .then(resolve, reject)
+    })
   }
 }

@@ -1,8 +1,8 @@
 import type { ErrorCode, ErrorParams } from '../core/errors.js'
 
 /**
- * The server's codes, and three of the client's own: `NETWORK_ERROR` (no answer came) and `ABORTED` (by the caller's
- * signal) have no status; `UNEXPECTED_RESPONSE` is an answer that isn't this API's, such as a proxy's error page.
+ * The server's codes, and three of the client: `NETWORK_ERROR` (no response) and `ABORTED` (by the caller's signal), both
+ * without a status, and `UNEXPECTED_RESPONSE` (a response that isn't from this API, such as a proxy's error page).
  */
 export type S3ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'UNEXPECTED_RESPONSE'
 
@@ -12,13 +12,13 @@ export interface S3ClientErrorOptions {
   readonly cause?: unknown
 }
 
-/** What every call of the client rejects with. Programs go by `code`; `message` is for people who read logs. */
+/** The error that all calls of the client reject with. Check `code`; `message` is for logs. */
 export class S3ClientError extends Error {
   override readonly name = 'S3ClientError'
   readonly code: S3ClientErrorCode
-  /** HTTP status; `undefined` where no answer came. */
+  /** HTTP status; `undefined` if there was no response. */
   readonly status: number | undefined
-  /** Details that the server gave, such as `{ limit, max, used, requested }` (bytes or files) of `QUOTA_EXCEEDED`. */
+  /** Details from the server, such as `{ limit, max, used, requested }` (bytes or files) for `QUOTA_EXCEEDED`. */
   readonly params: ErrorParams | undefined
 
   constructor(code: S3ClientErrorCode, message: string, options: S3ClientErrorOptions = {}) {
@@ -29,15 +29,15 @@ export class S3ClientError extends Error {
   }
 }
 
-/** The error of a call that got no answer: the caller's own abort, or the network's failure. */
-export function unanswered(signal: AbortSignal | null | undefined, cause?: unknown): S3ClientError {
+/** Returns the error of a call without a response: `ABORTED` if the caller's signal aborted, otherwise `NETWORK_ERROR`. */
+export function withoutResponse(signal: AbortSignal | null | undefined, cause?: unknown): S3ClientError {
   return signal?.aborted
-    ? new S3ClientError('ABORTED', 'The call was aborted.', { cause: signal.reason })
+    ? new S3ClientError('ABORTED', 'The request was aborted.', { cause: signal.reason })
     : new S3ClientError('NETWORK_ERROR', 'The server could not be reached.', { cause })
 }
 
 export function unexpectedResponse(status: number): S3ClientError {
-  return new S3ClientError('UNEXPECTED_RESPONSE', `The answer (${status}) was not one of this API.`, {
+  return new S3ClientError('UNEXPECTED_RESPONSE', `Unexpected response from the server (status ${status}).`, {
     status,
   })
 }
@@ -47,5 +47,5 @@ export function isCode(error: unknown, code: S3ClientErrorCode): boolean {
 }
 
 export function throwIfAborted(signal: AbortSignal | null | undefined): void {
-  if (signal?.aborted) throw unanswered(signal)
+  if (signal?.aborted) throw withoutResponse(signal)
 }

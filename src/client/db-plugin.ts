@@ -1,13 +1,13 @@
 import type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
-import type { ClientPlugin } from './client-plugin.js'
 import { S3ClientError } from './client-error.js'
+import type { ClientPlugin } from './create-client.js'
 
 export interface ListObjectsOptions {
   /** Default: `active`. */
   readonly status?: ObjectStatus | null | undefined
-  /** Objects in a page, 1..100. Default: 50. */
+  /** Page size, 1 to 100. Default: 50. */
   readonly limit?: number | null | undefined
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string | null | undefined
   /** Exact name of an upload route. */
   readonly route?: string | null | undefined
@@ -23,13 +23,13 @@ export interface GetObjectOptions {
 
 /** The records of the signed-in user, as `api.db`. */
 export interface DbApi {
-  /** One page, newest first; `nextCursor` is there only when another page is. */
+  /** Returns one page, newest first. `nextCursor` is set only if there is another page. */
   readonly listObjects: (options?: ListObjectsOptions) => Promise<ObjectPage<DbClientObject>>
-  /** The active object at a key, else the pending one; `null` only where the server says that there is none. */
+  /** Returns the active object at a key, otherwise the pending one, otherwise `null`. */
   readonly getObject: (options: GetObjectOptions) => Promise<DbClientObject | null>
 }
 
-/** Adds `api.db`. */
+/** Adds `api.db` to the client. */
 export function dbClient(): ClientPlugin<'db', DbApi> {
   return {
     id: 'db',

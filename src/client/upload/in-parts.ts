@@ -1,68 +1,62 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, S3ClientError, throwIfAborted } from '../client-error.js'
-import type { Announcement } from './announcement.js'
-import { choosePut } from './choose-put.js'
-import { giveUp, LAST_WORDS } from './give-up.js'
-import { withGrace } from './grace.js'
-import { keptName, withKept, type KeptUpload, type UploadIds } from './kept-upload.js'
-import { beginInParts, multipartCalls, type MultipartCalls, type PartsThere } from './multipart-calls.js'
-import type { BytesToPut } from './put-bytes.js'
-import { isPassing, repeatUntilAnswered } from './repeat.js'
+import { endAttempt, withDelayedAbort } from './end-attempt.js'
+import { multipartCalls, startInParts, type MultipartCalls, type StoredParts } from './multipart-calls.js'
+import { resumeName, withResumeState, type ResumeState, type UploadIds } from './resume-state.js'
+import { isTransient, retry } from './retry.js'
 import { sendParts } from './send-parts.js'
-import type { UploadContext } from './upload-context.js'
-
-type Transfer = BytesToPut & { readonly announcement: Announcement }
+import type { Transfer, UploadContext } from './transfer.js'
+import { choosePut } from './transport.js'
 
 /**
- * Announces a file, sends it part by part, and has the server complete it; or goes on with what a reload or a lost network
- * has cut off. Rejects with `NOT_FOUND`, and nothing has begun, where the server has no uploads in parts.
+ * Starts a multipart upload, or resumes one that a reload or a lost network has interrupted, and has the server complete
+ * it. Rejects with `NOT_FOUND` without having started anything if multipart uploads are turned off at the server.
  */
 export function uploadInParts(context: UploadContext, transfer: Transfer): Promise<DbClientObject> {
   const { request, base } = context
-  const { file, announcement, signal } = transfer
-  return withKept(keptName(base, file, announcement), async (kept) => {
+  const { file, uploadRequest, signal } = transfer
+  return withResumeState(resumeName(base, file, uploadRequest), async (state) => {
     throwIfAborted(signal)
-    const earlier = kept.read()
+    const earlier = state.read()
     if (earlier) {
       try {
-        return await carryThrough(context, transfer, kept, earlier, null)
+        return await finish(context, transfer, state, earlier, null)
       } catch (error) {
-        if (signal?.aborted || !isNoUpload(error)) throw error
+        if (signal?.aborted || !isUnknownUpload(error)) throw error
       }
     }
-    // An abort doesn't cut this call off at once: without its answer nobody could end the attempt that it begins.
-    const { partSize, ...ids } = await withGrace(signal, LAST_WORDS, (graceful) =>
-      beginInParts(request, announcement, graceful),
+    const { partSize, ...ids } = await withDelayedAbort(signal, (delayed) =>
+      startInParts(request, uploadRequest, delayed),
     )
-    kept.keep(ids)
-    return carryThrough(context, transfer, kept, ids, { partSize, sizes: new Map() })
+    state.save(ids)
+    return finish(context, transfer, state, ids, { partSize, sizes: new Map() })
   })
 }
 
-/** The upload that was kept is gone; or what was kept never named one, since anything on the page may write there. */
-function isNoUpload(error: unknown): boolean {
+/** Returns whether the saved upload no longer exists, or the saved ids are invalid, since any script may write there. */
+function isUnknownUpload(error: unknown): boolean {
   return isCode(error, 'OBJECT_NOT_FOUND') || isCode(error, 'VALIDATION_ERROR')
 }
 
-/** Rejects with `OBJECT_NOT_FOUND` where the server knows nothing of this upload any more. */
-async function carryThrough(
+/** Sends the missing parts and completes the upload. Rejects with `OBJECT_NOT_FOUND` if the server doesn't know it. */
+async function finish(
   { request, fetch }: UploadContext,
   transfer: Transfer,
-  kept: KeptUpload,
+  state: ResumeState,
   ids: UploadIds,
-  there: PartsThere | null,
+  stored: StoredParts | null,
 ): Promise<DbClientObject> {
   const calls = multipartCalls(request, ids)
   const { progress, signal } = transfer
   try {
-    const object = await sendAndComplete(calls, { ...transfer, put: choosePut(fetch) }, there)
-    kept.forget()
+    const object = await sendAndComplete(calls, { ...transfer, put: choosePut(fetch) }, stored)
+    state.clear()
     progress(Infinity)
     return object
   } catch (error) {
-    if (kept.lasts && !signal?.aborted && canGoOnLater(error)) throw error
-    kept.forget()
-    const object = await giveUp({ abort: calls.abort, confirm: (last) => calls.complete(last) })
+    if (state.isPersistent && !signal?.aborted && isResumable(error)) throw error
+    state.clear()
+    const object = await endAttempt({ abort: calls.abort, confirm: (last) => calls.complete(last) })
     if (!object) throw error
     progress(Infinity)
     return object
@@ -71,32 +65,32 @@ async function carryThrough(
 
 async function sendAndComplete(
   calls: MultipartCalls,
-  transfer: Omit<Parameters<typeof sendParts>[1], 'there'>,
-  there: PartsThere | null,
+  transfer: Omit<Parameters<typeof sendParts>[1], 'stored'>,
+  stored: StoredParts | null,
 ): Promise<DbClientObject> {
   const { signal } = transfer
-  const list = () => repeatUntilAnswered(() => calls.list(signal), signal)
-  const complete = () => repeatUntilAnswered(() => calls.complete(signal), signal)
+  const list = () => retry(() => calls.list(signal), signal)
+  const complete = () => retry(() => calls.complete(signal), signal)
   try {
-    await sendParts(calls, { ...transfer, there: there ?? (await list()) })
+    await sendParts(calls, { ...transfer, stored: stored ?? (await list()) })
     try {
       return await complete()
     } catch (error) {
       if (!isCode(error, 'UPLOAD_MISMATCH')) throw error
-      // The bucket lacks a part that it had taken.
-      await sendParts(calls, { ...transfer, there: await list() })
+      // The bucket lost a part that it had accepted.
+      await sendParts(calls, { ...transfer, stored: await list() })
       return await complete()
     }
   } catch (gone) {
     if (signal?.aborted || !isCode(gone, 'OBJECT_NOT_FOUND')) throw gone
-    // It may be gone because it is done: an earlier complete was carried out, and its answer lost; or another tab was first.
+    // The upload may be complete: the response to an earlier call was lost, or another tab has completed it.
     return complete().catch((error: unknown) => {
-      throw canGoOnLater(error) ? error : gone
+      throw isResumable(error) ? error : gone
     })
   }
 }
 
-/** A network or a server that is out of service, and a session that has ended, can come back; then nothing is lost. */
-function canGoOnLater(error: unknown): boolean {
-  return isPassing(error) || (error instanceof S3ClientError && error.status === 401)
+/** Returns whether the upload can be resumed once the network, the server or the session is back. */
+function isResumable(error: unknown): boolean {
+  return isTransient(error) || (error instanceof S3ClientError && error.status === 401)
 }

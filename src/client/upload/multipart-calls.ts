@@ -1,49 +1,51 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
-import type { Announcement } from './announcement.js'
-import type { UploadIds } from './kept-upload.js'
+import type { UploadIds } from './resume-state.js'
+import type { UploadRequest } from './upload-request.js'
 
 export type Signal = AbortSignal | null | undefined
 
-/** How a file is cut, and what the bucket has of it: the size of each part by its number. */
-export interface PartsThere {
+/** The parts of an upload that the bucket has. */
+export interface StoredParts {
+  /** Size of every part but the last, in bytes. */
   readonly partSize: number
+  /** Size of each stored part by part number. */
   readonly sizes: ReadonlyMap<number, number>
 }
 
-export interface BegunInParts extends UploadIds {
+export interface StartedInParts extends UploadIds {
   readonly partSize: number
 }
 
-interface ListAnswer {
+interface ListResponse {
   readonly partSize: number
   readonly parts: readonly { readonly partNumber: number; readonly size: number }[]
   readonly next?: number
 }
 
-interface SignAnswer {
+interface SignResponse {
   readonly parts: readonly { readonly partNumber: number; readonly url: string }[]
 }
 
-export async function beginInParts(
+export async function startInParts(
   request: ApiRequest,
-  announcement: Announcement,
+  uploadRequest: UploadRequest,
   signal: Signal,
-): Promise<BegunInParts> {
+): Promise<StartedInParts> {
   const { object, uploadId, partSize } = await request<{
     readonly object: DbClientObject
     readonly uploadId: string
     readonly partSize: number
-  }>('POST', '/multipart', { body: announcement, answer: 'partSize', signal })
+  }>('POST', '/multipart', { body: uploadRequest, answer: 'partSize', signal })
   const { bucket, key, id } = object
   return { bucket, key, id, uploadId, partSize }
 }
 
-/** The calls of one upload that was begun. */
+/** Returns the API calls for a started upload. */
 export function multipartCalls(request: ApiRequest, ids: UploadIds) {
   return {
     async sign(partNumbers: readonly number[], signal: Signal): Promise<ReadonlyMap<number, string>> {
-      const { parts } = await request<SignAnswer>('POST', '/multipart/parts', {
+      const { parts } = await request<SignResponse>('POST', '/multipart/parts', {
         body: { ...ids, partNumbers },
         answer: 'parts',
         signal,
@@ -51,10 +53,10 @@ export function multipartCalls(request: ApiRequest, ids: UploadIds) {
       return new Map(parts.map(({ partNumber, url }) => [partNumber, url]))
     },
 
-    async list(signal: Signal): Promise<PartsThere> {
+    async list(signal: Signal): Promise<StoredParts> {
       const sizes = new Map<number, number>()
       for (let after = 0; ;) {
-        const { partSize, parts, next } = await request<ListAnswer>('POST', '/multipart/list', {
+        const { partSize, parts, next } = await request<ListResponse>('POST', '/multipart/list', {
           body: { ...ids, after },
           answer: 'partSize',
           signal,

@@ -1,41 +1,37 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
 import { S3ClientError, throwIfAborted, unexpectedResponse } from '../client-error.js'
-import type { Announcement } from './announcement.js'
-import { choosePut } from './choose-put.js'
-import { giveUp, LAST_WORDS } from './give-up.js'
-import { withGrace } from './grace.js'
-import type { BytesToPut, SignedPut } from './put-bytes.js'
-import { repeatUntilAnswered } from './repeat.js'
-import type { UploadContext } from './upload-context.js'
+import { endAttempt, withDelayedAbort } from './end-attempt.js'
+import { retry } from './retry.js'
+import type { Transfer, UploadContext } from './transfer.js'
+import { choosePut, type SignedPut } from './transport.js'
 
 interface StartedUpload {
   readonly object: DbClientObject
   readonly upload: SignedPut
 }
 
-/** Names one attempt in every later call. */
+/** Identifies the attempt in later calls. */
 type Attempt = Pick<DbClientObject, 'bucket' | 'key' | 'id'>
 
 type Signal = AbortSignal | null | undefined
 
-/** Announces a file, sends it by one signed PUT, and has the server confirm it. */
+/** Starts an upload, sends the file with one signed PUT, and has the server confirm it. */
 export async function uploadInOnePut(
   { request, fetch }: UploadContext,
-  transfer: BytesToPut & { readonly announcement: Announcement },
+  transfer: Transfer,
 ): Promise<DbClientObject> {
-  const { announcement, progress, signal } = transfer
+  const { uploadRequest, progress, signal } = transfer
   throwIfAborted(signal)
-  // An abort doesn't cut this call off at once: without its answer nobody could end the attempt that it begins.
-  const { object, upload } = await withGrace(signal, LAST_WORDS, (graceful) =>
-    request<StartedUpload>('POST', '/upload', { body: announcement, answer: 'upload', signal: graceful }),
+  const { object, upload } = await withDelayedAbort(signal, (delayed) =>
+    request<StartedUpload>('POST', '/upload', { body: uploadRequest, answer: 'upload', signal: delayed }),
   )
   const attempt: Attempt = { bucket: object.bucket, key: object.key, id: object.id }
   const active = await sendAndConfirm().catch(async (error: unknown) => {
-    const confirmed = await giveUp({
-      abort: (lastSignal) =>
-        request('POST', '/upload/abort', { body: attempt, signal: lastSignal, keepalive: true }),
-      confirm: (lastSignal) => confirm(request, attempt, lastSignal),
+    const confirmed = await endAttempt({
+      abort: (endSignal) =>
+        request('POST', '/upload/abort', { body: attempt, signal: endSignal, keepalive: true }),
+      confirm: (endSignal) => confirm(request, attempt, endSignal),
     })
     if (!confirmed) throw error
     return confirmed
@@ -45,20 +41,20 @@ export async function uploadInOnePut(
 
   async function sendAndConfirm(): Promise<DbClientObject> {
     throwIfAborted(signal)
-    const lost = await lostAnswer(choosePut(fetch)(upload, transfer), signal)
+    const putError = await inconclusiveError(choosePut(fetch)(upload, transfer), signal)
     try {
-      return await repeatUntilAnswered(() => confirm(request, attempt, signal), signal)
+      return await retry(() => confirm(request, attempt, signal), signal)
     } catch (error) {
-      throw lost ?? error
+      throw putError ?? error
     }
   }
 }
 
 /**
- * Resolves to `null` if the bytes were taken, and to the error if nobody knows: they may all have arrived although their
- * answer got lost, or a browser may have sent them twice, of which a URL takes only the first. Rejects if they weren't.
+ * Resolves to `null` if the PUT succeeded, and to its error if the bytes may have been stored anyway: the response was
+ * lost, or the browser sent the request twice and the bucket refused the repetition. Rejects if they were not stored.
  */
-async function lostAnswer(put: Promise<number>, signal: Signal): Promise<S3ClientError | null> {
+async function inconclusiveError(put: Promise<number>, signal: Signal): Promise<S3ClientError | null> {
   let status: number
   try {
     status = await put

@@ -1,29 +1,29 @@
 import { S3ClientError, throwIfAborted, unexpectedResponse } from '../client-error.js'
-import type { MultipartCalls, PartsThere, Signal } from './multipart-calls.js'
-import type { ReportSent } from './progress.js'
-import type { PutBytes } from './put-bytes.js'
-import { isPassing, repeatUntilAnswered } from './repeat.js'
+import type { MultipartCalls, Signal, StoredParts } from './multipart-calls.js'
+import { isTransient, retry } from './retry.js'
+import type { ReportSent } from './transfer.js'
+import type { PutBytes } from './transport.js'
 
-/** Parts on their way at once: enough to fill a line, and of a browser's six connections to a host two are left. */
-const AT_ONCE = 4
+/** Parts sent at once. Leaves two of a browser's six connections per host. */
+const CONCURRENCY = 4
 
-/** URLs that are asked for at once. Few, so that on a slow line the last of them has not expired when its turn comes. */
-const URLS_AT_ONCE = 8
+/** URLs requested at once. Few, because on a slow connection the last one could expire before its part is sent. */
+const URL_BATCH_SIZE = 8
 
 export interface PartsToSend {
   readonly file: Blob
-  readonly there: PartsThere
+  readonly stored: StoredParts
   readonly put: PutBytes
   readonly progress: ReportSent
   readonly signal?: Signal
 }
 
-/** Sends the parts that the bucket has not, several at once, each again where it fails. Rejects when one has failed for good. */
+/** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
 export async function sendParts(
   { sign }: Pick<MultipartCalls, 'sign'>,
-  { file, there, put, progress, signal }: PartsToSend,
+  { file, stored, put, progress, signal }: PartsToSend,
 ): Promise<void> {
-  const { partSize, sizes } = there
+  const { partSize, sizes } = stored
   const count = Math.max(1, Math.ceil(file.size / partSize))
   const sliceOf = (part: number) => file.slice((part - 1) * partSize, part * partSize)
   const all = Array.from({ length: count }, (_, index) => index + 1)
@@ -32,7 +32,7 @@ export async function sendParts(
   for (const part of missing) sent.set(part, 0)
   const urls = new Map<number, Promise<string | undefined>>()
 
-  // A part that has failed for good stops the others, as the caller's signal does.
+  // Stops all parts on the caller's signal, and when one part has finally failed.
   const stopped = new AbortController()
   const stop = () => stopped.abort(signal?.reason)
   const failures: unknown[] = []
@@ -40,13 +40,13 @@ export async function sendParts(
   try {
     throwIfAborted(signal)
     report()
-    await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn))
+    await Promise.all(Array.from({ length: CONCURRENCY }, sendNextParts))
   } finally {
     signal?.removeEventListener('abort', stop)
   }
   if (failures.length > 0) throw failures[0]
 
-  async function sendInTurn(): Promise<void> {
+  async function sendNextParts(): Promise<void> {
     for (let part = missing.shift(); part !== undefined && failures.length === 0; part = missing.shift()) {
       try {
         await sendPart(part)
@@ -70,22 +70,23 @@ export async function sendParts(
         { method: 'PUT', url, headers: {} },
         { file: slice, progress: reportPart, signal: stopped.signal },
       )
-      // The bucket has dropped the upload, or made an object of it.
-      if (status === 404) throw new S3ClientError('OBJECT_NOT_FOUND', 'The upload has ended.', { status })
+      // The upload was aborted or completed.
+      if (status === 404)
+        throw new S3ClientError('OBJECT_NOT_FOUND', 'The upload no longer exists.', { status })
       if (status >= 300) throw unexpectedResponse(status)
       reportPart(slice.size)
     }
-    // Each time with another URL, so that one that has expired is no reason to give up.
-    await repeatUntilAnswered(send, stopped.signal, isWorthATry)
+    // Each retry gets a new URL, because the previous one may have expired.
+    await retry(send, stopped.signal, isRetryable)
   }
 
   async function urlOf(part: number): Promise<string> {
     if (!urls.has(part)) {
-      const parts = [part, ...missing.slice(0, URLS_AT_ONCE - 1).filter((other) => !urls.has(other))]
+      const parts = [part, ...missing.slice(0, URL_BATCH_SIZE - 1).filter((other) => !urls.has(other))]
       const signed = sign(parts, stopped.signal)
       for (const each of parts) {
         const url = signed.then((found) => found.get(each))
-        // Whoever waits for it is told; nobody may be waiting.
+        // Prevents an unhandled rejection if no part waits for this URL.
         url.catch(() => undefined)
         urls.set(each, url)
       }
@@ -100,6 +101,6 @@ export async function sendParts(
   }
 }
 
-function isWorthATry(error: unknown): boolean {
-  return isPassing(error) || (error instanceof S3ClientError && error.code === 'UNEXPECTED_RESPONSE')
+function isRetryable(error: unknown): boolean {
+  return isTransient(error) || (error instanceof S3ClientError && error.code === 'UNEXPECTED_RESPONSE')
 }

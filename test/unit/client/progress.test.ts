@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { trackProgress } from '../../../src/client/upload/progress.js'
+import { trackProgress } from '../../../src/client/upload/transfer.js'
 
 describe('trackProgress', () => {
   it('only ever grows, and never says more than the total', () => {

@@ -1,27 +1,27 @@
-import { S3ClientError, unanswered } from '../client-error.js'
+import { S3ClientError, withoutResponse } from '../client-error.js'
 
-/** How long to wait before each repeat, in milliseconds; about eight seconds in all. */
+/** Pauses before each retry in milliseconds; about eight seconds in total. */
 const PAUSES = [250, 500, 1000, 2000, 4000]
 
-/** Runs a call that may safely be repeated until it is answered by somebody who is not out of service. */
-export async function repeatUntilAnswered<Answer>(
-  call: () => Promise<Answer>,
+/** Runs an idempotent call, and retries it while `isRetryable` holds for its error. */
+export async function retry<Result>(
+  call: () => Promise<Result>,
   signal: AbortSignal | null | undefined,
-  isWorthATry: (error: unknown) => boolean = isPassing,
-): Promise<Answer> {
+  isRetryable: (error: unknown) => boolean = isTransient,
+): Promise<Result> {
   for (const pause of PAUSES) {
     try {
       return await call()
     } catch (error) {
-      if (signal?.aborted || !isWorthATry(error)) throw error
+      if (signal?.aborted || !isRetryable(error)) throw error
       await wait(pause, signal)
     }
   }
   return call()
 }
 
-/** A failure of the network or of a server that may be well again in a moment. */
-export function isPassing(error: unknown): boolean {
+/** Returns whether an error comes from the network or from an overloaded or failing server. */
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof S3ClientError)) return false
   return error.status === undefined || error.status >= 500 || error.status === 429
 }
@@ -30,7 +30,7 @@ function wait(milliseconds: number, signal: AbortSignal | null | undefined): Pro
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)
-      reject(unanswered(signal))
+      reject(withoutResponse(signal))
     }
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop)

@@ -1,0 +1,66 @@
+export interface UploadProgress {
+  /** Bytes sent so far. */
+  readonly loaded: number
+  /** Size of the file in bytes. */
+  readonly total: number
+}
+
+export interface UploadOptions {
+  /** Name of an upload route of the server. Optional if the server has only one. */
+  readonly route?: string | null | undefined
+  /** Display name, 1 to 1024 characters. Default: the file's own name. */
+  readonly filename?: string | null | undefined
+  /** At most 64 entries. Names and values may have at most 16 KiB of UTF-8 in total. */
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+  /**
+   * Called while bytes are sent. `loaded` increases with each call and equals `total` in the last one. A resumed upload
+   * starts at the bytes that the bucket already has. Without `XMLHttpRequest`, it is called only after each part (8 MiB or
+   * more) and at the end. If it throws, the upload is aborted and rejects with that error.
+   */
+  readonly onProgress?: ((progress: UploadProgress) => void) | null | undefined
+  readonly signal?: AbortSignal | null | undefined
+}
+
+/** Body of the call that starts an upload. */
+export interface UploadRequest {
+  readonly route?: string | null | undefined
+  readonly filename: string
+  /** A media type of RFC 9110, in ASCII. */
+  readonly contentType: string
+  /** Bytes. */
+  readonly size: number
+  readonly metadata?: Readonly<Record<string, string>> | null | undefined
+}
+
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
+const MEDIA_TYPE = new RegExp(
+  `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[ !#-[\\]-~\\t]|\\\\[ -~\\t])*"))*$`,
+)
+
+const MAX_CONTENT_TYPE_LENGTH = 255
+const MAX_FILENAME_LENGTH = 1024
+
+/** Builds the request from a file and the caller's options. */
+export function createUploadRequest(file: Blob, { route, filename, metadata }: UploadOptions): UploadRequest {
+  return {
+    route,
+    filename: filename ?? validName(file),
+    contentType: validContentType(file),
+    size: file.size,
+    metadata,
+  }
+}
+
+/** Returns the file's own name, changed to be valid. A name that the caller passes is sent unchanged. */
+function validName(file: Blob): string {
+  // Not `instanceof`, because the file may come from another frame.
+  const { name = '' } = file as Partial<File>
+  // With the `u` flag, this matches only surrogates outside a pair.
+  const sendable = name.replace(/[\0\p{Surrogate}]/gu, '\ufffd')
+  return [...sendable].slice(0, MAX_FILENAME_LENGTH).join('') || 'file'
+}
+
+/** Returns the file's type if it is valid. Browsers take it from a registry of the system that may contain anything. */
+function validContentType({ type }: Blob): string {
+  return type.length <= MAX_CONTENT_TYPE_LENGTH && MEDIA_TYPE.test(type) ? type : 'application/octet-stream'
+}
