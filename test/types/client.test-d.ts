@@ -27,7 +27,7 @@ describe('createS3Client', () => {
     void without.useApi().db
   })
 
-  it('knows plugins from a variable, and those of others', () => {
+  it('infers plugins from a variable and from third parties', () => {
     const plugins = [dbClient()]
     expectTypeOf(createS3Client({ plugins }).api.db).toEqualTypeOf<DbApi>()
 
@@ -41,10 +41,10 @@ describe('createS3Client', () => {
     expectTypeOf(createS3Client({ plugins: [tags] }).api).not.toHaveProperty('db')
   })
 
-  it('needs plugins and takes the documented options', () => {
+  it('requires plugins and accepts the documented options', () => {
     // @ts-expect-error -- plugins is required
     createS3Client({})
-    // @ts-expect-error -- something that is no plugin
+    // @ts-expect-error -- not a plugin
     createS3Client({ plugins: [dbClient] })
     // @ts-expect-error -- no such mode
     createS3Client({ plugins: [], credentials: 'always' })
@@ -58,7 +58,7 @@ describe('createS3Client', () => {
 describe('api', () => {
   const { api } = createS3Client({ plugins: [dbClient()] })
 
-  it('lists and gets records of the browser’s kind', () => {
+  it('returns client records, without the scope', () => {
     expectTypeOf(api.db.listObjects()).resolves.toEqualTypeOf<ObjectPage<DbClientObject>>()
     expectTypeOf(api.db.getObject({ key: 'a' })).resolves.toEqualTypeOf<DbClientObject | null>()
     expectTypeOf<DbClientObject>().not.toHaveProperty('scope')
@@ -66,7 +66,7 @@ describe('api', () => {
     void api.db.listObjects({ status: 'pending', limit: 10, cursor, route: null })
     // @ts-expect-error -- no such status
     void api.db.listObjects({ status: 'gone' })
-    // @ts-expect-error -- the caller’s own scope is the only one
+    // @ts-expect-error -- the server determines the scope
     void api.db.listObjects({ scope: 'user:1' })
     // @ts-expect-error -- a key is required
     void api.db.getObject({})
@@ -94,7 +94,7 @@ describe('api', () => {
 })
 
 describe('S3ClientError', () => {
-  it('has a code of the server or of the client, and perhaps a status', () => {
+  it('has a code of the server or the client, and an optional status', () => {
     expectTypeOf<S3ClientError['code']>().toEqualTypeOf<
       ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'UNEXPECTED_RESPONSE'
     >()

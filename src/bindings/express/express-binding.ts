@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import { basePathInURL, belowBase } from '../node/base-path-match.js'
-import { originForm, pathOf } from '../node/request-target.js'
+import { basePathInURL, belowBase } from '../node/base-path.js'
+import { originForm, pathOf } from '../node/request-url.js'
 import { asError, checkServed, serve, type Served } from '../node/serve.js'
 import { fetchRequest, targetOf, type IncomingExpressRequest } from './express-request.js'
 
-/** A middleware of Express 4 and 5. */
+/** Middleware for Express 4 and 5. */
 export type ExpressHandler = (
   req: IncomingExpressRequest,
   res: ServerResponse,
@@ -12,10 +12,11 @@ export type ExpressHandler = (
 ) => void
 
 /**
- * The library as an Express middleware: `app.use(expressBinding(s3))`, `app.use('/api/s3', …)`, in routers and routes,
- * before or after body parsers. It answers everything below the base path; other requests go on to the next handler.
+ * Creates Express middleware that serves the library: `app.use(expressBinding(s3))` or `app.use('/api/s3', …)`. It works in
+ * routers and routes, before and after body parsers. It handles all requests below the base path, and passes others to the
+ * next handler.
  *
- * @throws TypeError for what has no `handler` and `basePath`.
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function expressBinding(s3: Served): ExpressHandler {
   checkServed(s3, 'expressBinding')
@@ -23,10 +24,10 @@ export function expressBinding(s3: Served): ExpressHandler {
   return (req, res, next) => {
     const rest = belowBase(basePath, { mount: req.baseUrl, path: pathOf(originForm(req.url)) })
     if (rest === null) return next()
-    answer(req, res, rest).catch((error: unknown) => next(asError(error)))
+    handle(req, res, rest).catch((error: unknown) => next(asError(error)))
   }
 
-  async function answer(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
+  async function handle(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
     const request = fetchRequest(req)
     const inURL = basePathInURL(request, pathOf(targetOf(req)), rest)
     await serve(handler, { request, message: req, response: res, basePath: inURL, parsed: req.body })

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import { createRequest, requestOnce } from '../node/web-request.js'
-import type { RequestLocation } from '../node/request-url.js'
-import { originForm } from '../node/request-target.js'
+import { originForm, type RequestLocation } from '../node/request-url.js'
 
-/** What the binding uses of a request of Express 4 or 5. */
+/** The properties of an Express 4 or 5 request that the binding uses. */
 export interface IncomingExpressRequest extends IncomingMessage {
   url: string
   readonly baseUrl: string
@@ -15,54 +14,54 @@ export interface IncomingExpressRequest extends IncomingMessage {
   readonly res?: ServerResponse | undefined
 }
 
-/** Registered, so that the ESM and the CommonJS build agree. */
+/** A registered symbol, which the ESM and the CommonJS build share. */
 const EXPRESS_REQUEST = Symbol.for('@svc/db/express-request')
 
 /**
- * The `Request` of an Express request, for guards in routes of your own: always the same object for one request.
+ * Returns the `Request` of an Express request, for guards in your own routes. Always returns the same object for a request.
  *
- * It has no body, and making it touches nothing of the stream, so body parsers work before and after. Its `signal`
- * aborts when the client leaves before the response is finished.
+ * It has no body and doesn't touch the stream, so body parsers work before and after. Its `signal` aborts if the client
+ * disconnects before the response is finished.
  */
 export function fetchRequest(req: IncomingExpressRequest): Request {
   const request = requestOnce(req, () => createRequest(req, req.res, locationOf(req)))
-  // The latest one: whoever wraps `req` hands what it has added on to those who come later.
+  // Replaces an earlier one, because middleware may wrap `req` to add properties.
   return Object.defineProperty(request, EXPRESS_REQUEST, { value: req, configurable: true })
 }
 
 /**
- * The Express request behind a `Request`, with all that middleware has put there: `expressRequest(request).session`,
- * `expressRequest(request).user`.
+ * Returns the Express request behind a `Request`, with everything that middleware has added to it, such as
+ * `expressRequest(request).session` or `expressRequest(request).user`.
  *
- * @throws TypeError for a `Request` that came neither through `expressBinding` nor from `fetchRequest`, and for a copy of one.
+ * @throws TypeError unless the `Request` comes from `expressBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function expressRequest(request: Request): ExpressRequest {
   const req = (request as { [EXPRESS_REQUEST]?: ExpressRequest })[EXPRESS_REQUEST]
   if (!req) {
     throw new TypeError(
-      'expressRequest: this Request came neither through expressBinding nor from fetchRequest.',
+      'expressRequest() expects a Request from expressBinding() or fetchRequest(), not a copy of one.',
     )
   }
   return req
 }
 
 /**
- * The target that the client asked for; what an application has made of it where it has rewritten `req.url`. Cutting off
- * the start of the path is no rewriting: the client still knows it by the whole path.
+ * Returns the target that the client requested, or the rewritten one if the application has changed `req.url`. Removing the
+ * start of the path, as routers do, doesn't count as rewriting.
  */
 export function targetOf(req: IncomingExpressRequest): string {
-  const asked = originForm(req.originalUrl)
-  const left = originForm(req.url)
-  // At the end of a mount path, Express adds the slash to what is left.
-  const isAsked = asked.endsWith(left) || asked === req.baseUrl + left.slice(1)
-  return isAsked ? asked : originForm(req.baseUrl + left)
+  const requested = originForm(req.originalUrl)
+  const rest = originForm(req.url)
+  // If the path ends with the mount path, Express sets `req.url` to `/`.
+  const isRequested = requested.endsWith(rest) || requested === req.baseUrl + rest.slice(1)
+  return isRequested ? requested : originForm(req.baseUrl + rest)
 }
 
 function locationOf(req: IncomingExpressRequest): RequestLocation {
   return { protocol: req.protocol, host: hostOf(req), target: targetOf(req) }
 }
 
-/** As `req.host` of Express 5. That of Express 4 has no port. */
+/** Returns the host with its port, like `req.host` of Express 5. In Express 4, it lacks the port. */
 function hostOf(req: IncomingExpressRequest): string | undefined {
   const isTrusted = req.app.get('trust proxy fn') as (address: string | undefined, hop: number) => boolean
   const forwarded = req.headers['x-forwarded-host']?.toString()

@@ -1,22 +1,21 @@
-import { basePathInURL, belowBase } from '../node/base-path-match.js'
-import { answer, asError, checkServed, type Served } from '../node/serve.js'
-import { giveResponse } from './give-response.js'
-import { fetchRequest, type IncomingKoaContext } from './koa-context.js'
-import { mountedTarget } from './mounted-target.js'
+import { basePathInURL, belowBase } from '../node/base-path.js'
+import { asError, checkServed, respond, type Served } from '../node/serve.js'
+import { fetchRequest, mountedTarget, type IncomingKoaContext } from './koa-context.js'
+import { setResponse } from './set-response.js'
 
-/** A middleware of Koa 2 and 3. It is generic so that it leaves the context type of an application as it is. */
+/** Middleware for Koa 2 and 3. Generic, to keep the application's own context type. */
 export type KoaMiddleware = <Context extends IncomingKoaContext>(
   ctx: Context,
   next: () => Promise<unknown>,
 ) => Promise<void>
 
 /**
- * The library as a Koa middleware: `app.use(koaBinding(s3))`, `app.use(mount('/v1', …))` of koa-mount, or a route of
- * \@koa/router for everything below the base path; before or after body parsers. It answers everything below the base
- * path by `ctx.status`, headers and `ctx.body`, so that middleware around it can still look at the answer and add to it;
- * other requests go on to the next middleware.
+ * Creates Koa middleware that serves the library: `app.use(koaBinding(s3))`, `app.use(mount('/v1', …))` with koa-mount, or a
+ * route of \@koa/router for everything below the base path. It works before and after body parsers. It handles all requests
+ * below the base path by setting `ctx.status`, headers and `ctx.body`, which outer middleware can read and change, and
+ * passes other requests to the next middleware.
  *
- * @throws TypeError for what has no `handler` and `basePath`.
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function koaBinding(s3: Served): KoaMiddleware {
   checkServed(s3, 'koaBinding')
@@ -34,7 +33,7 @@ export function koaBinding(s3: Served): KoaMiddleware {
       parsed: (ctx.request as { readonly body?: unknown }).body,
     }
     try {
-      await giveResponse(await answer(handler, exchange), ctx)
+      await setResponse(await respond(handler, exchange), ctx)
     } catch (thrown) {
       throw asError(thrown)
     }

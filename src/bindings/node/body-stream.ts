@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { BegunBody } from './response-body.js'
+import type { StartedBody } from './response-body.js'
 import { whenOver } from './response-over.js'
 
-/** A body as a stream that a framework pipes into the response. */
-export function bodyStream(body: BegunBody, response: ServerResponse): Readable {
+/** Returns the body as a stream for a framework to pipe into the response. */
+export function bodyStream(body: StartedBody, response: ServerResponse): Readable {
   const stream = new Readable({
     read() {
       body.read().then(
-        // Where another handler has ended the response in the meantime, a write would be an error that nobody catches.
-        (piece) => this.push(response.writableEnded ? null : (piece ?? null)),
+        // If another handler has ended the response, a write would be an uncaught error.
+        (chunk) => this.push(response.writableEnded ? null : (chunk ?? null)),
         (error: Error) => this.destroy(error),
       )
     },
@@ -18,7 +18,7 @@ export function bodyStream(body: BegunBody, response: ServerResponse): Readable 
       done(error)
     },
   })
-  // Koa 2 leaves a response whose body has failed half-way as it is, and its client waiting for ever.
+  // Koa 2 doesn't end a response whose body fails halfway, so the client would wait forever.
   stream.on('error', () => {
     if (response.headersSent) response.destroy()
   })

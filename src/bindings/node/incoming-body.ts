@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import type { RequestBody } from '../../core/http/request-body.js'
 
-/** The body of a message for the library, and the end of its reading. */
+/** The body of a message for the library. */
 export interface IncomingBody {
   readonly body: RequestBody
-  /** To be called when the response is over: lets go of the stream, so that the connection can serve another request. */
+  /** Call when the response is over. Releases the stream, so the connection can serve the next request. */
   readonly release: () => void
 }
 
 /**
- * The body as a stream nobody has read, opened only on demand, or as the value that a parser has left in its place. What
- * a parser makes of an empty body doesn't count: nothing was taken from it.
+ * Returns the body as an unread stream, opened on demand, or as the value that a body parser has set. If the body is empty,
+ * the parser hasn't read anything, and its value is ignored.
  */
 export function incomingBody(message: IncomingMessage, parsed: unknown): IncomingBody {
   if (message.readableDidRead) {
     return { body: { kind: 'parsed', value: parsed }, release: () => discardRest(message) }
   }
-  // Somebody listens, and the bytes would be gone by the time the library wants them; both get them once it reads.
+  // Another listener has started the flow. Pausing it keeps the bytes until the library reads, when both receive them.
   if (message.readableFlowing) message.pause()
 
   let opened: OpenedBody | undefined
@@ -32,8 +32,8 @@ interface OpenedBody {
 }
 
 /**
- * Not `Readable.toWeb`: when its stream is cancelled, as after the first bytes too many, it destroys the message and
- * with it the connection on which the answer should go.
+ * Opens the body as a web stream. Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example
+ * because the body is too large, and with it the connection for the response.
  */
 function open(message: IncomingMessage): OpenedBody {
   const chunks = message.iterator({ destroyOnReturn: false }) as AsyncGenerator<Buffer | string, void>
@@ -43,7 +43,7 @@ function open(message: IncomingMessage): OpenedBody {
       async pull(controller) {
         const { done, value } = await chunks.next()
         if (done) return controller.close()
-        // A middleware may have set an encoding.
+        // Middleware may have set an encoding.
         controller.enqueue(typeof value === 'string' ? Buffer.from(value, message.readableEncoding!) : value)
       },
     },
@@ -52,7 +52,7 @@ function open(message: IncomingMessage): OpenedBody {
   return { readable, release }
 }
 
-/** The client gets to read the answer only after it has sent all of its body, and the next request comes after it. */
+/** Reads and discards the rest, because clients may send all of the body before they read the response. */
 function discardRest(message: IncomingMessage): void {
   if (!message.readableEnded && !message.destroyed) message.resume()
 }

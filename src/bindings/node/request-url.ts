@@ -1,26 +1,41 @@
-import { originForm } from './request-target.js'
-
-/** Where a request went, as the framework sees it: behind a proxy, only what a trusted proxy says. */
+/** Where a request went, as the framework sees it. Behind a proxy, only trusted proxies count. */
 export interface RequestLocation {
   readonly protocol: string
-  /** Host and port, straight from a header. */
+  /** Host and port from a header, unchecked. */
   readonly host: string | undefined
-  /** Any form of request target. */
+  /** A request target in any form. */
   readonly target: string
 }
 
-/** Registered names and addresses: nothing that could end the authority, or be credentials, in a URL. */
+/** Host names and addresses, without characters that end the authority of a URL or add credentials to it. */
 const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
-/** Stands in for a host that is missing or could not be one. */
+/** Used if the host is missing or invalid. */
 const UNKNOWN_HOST = 'localhost'
 
 /**
- * The absolute URL of a request. Made by concatenation: a target resolved against a base, such as `//elsewhere/path`,
- * could name another host.
+ * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
+ * against a base would change the host.
  */
 export function requestURL({ protocol, host, target }: RequestLocation): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
   const known = host !== undefined && HOST.test(host) && URL.canParse(`${scheme}://${host}`)
   return `${scheme}://${known ? host : UNKNOWN_HOST}${originForm(target)}`
+}
+
+/**
+ * Returns a request target as path and query, starting with a slash. Drops the scheme and authority of an absolute target;
+ * `*` becomes `/*`.
+ *
+ * Node decodes targets as Latin-1, and `URL` would encode the result as UTF-8. Percent-encoding the bytes preserves them.
+ */
+export function originForm(target: string): string {
+  const rest = target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
+  const path = rest.startsWith('/') ? rest : `/${rest}`
+  return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** Returns the path of a target in origin form, still percent-encoded. */
+export function pathOf(target: string): string {
+  return target.replace(/[?#].*$/s, '')
 }

@@ -1,29 +1,29 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What waits for the end of a response. */
+/** Listeners for the end of a response. */
 const listenersOfResponse = new WeakMap<ServerResponse, (() => void)[]>()
-/** What ends the responses of a connection. */
+/** Callbacks that end the responses of a connection. */
 const endsOfSocket = new WeakMap<Socket, Set<() => void>>()
 
-/** Whether nothing can be sent any more: the response was sent to its end, or its client is gone. */
+/** Returns whether nothing can be sent any more: the response is complete, or the client has disconnected. */
 export function isOver(response: ServerResponse): boolean {
   return response.closed || response.req.socket.destroyed
 }
 
 /**
- * Whether a response that is over was sent to its end. Node calls one finished as well that a client of HTTP/2 has reset
- * though nobody ended it, and one whose bytes are lost with the connection.
+ * Returns whether a response that is over was sent completely. `writableFinished` alone doesn't tell: Node also sets it
+ * when an HTTP/2 client resets the stream, and when the connection loses the last bytes.
  */
 export function wasSent(response: ServerResponse): boolean {
   return response.writableEnded && response.writableFinished && !response.req.socket.errored
 }
 
 /**
- * Calls the listener once when the response is over, at once if it is already.
+ * Calls the listener once when the response is over; immediately if it already is.
  *
- * A response that waits behind another one of its connection isn't told when that connection closes, so the socket is
- * listened to as well: by one listener for all its requests, however many a client sends at once.
+ * Also listens to the socket, because a response that waits behind another one on its connection gets no `close` event
+ * when the connection closes. Adds a single listener per socket, however many requests are pipelined.
  */
 export function whenOver(response: ServerResponse, listener: () => void): void {
   if (isOver(response)) return listener()
@@ -32,7 +32,7 @@ export function whenOver(response: ServerResponse, listener: () => void): void {
   else listenersOfResponse.set(response, onceOver(response, [listener]))
 }
 
-/** By one listener of the response as well: frameworks and middleware add their own, and Node warns of many. */
+/** Adds a single listener per response, because Node warns about many. */
 function onceOver(response: ServerResponse, listeners: (() => void)[]): (() => void)[] {
   const ends = endsOf(response.req.socket)
   const end = () => {

@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http'
-import { beginBody, type BegunBody } from './response-body.js'
-import { setHeaders } from './response-headers.js'
+import { startBody, type StartedBody } from './response-body.js'
 import { isOver, whenOver } from './response-over.js'
 
 /**
- * Sends a response; resolves when all of it is handed over. Headers that were set before stay unless the response has
- * them too. Where another handler, such as a timeout, has answered in the meantime, its answer stands.
+ * Sends a response. Resolves once everything is written. Keeps headers that were set before, unless the response has them
+ * too. Sends nothing if another handler, such as a timeout, has already responded.
  *
- * The response is ended for a client that has left, too: middleware may wait for that, as sessions do to be saved.
+ * Ends the response even if the client has disconnected, because middleware, such as sessions, may wait for its end.
  *
- * @throws what the body fails with. Nothing has been sent if that comes before its first bytes; later the connection is
- * cut, because there is no other way left to tell the client.
+ * @throws the error of the body. If it fails before its first bytes, nothing has been sent. If it fails later, the
+ * connection is closed, which is the only way left to report the error to the client.
  */
 export async function sendResponse(source: Response, target: ServerResponse): Promise<void> {
   if (!source.body || target.req.method === 'HEAD') {
@@ -18,11 +17,11 @@ export async function sendResponse(source: Response, target: ServerResponse): Pr
     if (!target.headersSent) setHead(source, target).end()
     return
   }
-  const body = await beginBody(source, target)
+  const body = await startBody(source, target)
   if (target.headersSent) return body.cancel()
   setHead(source, target)
   if (body.whole !== undefined) return endWith(body.whole, target)
-  await sendPieces(body, target)
+  await sendChunks(body, target)
 }
 
 function setHead(source: Response, target: ServerResponse): ServerResponse {
@@ -31,30 +30,41 @@ function setHead(source: Response, target: ServerResponse): ServerResponse {
   return target
 }
 
-/** With its length, which Node can't find out by itself behind a middleware that has its own `end`, as compression has. */
+/** Sets the length, because Node can't if middleware, such as compression, replaces `end`. */
 function endWith(whole: string | Uint8Array, target: ServerResponse): void {
   if (!target.hasHeader('content-length')) target.setHeader('content-length', Buffer.byteLength(whole))
   target.end(whole)
 }
 
-async function sendPieces(body: BegunBody, target: ServerResponse): Promise<void> {
+async function sendChunks(body: StartedBody, target: ServerResponse): Promise<void> {
   let proceed: (() => void) | undefined
   target.on('drain', () => proceed?.())
   whenOver(target, () => proceed?.())
-  /** Waits where the client is slower than the body. */
+  /** Waits if the client is slower than the body. */
   function push(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
       proceed = resolve
-      // Only false means full: a middleware may have put a write of its own there, which answers nothing.
+      // Only `false` means that the buffer is full: a `write` that middleware has replaced may return `undefined`.
       if (isOver(target) || target.writableEnded || target.write(bytes) !== false) resolve()
     })
   }
 
   try {
-    for (let piece = await body.read(); piece; piece = await body.read()) await push(piece)
+    for (let chunk = await body.read(); chunk; chunk = await body.read()) await push(chunk)
   } catch (error) {
     target.destroy()
     throw error
   }
   target.end()
+}
+
+/** Headers with a list of values, which a response extends instead of replacing. */
+const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
+
+/** Sets the headers of a response, and keeps others that were set before. */
+export function setHeaders({ headers }: Response, target: ServerResponse): void {
+  for (const [name, value] of headers) {
+    const before = LISTS.has(name) ? target.getHeader(name) : undefined
+    target.setHeader(name, before === undefined ? value : [before, value].flat().map(String))
+  }
 }

@@ -4,44 +4,44 @@ import { incomingBody } from './incoming-body.js'
 import { whenOver } from './response-over.js'
 import { sendResponse } from './send-response.js'
 
-/** What a binding serves: the answer of `createS3Server` or `db`. */
+/** What a binding serves: the result of `createS3Server` or `db`. */
 export interface Served {
   readonly handler: Handler
   readonly basePath: string
 }
 
-/** @throws TypeError for what has no `handler` and `basePath`. */
+/** @throws TypeError unless the argument has a `handler` and a `basePath`. */
 export function checkServed({ handler, basePath }: Served, binding: string): void {
   if (typeof handler !== 'function' || typeof basePath !== 'string') {
-    throw new TypeError(`${binding} takes what createS3Server() or db() returned.`)
+    throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
   }
 }
 
-/** A request on its way through a binding. */
+/** A request and what a binding knows about it. */
 export interface NodeExchange {
   readonly request: Request
   readonly message: IncomingMessage
   readonly response: ServerResponse
-  /** The library's base path as it stands in the URL of the request. */
+  /** The library's base path as it appears in the URL of the request. */
   readonly basePath: string
-  /** What a body parser has left, if there was one. */
+  /** The value that a body parser has set, if any. */
   readonly parsed?: unknown
 }
 
-/** The library's answer to one request. @throws what is unexpected. */
-export async function answer(handler: Handler, exchange: NodeExchange): Promise<Response> {
+/** Runs the library's handler. @throws unexpected errors. */
+export async function respond(handler: Handler, exchange: NodeExchange): Promise<Response> {
   const { request, message, response, basePath, parsed } = exchange
   const { body, release } = incomingBody(message, parsed)
   whenOver(response, release)
   return handler(request, { basePath, body })
 }
 
-/** Answers one request. @throws what is unexpected; the answer may have begun then. */
+/** Runs the library's handler and sends its response. @throws unexpected errors, possibly after the response has started. */
 export async function serve(handler: Handler, exchange: NodeExchange): Promise<void> {
-  await sendResponse(await answer(handler, exchange), exchange.response)
+  await sendResponse(await respond(handler, exchange), exchange.response)
 }
 
-/** Frameworks take nothing, and some words, for something else than an error. */
+/** Wraps a thrown value that isn't an `Error`, because frameworks treat values such as `undefined` or `'route'` specially. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
 }

@@ -1,31 +1,31 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { withClientSignal } from './client-signal.js'
 import { requestURL, type RequestLocation } from './request-url.js'
+import { wasSent, whenOver } from './response-over.js'
 
-/** Registered, so that the ESM and the CommonJS build agree on the `Request` of a message. */
+/** A registered symbol, which the ESM and the CommonJS build share. */
 const REQUEST = Symbol.for('@svc/db/request')
 
-/** `Request` refuses them. */
+/** Methods that the `Request` constructor rejects. */
 const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
 /**
- * The `Request` of a message, made when it is first asked for.
+ * Returns the `Request` of a message, and creates it on the first call.
  *
- * It is kept on the array of raw headers: an object that stands in for the message (a proxy, one with the message as its
- * prototype, a copy of its properties) has another identity but the same array.
+ * It is stored on the array of raw headers, because middleware may replace the message by a proxy, a copy or an object that
+ * inherits from it, all of which have the same array.
  */
-export function requestOnce(message: IncomingMessage, make: () => Request): Request {
+export function requestOnce(message: IncomingMessage, create: () => Request): Request {
   const carrier = message.rawHeaders as string[] & { [REQUEST]?: Request }
   const known = carrier[REQUEST]
   if (known) return known
-  const request = make()
+  const request = create()
   Object.defineProperty(carrier, REQUEST, { value: request })
   return request
 }
 
 /**
- * A message as a `Request`, without its body: making one touches nothing of the stream, so any body parser may still
- * come. `signal` aborts when the client leaves before the response is finished.
+ * Creates a `Request` without a body from a message. Doesn't touch the stream, so body parsers still work afterwards.
+ * `signal` aborts if the client disconnects before the response is finished.
  */
 export function createRequest(
   message: IncomingMessage,
@@ -36,15 +36,16 @@ export function createRequest(
   const url = requestURL(location)
   const method = message.method!
   const isForbidden = FORBIDDEN_METHODS.has(method)
-  // No path of the library takes OPTIONS either, so whoever copies the Request gets the same answer.
+  // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
   const request = new Request(url, { method: isForbidden ? 'OPTIONS' : method, headers })
   if (isForbidden) Object.defineProperty(request, 'method', { value: method })
-  return withClientSignal(request, response)
+  let client: AbortController | undefined
+  return withSignal(request, () => (client ??= abortedBy(response)).signal)
 }
 
 /**
- * The headers as the framework and its middleware see them, which may have added or removed some. Values are byte for
- * byte what was sent: Node and `Headers` both hold a byte a character.
+ * Converts headers as the framework and its middleware see them. Values keep their bytes, because Node and `Headers` both
+ * represent a byte as a character.
  */
 function webHeaders(headers: IncomingHttpHeaders): Headers {
   const result = new Headers()
@@ -58,6 +59,27 @@ function append(headers: Headers, name: string, value: string): void {
   try {
     headers.append(name, value)
   } catch {
-    // What no request could carry as a header, this one doesn't: HTTP/2's own, such as `:path`, or a middleware's.
+    // Skips invalid headers: pseudo-headers of HTTP/2, such as `:path`, and what middleware may have added.
   }
+}
+
+/**
+ * Defines `signal` lazily, because few handlers use it, and passing a signal to the constructor takes longer than the rest
+ * of it. A `clone()` has the same signal; a copy by `new Request(request)` has one that never aborts.
+ */
+function withSignal(request: Request, signal: () => AbortSignal): Request {
+  return Object.defineProperties(request, {
+    signal: { get: signal },
+    clone: { value: () => withSignal(Request.prototype.clone.call(request), signal) },
+  })
+}
+
+function abortedBy(response: ServerResponse | undefined): AbortController {
+  const client = new AbortController()
+  if (response) {
+    whenOver(response, () => {
+      if (!wasSent(response)) client.abort()
+    })
+  }
+  return client
 }

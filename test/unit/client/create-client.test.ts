@@ -5,7 +5,7 @@ import { bytesAt, startClient, startServer, type Fetch } from './server.js'
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** A `fetch` that notes what it is called with and answers as an empty list. */
+/** A `fetch` mock that returns an empty list. */
 function emptyList() {
   return vi.fn<Fetch>(async () => Response.json({ objects: [] }))
 }
@@ -18,13 +18,13 @@ describe('createS3Client', () => {
     [{ baseURL: 'https://files.example.com' }, 'https://files.example.com/api/s3/db/objects'],
     [{ baseURL: 'https://example.com/v1/', basePath: '/s3' }, 'https://example.com/v1/s3/db/objects'],
     [{ baseURL: null, basePath: null, headers: null, credentials: null }, '/api/s3/db/objects'],
-  ])('asks below the base: %j', async (options, url) => {
+  ])('sends requests below the base: %j', async (options, url) => {
     const fetch = emptyList()
     await createS3Client({ ...options, plugins: [dbClient()], fetch }).api.db.listObjects()
-    expect(fetch.mock.calls.map(([asked]) => asked)).toEqual([url])
+    expect(fetch.mock.calls.map(([requested]) => requested)).toEqual([url])
   })
 
-  it('uses the global fetch of the moment', async () => {
+  it('uses the global fetch at the time of the call', async () => {
     const { api } = createS3Client({ plugins: [dbClient()] })
     const fetch = emptyList()
     vi.stubGlobal('fetch', fetch)
@@ -32,7 +32,7 @@ describe('createS3Client', () => {
     expect(fetch).toHaveBeenCalledOnce()
   })
 
-  it('calls no fetch as a method', async () => {
+  it('calls fetch without a receiver', async () => {
     const receivers: unknown[] = []
     const fetch = async function (this: unknown) {
       receivers.push(this)
@@ -42,7 +42,7 @@ describe('createS3Client', () => {
     expect(receivers).toEqual([undefined])
   })
 
-  it('sends headers that are given as an object, as Headers, by a function and by a promise', async () => {
+  it('accepts headers as an object, as Headers, from a function and from an async function', async () => {
     const fetch = emptyList()
     let calls = 0
     const kinds = [
@@ -58,14 +58,14 @@ describe('createS3Client', () => {
     expect(sent).toEqual(['Bearer 1', 'Bearer 1', 'Bearer 1', 'Bearer 2'])
   })
 
-  it('passes on what a function of headers throws', async () => {
+  it('rejects with the error of the headers function', async () => {
     const expired = new Error('The refresh token has expired.')
     const headers = () => Promise.reject(expired)
     const { api } = createS3Client({ plugins: [dbClient()], fetch: emptyList(), headers })
     await expect(api.db.listObjects()).rejects.toBe(expired)
   })
 
-  it('sends JSON as JSON, whatever the headers say', async () => {
+  it('sends JSON bodies with their content type, despite custom headers', async () => {
     const { fetch, sent } = startClient()
     const headers = { 'x-user': 'ada', 'content-type': 'text/plain' }
     const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [], fetch, headers })
@@ -75,7 +75,7 @@ describe('createS3Client', () => {
     )
   })
 
-  it('keeps headers and credentials from signed URLs', async () => {
+  it('sends no headers and credentials to signed URLs', async () => {
     const { fetch, sent } = startClient()
     const headers = { 'x-user': 'ada', authorization: 'Bearer secret' }
     const { api } = createS3Client({
@@ -98,7 +98,7 @@ describe('createS3Client', () => {
     expect(toApi.every((request) => request.headers.get('authorization') === 'Bearer secret')).toBe(true)
   })
 
-  it('gives the same api every time, and only the plugins that are in the list', () => {
+  it('always returns the same api, with only the given plugins', () => {
     const { api, useApi } = createS3Client({ plugins: [dbClient()] })
     expect(useApi()).toBe(api)
     expect(useApi()).toBe(useApi())
@@ -108,7 +108,7 @@ describe('createS3Client', () => {
 })
 
 describe('api.download and api.delete', () => {
-  it('give a URL of the bytes, and remove them', async () => {
+  it('return a download URL and delete the object', async () => {
     const { api, fetch } = startClient()
     const object = await api.upload(new File(['abc'], 'a b&c=d.txt'))
     const { url, expiresAt } = await api.download(object)
@@ -119,7 +119,7 @@ describe('api.download and api.delete', () => {
     expect(await rejectionOf(api.download(object))).toMatchObject({ status: 404, code: 'OBJECT_NOT_FOUND' })
   })
 
-  it('find keys of any characters, in any bucket', async () => {
+  it('accept keys with any characters, in any bucket', async () => {
     const key = 'ä/日本 +&=?#%41 😀'
     const { api, fetch } = startClient({ routes: { odd: { key: () => key, bucket: 'elsewhere' } } })
     await api.upload(new Blob(['abc']))
@@ -130,11 +130,11 @@ describe('api.download and api.delete', () => {
 })
 
 describe('errors', () => {
-  const answering = (...response: ConstructorParameters<typeof Response>) =>
+  const respondingWith = (...response: ConstructorParameters<typeof Response>) =>
     createS3Client({ plugins: [dbClient()], fetch: async () => new Response(...response) }).api
   const page = '<!doctype html><h1>Bad gateway</h1>'
 
-  it('carry the status, code, message and params of the server', async () => {
+  it('have the status, code, message and params of the server', async () => {
     const { api } = startClient({ quota: { maxBytes: 2 } })
     expect(await rejectionOf(api.upload(new Blob(['abc'])))).toMatchObject({
       name: 'S3ClientError',
@@ -150,23 +150,26 @@ describe('errors', () => {
     })
   })
 
-  it.each([502, 404, 401, 200])('tell of a page in place of an answer: %i', async (status) => {
-    const api = answering(page, { status, headers: { 'content-type': 'text/html' } })
-    for (const call of [
-      () => api.db.listObjects(),
-      () => api.db.getObject({ key: 'a' }),
-      () => api.download({ key: 'a' }),
-      () => api.delete({ key: 'a' }),
-    ]) {
-      expect(await rejectionOf(call())).toMatchObject({ status, code: 'UNEXPECTED_RESPONSE' })
-    }
-  })
+  it.each([502, 404, 401, 200])(
+    'report an HTML page with status %i as UNEXPECTED_RESPONSE',
+    async (status) => {
+      const api = respondingWith(page, { status, headers: { 'content-type': 'text/html' } })
+      for (const call of [
+        () => api.db.listObjects(),
+        () => api.db.getObject({ key: 'a' }),
+        () => api.download({ key: 'a' }),
+        () => api.delete({ key: 'a' }),
+      ]) {
+        expect(await rejectionOf(call())).toMatchObject({ status, code: 'UNEXPECTED_RESPONSE' })
+      }
+    },
+  )
 
   it.each(['{"objects":null}', '{"code":"OBJECT_NOT_FOUND"}', '{"error":"x"}', '[]', 'null', '7', '""', ''])(
-    'tell of a body that is not the documented one: %s',
+    'report the undocumented body %s as UNEXPECTED_RESPONSE',
     async (body) => {
       for (const status of [200, 404, 500]) {
-        expect(await rejectionOf(answering(body, { status }).db.getObject({ key: 'a' }))).toMatchObject({
+        expect(await rejectionOf(respondingWith(body, { status }).db.getObject({ key: 'a' }))).toMatchObject({
           status,
           code: 'UNEXPECTED_RESPONSE',
         })
@@ -174,15 +177,15 @@ describe('errors', () => {
     },
   )
 
-  it('tell of a redirect that was not followed', async () => {
-    const api = answering(null, { status: 304 })
+  it('report a status of 304 as UNEXPECTED_RESPONSE', async () => {
+    const api = respondingWith(null, { status: 304 })
     expect(await rejectionOf(api.db.listObjects())).toMatchObject({
       status: 304,
       code: 'UNEXPECTED_RESPONSE',
     })
   })
 
-  it('have no status where no answer came', async () => {
+  it('have no status if there is no response', async () => {
     const cause = new TypeError('fetch failed')
     const { api } = createS3Client({ plugins: [dbClient()], fetch: () => Promise.reject(cause) })
     const error = await rejectionOf(api.db.listObjects())
@@ -191,7 +194,7 @@ describe('errors', () => {
     expect(error.params).toBeUndefined()
   })
 
-  it('tell an abort from a failure of the network', async () => {
+  it('distinguish an abort from a network failure', async () => {
     const { server } = startServer()
     const fetch: Fetch = (input, init) => server.handler(new Request(input, init))
     const { api } = createS3Client({ baseURL: 'http://files.test', plugins: [dbClient()], fetch })

@@ -6,7 +6,7 @@ import { startClient } from './server.js'
 const OTHER = { docs: {}, pictures: { bucket: 'pictures' } }
 
 describe('api.db.listObjects', () => {
-  it('lists the caller’s own objects, newest first', async () => {
+  it('lists only the caller’s objects, newest first', async () => {
     const { api, as } = startClient()
     const first = await api.upload(new File(['1'], '1.txt'))
     const second = await api.upload(new File(['22'], '2.txt'))
@@ -15,7 +15,7 @@ describe('api.db.listObjects', () => {
     expect((await as('grace').db.listObjects()).objects.map(({ filename }) => filename)).toEqual(['3.txt'])
   })
 
-  it('walks through all pages by the cursor', async () => {
+  it('returns all pages by cursor', async () => {
     const { api } = startClient()
     const uploaded: DbClientObject[] = []
     for (const name of ['1', '2', '3', '4', '5']) uploaded.unshift(await api.upload(new File(['x'], name)))
@@ -40,7 +40,7 @@ describe('api.db.listObjects', () => {
     expect((await api.db.listObjects({ status: 'deleted' })).objects).toEqual([{ ...doc, status: 'deleted' }])
   })
 
-  it('takes null for what is left out, and sends what is empty as it is', async () => {
+  it('treats null as omitted, and sends empty strings', async () => {
     const { api, sent } = startClient()
     await api.db.listObjects({ status: null, limit: null, cursor: null, route: null, signal: null })
     expect(sent.at(-1)?.target).toBe('/api/s3/db/objects')
@@ -49,7 +49,7 @@ describe('api.db.listObjects', () => {
 })
 
 describe('api.db.getObject', () => {
-  it('gives the object, and null where there is none for the caller', async () => {
+  it('returns the object, or null if the caller has none', async () => {
     const { api, as } = startClient({ routes: OTHER })
     const object = await api.upload(new File(['1'], '1.png'), { route: 'pictures' })
     const { key, bucket } = object
@@ -59,7 +59,7 @@ describe('api.db.getObject', () => {
     expect(await as('grace').db.getObject({ key, bucket })).toBeNull()
   })
 
-  it('is null for nothing else', async () => {
+  it('rejects with all other errors', async () => {
     const { api, as } = startClient()
     expect(await rejectionOf(api.db.getObject({ key: '' }))).toMatchObject({ status: 400 })
     expect(await rejectionOf(as(null).db.getObject({ key: 'a' }))).toMatchObject({ status: 401 })

@@ -5,51 +5,51 @@ import { expressBinding } from '@svc/db/express'
 import express from 'express'
 import { startServer, type ServerFixtureOptions } from './server.js'
 
-export interface Answer {
+export interface ProxyResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string | string[] | undefined>>
   readonly body: Buffer | string
 }
 
-/** What a network does with a request: an answer, or `null` for a connection that is cut. `forward` has the server act. */
-export type Fault = (forward: () => Promise<Answer>) => Promise<Answer | null>
+/** Handles a request: resolves to a response, or to `null` to close the connection. `forward` sends it to the server. */
+export type Fault = (forward: () => Promise<ProxyResponse>) => Promise<ProxyResponse | null>
 
-/** The server never hears of the request. */
+/** Closes the connection before the server gets the request. */
 export const cutBefore: Fault = async () => null
 
-/** The server acts, and its answer is lost. */
+/** Closes the connection after the server has handled the request. The response is lost. */
 export const cutAfter: Fault = async (forward) => {
   await forward()
   return null
 }
 
-/** A page in place of the server's answer. */
+/** Responds with an HTML page instead of the server. */
 export function page(status: number): Fault {
   return async () => ({ status, headers: { 'content-type': 'text/html' }, body: '<h1>Try again later</h1>' })
 }
 
-/** A fault that waits. `reached` resolves once a request has come that far. */
+/** Delays a fault until `release`. `reached` resolves once a request waits. */
 export function holding(fault: Fault): { fault: Fault; reached: Promise<void>; release: () => void } {
-  const reached = new Moment()
-  const released = new Moment()
+  const reached = new Signal()
+  const released = new Signal()
   return {
     fault: async (forward) => {
-      const answer = await fault(forward)
-      reached.come()
+      const response = await fault(forward)
+      reached.resolve()
       await released.promise
-      return answer
+      return response
     },
     reached: reached.promise,
-    release: released.come,
+    release: released.resolve,
   }
 }
 
-class Moment {
-  come = (): void => undefined
-  readonly promise = new Promise<void>((resolve) => (this.come = resolve))
+class Signal {
+  resolve = (): void => undefined
+  readonly promise = new Promise<void>((resolve) => (this.resolve = resolve))
 }
 
-/** A real server behind a real proxy that breaks connections on demand, and a client of the proxy. */
+/** Starts a server behind a proxy that injects faults, and creates a client of the proxy. */
 export async function startFaultyNetwork(options: ServerFixtureOptions = {}) {
   const { server, objects } = startServer(options)
   const app = express().use(expressBinding(server))
@@ -64,9 +64,9 @@ export async function startFaultyNetwork(options: ServerFixtureOptions = {}) {
       const at = faults.findIndex(({ where }) => where.test(line))
       const fault: Fault = at < 0 ? (forward) => forward() : (faults.splice(at, 1)[0]?.fault ?? cutBefore)
       fault(() => forwardTo(origin.port, req)).then(
-        (answer) => {
-          if (!answer) return req.socket.destroy()
-          return res.writeHead(answer.status, answer.headers).end(answer.body)
+        (response) => {
+          if (!response) return req.socket.destroy()
+          return res.writeHead(response.status, response.headers).end(response.body)
         },
         () => req.socket.destroy(),
       )
@@ -81,11 +81,11 @@ export async function startFaultyNetwork(options: ServerFixtureOptions = {}) {
   return {
     api,
     objects,
-    /** Every request that has come to the proxy, such as `POST /api/s3/upload`. */
+    /** All requests to the proxy, such as `POST /api/s3/upload`. */
     log,
-    /** The next request to that line meets this fault; several wait in turn. */
-    next(where: RegExp, ...more: readonly Fault[]) {
-      faults.push(...more.map((fault) => ({ where, fault })))
+    /** Applies each fault once, in order, to the next requests that match. */
+    next(where: RegExp, ...added: readonly Fault[]) {
+      faults.push(...added.map((fault) => ({ where, fault })))
     },
     async close() {
       await Promise.all([proxy.close(), origin.close()])
@@ -93,7 +93,7 @@ export async function startFaultyNetwork(options: ServerFixtureOptions = {}) {
   }
 }
 
-function forwardTo(port: number, req: IncomingMessage): Promise<Answer> {
+function forwardTo(port: number, req: IncomingMessage): Promise<ProxyResponse> {
   return new Promise((resolve, reject) => {
     const { method, url: path, headers } = req
     const forwarded = sendRequest({ host: '127.0.0.1', port, method, path, headers }, (res) => {

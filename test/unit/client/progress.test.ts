@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { trackProgress } from '../../../src/client/upload/transfer.js'
 
 describe('trackProgress', () => {
-  it('only ever grows, and never says more than the total', () => {
+  it('reports only increasing values up to the total', () => {
     const steps: unknown[] = []
     const report = trackProgress(10, (step) => steps.push(step))
     for (const bytes of [0, 4, 4, 3, 12, 10, Infinity]) report(bytes)
@@ -13,7 +13,7 @@ describe('trackProgress', () => {
     ])
   })
 
-  it('needs no listener', () => {
+  it('works without a listener', () => {
     expect(() => trackProgress(10, null)(10)).not.toThrow()
   })
 })

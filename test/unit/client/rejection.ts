@@ -1,7 +1,7 @@
 import { S3ClientError } from '@svc/db/client'
 import { expect } from 'vitest'
 
-/** The `S3ClientError` that a call rejects with. */
+/** Resolves to the `S3ClientError` that a call rejects with. Fails the test if it resolves. */
 export async function rejectionOf(call: Promise<unknown>): Promise<S3ClientError> {
   const error: unknown = await call.then(
     (value) => expect.fail(`The call resolved to ${JSON.stringify(value)}.`),

@@ -15,11 +15,11 @@ export interface ServerFixtureOptions {
   readonly routes?: S3ServerOptions['routes']
   readonly multipart?: S3ServerOptions['multipart']
   readonly onError?: ErrorListener
-  /** What the storage and the server go by. */
+  /** Clock of the storage and the server. */
   readonly now?: () => Date
 }
 
-/** A server in memory. The header `x-user` says who is calling. */
+/** Starts a server in memory. The header `x-user` identifies the caller. */
 export function startServer({ quota, routes, multipart, onError, now }: ServerFixtureOptions = {}) {
   const objects: StorageObjectStore = memoryAdapter({ ...(now && { now }) })
   const storage = memoryStorage({ now: now ?? null })
@@ -47,7 +47,7 @@ export interface SentRequest {
   readonly credentials: RequestCredentials | undefined
 }
 
-/** A client of a server in this process, and a record of what it sent. `before` may answer in the server's place. */
+/** Creates a client of a server in this process and records its requests. `before` may respond instead of the server. */
 export function startClient(
   options: ServerFixtureOptions & {
     readonly before?: (request: Request, serve: () => Promise<Response>) => Promise<Response>
@@ -73,7 +73,7 @@ export function startClient(
   return { api: as('ada'), as, fetch, objects, server, storage, sent }
 }
 
-/** The bytes behind a download link. */
+/** Downloads the bytes of a link. */
 export async function bytesAt(fetch: Fetch, url: string): Promise<string> {
   const response = await fetch(url)
   return response.text()

@@ -29,8 +29,8 @@ function requestsTo({ log }: Network, where: RegExp): number {
   return log.filter((line) => where.test(line)).length
 }
 
-describe('an upload whose connection is cut', () => {
-  it('before the server hears of it: nothing has begun', async () => {
+describe('an upload whose connection breaks', () => {
+  it('before the start request: starts nothing', async () => {
     const network = await startNetwork()
     network.next(START, cutBefore)
     expect(await rejectionOf(network.api.upload(file))).toMatchObject({ code: 'NETWORK_ERROR' })
@@ -38,7 +38,7 @@ describe('an upload whose connection is cut', () => {
     expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('before its bytes arrive: it asks, ends the attempt, and tells of the network', async () => {
+  it('before the bytes arrive: tries to confirm, aborts the attempt and rejects with NETWORK_ERROR', async () => {
     const network = await startNetwork()
     network.next(PUT, cutBefore)
     const error = await rejectionOf(network.api.upload(file))
@@ -53,7 +53,7 @@ describe('an upload whose connection is cut', () => {
     expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('after its bytes have arrived: it is done', async () => {
+  it('after the bytes have arrived: resolves', async () => {
     const network = await startNetwork()
     network.next(PUT, cutAfter)
     const steps: number[] = []
@@ -64,10 +64,10 @@ describe('an upload whose connection is cut', () => {
   })
 
   it.each([
-    ['a gateway that has a page for it', 504],
-    ['a bucket that was sent the bytes twice', 412],
-    ['a bucket that was sent them twice at once', 409],
-  ])('after its bytes have arrived, by %s', async (_, status) => {
+    ['a page of a gateway', 504],
+    ['a bucket that got the bytes twice', 412],
+    ['a bucket that got them twice concurrently', 409],
+  ])('after the bytes have arrived, by %s: resolves', async (_, status) => {
     const network = await startNetwork()
     network.next(PUT, async (forward) => {
       await forward()
@@ -79,7 +79,7 @@ describe('an upload whose connection is cut', () => {
   it.each([
     ['before', cutBefore],
     ['after', cutAfter],
-  ])('%s the server confirms: it asks again', async (_, fault) => {
+  ])('%s the server confirms: retries', async (_, fault) => {
     const network = await startNetwork()
     network.next(CONFIRM, fault, fault)
     expect(await network.api.upload(file)).toMatchObject({ status: 'active', size: file.size })
@@ -88,7 +88,7 @@ describe('an upload whose connection is cut', () => {
     expect(await network.objects.getScopeUsage('ada')).toEqual(ONE_FILE)
   })
 
-  it('when the attempt is to be ended: the first error counts, and the reservation lapses by itself', async () => {
+  it('during the abort: rejects with the first error, and leaves the reservation to expire', async () => {
     const network = await startNetwork()
     network.next(PUT, page(403))
     network.next(ABORT, cutBefore)
@@ -100,15 +100,15 @@ describe('an upload whose connection is cut', () => {
   })
 })
 
-describe('an upload whose server is out of service for a moment', () => {
-  it.each([429, 502, 503])('asks again after %i', async (status) => {
+describe('an upload whose server fails temporarily', () => {
+  it.each([429, 502, 503])('retries after %i', async (status) => {
     const network = await startNetwork()
     network.next(CONFIRM, page(status))
     expect(await network.api.upload(file)).toMatchObject({ status: 'active' })
     expect(requestsTo(network, CONFIRM)).toBe(2)
   })
 
-  it.each([400, 404, 200])('doesn’t ask again after %i', async (status) => {
+  it.each([400, 404, 200])('does not retry after %i', async (status) => {
     const network = await startNetwork()
     network.next(CONFIRM, page(status))
     expect(await rejectionOf(network.api.upload(file))).toMatchObject({ status, code: 'UNEXPECTED_RESPONSE' })
@@ -117,8 +117,8 @@ describe('an upload whose server is out of service for a moment', () => {
   })
 })
 
-describe('an upload that is aborted', () => {
-  it('beforehand: sends nothing', async () => {
+describe('an aborted upload', () => {
+  it('sends nothing if aborted beforehand', async () => {
     const network = await startNetwork()
     expect(await rejectionOf(network.api.upload(file, { signal: AbortSignal.abort() }))).toMatchObject({
       code: 'ABORTED',
@@ -126,7 +126,7 @@ describe('an upload that is aborted', () => {
     expect(network.log).toEqual([])
   })
 
-  it('while it begins: waits for the answer, without which nobody could end the attempt', async () => {
+  it('waits for the response of the start request, then aborts the attempt', async () => {
     const network = await startNetwork()
     const start = holding((forward) => forward())
     network.next(START, start.fault)
@@ -141,7 +141,7 @@ describe('an upload that is aborted', () => {
     expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('while its bytes are sent: ends the attempt', async () => {
+  it('aborts the attempt while bytes are sent', async () => {
     const network = await startNetwork()
     const put = holding(cutBefore)
     network.next(PUT, put.fault)
@@ -156,13 +156,13 @@ describe('an upload that is aborted', () => {
     put.release()
   })
 
-  it('when its bytes have just been sent: ends the attempt', async () => {
+  it('aborts the attempt right after the bytes were sent', async () => {
     const network = await startNetwork()
     const controller = new AbortController()
     network.next(PUT, async (forward) => {
-      const answer = await forward()
+      const response = await forward()
       controller.abort()
-      return answer
+      return response
     })
     expect(await rejectionOf(network.api.upload(file, { signal: controller.signal }))).toMatchObject({
       code: 'ABORTED',
@@ -170,7 +170,7 @@ describe('an upload that is aborted', () => {
     expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('before the server has confirmed: ends the attempt', async () => {
+  it('aborts the attempt before the server has confirmed', async () => {
     const network = await startNetwork()
     const confirm = holding(cutBefore)
     network.next(CONFIRM, confirm.fault)
@@ -183,7 +183,7 @@ describe('an upload that is aborted', () => {
     confirm.release()
   })
 
-  it('after the server has confirmed: resolves to the object that is there', async () => {
+  it('resolves to the object if the server has already confirmed', async () => {
     const network = await startNetwork()
     const confirm = holding(cutAfter)
     network.next(CONFIRM, confirm.fault)
@@ -200,7 +200,7 @@ describe('an upload that is aborted', () => {
     confirm.release()
   })
 
-  it('after the server has confirmed, with nobody to ask: tells of the abort', async () => {
+  it('rejects with ABORTED if the server has confirmed but is unreachable', async () => {
     const network = await startNetwork()
     const confirm = holding(cutAfter)
     network.next(CONFIRM, confirm.fault, cutBefore)
@@ -212,11 +212,11 @@ describe('an upload that is aborted', () => {
     confirm.release()
   })
 
-  it('between two tries to confirm: doesn’t wait for the next', async () => {
+  it('does not wait for the next retry of the confirm', async () => {
     const network = await startNetwork()
     const controller = new AbortController()
     network.next(CONFIRM, cutBefore, async () => {
-      // Once this one is cut, the client waits half a second.
+      // Afterwards, the client pauses for half a second.
       setTimeout(() => controller.abort(), 50)
       return null
     })

@@ -4,7 +4,7 @@ import { rejectionOf } from './rejection.js'
 import { bytesAt, NOTHING_USED, startClient } from './server.js'
 
 describe('api.upload', () => {
-  it('uploads a file, and resolves to its record', async () => {
+  it('uploads a file and resolves to its record', async () => {
     const { api, fetch, objects } = startClient()
     const file = new File(['Grüße'], 'größe.txt', { type: 'text/plain; charset=utf-8' })
     const object = await api.upload(file, { metadata: { album: 'summer', __proto__: 'x' } })
@@ -20,7 +20,7 @@ describe('api.upload', () => {
     expect(await objects.getScopeUsage('ada')).toEqual({ ...NOTHING_USED, bytes: 7, files: 1 })
   })
 
-  it('uploads a blob, and a file of no bytes', async () => {
+  it('uploads a blob and an empty file', async () => {
     const { api } = startClient()
     expect(await api.upload(new Blob(['abc']))).toMatchObject({
       filename: 'file',
@@ -30,7 +30,7 @@ describe('api.upload', () => {
     expect(await api.upload(new File([], 'empty'))).toMatchObject({ filename: 'empty', size: 0 })
   })
 
-  it('sends only the caller’s choices: route and file name', async () => {
+  it('sends the route and filename that the caller chooses', async () => {
     const { api } = startClient({ routes: { docs: {}, pictures: { bucket: 'pictures' } } })
     const file = new File(['x'], 'IMG_1.jpg')
     expect(await api.upload(file, { route: 'pictures', filename: 'Cat.jpg' })).toMatchObject({
@@ -55,12 +55,12 @@ describe('api.upload', () => {
     ['ä'.repeat(2000), 'ä'.repeat(1024)],
     ['😀'.repeat(1025), '😀'.repeat(1024)],
     ['', 'file'],
-  ])('mends a name that no server takes: %j', async (name, expected) => {
+  ])('replaces invalid characters in the file’s own name: %j', async (name, expected) => {
     const { api } = startClient()
     expect((await api.upload(new File(['x'], name))).filename).toBe(expected)
   })
 
-  it('mends half of a surrogate pair in a name', async () => {
+  it('replaces a lone surrogate in the file’s own name', async () => {
     const { api } = startClient()
     const file = Object.defineProperty(new File(['x'], ''), 'name', { value: 'a\ud83d.png' })
     expect((await api.upload(file)).filename).toBe('a\ufffd.png')
@@ -78,13 +78,13 @@ describe('api.upload', () => {
     ['a/b; c="', 'application/octet-stream'],
     [`text/${'x'.repeat(300)}`, 'application/octet-stream'],
     ['', 'application/octet-stream'],
-  ])('sends a content type that is one: %j', async (type, expected) => {
+  ])('sends only valid content types: %j', async (type, expected) => {
     const { api } = startClient()
     const file = Object.defineProperty(new File(['x'], 'a'), 'type', { value: type })
     expect((await api.upload(file)).contentType).toBe(expected)
   })
 
-  it.each([0, 5])('tells of progress to the end: %i bytes', async (size) => {
+  it.each([0, 5])('reports progress up to the total: %i bytes', async (size) => {
     const { api } = startClient()
     const progress: UploadProgress[] = []
     await api.upload(new Blob(['x'.repeat(size)]), { onProgress: (step) => progress.push(step) })
@@ -93,7 +93,7 @@ describe('api.upload', () => {
     expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b))
   })
 
-  it('passes on what onProgress throws', async () => {
+  it('rejects with the error of onProgress', async () => {
     const { api } = startClient()
     const mistake = new Error('The progress bar is gone.')
     const onProgress = () => {
@@ -102,7 +102,7 @@ describe('api.upload', () => {
     await expect(api.upload(new Blob(['abc']), { onProgress })).rejects.toBe(mistake)
   })
 
-  it('tells of no progress where nothing was uploaded', async () => {
+  it('reports no progress if the upload is refused', async () => {
     const { api } = startClient({ quota: { maxFiles: 0 } })
     const onProgress = vi.fn()
     expect(await rejectionOf(api.upload(new Blob(['abc']), { onProgress }))).toMatchObject({
@@ -111,7 +111,7 @@ describe('api.upload', () => {
     expect(onProgress).not.toHaveBeenCalled()
   })
 
-  it('replaces an object where the route does', async () => {
+  it('replaces an object on a route with overwrite', async () => {
     const { api, fetch } = startClient({ routes: { avatar: { key: () => 'avatar', overwrite: true } } })
     const first = await api.upload(new Blob(['old']))
     const second = await api.upload(new Blob(['newer']))
@@ -119,7 +119,7 @@ describe('api.upload', () => {
     expect(await bytesAt(fetch, (await api.download(second)).url)).toBe('newer')
   })
 
-  it('ends the attempt of which the bucket takes no bytes', async () => {
+  it('aborts the attempt if the bucket refuses the bytes', async () => {
     const before = async (request: Request, serve: () => Promise<Response>) =>
       request.method === 'PUT' ? new Response('<Error/>', { status: 403 }) : serve()
     const { api, objects, sent } = startClient({ before })
@@ -135,7 +135,7 @@ describe('api.upload', () => {
     ])
   })
 
-  it('ends the attempt that the server does not confirm', async () => {
+  it('aborts the attempt if the server does not confirm it', async () => {
     const before = async (request: Request, serve: () => Promise<Response>) =>
       request.method === 'PUT' ? new Response(null) : serve()
     const { api, objects } = startClient({ before })
@@ -143,7 +143,7 @@ describe('api.upload', () => {
     expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('passes on what a function of headers throws, and ends the attempt if it can', async () => {
+  it('rejects with the error of the headers function, and aborts the attempt', async () => {
     const expired = new Error('The refresh token has expired.')
     const { fetch, objects } = startClient()
     let calls = 0
@@ -158,7 +158,7 @@ describe('api.upload', () => {
     expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('gives up where its code can’t be loaded', async () => {
+  it('rejects with NETWORK_ERROR if its code cannot be loaded', async () => {
     vi.resetModules()
     vi.doMock('../../../src/client/upload/upload.js', () => {
       throw new Error('The chunk is gone.')

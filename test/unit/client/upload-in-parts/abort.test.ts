@@ -2,25 +2,25 @@ import { describe, expect, it } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { PART, threeParts } from './files.js'
-import { useHurriedClock } from './hurried-clock.js'
-import { ABORT, BEGIN, COMPLETE, LIST, SIGN } from './request-lines.js'
-import { startUploads } from './uploads-in-trouble.js'
+import { useFakePauses } from './fake-pauses.js'
+import { ABORT, START, COMPLETE, LIST, SIGN } from './request-lines.js'
+import { startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 
-describe('an upload in parts that is aborted', () => {
+describe('an aborted multipart upload', () => {
   it.each([
     ['beforehand', null],
-    ['while it begins', BEGIN],
-    ['while it asks for URLs', SIGN],
+    ['during the start request', START],
+    ['while it requests URLs', SIGN],
     ['while parts are sent', /^PUT 2$/],
-  ])('%s: the attempt ends, and nothing is kept', async (_, where) => {
+  ])('%s: aborts the attempt and clears the resume state', async (_, where) => {
     const uploads = startUploads()
     const controller = new AbortController()
     const reason = new Error('The user has changed their mind.')
     if (where === null) controller.abort(reason)
     else {
-      uploads.trouble(where, (serve) => {
+      uploads.inject(where, (serve) => {
         controller.abort(reason)
         return serve()
       })
@@ -30,15 +30,15 @@ describe('an upload in parts that is aborted', () => {
     expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED', cause: reason })
     expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
     expect(uploads.count(ABORT)).toBe(where === null ? 0 : 1)
-    uploads.calm()
+    uploads.clearFaults()
     await uploads.api.upload(file)
     expect(uploads.count(LIST)).toBe(0)
   })
 
-  it('before the server completes it: the attempt ends', async () => {
+  it('before the server completes it: aborts the attempt', async () => {
     const uploads = startUploads()
     const controller = new AbortController()
-    uploads.trouble(COMPLETE, async () => {
+    uploads.inject(COMPLETE, async () => {
       controller.abort()
       return new Promise(() => undefined)
     })
@@ -48,15 +48,15 @@ describe('an upload in parts that is aborted', () => {
     expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('after the server has completed it: resolves to the object that is there', async () => {
+  it('after the server has completed it: resolves to the object', async () => {
     const uploads = startUploads()
     const controller = new AbortController()
-    uploads.trouble(
+    uploads.inject(
       COMPLETE,
       async (serve) => {
-        const answer = await serve()
+        const response = await serve()
         controller.abort()
-        return answer
+        return response
       },
       1,
     )

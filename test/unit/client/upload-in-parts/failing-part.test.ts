@@ -2,24 +2,24 @@ import { describe, expect, it } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { fileOf, PART, threeParts } from './files.js'
-import { hurried, useHurriedClock } from './hurried-clock.js'
+import { withoutPauses, useFakePauses } from './fake-pauses.js'
 import { ABORT, COMPLETE, SIGN } from './request-lines.js'
-import { answering, lostAfter, lostBefore, startUploads } from './uploads-in-trouble.js'
+import { respondWith, lostAfter, lostBefore, startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 
-describe('a part that fails', () => {
+describe('a failing part', () => {
   it.each([
     ['a lost connection', lostBefore],
-    ['a lost answer', lostAfter],
-    ['a server that is out of service', answering(503)],
-    ['a bucket that asks for patience', answering(429)],
-    ['a URL that has expired', answering(403)],
-    ['a bucket that has waited too long', answering(400)],
-  ])('by %s is sent again, by itself, to another URL', async (_, trouble) => {
+    ['a lost response', lostAfter],
+    ['a server that is unavailable', respondWith(503)],
+    ['a bucket that limits the rate', respondWith(429)],
+    ['an expired URL', respondWith(403)],
+    ['a bucket that timed out', respondWith(400)],
+  ])('is retried alone, with a new URL, after %s', async (_, fault) => {
     const uploads = startUploads()
-    uploads.trouble(/^PUT 2$/, trouble, 2)
-    expect(await hurried(uploads.api.upload(threeParts()))).toMatchObject({ status: 'active' })
+    uploads.inject(/^PUT 2$/, fault, 2)
+    expect(await withoutPauses(uploads.api.upload(threeParts()))).toMatchObject({ status: 'active' })
     expect([uploads.count(/^PUT 1$/), uploads.count(/^PUT 2$/), uploads.count(/^PUT 3$/)]).toEqual([1, 3, 1])
     expect(uploads.count(SIGN)).toBe(3)
     expect(
@@ -27,10 +27,10 @@ describe('a part that fails', () => {
     ).toBeGreaterThan(2)
   })
 
-  it('for good stops the others, and the attempt ends at the server', async () => {
+  it('stops the others after its last retry, and aborts the attempt', async () => {
     const uploads = startUploads()
-    uploads.trouble(/^PUT 1$/, answering(403))
-    const error = await hurried(rejectionOf(uploads.api.upload(fileOf(12 * PART))))
+    uploads.inject(/^PUT 1$/, respondWith(403))
+    const error = await withoutPauses(rejectionOf(uploads.api.upload(fileOf(12 * PART))))
     expect(error).toMatchObject({ status: 403, code: 'UNEXPECTED_RESPONSE' })
     expect(uploads.count(/^PUT 1$/)).toBe(6)
     expect(uploads.log.at(-1)).toBe('POST /multipart/abort')
@@ -38,22 +38,22 @@ describe('a part that fails', () => {
   })
 
   it.each([
-    ['URLs', SIGN],
+    ['for URLs', SIGN],
     ['to complete', COMPLETE],
-  ])('to get %s is asked again', async (_, where) => {
+  ])('does not abort the upload: the request %s is retried', async (_, where) => {
     const uploads = startUploads()
-    uploads.trouble(where, lostAfter, 2)
-    uploads.trouble(where, answering(502), 1)
-    expect(await hurried(uploads.api.upload(threeParts()))).toMatchObject({ status: 'active' })
+    uploads.inject(where, lostAfter, 2)
+    uploads.inject(where, respondWith(502), 1)
+    expect(await withoutPauses(uploads.api.upload(threeParts()))).toMatchObject({ status: 'active' })
     expect(uploads.count(ABORT)).toBe(0)
   })
 
-  it('to be there when it is to be completed is sent once more', async () => {
+  it('is sent again if the bucket has lost it at completion', async () => {
     const uploads = startUploads()
-    let pretended = false
-    uploads.trouble(/^PUT 2$/, async (serve) => {
-      if (pretended) return serve()
-      pretended = true
+    let wasLost = false
+    uploads.inject(/^PUT 2$/, async (serve) => {
+      if (wasLost) return serve()
+      wasLost = true
       return new Response()
     })
     const object = await uploads.api.upload(threeParts())

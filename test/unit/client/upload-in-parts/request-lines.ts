@@ -1,6 +1,6 @@
-/** The requests of an upload, as `startUploads` writes them down. */
+/** Patterns for the requests in the log of `startUploads`. */
 
-export const BEGIN = /^POST \/multipart$/
+export const START = /^POST \/multipart$/
 export const SIGN = /\/parts$/
 export const LIST = /\/list$/
 export const COMPLETE = /\/complete$/

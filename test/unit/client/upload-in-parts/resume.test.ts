@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
-import { cutOff } from './cut-off.js'
+import { interrupt } from './interrupted.js'
 import { PART, threeParts } from './files.js'
-import { hurried, useHurriedClock } from './hurried-clock.js'
-import { ABORT, BEGIN, COMPLETE, LIST, PUT, SIGN } from './request-lines.js'
-import { answering, lostAfter, startUploads } from './uploads-in-trouble.js'
+import { withoutPauses, useFakePauses } from './fake-pauses.js'
+import { ABORT, START, COMPLETE, LIST, PUT, SIGN } from './request-lines.js'
+import { respondWith, lostAfter, startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 
-describe('an upload in parts that lost the network', () => {
-  it('is kept at the server, and goes on with what is missing', async () => {
+describe('an interrupted multipart upload', () => {
+  it('stays reserved at the server, and is resumed with the missing parts', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     expect(uploads.count(ABORT)).toBe(0)
     expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({
       reservedBytes: file.size,
@@ -37,11 +37,11 @@ describe('an upload in parts that lost the network', () => {
     expect(uploads.count(LIST)).toBe(0)
   })
 
-  it('reads all pages of what the bucket has', async () => {
+  it('reads all pages of the stored parts', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file, /^PUT 3$/)
-    uploads.trouble(
+    await interrupt(uploads, file, /^PUT 3$/)
+    uploads.inject(
       LIST,
       async (serve) => {
         const { partSize, parts } = (await (await serve()).json()) as { partSize: number; parts: unknown[] }
@@ -53,37 +53,39 @@ describe('an upload in parts that lost the network', () => {
     expect([uploads.count(LIST), uploads.count(PUT)]).toEqual([2, 1])
   })
 
-  it('completes alone where only that was missing', async () => {
+  it('only completes if all parts are stored', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file, COMPLETE)
+    await interrupt(uploads, file, COMPLETE)
     expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
     expect([uploads.count(LIST), uploads.count(PUT), uploads.count(COMPLETE)]).toEqual([1, 0, 1])
   })
 
-  it('is that object if it had been completed, without an answer', async () => {
+  it('resolves to the object if it was completed but the response was lost', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    uploads.trouble(COMPLETE, lostAfter)
-    expect(await hurried(rejectionOf(uploads.api.upload(file)))).toMatchObject({ code: 'NETWORK_ERROR' })
+    uploads.inject(COMPLETE, lostAfter)
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(file)))).toMatchObject({
+      code: 'NETWORK_ERROR',
+    })
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
-    uploads.calm()
+    uploads.clearFaults()
     expect(await uploads.api.upload(file)).toMatchObject({ id: row!.id, status: 'active' })
-    expect([uploads.count(BEGIN), uploads.count(PUT)]).toEqual([1, 3])
+    expect([uploads.count(START), uploads.count(PUT)]).toEqual([1, 3])
   })
 
-  it('is kept when the server is out of service, and when the session has ended', async () => {
+  it('is kept if the server is unavailable or the session has expired', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    uploads.trouble(SIGN, answering(503))
-    expect(await hurried(rejectionOf(uploads.api.upload(file)))).toMatchObject({ status: 503 })
-    uploads.calm()
+    uploads.inject(SIGN, respondWith(503))
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(file)))).toMatchObject({ status: 503 })
+    uploads.clearFaults()
     const signedOut = async () =>
       new Response(JSON.stringify({ code: 'UNAUTHORIZED', message: 'Sign in.' }), { status: 401 })
-    uploads.trouble(COMPLETE, signedOut)
+    uploads.inject(COMPLETE, signedOut)
     expect(await rejectionOf(uploads.api.upload(file))).toMatchObject({ code: 'UNAUTHORIZED' })
-    uploads.calm()
+    uploads.clearFaults()
     expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
-    expect([uploads.count(BEGIN), uploads.count(PUT), uploads.count(ABORT)]).toEqual([1, 3, 0])
+    expect([uploads.count(START), uploads.count(PUT), uploads.count(ABORT)]).toEqual([1, 3, 0])
   })
 })

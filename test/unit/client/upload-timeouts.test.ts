@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SECOND, timeUntilSettled } from './patience.js'
+import { SECOND, timeUntilSettled } from './fake-time.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED, startClient } from './server.js'
 
@@ -14,8 +14,8 @@ afterEach(() => {
 
 const never = () => new Promise<Response>(() => undefined)
 
-describe('how long an upload is patient', () => {
-  it('asks for a confirmation for about eight seconds, then ends the attempt', async () => {
+describe('the timeouts of an upload', () => {
+  it('retries the confirm for about eight seconds, then aborts the attempt', async () => {
     let confirms = 0
     const { api, objects, sent } = startClient({
       before: async (request, serve) => {
@@ -34,7 +34,7 @@ describe('how long an upload is patient', () => {
     expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('waits ten seconds after an abort for the server to say which attempt to end', async () => {
+  it('waits ten seconds after an abort for the response of the start request', async () => {
     const { api, sent } = startClient({ before: never })
     const controller = new AbortController()
     const upload = rejectionOf(api.upload(new Blob(['abc']), { signal: controller.signal }))
@@ -47,7 +47,7 @@ describe('how long an upload is patient', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('does not wait for ever for the end of an attempt', async () => {
+  it('limits the wait for the abort request to ten seconds', async () => {
     const limit = new AbortController()
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(limit.signal)
     const { api, sent } = startClient({
@@ -63,7 +63,7 @@ describe('how long an upload is patient', () => {
     expect(await upload).toMatchObject({ status: 403 })
   })
 
-  it('leaves no timer and no listener behind', async () => {
+  it('removes all timers and listeners', async () => {
     const { signal } = new AbortController()
     const added = vi.spyOn(signal, 'addEventListener')
     const removed = vi.spyOn(signal, 'removeEventListener')
@@ -78,12 +78,12 @@ describe('how long an upload is patient', () => {
     await timeUntilSettled(upload)
     expect(await upload).toMatchObject({ status: 'active' })
     expect(vi.getTimerCount()).toBe(0)
-    // Those called `abort` are of the runtime's own Request, which removes them when it is collected.
+    // The runtime's Request adds listeners named `abort`, and removes them on garbage collection.
     const listeners = added.mock.calls
       .map(([, listener]) => listener)
       .filter((listener) => typeof listener === 'function' && listener.name !== 'abort')
-    const forgotten = new Set(removed.mock.calls.map(([, listener]) => listener))
+    const removedListeners = new Set(removed.mock.calls.map(([, listener]) => listener))
     expect(listeners.length).toBeGreaterThan(0)
-    expect(listeners.filter((listener) => !forgotten.has(listener))).toEqual([])
+    expect(listeners.filter((listener) => !removedListeners.has(listener))).toEqual([])
   })
 })

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
-import { cutOff } from './cut-off.js'
+import { interrupt } from './interrupted.js'
 import { PART, threeParts } from './files.js'
-import { hurried, useHurriedClock } from './hurried-clock.js'
-import { ABORT, BEGIN, LIST, ONE_PUT, PUT } from './request-lines.js'
-import { lostBefore, startUploads } from './uploads-in-trouble.js'
+import { withoutPauses, useFakePauses } from './fake-pauses.js'
+import { ABORT, START, LIST, ONE_PUT, PUT } from './request-lines.js'
+import { lostBefore, startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 
-describe('an upload in parts that lost the network', () => {
+describe('an interrupted multipart upload', () => {
   it.each([
     ['another size', (file: File) => new File([file, 'x'], file.name, file)],
     ['another name', (file: File) => new File([file], 'other.bin', file)],
@@ -17,41 +17,43 @@ describe('an upload in parts that lost the network', () => {
   ])('is not resumed by a file with %s', async (_, other) => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     await uploads.api.upload(other(file))
-    expect([uploads.count(LIST), uploads.count(BEGIN)]).toEqual([0, 1])
+    expect([uploads.count(LIST), uploads.count(START)]).toEqual([0, 1])
   })
 
   it.each([
     ['another route', { route: 'b' }],
-    ['another file name', { filename: 'b', route: 'a' }],
+    ['another filename option', { filename: 'b', route: 'a' }],
     ['other metadata', { metadata: { a: '2', b: '1' }, route: 'a' }],
   ])('is not resumed with %s', async (_, options) => {
     const uploads = startUploads({ routes: { a: {}, b: {} } })
     const file = threeParts()
     const first = { route: 'a', metadata: { b: '1', a: '1' } }
-    uploads.trouble(/^PUT 2$/, lostBefore)
-    await hurried(rejectionOf(uploads.api.upload(file, first)))
-    uploads.calm()
+    uploads.inject(/^PUT 2$/, lostBefore)
+    await withoutPauses(rejectionOf(uploads.api.upload(file, first)))
+    uploads.clearFaults()
     await uploads.api.upload(file, { ...first, ...options })
-    expect([uploads.count(LIST), uploads.count(BEGIN)]).toEqual([0, 2])
+    expect([uploads.count(LIST), uploads.count(START)]).toEqual([0, 2])
     await uploads.api.upload(file, { ...first, metadata: { a: '1', b: '1' } })
-    expect([uploads.count(LIST), uploads.count(BEGIN)]).toEqual([1, 2])
+    expect([uploads.count(LIST), uploads.count(START)]).toEqual([1, 2])
   })
 
-  it('ends where the bytes can’t be known again', async () => {
+  it('is aborted for a Blob, which cannot be recognized later', async () => {
     const uploads = startUploads()
-    uploads.trouble(/^PUT 2$/, lostBefore)
+    uploads.inject(/^PUT 2$/, lostBefore)
     const blob = new Blob([new Uint8Array(2 * PART)])
-    expect(await hurried(rejectionOf(uploads.api.upload(blob)))).toMatchObject({ code: 'NETWORK_ERROR' })
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(blob)))).toMatchObject({
+      code: 'NETWORK_ERROR',
+    })
     expect(uploads.log.at(-1)).toBe('POST /multipart/abort')
     expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
-  it('starts afresh where the server has dropped it', async () => {
+  it('restarts if the server has released it', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
     await uploads.objects.release(row!)
     const object = await uploads.api.upload(file)
@@ -60,14 +62,14 @@ describe('an upload in parts that lost the network', () => {
     expect(uploads.count(PUT)).toBe(3)
   })
 
-  it('starts afresh, and ends the old attempt, where it has lapsed', async () => {
+  it('restarts and aborts the old attempt if that has expired', async () => {
     let time = Date.UTC(2026, 0, 1)
     const uploads = startUploads({ now: () => new Date(time) })
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     time += 25 * 60 * 60 * 1000
     expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
-    expect([uploads.count(ABORT), uploads.count(BEGIN), uploads.count(PUT)]).toEqual([1, 1, 3])
+    expect([uploads.count(ABORT), uploads.count(START), uploads.count(PUT)]).toEqual([1, 1, 3])
     expect(await uploads.objects.getScopeUsage('ada')).toEqual({
       ...NOTHING_USED,
       bytes: file.size,
@@ -75,10 +77,10 @@ describe('an upload in parts that lost the network', () => {
     })
   })
 
-  it('starts afresh, and ends the old attempt, where the bucket has dropped it', async () => {
+  it('restarts and aborts the old attempt if the bucket no longer knows it', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
     await uploads.storage.multipart!.abort({
       bucket: 'files',
@@ -86,7 +88,7 @@ describe('an upload in parts that lost the network', () => {
       uploadId: row!.uploadId!,
     })
     expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
-    expect([uploads.count(ABORT), uploads.count(BEGIN)]).toEqual([1, 1])
+    expect([uploads.count(ABORT), uploads.count(START)]).toEqual([1, 1])
     expect(await uploads.objects.getScopeUsage('ada')).toEqual({
       ...NOTHING_USED,
       bytes: file.size,
@@ -94,22 +96,22 @@ describe('an upload in parts that lost the network', () => {
     })
   })
 
-  it('starts afresh for another user of the same browser', async () => {
+  it('restarts for another user of the same browser', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     expect(await uploads.as('bob').upload(file)).toMatchObject({ status: 'active' })
-    expect(uploads.count(BEGIN)).toBe(1)
+    expect(uploads.count(START)).toBe(1)
     expect(await uploads.objects.getScopeUsage('ada')).toMatchObject({ reservedFiles: 1 })
   })
 
-  it('goes in one PUT where the server has parts off by now', async () => {
+  it('uses one PUT if multipart uploads have been turned off meanwhile', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     const unknown = async () =>
       new Response(JSON.stringify({ code: 'NOT_FOUND', message: 'No.' }), { status: 404 })
-    uploads.trouble(/multipart/, unknown)
+    uploads.inject(/multipart/, unknown)
     expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
     expect(uploads.count(ONE_PUT)).toBe(1)
   })

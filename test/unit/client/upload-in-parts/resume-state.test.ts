@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { cutOff } from './cut-off.js'
+import { interrupt } from './interrupted.js'
 import { threeParts } from './files.js'
-import { useHurriedClock } from './hurried-clock.js'
-import { BEGIN, LIST, PUT } from './request-lines.js'
-import { startUploads } from './uploads-in-trouble.js'
+import { useFakePauses } from './fake-pauses.js'
+import { START, LIST, PUT } from './request-lines.js'
+import { startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 afterEach(() => void vi.unstubAllGlobals())
 
-describe('the place where uploads are kept', () => {
-  /** As far as an upload needs it. */
+describe('the resume state', () => {
+  /** The part of `localStorage` that an upload uses. */
   function storageOf(entries = new Map<string, string>()) {
     return {
       entries,
@@ -19,12 +19,12 @@ describe('the place where uploads are kept', () => {
     }
   }
 
-  it('is localStorage, with the ids alone, until the upload has ended', async () => {
+  it('stays in localStorage, with the ids only, until the upload has ended', async () => {
     const storage = storageOf()
     vi.stubGlobal('localStorage', storage)
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
     const { key, bucket, id, uploadId } = row!
     expect([...storage.entries.values()].map((value) => JSON.parse(value) as unknown)).toEqual([
@@ -35,38 +35,35 @@ describe('the place where uploads are kept', () => {
     expect(storage.entries.size).toBe(0)
   })
 
-  it.each(['', 'null', '{', '[]', '"x"', '7', '{"key":"a"}'])(
-    'is as good as empty with nonsense in it: %j',
-    async (nonsense) => {
-      const storage = storageOf()
-      vi.stubGlobal('localStorage', { ...storage, getItem: () => nonsense })
-      const uploads = startUploads()
-      expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
-      expect(uploads.count(LIST)).toBe(0)
-    },
-  )
+  it.each(['', 'null', '{', '[]', '"x"', '7', '{"key":"a"}'])('ignores invalid values: %j', async (value) => {
+    const storage = storageOf()
+    vi.stubGlobal('localStorage', { ...storage, getItem: () => value })
+    const uploads = startUploads()
+    expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
+    expect(uploads.count(LIST)).toBe(0)
+  })
 
   it.each(['{"uploadId":"u"}', '{"uploadId":7}', '{"bucket":"b","key":"k","id":"x","uploadId":"u"}'])(
-    'is given up where what is kept names no upload that could be: %j',
-    async (nonsense) => {
+    'is discarded if the server rejects the ids: %j',
+    async (value) => {
       const storage = storageOf()
-      const getItem = vi.fn(storage.getItem).mockReturnValueOnce(nonsense)
+      const getItem = vi.fn(storage.getItem).mockReturnValueOnce(value)
       vi.stubGlobal('localStorage', { ...storage, getItem })
       const uploads = startUploads()
       expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
-      expect([uploads.count(LIST), uploads.count(BEGIN), uploads.count(PUT)]).toEqual([1, 1, 3])
+      expect([uploads.count(LIST), uploads.count(START), uploads.count(PUT)]).toEqual([1, 1, 3])
       expect(storage.entries.size).toBe(0)
     },
   )
 
-  it('is the page itself where localStorage refuses', async () => {
+  it('stays in memory if localStorage throws', async () => {
     const refuse = () => {
-      throw new DOMException('No room.', 'QuotaExceededError')
+      throw new DOMException('Quota exceeded.', 'QuotaExceededError')
     }
     vi.stubGlobal('localStorage', { getItem: refuse, setItem: refuse, removeItem: refuse })
     const uploads = startUploads()
     const file = threeParts()
-    await cutOff(uploads, file)
+    await interrupt(uploads, file)
     expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
     expect(uploads.count(PUT)).toBe(2)
   })

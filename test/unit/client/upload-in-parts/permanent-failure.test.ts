@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { rejectionOf } from '../rejection.js'
 import { NOTHING_USED } from '../server.js'
 import { threeParts } from './files.js'
-import { hurried, useHurriedClock } from './hurried-clock.js'
-import { BEGIN, LIST, PUT, SIGN } from './request-lines.js'
-import { answering, startUploads } from './uploads-in-trouble.js'
+import { withoutPauses, useFakePauses } from './fake-pauses.js'
+import { START, LIST, PUT, SIGN } from './request-lines.js'
+import { respondWith, startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 
-describe('an upload in parts that fails for good', () => {
-  it('before it has begun: nothing is kept or ended', async () => {
+describe('a multipart upload that fails permanently', () => {
+  it('saves and aborts nothing if the start request is refused', async () => {
     const uploads = startUploads({ quota: { maxBytes: 1 } })
     const file = threeParts()
     for (let time = 0; time < 2; time++) {
@@ -21,29 +21,29 @@ describe('an upload in parts that fails for good', () => {
     expect(uploads.log).toEqual(['POST /multipart', 'POST /multipart'])
   })
 
-  it('ends the attempt and is not resumed', async () => {
+  it('aborts the attempt and is not resumed', async () => {
     const uploads = startUploads()
     const file = threeParts()
-    uploads.trouble(/^PUT 2$/, answering(418))
-    expect(await hurried(rejectionOf(uploads.api.upload(file)))).toMatchObject({ status: 418 })
+    uploads.inject(/^PUT 2$/, respondWith(418))
+    expect(await withoutPauses(rejectionOf(uploads.api.upload(file)))).toMatchObject({ status: 418 })
     expect(await uploads.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
-    uploads.calm()
+    uploads.clearFaults()
     await uploads.api.upload(file)
-    expect([uploads.count(LIST), uploads.count(BEGIN)]).toEqual([0, 2])
+    expect([uploads.count(LIST), uploads.count(START)]).toEqual([0, 2])
   })
 
-  it('says that the server knows nothing of it any more', async () => {
+  it('rejects with OBJECT_NOT_FOUND if the server no longer knows it', async () => {
     const uploads = startUploads()
-    uploads.trouble(SIGN, async (serve) => {
+    uploads.inject(SIGN, async (serve) => {
       const { objects } = await uploads.objects.listByScope({ scope: 'ada' })
       for (const { bucket, key } of objects) await uploads.objects.release({ bucket, key })
       return serve()
     })
     expect(await rejectionOf(uploads.api.upload(threeParts()))).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
-    expect([uploads.count(BEGIN), uploads.count(PUT)]).toEqual([1, 0])
+    expect([uploads.count(START), uploads.count(PUT)]).toEqual([1, 0])
   })
 
-  it('passes on what onProgress throws', async () => {
+  it('rejects with the error of onProgress', async () => {
     const uploads = startUploads()
     const gone = new Error('The progress bar is gone.')
     const onProgress = ({ loaded }: { loaded: number }) => {

@@ -1,71 +1,71 @@
 import type { DbClientObject } from '@svc/db/client'
 import { startClient, type ServerFixtureOptions } from '../server.js'
 
-/** What happens to a request: an answer, or an exception in the place of one. */
-export type Trouble = (serve: () => Promise<Response>) => Promise<Response>
+/** Handles a request instead of the server: returns a response or throws. */
+export type Fault = (serve: () => Promise<Response>) => Promise<Response>
 
-export const lostBefore: Trouble = async () => {
+export const lostBefore: Fault = async () => {
   throw new TypeError('fetch failed')
 }
 
-export const lostAfter: Trouble = async (serve) => {
+export const lostAfter: Fault = async (serve) => {
   await serve()
   throw new TypeError('fetch failed')
 }
 
-export const answering =
-  (status: number): Trouble =>
+export const respondWith =
+  (status: number): Fault =>
   async () =>
     new Response('<h1>No</h1>', { status, headers: { 'content-type': 'text/html' } })
 
-/** A client of a server in this process, with a network that makes trouble on demand. */
+/** Creates a client of a server in this process, with a network that injects faults. */
 export function startUploads(options: ServerFixtureOptions = {}) {
   const log: string[] = []
-  const troubles: {
+  const faults: {
     readonly where: RegExp
-    readonly trouble: Trouble
+    readonly fault: Fault
     readonly times: number
     met: number
   }[] = []
   let atOnce = 0
-  let mostAtOnce = 0
-  let gettingThrough = 0
+  let maxConcurrency = 0
+  let unaffected = 0
   const client = startClient({
     onError: () => undefined,
     ...options,
     async before(request, serve) {
       const line = lineOf(request)
       log.push(line)
-      const found = troubles.find(({ where, times, met }) => where.test(line) && met < times)
+      const found = faults.find(({ where, times, met }) => where.test(line) && met < times)
       if (found) found.met += 1
       const isPut = line.startsWith('PUT') ? 1 : 0
-      mostAtOnce = Math.max(mostAtOnce, (atOnce += isPut))
-      gettingThrough += found ? 0 : isPut
+      maxConcurrency = Math.max(maxConcurrency, (atOnce += isPut))
+      unaffected += found ? 0 : isPut
       try {
-        return await (found ? found.trouble(serve) : serve())
+        return await (found ? found.fault(serve) : serve())
       } finally {
         atOnce -= isPut
-        gettingThrough -= found ? 0 : isPut
+        unaffected -= found ? 0 : isPut
       }
     },
   })
   return {
     ...client,
-    /** Every request in turn, such as `PUT 3` for the third part, or `POST /multipart/complete`. */
+    /** All requests in order, such as `PUT 3` for the third part, or `POST /multipart/complete`. */
     log,
-    mostAtOnce: () => mostAtOnce,
-    /** Resolves when no part is on its way that meets no trouble. */
-    async othersAreThrough() {
+    maxConcurrency: () => maxConcurrency,
+    /** Resolves once no part without a fault is in progress. */
+    async otherPartsSettle() {
       do await new Promise((resolve) => setImmediate(resolve))
-      while (gettingThrough > 0)
+      while (unaffected > 0)
     },
-    /** Requests to that line meet this trouble, so many times. */
-    trouble: (where: RegExp, trouble: Trouble, times = Infinity) => {
-      troubles.push({ where, trouble, times, met: 0 })
+    /** Applies a fault to the next `times` requests that match. */
+    inject: (where: RegExp, fault: Fault, times = Infinity) => {
+      faults.push({ where, fault, times, met: 0 })
     },
-    calm: () => void troubles.splice(0),
+    clearFaults: () => void faults.splice(0),
     count: (where: RegExp) => log.filter((line) => where.test(line)).length,
-    /** The bytes of an object. */
+    /** Downloads the bytes of an object. */
     async bytesOf({ key }: DbClientObject) {
       const { url } = await client.api.download({ key })
       return new Uint8Array(await (await client.fetch(url)).arrayBuffer())

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { NOTHING_USED } from '../server.js'
 import { fileOf, PART, threeParts } from './files.js'
-import { hurried, useHurriedClock } from './hurried-clock.js'
-import { BEGIN, ONE_PUT, SIGN } from './request-lines.js'
-import { answering, startUploads } from './uploads-in-trouble.js'
+import { withoutPauses, useFakePauses } from './fake-pauses.js'
+import { START, ONE_PUT, SIGN } from './request-lines.js'
+import { respondWith, startUploads } from './faulty-uploads.js'
 
-useHurriedClock()
+useFakePauses()
 
 describe('an upload of 16 MiB or more', () => {
-  it('goes in parts', async () => {
+  it('is sent in parts', async () => {
     const uploads = startUploads()
     const file = threeParts()
     const object = await uploads.api.upload(file, { metadata: { a: 'b' } })
@@ -32,47 +32,49 @@ describe('an upload of 16 MiB or more', () => {
     })
   })
 
-  it('begins at exactly 16 MiB', async () => {
+  it('is sent in parts at exactly 16 MiB', async () => {
     const uploads = startUploads()
     expect(await uploads.api.upload(fileOf(2 * PART - 1))).toMatchObject({ size: 2 * PART - 1 })
-    expect([uploads.count(ONE_PUT), uploads.count(BEGIN)]).toEqual([1, 0])
+    expect([uploads.count(ONE_PUT), uploads.count(START)]).toEqual([1, 0])
     expect(await uploads.api.upload(fileOf(2 * PART))).toMatchObject({ size: 2 * PART })
-    expect([uploads.count(ONE_PUT), uploads.count(BEGIN)]).toEqual([1, 1])
+    expect([uploads.count(ONE_PUT), uploads.count(START)]).toEqual([1, 1])
   })
 
-  it('goes in one PUT where the server has parts off', async () => {
+  it('is sent in one PUT if the server has multipart uploads turned off', async () => {
     const uploads = startUploads({ multipart: false })
     const object = await uploads.api.upload(threeParts())
     expect(object).toMatchObject({ status: 'active', size: 2 * PART + 3 })
     expect(uploads.log.slice(0, 3)).toEqual(['POST /multipart', 'POST /upload', 'PUT _storage'])
   })
 
-  it('sends four parts at once, and asks for eight URLs at a time', async () => {
+  it('sends four parts at once, and requests eight URLs at a time', async () => {
     const uploads = startUploads()
-    const asked: number[] = []
-    uploads.trouble(SIGN, async (serve) => {
+    const requested: number[] = []
+    uploads.inject(SIGN, async (serve) => {
       const response = await serve()
-      asked.push(((await response.clone().json()) as { parts: unknown[] }).parts.length)
+      requested.push(((await response.clone().json()) as { parts: unknown[] }).parts.length)
       return response
     })
     expect(await uploads.api.upload(fileOf(9 * PART))).toMatchObject({ size: 9 * PART })
-    expect(uploads.mostAtOnce()).toBe(4)
-    expect(asked).toEqual([8, 1])
+    expect(uploads.maxConcurrency()).toBe(4)
+    expect(requested).toEqual([8, 1])
   })
 
-  it('tells of progress part by part, never backwards, to the end', async () => {
+  it('reports increasing progress after each part, up to the total', async () => {
     const uploads = startUploads()
-    uploads.trouble(/^PUT 2$/, answering(500), 1)
+    uploads.inject(/^PUT 2$/, respondWith(500), 1)
     const file = threeParts()
     const steps: number[] = []
-    await hurried(uploads.api.upload(file, { onProgress: ({ loaded, total }) => steps.push(loaded / total) }))
+    await withoutPauses(
+      uploads.api.upload(file, { onProgress: ({ loaded, total }) => steps.push(loaded / total) }),
+    )
     expect(steps).toEqual([...new Set(steps)].sort((one, other) => one - other))
     expect(steps[0]).toBe(0)
     expect(steps.length).toBeGreaterThan(2)
     expect(steps.at(-1)).toBe(1)
   })
 
-  it('sends no header of the application to a signed URL', async () => {
+  it('sends no headers of the application to signed URLs', async () => {
     const uploads = startUploads()
     await uploads.api.upload(threeParts())
     const puts = uploads.sent.filter(({ method }) => method === 'PUT')
@@ -82,7 +84,7 @@ describe('an upload of 16 MiB or more', () => {
     }
   })
 
-  it('takes bytes that are no file', async () => {
+  it('accepts a Blob', async () => {
     const uploads = startUploads()
     expect(await uploads.api.upload(new Blob([new Uint8Array(2 * PART)]))).toMatchObject({ filename: 'file' })
   })

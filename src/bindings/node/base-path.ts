@@ -1,14 +1,14 @@
 /** The path of a request as a framework has split it. */
 export interface MountedPath {
-  /** What the framework's routers have matched so far. */
+  /** The part that the framework's routers have matched. */
   readonly mount: string
-  /** What is left of it, from a slash on. */
+  /** The rest, starting with a slash. */
   readonly path: string
 }
 
 /**
- * The path below the library's base: `''` or from a slash on; `null` where the request is somebody else's. The base is
- * either the end of where the library is mounted or the start of what is left.
+ * Returns the path below the base path: `''`, or a path starting with a slash. Returns `null` for other requests. The base
+ * path is either the end of the mount path or the start of the rest.
  */
 export function belowBase(basePath: string, { mount, path }: MountedPath): string | null {
   if (mount.endsWith(basePath)) return path
@@ -18,10 +18,10 @@ export function belowBase(basePath: string, { mount, path }: MountedPath): strin
 }
 
 /**
- * The base path as it stands in the URL of a request, whose path is `whole`, of which `rest` is below the base.
+ * Returns the base path as it appears in the URL of a request with the path `whole`, of which `rest` is below the base.
  *
- * A path that `URL` would rewrite, such as one with `..`, or from which a router has dropped a slash, isn't the one that
- * all routers have seen: what they guard could be reached around them. It gets a base under which there is nothing.
+ * If `URL` normalizes the path (`..`), or a router has dropped a slash, the routers have matched a different path, and
+ * accepting it would bypass their guards. The result is then `whole`, which has no endpoints below it.
  */
 export function basePathInURL(request: Request, whole: string, rest: string): string {
   if (new URL(request.url).pathname !== whole || !whole.endsWith(rest)) return whole

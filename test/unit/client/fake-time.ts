@@ -2,7 +2,7 @@ import { vi } from 'vitest'
 
 export const SECOND = 1000
 
-/** Lets the clock run, one timer after the other, until the call has come to its end; resolves to the time that took. For fake timers. */
+/** Advances fake timers until the call settles. Resolves to the fake time that passed, in milliseconds. */
 export async function timeUntilSettled(call: Promise<unknown>): Promise<number> {
   const start = Date.now()
   let elapsed = 0
@@ -10,7 +10,7 @@ export async function timeUntilSettled(call: Promise<unknown>): Promise<number> 
   const done = () => (settled = true)
   call.then(done, done)
   while (!settled && Date.now() - start < 4 * SECOND) {
-    // Work that takes no time of the clock comes to its end first.
+    // Lets work without timers finish first.
     await new Promise((resolve) => setImmediate(resolve))
     if (settled || vi.getTimerCount() === 0) continue
     vi.advanceTimersByTime(50)

@@ -1,0 +1,18 @@
+import { afterEach, beforeEach, vi } from 'vitest'
+import { timeUntilSettled } from '../fake-time.js'
+
+/** Uses fake timers in all tests of a file. */
+export function useFakePauses(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+}
+
+/** Resolves to the result of a call, and skips the client's pauses. */
+export async function withoutPauses<T>(call: Promise<T>): Promise<T> {
+  await timeUntilSettled(call)
+  return call
+}

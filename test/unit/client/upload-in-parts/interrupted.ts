@@ -1,0 +1,16 @@
+import { expect } from 'vitest'
+import { rejectionOf } from '../rejection.js'
+import { withoutPauses } from './fake-pauses.js'
+import { lostBefore, type startUploads } from './faulty-uploads.js'
+
+/** Starts an upload and breaks the network, so that all parts arrive except `lost`. */
+export async function interrupt(uploads: ReturnType<typeof startUploads>, file: File, lost = /^PUT [23]$/) {
+  uploads.inject(lost, async (serve) => {
+    // Fake pauses take no time, so without this all retries would be over before the other parts have arrived.
+    await uploads.otherPartsSettle()
+    return lostBefore(serve)
+  })
+  expect(await withoutPauses(rejectionOf(uploads.api.upload(file)))).toMatchObject({ code: 'NETWORK_ERROR' })
+  uploads.clearFaults()
+  uploads.log.length = 0
+}
