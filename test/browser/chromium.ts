@@ -4,7 +4,7 @@ import { findServer, type ServerKind } from '../servers/found-server.js'
 
 const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Where they are when they are not on PATH. */
+/** Usual locations outside PATH. */
 const USUAL_PATHS = [
   '/usr/bin/chromium',
   '/snap/bin/chromium',
@@ -12,7 +12,7 @@ const USUAL_PATHS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** By the rule for test servers, with the path of the program where those have a URL. */
+/** Found like the test servers, with the path of the program as its URL. */
 const CHROMIUM: ServerKind = {
   name: 'chromium',
   variable: 'CHROMIUM_PATH',
@@ -25,7 +25,7 @@ const CHROMIUM: ServerKind = {
   ],
 }
 
-/** Path of a Chromium, or `null`, which is said aloud: the tests that need it are skipped then. */
+/** Finds Chromium. Resolves to its path, or prints a warning and resolves to `null`, which skips the browser tests. */
 export async function findChromium(): Promise<string | null> {
   const found = await findServer(CHROMIUM)
   if (!('reason' in found)) return found.url

@@ -9,35 +9,35 @@ import express from 'express'
 
 const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
 
-/** What the bucket does with the next upload. */
+/** How the bucket handles uploads. */
 export type BucketFault = 'none' | 'cut before' | 'cut after'
 
 export interface ClientPage {
-  /** A page that has the client’s exports at `window.client`, and sets a cookie. */
+  /** URL of a page with the client’s exports as `window.client`, which sets a cookie. */
   readonly url: string
-  /** Headers of all requests to the bucket, but for preflights. */
+  /** Headers of all requests to the bucket except preflights. */
   readonly toBucket: readonly IncomingHttpHeaders[]
-  /** Parts that the bucket has taken, in turn. */
-  readonly partsTaken: readonly number[]
-  /** Parts that the bucket has been sent by now, in turn, whether it took them or not. */
+  /** Numbers of the stored parts, in order. */
+  readonly partsStored: readonly number[]
+  /** Numbers of the parts sent to the bucket, in order, stored or not. */
   readonly partsSent: readonly number[]
-  /** What the API was asked for, such as `POST /multipart/list`. */
+  /** Requests to the API, such as `POST /multipart/list`. */
   readonly toAPI: readonly string[]
   usage(): Promise<object>
-  /** The bytes of an active object. */
+  /** Downloads an active object. */
   bytesOf(key: string): Promise<Buffer>
-  /** The bucket doesn't answer these parts, until the next call. */
+  /** Keeps the bucket from responding to these parts until the next call. */
   hold(parts: readonly number[]): void
   fail(fault: BucketFault): void
   stop(): Promise<void>
 }
 
-/** A page with the client and its API, and a bucket at another origin, as in real life. */
+/** Starts a page with the client, its API, and a bucket on another origin. */
 export async function startClientPage(): Promise<ClientPage> {
   const script = await bundledClient()
   const objects = memoryAdapter()
   const toBucket: IncomingHttpHeaders[] = []
-  const [partsTaken, partsSent, toAPI]: [number[], number[], string[]] = [[], [], []]
+  const [partsStored, partsSent, toAPI]: [number[], number[], string[]] = [[], [], []]
   let held: readonly number[] = []
   let fault: BucketFault = 'none'
 
@@ -52,7 +52,7 @@ export async function startClientPage(): Promise<ClientPage> {
   })
 
   bucket.use((req, res, next) => {
-    // As permissive as a bucket can be: what is not sent then, the client has kept back.
+    // Allows everything, so what is missing in a request was withheld by the client.
     res.set({
       'access-control-allow-origin': req.get('origin') ?? '*',
       'access-control-allow-credentials': 'true',
@@ -66,7 +66,7 @@ export async function startClientPage(): Promise<ClientPage> {
       partsSent.push(part)
       if (held.includes(part)) return
       res.on('finish', () => {
-        if (res.statusCode === 200) partsTaken.push(part)
+        if (res.statusCode === 200) partsStored.push(part)
       })
     }
     if (fault === 'cut before') return req.socket.destroy()
@@ -89,7 +89,7 @@ export async function startClientPage(): Promise<ClientPage> {
   return {
     url: originOf(appServer),
     toBucket,
-    partsTaken,
+    partsStored,
     partsSent,
     toAPI,
     async bytesOf(key) {
@@ -108,7 +108,7 @@ export async function startClientPage(): Promise<ClientPage> {
   }
 }
 
-/** The part that a URL of the storage in memory is for; `null`: none. */
+/** Returns the part number of a signed URL of the memory storage; `null`: not for a part. */
 function partOf(path: string): number | null {
   const claims = /_storage\/([^.]*)/.exec(path)?.[1] ?? ''
   try {

@@ -8,24 +8,24 @@ import {
 } from '@aws-sdk/client-s3'
 import { removeBucket } from '../servers/s3-buckets.js'
 
-// The SDK tells every process on Node 20 that it will want a newer one some day.
+// The SDK warns on Node 20 that it will require a newer version.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true'
 
-/** A bucket for the bytes of a demo, and the settings by which the demo finds it. */
+/** A bucket for a demo, and the settings that select it. */
 export interface DemoBucket {
   readonly name: string
   readonly client: S3Client
   readonly settings: Readonly<
     Record<'S3_ENDPOINT' | 'S3_BUCKET' | 'AWS_ACCESS_KEY_ID' | 'AWS_SECRET_ACCESS_KEY', string>
   >
-  /** Of all objects in it, in bytes. */
+  /** Sizes of all objects in bytes. */
   sizes(): Promise<number[]>
-  /** Of each upload in parts that is under way, the numbers of the parts that have arrived. */
-  partsUnderWay(): Promise<number[][]>
+  /** Numbers of the stored parts of each pending multipart upload. */
+  pendingParts(): Promise<number[][]>
   remove(): Promise<void>
 }
 
-/** `serverUrl` carries the credentials, as that of a test server does. */
+/** Creates a bucket. `serverUrl` contains the credentials. */
 export async function openBucket(serverUrl: string): Promise<DemoBucket> {
   const { origin, username, password } = new URL(serverUrl)
   const name = `svc-db-demo-${randomBytes(8).toString('hex')}`
@@ -49,7 +49,7 @@ export async function openBucket(serverUrl: string): Promise<DemoBucket> {
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name }))
       return Contents.map(({ Size = 0 }) => Size)
     },
-    async partsUnderWay() {
+    async pendingParts() {
       const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }))
       const pages = Uploads.map(({ Key, UploadId }) =>
         client.send(new ListPartsCommand({ Bucket: name, Key, UploadId })),

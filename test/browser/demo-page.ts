@@ -11,28 +11,28 @@ export function textFile(name: string, size = 1): ChosenFile {
   return { name, mimeType: 'text/plain', buffer: Buffer.alloc(size, 'x') }
 }
 
-/** The demo's page, by what a person sees there. */
+/** The demo's page, as a user sees it. */
 export interface DemoPage {
   readonly page: Page
-  /** What the browser itself complained of, but for refusals of the API, which it always mentions. */
+  /** Errors in the browser console, except those about refused requests. */
   readonly complaints: string[]
   choose(...files: readonly ChosenFile[]): Promise<void>
-  /** A file of the disk, of which the page gets only the name, as from a person. */
+  /** Chooses a file on disk, like a user. */
   chooseFromDisk(path: string): Promise<void>
-  /** A file of that many bytes, made in the page: what comes from outside takes its time. */
+  /** Chooses a file created in the page, because passing a large one from here is slow. */
   chooseLarge(name: string, size: number): Promise<void>
-  /** Waits until no upload is under way. */
+  /** Waits until no upload is in progress. */
   uploaded(): Promise<void>
-  /** Names of the files that are shown, in the order in which they are. */
+  /** Names of the files shown, in order. */
   names(): Promise<string[]>
-  /** Waits until exactly these are shown, in any order. */
+  /** Waits until exactly these files are shown, in any order. */
   shows(names: readonly string[]): Promise<void>
   card(name: string): Locator
   upload(name: string): Locator
-  /** Waits for this text of the usage, such as `3 of 40 files`. */
+  /** Waits for a usage text, such as `3 of 40 files`. */
   usage(text: string): Promise<void>
-  be(name: string): Promise<void>
-  /** Slows the sending of bodies down to that many bytes a second; `null`: as fast as it goes. */
+  switchTo(name: string): Promise<void>
+  /** Limits the upload rate in bytes per second; `null`: no limit. */
   throttle(bytesPerSecond: number | null): Promise<void>
 }
 
@@ -77,7 +77,7 @@ export async function openDemo(
     card: (name) => page.locator('.file').filter({ has: page.getByText(name, { exact: true }) }),
     upload: (name) => page.locator('.upload').filter({ has: page.getByText(name, { exact: true }) }),
     usage: (text) => page.locator('.usage').getByText(text, { exact: true }).waitFor(),
-    be: async (name) => {
+    switchTo: async (name) => {
       await page.locator('.person').filter({ hasText: name }).click()
     },
     throttle: (bytesPerSecond) => throttle(context, page, bytesPerSecond),

@@ -127,7 +127,7 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on an S3 bu
       // Slow enough that the reload comes in the middle of the upload.
       await demo.throttle(12_000_000)
       await demo.chooseFromDisk(file)
-      const arrived = async () => (await bucket.partsUnderWay()).flat().length
+      const arrived = async () => (await bucket.pendingParts()).flat().length
       await expect.poll(arrived, { timeout: LARGE_TIMEOUT }).toBeGreaterThanOrEqual(4)
       await page.reload()
       await demo.throttle(null)
@@ -143,7 +143,7 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on an S3 bu
       await demo.shows(['film.bin'])
       expect(sentParts.sort((a, b) => a - b)).toEqual(LARGE_PARTS.filter((part) => !stored.includes(part)))
       await demo.usage(isLongRun ? '200 MB of 250 MB' : '72 MB of 90 MB')
-      expect(await bucket.partsUnderWay()).toEqual([])
+      expect(await bucket.pendingParts()).toEqual([])
       expect(await bucket.sizes()).toEqual([LARGE])
 
       const downloading = page.waitForEvent('download')

@@ -201,7 +201,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
       'fetch("/api/s3/db/objects").then((response) => response.json()).then(({ objects }) => objects[0])',
     )
 
-    await demo.be('Grace')
+    await demo.switchTo('Grace')
     await demo.page.getByText('Nothing here yet').waitFor()
     await demo.usage('0 of 40 files')
     const download = `/api/s3/download?key=${encodeURIComponent(key)}`
@@ -209,7 +209,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.choose(textFile('of Grace.txt'))
     await demo.shows(['of Grace.txt'])
 
-    await demo.be('Ada')
+    await demo.switchTo('Ada')
     await demo.shows(['of Ada.txt'])
     const another = await openDemo(browser, server.url)
     await another.shows(['of Ada.txt'])
@@ -220,14 +220,14 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.throttle(200_000)
     await demo.chooseLarge('big.bin', 5_000_000)
     await demo.upload('big.bin').getByText('of 5 MB').waitFor()
-    await demo.be('Grace')
+    await demo.switchTo('Grace')
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await expect.poll(() => page.getByRole('radio', { name: 'Ada' }).isChecked()).toBe(true)
-    await demo.be('Grace')
+    await demo.switchTo('Grace')
     await dialog.getByRole('button', { name: 'Switch' }).click()
     await expect.poll(() => page.getByRole('radio', { name: 'Grace' }).isChecked()).toBe(true)
-    await demo.be('Ada')
+    await demo.switchTo('Ada')
     await demo.usage('0 bytes of 25 MB')
     expect(await demo.names()).toEqual([])
   })

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 
 const CHUNK = 4_000_000
 
-/** Writes a file of that many random bytes, of which only a few are in memory at a time; resolves to its SHA-256. */
+/** Writes a file of random bytes in chunks. Resolves to its SHA-256. */
 export async function writeRandomFile(path: string, size: number): Promise<string> {
   const hash = createHash('sha256')
   const file = await open(path, 'wx')
@@ -21,7 +21,7 @@ export async function writeRandomFile(path: string, size: number): Promise<strin
   return hash.digest('hex')
 }
 
-/** The SHA-256 of a file. */
+/** Resolves to the SHA-256 of a file. */
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(path), hash)

@@ -7,7 +7,7 @@ import { startClientPage, type ClientPage } from './client-page.js'
 declare global {
   interface Window {
     client: typeof clientExports
-    /** Ends what `begin` has begun. */
+    /** Aborts the upload. */
     stopUpload: () => void
   }
 }
@@ -24,7 +24,7 @@ interface Outcome {
   readonly loaded: readonly number[]
 }
 
-/** Uploads the same file each time: byte by byte the number of its part. */
+/** Uploads a file, the same each time, whose bytes are their part number. */
 function upload(page: Page): Promise<Outcome> {
   return page.evaluate(
     async ({ size, part }): Promise<Outcome> => {
@@ -45,7 +45,7 @@ function upload(page: Page): Promise<Outcome> {
   )
 }
 
-describe.skipIf(executablePath === null)('an upload in parts', () => {
+describe.skipIf(executablePath === null)('a multipart upload', () => {
   let browser: Browser
   let server: ClientPage
   let context: BrowserContext
@@ -72,9 +72,9 @@ describe.skipIf(executablePath === null)('an upload in parts', () => {
     return opened
   }
 
-  /** Waits until the page has sent every part, of which the bucket took the first two. */
-  async function untilHalfThere(): Promise<void> {
-    await vi.waitUntil(() => server.partsTaken.length === 2 && server.partsSent.length === 5, {
+  /** Waits until the page has sent all parts, of which the bucket has stored the first two. */
+  async function untilHalfSent(): Promise<void> {
+    await vi.waitUntil(() => server.partsStored.length === 2 && server.partsSent.length === 5, {
       timeout: 30_000,
     })
   }
@@ -90,31 +90,31 @@ describe.skipIf(executablePath === null)('an upload in parts', () => {
     expect(wrong).toEqual([])
   }
 
-  it('goes on after a reload in the middle, and sends only what is missing', async () => {
+  it('resumes after a reload, and sends only the missing parts', async () => {
     server.hold([3, 4, 5])
-    const cutOff = upload(page).catch(() => null)
-    await untilHalfThere()
-    expect([...server.partsTaken].sort()).toEqual([1, 2])
+    const interrupted = upload(page).catch(() => null)
+    await untilHalfSent()
+    expect([...server.partsStored].sort()).toEqual([1, 2])
     await page.reload()
-    expect(await cutOff).toBeNull()
+    expect(await interrupted).toBeNull()
     await page.waitForFunction(() => 'client' in window)
     expect(await server.usage()).toEqual({ ...NOTHING_USED, reservedBytes: SIZE, reservedFiles: 1 })
     server.hold([])
-    const asked = server.toAPI.length
+    const before = server.toAPI.length
 
     const resumed = await upload(page)
-    const asking = server.toAPI.slice(asked)
+    const requests = server.toAPI.slice(before)
     await expectWhole(resumed)
-    expect([...server.partsTaken].sort()).toEqual([1, 2, 3, 4, 5])
+    expect([...server.partsStored].sort()).toEqual([1, 2, 3, 4, 5])
     expect(server.partsSent).toHaveLength(8)
     expect(resumed.loaded[0]).toBe(2 * PART)
     expect(resumed.loaded.at(-1)).toBe(SIZE)
-    expect(asking).toEqual(['POST /multipart/list', 'POST /multipart/parts', 'POST /multipart/complete'])
+    expect(requests).toEqual(['POST /multipart/list', 'POST /multipart/parts', 'POST /multipart/complete'])
     expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: SIZE, files: 1 })
     expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
   })
 
-  it('tells of progress in bytes over the whole file, never backwards', async () => {
+  it('reports increasing progress in bytes of the whole file', async () => {
     const session = await context.newCDPSession(page)
     await session.send('Network.emulateNetworkConditions', {
       offline: false,
@@ -130,10 +130,10 @@ describe.skipIf(executablePath === null)('an upload in parts', () => {
     expect(loaded.at(-1)).toBe(SIZE)
   })
 
-  it('ends at the server when it is aborted, and is not resumed', async () => {
+  it('is aborted at the server, and not resumed afterwards', async () => {
     server.hold([3, 4, 5])
     const aborted = upload(page)
-    await untilHalfThere()
+    await untilHalfSent()
     await page.evaluate(() => window.stopUpload())
     expect((await aborted).code).toBe('ABORTED')
     expect(server.toAPI.at(-1)).toBe('POST /multipart/abort')
@@ -144,7 +144,7 @@ describe.skipIf(executablePath === null)('an upload in parts', () => {
     expect(server.toAPI).not.toContain('POST /multipart/list')
   })
 
-  it('in two tabs at once is two whole objects', async () => {
+  it('creates two objects when run in two tabs at once', async () => {
     const other = await openPage()
     const outcomes = await Promise.all([upload(page), upload(other)])
     for (const outcome of outcomes) await expectWhole(outcome)
@@ -152,7 +152,7 @@ describe.skipIf(executablePath === null)('an upload in parts', () => {
     expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 2 * SIZE, files: 2 })
   })
 
-  it('sends a signed URL no header and no cookie of the application', async () => {
+  it('sends no headers and cookies of the application to signed URLs', async () => {
     await upload(page)
     expect(server.toBucket).toHaveLength(5)
     for (const headers of server.toBucket) {

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A PNG of one colour, so that a browser has something real to show. */
+/** Creates a PNG of a single colour. */
 export function picture(
   width: number,
   height: number,
@@ -11,7 +11,7 @@ export function picture(
   header.writeUInt32BE(height, 4)
   // Eight bits for each of red, green and blue.
   header.set([8, 2], 8)
-  // Each row begins with the number of its filter, 0 for none.
+  // Each row starts with its filter type, 0 for none.
   const row = Buffer.from([0, ...Array.from({ length: width }, () => [red, green, blue]).flat()])
   const rows = Buffer.concat(Array.from({ length: height }, () => row))
   return Buffer.concat([

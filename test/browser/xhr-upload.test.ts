@@ -13,7 +13,7 @@ declare global {
 const executablePath = await findChromium()
 const NOTHING_USED = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
-/** What came of an upload in the page. */
+/** The result of an upload in the page. */
 interface Outcome {
   readonly object?: clientExports.DbClientObject
   readonly code?: string
@@ -23,11 +23,11 @@ interface Outcome {
 
 interface UploadPlan {
   readonly size: number
-  /** What to do at the first progress. */
+  /** What to do at the first progress event. */
   readonly atFirst?: 'abort' | 'throw'
 }
 
-describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
+describe.skipIf(executablePath === null)('an upload with XMLHttpRequest', () => {
   let browser: Browser
   let server: ClientPage
   let page: Page
@@ -80,7 +80,7 @@ describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
     }, plan)
   }
 
-  it('tells of progress in bytes, to the end', async () => {
+  it('reports progress in bytes up to the total', async () => {
     await throttle(1_000_000)
     const { object, steps } = await upload({ size: 500_000 })
     expect(object).toMatchObject({ status: 'active', filename: 'ä.bin', size: 500_000 })
@@ -91,13 +91,13 @@ describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
     expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 500_000, files: 1 })
   })
 
-  it('takes a file of no bytes', async () => {
+  it('accepts an empty file', async () => {
     const { object, steps } = await upload({ size: 0 })
     expect(object).toMatchObject({ status: 'active', size: 0 })
     expect(steps).toEqual([{ loaded: 0, total: 0 }])
   })
 
-  it('sends the bucket the signed headers, and neither headers nor cookies of the application', async () => {
+  it('sends only the signed headers to the bucket, no headers and cookies of the application', async () => {
     expect((await upload({ size: 3 })).object).toBeDefined()
     expect(server.toBucket).toHaveLength(1)
     expect(server.toBucket[0]).toMatchObject({
@@ -110,7 +110,7 @@ describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
       expect(server.toBucket[0]).not.toHaveProperty(name)
   })
 
-  it('ends the attempt when it is aborted on its way', async () => {
+  it('aborts the attempt when it is aborted', async () => {
     await throttle(1_000_000)
     const { code, steps } = await upload({ size: 4_000_000, atFirst: 'abort' })
     expect(code).toBe('ABORTED')
@@ -118,7 +118,7 @@ describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
     expect(await server.usage()).toEqual(NOTHING_USED)
   })
 
-  it('ends the attempt, and passes on what onProgress throws', async () => {
+  it('aborts the attempt and rejects with the error of onProgress', async () => {
     await throttle(1_000_000)
     const { message, steps } = await upload({ size: 4_000_000, atFirst: 'throw' })
     expect(message).toBe('The progress bar is gone.')
@@ -126,13 +126,13 @@ describe.skipIf(executablePath === null)('an upload by XMLHttpRequest', () => {
     expect(await server.usage()).toEqual(NOTHING_USED)
   })
 
-  it('ends the attempt when the connection is cut before the bytes arrive', async () => {
+  it('aborts the attempt when the connection closes before the bytes arrive', async () => {
     server.fail('cut before')
     expect(await upload({ size: 1000 })).toMatchObject({ code: 'NETWORK_ERROR' })
     expect(await server.usage()).toEqual(NOTHING_USED)
   })
 
-  it('is done when the connection is cut after they have arrived', async () => {
+  it('resolves when the connection closes after the bytes have arrived', async () => {
     server.fail('cut after')
     const { object, steps } = await upload({ size: 1000 })
     expect(object).toMatchObject({ status: 'active', size: 1000 })

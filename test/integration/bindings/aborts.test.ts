@@ -3,29 +3,29 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { occurrence, until } from './occurrence.js'
+import { deferred, until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
-import { readToEnd } from './reading-handler.js'
+import { readToEnd } from './body-echo.js'
 import { frameworks } from './frameworks.js'
 
 const basePath = '/api/s3'
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
 
-/** A handler that answers nothing until its client has left. */
+/** A handler that doesn't respond until its client has disconnected. */
 function waitingHandler() {
-  const called = occurrence<Request>()
-  const left = occurrence()
+  const called = deferred<Request>()
+  const left = deferred()
   const handler: Handler = async (request) => {
-    called.happen(request)
+    called.resolve(request)
     if (!request.signal.aborted) await once(request.signal, 'abort')
-    left.happen()
+    left.resolve()
     return new Response('for nobody')
   }
-  return { handler, called: called.happened, left: left.happened }
+  return { handler, called: called.promise, left: left.promise }
 }
 
-describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) => {
-  it('aborts the request that is waited for', async () => {
+describe.each(frameworks)('a client that disconnects, in $name', ({ app: newApp }) => {
+  it('aborts its pending request', async () => {
     const { handler, called, left } = waitingHandler()
     const { port } = await newApp().bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
@@ -39,7 +39,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     expect(signal.reason).toMatchObject({ name: 'AbortError' })
   })
 
-  it('aborts a request on a connection that has served others', async () => {
+  it('aborts a request on a reused connection', async () => {
     const { handler, called, left } = waitingHandler()
     const served: Handler = async (request, options) =>
       request.url.endsWith('/first') ? Response.json(1) : handler(request, options)
@@ -54,7 +54,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await left
   })
 
-  it('aborts a request whose body a parser has taken', async () => {
+  it('aborts a request whose body was parsed', async () => {
     const { handler, called, left } = waitingHandler()
     const { url } = await newApp().useJsonParser().bind({ basePath, handler }).listen()
     const client = new AbortController()
@@ -69,7 +69,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await left
   })
 
-  it('aborts the request in a route of the application', async () => {
+  it('aborts the request in an application route', async () => {
     const { called, left, handler } = waitingHandler()
     const { port } = await newApp()
       .route((request) => void handler(request))
@@ -83,7 +83,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await left
   })
 
-  it('aborts a clone of the request, too', async () => {
+  it('aborts a clone of the request', async () => {
     const { called, left, handler } = waitingHandler()
     const { port } = await newApp()
       .route((request) => void handler(request.clone().clone()))
@@ -97,13 +97,13 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await left
   })
 
-  it('has left before the library is asked', async () => {
-    const begun = occurrence()
-    const gone = occurrence()
+  it('aborts the request before the library gets it', async () => {
+    const begun = deferred()
+    const gone = deferred()
     const app = newApp().use((_req, res, next) => {
-      begun.happen()
+      begun.resolve()
       res.once('close', () => {
-        gone.happen()
+        gone.resolve()
         next()
       })
     })
@@ -111,21 +111,21 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     const { port } = await app.bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
     connection.send(get('/api/s3/x'))
-    await begun.happened
+    await begun.promise
 
     connection.socket.destroy()
 
-    await gone.happened
+    await gone.promise
     expect((await called).signal.aborted).toBe(true)
     await left
   })
 
-  it('has left before the library is asked, while another request was first', async () => {
-    const begun = occurrence()
+  it('aborts a pipelined request before the library gets it', async () => {
+    const begun = deferred()
     const app = newApp().use((req, _res, next) => {
       if (!req.url!.startsWith('/second')) return next()
-      begun.happen()
-      // A response that waits for its turn isn't told that the connection has closed.
+      begun.resolve()
+      // A response that waits behind another one gets no event when the connection closes.
       req.socket.once('close', () => setImmediate(next))
     })
     const first = waitingHandler()
@@ -136,7 +136,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     const connection = await RawConnection.open(port)
     connection.send(get('/first/api/s3/x') + get('/second/api/s3/x'))
     await first.called
-    await begun.happened
+    await begun.promise
 
     connection.socket.destroy()
 
@@ -144,7 +144,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await second.left
   })
 
-  it('aborts the request whose answer it has not taken to its end', async () => {
+  it('aborts a request whose response it has not read completely', async () => {
     const requests: Request[] = []
     const responses: ServerResponse[] = []
     const handler: Handler = async (request) => {
@@ -167,7 +167,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await until(() => requests[0]!.signal.aborted)
   })
 
-  it('aborts a request whose answer waits behind another', async () => {
+  it('aborts a request whose response waits behind another', async () => {
     const first = waitingHandler()
     let second: Request | undefined
     const handler: Handler = async (request, options) => {
@@ -190,7 +190,7 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await until(() => second!.signal.aborted)
   })
 
-  it('aborts every request of the connection, also those that wait behind another', async () => {
+  it('aborts all requests of the connection', async () => {
     const requests: Request[] = []
     const left = new Set<Request>()
     const handler: Handler = async (request, options) => {
@@ -212,31 +212,31 @@ describe.each(frameworks)('a client that leaves, in $name', ({ app: newApp }) =>
     await until(() => left.size === 3)
   })
 
-  it('breaks off the body that is read', async () => {
-    const failure = occurrence<unknown>()
-    const opened = occurrence()
+  it('ends a body that is being read with an error', async () => {
+    const failure = deferred<unknown>()
+    const opened = deferred()
     const handler: Handler = async (_request, options) => {
       const body = options!.body!
       if (body.kind === 'parsed') throw new Error('no stream')
       const reader = body.open()!.getReader()
       await reader.read()
-      opened.happen()
-      await reader.read().catch(failure.happen)
+      opened.resolve()
+      await reader.read().catch(failure.resolve)
       return new Response('for nobody')
     }
     const { port } = await newApp().bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
     connection.send('PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf')
-    await opened.happened
+    await opened.promise
 
     connection.socket.destroy()
 
-    expect(await failure.happened).toBeInstanceOf(Error)
+    expect(await failure.promise).toBeInstanceOf(Error)
   })
 })
 
-describe.each(frameworks)('a client that stays, in $name', ({ app: newApp }) => {
-  it('is not taken for gone when its body has been read to the end', async () => {
+describe.each(frameworks)('a client that stays connected, in $name', ({ app: newApp }) => {
+  it('does not abort when its body has been read', async () => {
     const handler: Handler = async ({ signal }, options) => {
       const body = options!.body!
       if (body.kind === 'stream') await readToEnd(body.open())
@@ -251,7 +251,7 @@ describe.each(frameworks)('a client that stays, in $name', ({ app: newApp }) => 
     }
   })
 
-  it('is not taken for gone when it leaves after the answer', async () => {
+  it('does not abort when it disconnects after the response', async () => {
     const requests: Request[] = []
     const handler: Handler = async (request) => {
       requests.push(request)

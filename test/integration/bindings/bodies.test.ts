@@ -3,28 +3,28 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Step } from './framework.js'
 import { frameworks } from './frameworks.js'
-import { reading, streamed, type RequestBody } from './reading-handler.js'
+import { reading, streamed, type RequestBody } from './body-echo.js'
 
 describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
-  it('comes in many pieces, after middleware that takes its time', async () => {
-    const piece = 'x'.repeat(50_000)
-    async function* pieces() {
+  it('arrives in many chunks, after slow middleware', async () => {
+    const chunk = 'x'.repeat(50_000)
+    async function* chunks() {
       for (let i = 0; i < 20; i++) {
         await nextTurn()
-        yield Buffer.from(piece)
+        yield Buffer.from(chunk)
       }
     }
     const slow: Step = (_message, _response, proceed) => void nextTurn().then(proceed)
     const { url } = await newApp().use(slow).useJsonParser().use(slow).bind(reading).listen()
 
-    const body = Readable.toWeb(Readable.from(pieces()))
+    const body = Readable.toWeb(Readable.from(chunks()))
     const init = { method: 'PUT', body, duplex: 'half' } as unknown as RequestInit
     const response = await fetch(`${url}/api/s3/upload`, init)
 
-    expect(await response.json()).toEqual(streamed(piece.repeat(20)))
+    expect(await response.json()).toEqual(streamed(chunk.repeat(20)))
   })
 
-  it('to which a middleware listens is read by both', async () => {
+  it('is read by the library and by middleware that listens to it', async () => {
     const heard: string[] = []
     const app = newApp().use((message, _response, proceed) => {
       message.on('data', (chunk: Buffer) => heard.push(chunk.toString()))
@@ -33,7 +33,7 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
     app.bind({
       ...reading,
       handler: async (request, options) => {
-        // As long as finding out who asks may take.
+        // As long as resolving the caller may take.
         for (let turn = 0; turn < 10; turn++) await nextTurn()
         return reading.handler(request, options)
       },
@@ -46,7 +46,7 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
     expect(heard.join('')).toBe('bytes')
   })
 
-  it('with an encoding is read as bytes', async () => {
+  it('is read as bytes despite an encoding', async () => {
     const app = newApp().use((message, _response, proceed) => {
       message.setEncoding('latin1')
       proceed()
@@ -56,7 +56,7 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
     expect(await response.json()).toEqual(streamed('Jürgen'))
   })
 
-  it('is the same stream however often it is opened', async () => {
+  it('is the same stream each time it is opened', async () => {
     const app = newApp().bind({
       ...reading,
       handler: async (_request, options) => {

@@ -4,9 +4,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Handler } from '@svc/db'
-import { occurrence, until } from './occurrence.js'
+import { deferred, until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
-import { readToEnd, type RequestBody } from './reading-handler.js'
+import { readToEnd, type RequestBody } from './body-echo.js'
 import { frameworks } from './frameworks.js'
 
 setFlagsFromString('--expose-gc')
@@ -28,8 +28,8 @@ function warnings() {
   return seen
 }
 
-describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
-  it('leaves no listeners behind after many requests', async () => {
+describe.each(frameworks)('a reused connection, in $name', ({ app: newApp }) => {
+  it('has no leftover listeners after many requests', async () => {
     const sockets = new Set<Socket>()
     const app = newApp().use((req, _res, next) => {
       sockets.add(req.socket)
@@ -49,7 +49,7 @@ describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
     expect(counts.at(-1)).toEqual(counts[1])
   })
 
-  it('keeps no request after its answer', async () => {
+  it('retains no request after its response', async () => {
     const requests: WeakRef<Request>[] = []
     const handler: Handler = async (request) => {
       requests.push(new WeakRef(request))
@@ -62,7 +62,7 @@ describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
 
     await until(() => {
       collectGarbage()
-      // Node itself may hold the last ones of a connection.
+      // Node may retain the last requests of a connection.
       return requests.filter((request) => request.deref()).length < total / 5
     })
 
@@ -70,13 +70,13 @@ describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
     expect(connection.socket.destroyed).toBe(false)
   })
 
-  it('answers pipelined requests in their order, however many', async () => {
+  it('responds to pipelined requests in order', async () => {
     const seen = warnings()
-    const first = occurrence()
+    const first = deferred()
     let called = 0
     const handler: Handler = async (request) => {
       called++
-      if (pathOf(request) === '/0') await first.happened
+      if (pathOf(request) === '/0') await first.promise
       return Response.json(pathOf(request))
     }
     const { port } = await newApp().bind({ basePath, handler }).listen()
@@ -85,30 +85,30 @@ describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
 
     connection.send(paths.map((path) => get(basePath + path)).join(''))
     await until(() => called === paths.length)
-    first.happen()
+    first.resolve()
 
     for (const path of paths) expect((await connection.response()).body).toBe(JSON.stringify(path))
     expect(seen).toEqual([])
   })
 
-  describe('is free for the next request after an answer that came before the end of the body', () => {
+  describe('serves the next request after a response that was sent before the end of the body', () => {
     type Stream = Extract<RequestBody, { kind: 'stream' }>
     const readers: Readonly<Record<string, (body: Stream) => Promise<unknown>>> = {
-      'without opening it': async () => undefined,
-      'having opened it': async (body) => body.open(),
-      'having read a piece': async (body) => body.open()!.getReader().read(),
-      'having cancelled it at once': async (body) => body.open()!.cancel(),
-      'having cancelled after a piece': async (body) => {
+      'that was not opened': async () => undefined,
+      'that was opened': async (body) => body.open(),
+      'that was read partially': async (body) => body.open()!.getReader().read(),
+      'that was cancelled immediately': async (body) => body.open()!.cancel(),
+      'that was cancelled after a chunk': async (body) => {
         const reader = body.open()!.getReader()
         await reader.read()
         await reader.cancel()
       },
-      'while it waits for more': async (body) => {
+      'that is being read': async (body) => {
         const reader = body.open()!.getReader()
         await reader.read()
         void reader.read()
       },
-      'having been cancelled while it waited': async (body) => {
+      'that was cancelled while being read': async (body) => {
         const reader = body.open()!.getReader()
         await reader.read()
         const waiting = reader.read()
@@ -140,7 +140,7 @@ describe.each(frameworks)('one connection, in $name', ({ app: newApp }) => {
       }
     })
 
-    it('when a middleware listened', async () => {
+    it('that middleware listened to', async () => {
       const app = newApp().use((req, _res, next) => {
         req.on('data', () => undefined)
         next()

@@ -8,7 +8,7 @@ const COOKIE = 'session=ann'
 const scope = 'user:ann'
 const place = { scope, bucket: 'files', key: 'hers.txt' }
 
-/** What a page of another site can send with the cookies of its visitor and without asking first (Fetch, "CORS-safelisted"). */
+/** Content types that a cross-site page can send with cookies and without a preflight request (CORS-safelisted in Fetch). */
 const SIMPLE_TYPES = [
   'application/x-www-form-urlencoded',
   'multipart/form-data; boundary=b',
@@ -51,7 +51,7 @@ async function everything(client: StorageObjectStore): Promise<unknown> {
   ])
 }
 
-describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) => {
+describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
   async function served(app: FrameworkApp = newApp()) {
     const client = memoryAdapter({ objects: [place] })
     const { id } = await client.reserve({
@@ -68,7 +68,7 @@ describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) 
           'sec-fetch-site': 'cross-site',
           ...headers,
         },
-        // As bytes, to which `fetch` adds no type of its own.
+        // As bytes, because `fetch` adds no content type to them.
         ...(body !== undefined && { body: new TextEncoder().encode(body) }),
       })
     return { client, ask, before: await everything(client), begun: { key: 'begun.txt', id } }
@@ -78,10 +78,10 @@ describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) 
     ['no body parser', () => newApp()],
     ['a parser of JSON', () => newApp().useJsonParser()],
     [
-      'a parser that takes texts and forms for JSON',
+      'a parser that parses text and forms as JSON',
       () => newApp().useJsonParser(SIMPLE_TYPES.filter(isText)),
     ],
-  ])('can post nothing that changes something, behind %s', async (_how, app) => {
+  ])('can change nothing with POST, behind %s', async (_how, app) => {
     const { client, ask, before, begun } = await served(app())
     const announcement = { filename: 'a', contentType: 'text/plain', size: 1 }
     const body = JSON.stringify({ ...begun, ...announcement, uploadId: 'x', partNumbers: [1] })
@@ -95,7 +95,7 @@ describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) 
       }
     }
     expect(await everything(client)).toEqual(before)
-    // The same with the type that needs a preflight does change something.
+    // The same request with the content type that requires a preflight does change something.
     const allowed = await ask(
       'POST',
       '/upload/abort',
@@ -112,14 +112,14 @@ describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) 
     'application/json2',
     'text/json',
     '',
-  ])('cannot pass %j off as JSON', async (type) => {
+  ])('cannot send JSON as %j', async (type) => {
     const { client, ask, before, begun } = await served()
     const response = await ask('POST', '/upload/abort', { 'content-type': type }, JSON.stringify(begun))
     expect(response.status).toBe(400)
     expect(await everything(client)).toEqual(before)
   })
 
-  it('gets no permission by a preflight, nor to read an answer', async () => {
+  it('is not allowed by a preflight, and cannot read responses', async () => {
     const { ask } = await served()
     for (const [method, path] of [
       ...POSTS.map((path) => ['POST', path] as const),
@@ -138,7 +138,7 @@ describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) 
     expect([status, headers.has('access-control-allow-origin')]).toEqual([200, false])
   })
 
-  it('changes nothing by GET or HEAD', async () => {
+  it('can change nothing with GET or HEAD', async () => {
     const { client, ask, before } = await served()
     for (const path of GETS) {
       for (const method of ['GET', 'HEAD']) {
@@ -149,7 +149,7 @@ describe.each(frameworks)('a page of another site, in $name', ({ app: newApp }) 
     expect(await everything(client)).toEqual(before)
   })
 
-  it('deletes where a middleware takes the method from a parameter, which the document warns of', async () => {
+  it('can delete if middleware overrides the method from a parameter, as the docs warn', async () => {
     const app = newApp().use((message, _response, proceed) => {
       message.method = /_method=(\w+)/.exec(message.url!)?.[1] ?? message.method!
       proceed()

@@ -26,8 +26,8 @@ const objects = [
 type Answer = readonly [status: number, body: unknown]
 type Run = (request: Request, url: URL, message: IncomingMessage) => Promise<unknown>
 
-describe.each(frameworks)('routes of the application in $name', ({ app: newApp }) => {
-  /** Counts how often somebody asks who it is. */
+describe.each(frameworks)('application routes in $name', ({ app: newApp }) => {
+  /** Counts calls of `resolveScope`. */
   function signIn() {
     const asked: Request[] = []
     const resolveScope = async (request: Request) => {
@@ -60,7 +60,7 @@ describe.each(frameworks)('routes of the application in $name', ({ app: newApp }
 
   const keyIn = (url: URL) => ({ bucket, key: url.searchParams.get('key') ?? '' })
 
-  it('are guarded by ownership', async () => {
+  it('can check ownership', async () => {
     const guard = createObjectAccessGuard({ client: memoryAdapter({ objects }), ...signIn() })
     const ask = await serve(async (request, url) => (await guard({ request, ...keyIn(url) })).size)
 
@@ -72,7 +72,7 @@ describe.each(frameworks)('routes of the application in $name', ({ app: newApp }
     expect(await ask('/size', 'ann')).toEqual([400, 'VALIDATION_ERROR'])
   })
 
-  it('share what is public, and what is shared with somebody', async () => {
+  it('can share objects with everyone or with named callers', async () => {
     const guard = createObjectAccessGuard({
       client: memoryAdapter({ objects }),
       ...signIn(),
@@ -99,7 +99,7 @@ describe.each(frameworks)('routes of the application in $name', ({ app: newApp }
     }
   })
 
-  it('deny what the application’s rule does not answer by true', async () => {
+  it('deny access unless the application’s rule returns true', async () => {
     const answers: Record<string, unknown> = { 'diary.txt': false, 'poster.png': 'yes', 'plan.pdf': true }
     const guard = createObjectAccessGuard({
       client: memoryAdapter({ objects }),
@@ -117,7 +117,7 @@ describe.each(frameworks)('routes of the application in $name', ({ app: newApp }
     }
   })
 
-  it('are guarded by quota, and may read the body afterwards', async () => {
+  it('can check the quota before reading the body', async () => {
     const client = memoryAdapter({ objects })
     const guard = createQuotaGuard({ client, ...signIn(), maxBytes: 20, maxFiles: 2 })
     const ask = await serve(async (request, _url, message) => {
@@ -132,7 +132,7 @@ describe.each(frameworks)('routes of the application in $name', ({ app: newApp }
     expect(await ask('/files', null, '')).toEqual([401, 'UNAUTHORIZED'])
   })
 
-  it('stack guards: the first that denies is the answer, and who asks is found out once', async () => {
+  it('can chain guards: the first refusal is the response, and resolveScope runs once', async () => {
     const client = memoryAdapter({ objects })
     const { asked, resolveScope } = signIn()
     const mayRead = createObjectAccessGuard({
@@ -158,7 +158,7 @@ describe.each(frameworks)('routes of the application in $name', ({ app: newApp }
     expect(passed).toEqual(['plan.pdf'])
   })
 
-  it('write through db() on behalf of the request', async () => {
+  it('can write through db() for the caller', async () => {
     const plugin = db({ client: memoryAdapter({ objects }), ...signIn(), bucket })
     const ask = await serve(async (request, url) => {
       const { scope, key } = await plugin.reserve(request, { key: url.pathname.slice(1), declaredSize: 5 })

@@ -7,7 +7,7 @@ export interface Echo {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Stands in for a server: answers what its handler was given. */
+/** A stand-in for a server that returns what its handler gets. */
 export const echo = {
   basePath: '/api/s3',
   handler: (async (request, options) =>

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { until } from './occurrence.js'
+import { until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
 import { failingBody } from './response-bodies.js'
 import { frameworks } from './frameworks.js'
 
 const basePath = '/api/s3'
 
-describe.each(frameworks)('what is unexpected in $name', ({ app: newApp }) => {
+describe.each(frameworks)('unexpected errors in $name', ({ app: newApp }) => {
   async function serve(handler: Handler) {
     const app = newApp().bind({ basePath, handler })
     return { errors: app.errors, ...(await app.listen()) }
   }
 
   it.each([[new Error('broken')], [undefined], ['route'], ['router'], [null]])(
-    'a handler that rejects with %s',
+    'are reported for a handler that rejects with %s',
     async (reason) => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what isn't an Error is the case here
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- tests values that are not an Error
       const { url, errors } = await serve(() => Promise.reject(reason))
       const response = await fetch(`${url}/api/s3/x`)
       expect(response.status).toBe(500)
@@ -25,18 +25,21 @@ describe.each(frameworks)('what is unexpected in $name', ({ app: newApp }) => {
     },
   )
 
-  it.each([[[]], [['first']]])('a body that fails after %j, before anything is sent', async (pieces) => {
-    const broken = new Error('broken')
-    const { url, errors } = await serve(
-      async () => new Response(failingBody(broken, ...pieces), { status: 201 }),
-    )
-    const response = await fetch(`${url}/api/s3/x`)
-    expect(response.status).toBe(500)
-    expect(await response.text()).toBe('by the application')
-    expect(errors).toEqual([broken])
-  })
+  it.each([[[]], [['first']]])(
+    'are reported for a body that fails after %j, before anything is sent',
+    async (chunks) => {
+      const broken = new Error('broken')
+      const { url, errors } = await serve(
+        async () => new Response(failingBody(broken, ...chunks), { status: 201 }),
+      )
+      const response = await fetch(`${url}/api/s3/x`)
+      expect(response.status).toBe(500)
+      expect(await response.text()).toBe('by the application')
+      expect(errors).toEqual([broken])
+    },
+  )
 
-  it('a body that fails later cuts the connection, and nothing else', async () => {
+  it('close only the connection if the body fails later', async () => {
     const broken = new Error('broken')
     const { url, port, errors } = await serve(async ({ url }) =>
       url.endsWith('/whole')
@@ -53,7 +56,7 @@ describe.each(frameworks)('what is unexpected in $name', ({ app: newApp }) => {
     expect(await (await fetch(`${url}/api/s3/whole`)).json()).toBe('whole')
   })
 
-  it('cuts the connection even if the application does nothing about the error', async () => {
+  it('close the connection even if the application ignores the error', async () => {
     const broken = new Error('broken')
     const handler: Handler = async () => new Response(failingBody(broken, 'first', 'second', 'third'))
     const app = newApp().bind({ basePath, handler })

@@ -2,32 +2,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Served } from '../http-table/fixture.js'
 import type { Listening } from './listening.js'
 
-/** A middleware in the terms of Node: it answers, or proceeds to the next one. */
+/** Middleware with Node's message and response. It responds or calls `proceed`. */
 export type Step = (message: IncomingMessage, response: ServerResponse, proceed: () => void) => void
 
-/** A route of the application's own, which answers by itself. */
+/** An application route, which responds itself. */
 export type OwnRoute = (request: Request, response: ServerResponse, message: IncomingMessage) => void
 
-/** An application of any framework, as far as every binding must work with it. */
+/** An application of a framework, reduced to what the tests of all bindings use. */
 export interface FrameworkApp {
-  /** What the application was told of as an error. */
+  /** Errors that the application has received. */
   readonly errors: readonly unknown[]
   use(step: Step): this
-  /** Middleware that waits for this work; it gets what `fetchRequest` made. */
+  /** Adds middleware that awaits `work` with the result of `fetchRequest`. */
   useWork(work: (request: Request) => Promise<void>): this
-  /** `moreTypes`: media types that it takes for JSON, too. */
+  /** Adds a JSON parser. `moreTypes`: other media types to parse as JSON. */
   useJsonParser(moreTypes?: readonly string[]): this
-  /** The sessions that the framework's own middleware keeps by a cookie. */
+  /** Adds cookie sessions with the framework's usual middleware. */
   useSessions(): this
-  /** The library, below `path` where there is one. */
+  /** Adds the library, mounted at `path` if given. */
   bind(served: Served, path?: string): this
-  /** At every path; it gets what `fetchRequest` made. */
+  /** Adds a route for every path, with the result of `fetchRequest`. */
   route(run: OwnRoute): this
-  /** At every path: answers, as JSON, what the parser has made of the body. */
+  /** Adds a route for every path that returns the parsed body as JSON. */
   routeOfParsedBody(): this
   /**
-   * Until the test is over. The application answers an error with status 500 and `by the application`, where it can and
-   * doesn't ignore it.
+   * Listens until the end of the test. Responds to errors with status 500 and `by the application`, unless the response has
+   * started or `ignoreErrors` is set.
    */
   listen(options?: { readonly ignoreErrors?: boolean }): Promise<Listening>
 }
@@ -35,13 +35,13 @@ export interface FrameworkApp {
 export interface Framework {
   readonly name: string
   readonly app: (options?: AppOptions) => FrameworkApp
-  /** The session of a request, as the framework's own request has it. */
+  /** Returns the session from the framework's request. */
   readonly sessionOf: (request: Request) => { account?: string }
-  /** The header of a request, as the framework's own request has it. */
+  /** Returns a header from the framework's request. */
   readonly headerOf: (request: Request, name: string) => string
 }
 
 export interface AppOptions {
-  /** Whether to believe what a proxy says of the request. Default: the framework's. */
+  /** Whether to trust proxy headers. Default: that of the framework. */
   readonly trustsProxy?: boolean
 }

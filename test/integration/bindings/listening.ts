@@ -6,11 +6,11 @@ export interface Listening {
   readonly server: Server
   readonly port: number
   readonly host: string
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
 }
 
-/** Serves until the test is over. */
+/** Listens until the end of the test. */
 export async function listen(listener: RequestListener): Promise<Listening> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

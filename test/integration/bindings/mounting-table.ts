@@ -5,13 +5,13 @@ import type { Listening } from './listening.js'
 /** A way to mount the echo, whose base path is `/api/s3`. */
 export interface Mount {
   readonly how: string
-  /** Path to the base path that the library is told, or `null` where the request is for the next handler. */
+  /** Maps a path to the base path that the library gets; `null`: the next handler gets the request. */
   readonly paths: Readonly<Record<string, string | null>>
-  /** The mounted echo, and `the next handler` with status 404 behind it. */
+  /** Serves the mounted echo, and behind it `the next handler` with status 404. */
   readonly serve: () => Promise<Listening>
 }
 
-/** What the same mounts have in common, however a framework writes them. */
+/** Paths by kind of mount, the same in every framework. */
 export const mountedPaths = {
   /** Mounted at the root. */
   root: {

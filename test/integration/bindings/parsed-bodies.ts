@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { streamed, type BodySeen } from './reading-handler.js'
+import { streamed, type BodySeen } from './body-echo.js'
 
-/** The parsers of a framework, by name. */
+/** The body parsers of a framework. */
 export interface ParserBench {
   readonly parsers: readonly string[]
-  /** For each content type: what the library gets after each parser; `null`: the stream. */
+  /** What the library gets by content type and parser; `null`: the stream. */
   readonly expectations: Readonly<
     Record<string, { readonly body: string; readonly seen: Readonly<Record<string, BodySeen | null>> }>
   >
-  /** Serves `reading` behind a parser until the test is over; resolves to a URL of it. */
+  /** Serves `reading` behind a parser until the end of the test. Resolves to its URL. */
   readonly serve: (parser: string) => Promise<string>
 }
 
@@ -18,13 +18,16 @@ export function describeParsedBodies({ parsers, expectations, serve }: ParserBen
     Object.entries(seen).map(([parser, what]) => ({ type, body, parser, expected: what ?? streamed(body) })),
   )
 
-  it.each(table)('$type after $parser', async ({ type, body, parser, expected }) => {
-    const url = await serve(parser)
-    const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
-    expect(await response.json()).toEqual(expected)
-  })
+  it.each(table)(
+    'is passed to the library: $type after $parser',
+    async ({ type, body, parser, expected }) => {
+      const url = await serve(parser)
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
+      expect(await response.json()).toEqual(expected)
+    },
+  )
 
-  it.each(parsers)('an empty body after %s', async (parser) => {
+  it.each(parsers)('is an empty stream after %s if it is empty', async (parser) => {
     const url = await serve(parser)
     const chunked = () =>
       ({ body: Readable.toWeb(Readable.from([])), duplex: 'half' }) as unknown as RequestInit
@@ -36,7 +39,7 @@ export function describeParsedBodies({ parsers, expectations, serve }: ParserBen
     }
   })
 
-  it.each(parsers)('no body after %s', async (parser) => {
+  it.each(parsers)('is an empty stream after %s if there is none', async (parser) => {
     expect(await (await fetch(await serve(parser))).json()).toEqual(streamed(''))
   })
 }

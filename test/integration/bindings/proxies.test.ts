@@ -7,7 +7,7 @@ describe.each(frameworks)('behind a proxy, $name', ({ app: newApp }) => {
   it.each([
     { trustsProxy: true, origin: 'https://shop.example:8443' },
     { trustsProxy: false, origin: 'http://internal.example' },
-  ])('trusted $trustsProxy: $origin', async ({ trustsProxy, origin }) => {
+  ])('has the origin $origin (trusted: $trustsProxy)', async ({ trustsProxy, origin }) => {
     const app = await newApp({ trustsProxy }).bind(echo, '/v1').listen()
 
     expect(await echoThroughProxy(app)).toMatchObject({
@@ -23,7 +23,7 @@ describe.each(frameworks)('behind a proxy, $name', ({ app: newApp }) => {
     [{}, null],
     [{ 'x-forwarded-proto': 'https, http' }, 'https'],
     [{ 'x-forwarded-proto': 'javascript', 'x-forwarded-host': 'a.example' }, 'http://a.example'],
-  ])('trusted %j: %s', async (headers: Record<string, string>, origin) => {
+  ])('from a trusted proxy with %j has the origin %s', async (headers: Record<string, string>, origin) => {
     const { url, host } = await newApp({ trustsProxy: true }).bind(echo).listen()
 
     const response = await fetch(`${url}/api/s3/x`, { headers })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { occurrence } from './occurrence.js'
+import { deferred } from './deferred.js'
 
 export interface RawResponse {
   readonly status: number
@@ -11,18 +11,18 @@ export interface RawResponse {
   readonly body: string
 }
 
-/** A connection that sends exactly the bytes it is given, for what no HTTP client would send. */
+/** A connection that sends exact bytes, for requests that no HTTP client would send. */
 export class RawConnection {
   readonly socket: Socket
   #received = ''
-  #changed = occurrence()
+  #changed = deferred()
 
   private constructor(socket: Socket) {
     this.socket = socket
     socket.setEncoding('latin1')
     socket.on('data', (text: string) => this.#change(text))
     socket.on('close', () => this.#change(''))
-    // A server that cuts the connection is what some tests ask for.
+    // In some tests, the server closes the connection.
     socket.on('error', () => undefined)
   }
 
@@ -37,13 +37,13 @@ export class RawConnection {
     return this.#received.length
   }
 
-  /** Latin-1: a byte a character. */
+  /** Sends a string as Latin-1, one byte per character. */
   send(text: string): this {
     this.socket.write(text, 'latin1')
     return this
   }
 
-  /** The next response of this connection; it must have a `Content-Length` or no body. */
+  /** Resolves to the next response, which must have a `Content-Length` or no body. */
   async response(): Promise<RawResponse> {
     for (;;) {
       const parsed = parseResponse(this.#received)
@@ -53,17 +53,17 @@ export class RawConnection {
       }
       if (this.socket.closed)
         throw new Error(`The connection closed after ${JSON.stringify(this.#received)}.`)
-      await this.#changed.happened
+      await this.#changed.promise
     }
   }
 
   #change(text: string): void {
     this.#received += text
-    this.#changed.happen()
-    this.#changed = occurrence()
+    this.#changed.resolve()
+    this.#changed = deferred()
   }
 
-  /** What came until the connection was closed, Latin-1. */
+  /** Resolves to the rest once the connection is closed, as Latin-1. */
   async rest(): Promise<string> {
     if (!this.socket.closed) await once(this.socket, 'close')
     return this.#received

@@ -29,11 +29,11 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
     ['http://evil.example//other.example', '//other.example'],
     ['/a%2Fb%00%?%zz', '/a%2Fb%00%?%zz'],
     ['/?x=http://evil.example', '/?x=http://evil.example'],
-  ])('%s keeps the host', async (target, expected) => {
+  ])('keeps the host for the target %s', async (target, expected) => {
     expect(await ask(target)).toMatchObject({ status: 200, url: `http://good.example:8080${expected}` })
   })
 
-  it('takes * for a path', async () => {
+  it('treats * as a path', async () => {
     expect(await ask('*', { method: 'OPTIONS' })).toMatchObject({ url: 'http://good.example:8080/*' })
   })
 
@@ -43,7 +43,7 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
     ['my_host-1', 'my_host-1'],
     ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
     ['10.0.0.1', '10.0.0.1'],
-  ])('takes the host %s', async (host, expected) => {
+  ])('accepts the host %s', async (host, expected) => {
     expect(await ask('/x', { host })).toMatchObject({ url: `http://${expected}/x` })
   })
 
@@ -59,11 +59,11 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
     'host:99999',
     'host:port',
     'b\xfccher.example',
-  ])('takes no host from %j', async (host) => {
+  ])('ignores the invalid host %j', async (host) => {
     expect(await ask('/x', { host })).toMatchObject({ status: 200, url: 'http://localhost/x' })
   })
 
-  it('answers where there is no Host', async () => {
+  it('responds to a request without Host', async () => {
     const { port } = await newApp().bind(atRoot).listen()
     const connection = await RawConnection.open(port)
 
@@ -85,7 +85,7 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
     }
   })
 
-  // Routers match the path as it was sent, so what they guard must not be reachable by another spelling.
+  // Routers match the path as sent. Another spelling of it must not bypass their guards.
   it.each([
     ['/api/s3/db/objects', 200],
     ['/api/s3/db/objects#fragment', 200],
@@ -99,7 +99,7 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
     ['/api/s3//db/objects', 404],
     ['/api/s3/db%2Fobjects', 404],
     ['/api/s3/db/objects/', 404],
-  ])('%s is %d', async (path, status) => {
+  ])('returns for %s the status %d', async (path, status) => {
     const plugin = db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
     const { port } = await newApp().bind(plugin, '/api/s3').listen()
     const connection = await RawConnection.open(port)
@@ -110,7 +110,7 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
     if (status === 404) expect(JSON.parse(response.body)).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  describe('where the application rewrites it', () => {
+  describe('rewritten by the application', () => {
     async function rewritten(path: string, rewrite: (url: string) => string) {
       const app = newApp().use((message, _response, proceed) => {
         message.url = rewrite(message.url!)
@@ -121,14 +121,14 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
       return { url: seen.replace(host, 'host'), basePath }
     }
 
-    it('keeps the start of the path that the client knows', async () => {
+    it('keeps the start of the requested path', async () => {
       expect(await rewritten('/v1/api/s3/db?limit=1', (url) => url.replace('/v1', ''))).toEqual({
         url: 'http://host/v1/api/s3/db?limit=1',
         basePath: '/v1/api/s3',
       })
     })
 
-    it('takes another path', async () => {
+    it('has the new path', async () => {
       expect(await rewritten('/files?limit=1', (url) => url.replace('/files', '/api/s3/db/objects'))).toEqual(
         {
           url: 'http://host/api/s3/db/objects?limit=1',
@@ -137,7 +137,7 @@ describe.each(frameworks)('the URL of a request in $name', ({ app: newApp }) => 
       )
     })
 
-    it('takes another query', async () => {
+    it('has the new query', async () => {
       expect(await rewritten('/api/s3/db/objects', (url) => `${url}?route=avatars`)).toEqual({
         url: 'http://host/api/s3/db/objects?route=avatars',
         basePath: '/api/s3',

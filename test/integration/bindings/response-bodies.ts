@@ -1,32 +1,32 @@
 import type { Handler } from '@svc/db'
-import { occurrence } from './occurrence.js'
+import { deferred } from './deferred.js'
 
 export function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
 }
 
-export function answering(respond: () => Response): Handler {
+export function respondWith(respond: () => Response): Handler {
   return async () => respond()
 }
 
-/** A body that gives these pieces, then waits for ever; tells when it was cancelled. */
-export function unfinishedBody(...pieces: readonly string[]) {
-  const cancelled = occurrence<unknown>()
+/** Creates a body that yields these chunks and then never ends. `cancelled` resolves when it is cancelled. */
+export function unfinishedBody(...chunks: readonly string[]) {
+  const cancelled = deferred<unknown>()
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => pieces.forEach((piece) => controller.enqueue(bytes(piece))),
-    cancel: cancelled.happen,
+    start: (controller) => chunks.forEach((chunk) => controller.enqueue(bytes(chunk))),
+    cancel: cancelled.resolve,
   })
-  return { body, cancelled: cancelled.happened }
+  return { body, cancelled: cancelled.promise }
 }
 
-/** A body that fails after these pieces. */
-export function failingBody(reason: unknown, ...pieces: readonly string[]) {
-  const left = [...pieces]
+/** Creates a body that fails after these chunks. */
+export function failingBody(reason: unknown, ...chunks: readonly string[]) {
+  const left = [...chunks]
   return new ReadableStream<Uint8Array>({
     pull(controller) {
-      const piece = left.shift()
-      if (piece === undefined) controller.error(reason)
-      else controller.enqueue(bytes(piece))
+      const chunk = left.shift()
+      if (chunk === undefined) controller.error(reason)
+      else controller.enqueue(bytes(chunk))
     },
   })
 }

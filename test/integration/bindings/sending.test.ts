@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { occurrence, until } from './occurrence.js'
+import { deferred, until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
-import { answering, bytes, unfinishedBody } from './response-bodies.js'
+import { respondWith, bytes, unfinishedBody } from './response-bodies.js'
 import type { FrameworkApp } from './framework.js'
 import { frameworks } from './frameworks.js'
 
@@ -18,9 +18,9 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     return app.listen()
   }
 
-  it('have the status, the headers and the body of the library', async () => {
+  it('have the library’s status, headers and body', async () => {
     const { url } = await serve(
-      answering(() =>
+      respondWith(() =>
         Response.json({ a: 1 }, { status: 503, headers: { 'retry-after': '5', 'x-name': 'J\xfcrgen' } }),
       ),
     )
@@ -33,9 +33,9 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     expect(await response.json()).toEqual({ a: 1 })
   })
 
-  it('keep the headers that middleware has set', async () => {
+  it('keep headers set by middleware', async () => {
     const { url } = await serve(
-      answering(() => {
+      respondWith(() => {
         const headers = new Headers({ 'cache-control': 'private, no-store', vary: 'Accept' })
         headers.append('set-cookie', 'library=1; Path=/')
         headers.append('set-cookie', 'library=2')
@@ -55,8 +55,8 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     expect(headers.getSetCookie()).toEqual(['session=abc; Path=/', 'library=1; Path=/', 'library=2'])
   })
 
-  it('have no body where there is none', async () => {
-    const { port } = await serve(answering(() => new Response(null, { status: 204 })))
+  it('can have no body', async () => {
+    const { port } = await serve(respondWith(() => new Response(null, { status: 204 })))
     const connection = await RawConnection.open(port)
     for (let i = 0; i < 2; i++) {
       const response = await connection.send(get()).response()
@@ -65,17 +65,17 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     }
   })
 
-  it('may be empty', async () => {
-    const { url } = await serve(answering(() => new Response('')))
+  it('can have an empty body', async () => {
+    const { url } = await serve(respondWith(() => new Response('')))
     const response = await fetch(`${url}/api/s3/x`)
     expect(response.headers.get('content-length')).toBe('0')
     expect(await response.text()).toBe('')
   })
 
-  it('to HEAD have the headers only, and the body is let go of', async () => {
+  it('to HEAD have only headers, and cancel the body', async () => {
     const { body, cancelled } = unfinishedBody('bytes')
     const { port } = await serve(
-      answering(
+      respondWith(
         () => new Response(body, { headers: { 'content-length': '5', 'content-type': 'image/png' } }),
       ),
     )
@@ -90,11 +90,11 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
   })
 
   it('are streamed, with and without a length', async () => {
-    const pieces = ['a', 'bc', '', 'def']
+    const chunks = ['a', 'bc', '', 'def']
     const stream = () =>
       new ReadableStream<Uint8Array>({
         start(controller) {
-          pieces.forEach((piece) => controller.enqueue(bytes(piece)))
+          chunks.forEach((chunk) => controller.enqueue(bytes(chunk)))
           controller.close()
         },
       })
@@ -110,9 +110,9 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     }
   })
 
-  it('are streamed through a write that answers nothing', async () => {
+  it('are streamed if middleware replaces write and returns nothing', async () => {
     const { url } = await serve(
-      answering(
+      respondWith(
         () => new Response(Readable.toWeb(Readable.from([bytes('a'), bytes('b'), bytes('c')])) as BodyInit),
       ),
       (app) =>
@@ -125,12 +125,12 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     expect(await (await fetch(`${url}/api/s3/x`)).text()).toBe('abc')
   })
 
-  it('reach the client piece by piece', async () => {
+  it('reach the client chunk by chunk', async () => {
     let give!: (text: string) => void
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => void (give = (text) => controller.enqueue(bytes(text))),
     })
-    const { url } = await serve(answering(() => new Response(body, { headers: { 'content-length': '6' } })))
+    const { url } = await serve(respondWith(() => new Response(body, { headers: { 'content-length': '6' } })))
     give('one')
     const reader = (await fetch(`${url}/api/s3/x`)).body!.getReader()
     expect((await reader.read()).value).toEqual(bytes('one'))
@@ -138,13 +138,13 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     expect((await reader.read()).value).toEqual(bytes('two'))
   })
 
-  it('go no faster than a slow client', async () => {
-    const piece = new Uint8Array(64 * 1024).fill(120)
+  it('wait for a slow client', async () => {
+    const chunk = new Uint8Array(64 * 1024).fill(120)
     const total = 1024
     let given = 0
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
-        controller.enqueue(piece)
+        controller.enqueue(chunk)
         if (++given === total) controller.close()
       },
     })
@@ -162,7 +162,7 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     connection.send(`GET /api/s3/x HTTP/1.0\r\n\r\n`)
 
     await until(() => isWaiting())
-    // The buffers of the operating system may take more; they are full when other requests leave nothing new to do.
+    // The operating system may buffer more. Its buffers are full once other requests no longer cause reads.
     let before = -1
     while (before !== given) {
       before = given
@@ -172,39 +172,39 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
 
     connection.socket.resume()
     const answer = await connection.rest()
-    expect(answer.length - answer.indexOf('\r\n\r\n') - 4).toBe(total * piece.length)
+    expect(answer.length - answer.indexOf('\r\n\r\n') - 4).toBe(total * chunk.length)
   })
 
   it.each([
-    ['between two pieces', ['a', 'b', 'c']],
-    ['before the first piece', []],
-    ['before the second piece', ['a']],
-  ])('are cancelled when the client leaves %s', async (_when, pieces) => {
-    const { body, cancelled } = unfinishedBody(...pieces)
-    const called = occurrence()
+    ['between two chunks', ['a', 'b', 'c']],
+    ['before the first chunk', []],
+    ['before the second chunk', ['a']],
+  ])('are cancelled when the client disconnects %s', async (_when, chunks) => {
+    const { body, cancelled } = unfinishedBody(...chunks)
+    const called = deferred()
     const { port } = await serve(async () => {
-      called.happen()
+      called.resolve()
       return new Response(body)
     })
     const connection = await RawConnection.open(port)
     connection.send(get())
-    await called.happened
-    if (pieces.length > 2) await until(() => connection.bytesReceived > 0)
+    await called.promise
+    if (chunks.length > 2) await until(() => connection.bytesReceived > 0)
 
     connection.socket.destroy()
 
     await cancelled
   })
 
-  it('are cancelled when the client leaves while its buffers are full', async () => {
-    const cancelled = occurrence<unknown>()
+  it('are cancelled when the client disconnects while its buffers are full', async () => {
+    const cancelled = deferred<unknown>()
     let isWaiting = () => false
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024)),
-      cancel: cancelled.happen,
+      cancel: cancelled.resolve,
     })
     const { port } = await serve(
-      answering(() => new Response(body)),
+      respondWith(() => new Response(body)),
       (app) =>
         app.use((_req, res, next) => {
           isWaiting = () => res.writableNeedDrain
@@ -218,30 +218,30 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
 
     connection.socket.destroy()
 
-    await cancelled.happened
+    await cancelled.promise
   })
 
-  it('that come after the client has left are cancelled, however badly', async () => {
-    const called = occurrence<AbortSignal>()
-    const cancelled = occurrence()
+  it('are cancelled if the client has already disconnected, even if cancelling fails', async () => {
+    const called = deferred<AbortSignal>()
+    const cancelled = deferred()
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(bytes('a')),
       cancel() {
-        cancelled.happen()
+        cancelled.resolve()
         throw new Error('of the body')
       },
     })
     const { port } = await serve(async ({ signal }) => {
-      called.happen(signal)
+      called.resolve(signal)
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return new Response(body)
     })
     const connection = await RawConnection.open(port)
     connection.send(get())
-    await called.happened
+    await called.promise
 
     connection.socket.destroy()
 
-    await cancelled.happened
+    await cancelled.promise
   })
 })

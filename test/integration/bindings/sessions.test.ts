@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { createObjectAccessGuard, createQuotaGuard, createS3Server, db, memoryStorage } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { frameworks } from './frameworks.js'
-import { cookiesOf, keysFor, objectsOfTwo } from './who-asks.js'
+import { cookiesOf, keysFor, objectsOfTwo } from './two-callers.js'
 
-describe.each(frameworks)('who asks, in $name', ({ app: newApp, sessionOf, headerOf }) => {
-  it('is known from the session', async () => {
+describe.each(frameworks)('the caller, in $name', ({ app: newApp, sessionOf, headerOf }) => {
+  it('is read from the session', async () => {
     const plugin = db({
       client: memoryAdapter({ objects: objectsOfTwo }),
       resolveScope: (request) => sessionOf(request).account ?? null,
@@ -23,7 +23,7 @@ describe.each(frameworks)('who asks, in $name', ({ app: newApp, sessionOf, heade
     expect(await keysFor(url, { cookie })).toEqual(['ann.txt'])
   })
 
-  it('may change the session, whose cookie is sent along, with whatever answer', async () => {
+  it('can change during resolveScope: every response has the new session cookie', async () => {
     const plugin = db({
       client: memoryAdapter({ objects: objectsOfTwo }),
       resolveScope: async (request) => (sessionOf(request).account ??= 'user:ann'),
@@ -43,7 +43,7 @@ describe.each(frameworks)('who asks, in $name', ({ app: newApp, sessionOf, heade
     }
   })
 
-  it('is asked once a request, by the library and all guards', async () => {
+  it('is resolved once per request by the library and all guards', async () => {
     const asked: Request[] = []
     const client = memoryAdapter({ objects: objectsOfTwo })
     const resolveScope = async (request: Request) => {

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { expressBinding } from '@svc/db/express'
 import { listen } from '../bindings/listening.js'
 import { describeParsedBodies, type ParserBench } from '../bindings/parsed-bodies.js'
-import { parsed, reading, streamed, type BodySeen } from '../bindings/reading-handler.js'
+import { parsed, reading, streamed, type BodySeen } from '../bindings/body-echo.js'
 import { versions, type Express } from './versions.js'
 
-/** Takes the whole body and leaves nothing, as multer does with the fields it doesn't know. */
+/** Consumes the whole body and sets no value, like multer for unknown fields. */
 const consumer: RequestHandler = (req, _res, next) => {
   req.resume().on('end', () => next())
 }
@@ -76,7 +76,7 @@ const expectations: ParserBench['expectations'] = {
   },
 }
 
-describe.each(versions)('bodies in $name', ({ express }) => {
+describe.each(versions)('a body in $name', ({ express }) => {
   describeParsedBodies({
     parsers: Object.keys(parsers),
     expectations,
@@ -88,7 +88,7 @@ describe.each(versions)('bodies in $name', ({ express }) => {
     },
   })
 
-  it('a parser that refuses the body answers in the place of the library', async () => {
+  it('never reaches the library if a parser refuses it', async () => {
     const { url } = await listen(express().use(express.json({ limit: 5 }), expressBinding(reading)))
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(`${url}/api/s3/upload`, { method: 'POST', headers, body: JSON_TEXT })

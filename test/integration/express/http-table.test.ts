@@ -1,5 +1,5 @@
 import { expressBinding, type ExpressHandler } from '@svc/db/express'
-import { describeHttpTableOf, type Way } from '../bindings/http-table-of.js'
+import { describeHttpTable, type Way } from '../bindings/describe-http-table.js'
 import { versions, type App, type ExpressVersion } from './versions.js'
 
 function way(
@@ -18,7 +18,7 @@ function way(
   }
 }
 
-describeHttpTableOf(versions, {
+describeHttpTable(versions, {
   beforeParsers: [
     way('app.use(b)', (app, b) => app.use(b)),
     way(

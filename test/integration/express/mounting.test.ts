@@ -52,13 +52,13 @@ const mounts: readonly ExpressMount[] = [
     paths: { '/v2/api/s3/db': '/v2/api/s3', '/vx/api/s3/db': null },
   },
   {
-    how: 'several paths, and beside other handlers',
+    how: 'several paths, with other handlers',
     mount: (app, b) =>
       app.use(['/v1', '/v2'], [(_req: unknown, _res: unknown, next: () => void) => next()], b),
     paths: { '/v1/api/s3/db': '/v1/api/s3', '/v2/api/s3/db': '/v2/api/s3' },
   },
   {
-    how: 'nested routers that spell the base path together',
+    how: 'nested routers that form the base path together',
     mount: (app, b, { express }) =>
       app.use('/v1', express.Router().use('/api', express.Router().use('/s3', b))),
     paths: { '/v1/api/s3/db': '/v1/api/s3', '/v1/api/s3': '/v1/api/s3', '/v1/api/db': null },
@@ -103,7 +103,7 @@ describe.each(versions)('mounting in $name', (version) => {
     })),
   )
 
-  it('serves everything at the root where that is the base path', async () => {
+  it('serves all paths if the base path is the root', async () => {
     const binding = expressBinding({ ...echo, basePath: '' })
     const app = version.express().use('/v1', binding).use(binding)
     const { url } = await listen(app)
@@ -112,7 +112,7 @@ describe.each(versions)('mounting in $name', (version) => {
     expect(await echoOf(await fetch(`${url}/v1/db/objects`))).toMatchObject({ basePath: '/v1' })
   })
 
-  it('serves what the application has rewritten to a path under a mount', async () => {
+  it('serves a path that the application has rewritten, under a mount', async () => {
     const app = version.express().use((req, _res, next) => {
       req.url = req.url.replace('/files', '/api/s3/db/objects')
       next()
@@ -126,7 +126,7 @@ describe.each(versions)('mounting in $name', (version) => {
     })
   })
 
-  it('leaves baseUrl and url to the next handler as they were', async () => {
+  it('does not change baseUrl and url for the next handler', async () => {
     const app = version.express()
     app.use('/v1', expressBinding(echo))
     app.use('/v1', (req, res) => void res.json([req.baseUrl, req.url, req.originalUrl]))
@@ -137,7 +137,7 @@ describe.each(versions)('mounting in $name', (version) => {
     expect(await response.json()).toEqual(['/v1', '/files?x=1', '/v1/files?x=1'])
   })
 
-  it('takes every method', async () => {
+  it('handles every method', async () => {
     const { url } = await listen(version.express().use(expressBinding(echo)))
 
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {

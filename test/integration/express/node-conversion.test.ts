@@ -8,10 +8,10 @@ import { serve } from '../../../src/bindings/node/serve.js'
 import { createRequest, requestOnce } from '../../../src/bindings/node/web-request.js'
 import { echo, type Echo } from '../bindings/echo.js'
 import { listen } from '../bindings/listening.js'
-import { occurrence, until } from '../bindings/occurrence.js'
+import { deferred, until } from '../bindings/deferred.js'
 import { RawConnection } from '../bindings/raw-connection.js'
 
-// Express waits for no middleware and speaks no HTTP/2; the conversion underneath serves frameworks that do.
+// Tests the conversion without Express, which doesn't await middleware and doesn't support HTTP/2.
 
 async function connectTo(handler: Handler): Promise<ClientHttp2Session> {
   const server = createServer((req, res) => {
@@ -30,7 +30,7 @@ async function connectTo(handler: Handler): Promise<ClientHttp2Session> {
   return session
 }
 
-it('leaves pseudo headers out, and keeps the bytes of headers and path', async () => {
+it('drops pseudo-headers, and keeps the bytes of headers and path', async () => {
   const session = await connectTo(echo.handler)
   const path = Buffer.from('/é?key=ü').toString('latin1')
 
@@ -41,36 +41,36 @@ it('leaves pseudo headers out, and keeps the bytes of headers and path', async (
   expect(seen.headers).toEqual({ 'x-name': 'J\xfcrgen' })
 })
 
-it('passes on that a stream was reset', async () => {
-  const called = occurrence()
-  const left = occurrence<boolean>()
+it('aborts the request when its stream is reset', async () => {
+  const called = deferred()
+  const left = deferred<boolean>()
   const session = await connectTo(async ({ signal }) => {
-    called.happen()
+    called.resolve()
     await once(signal, 'abort')
-    left.happen(signal.aborted)
+    left.resolve(signal.aborted)
     return new Response('for nobody')
   })
   const stream = session.request({ ':path': '/x' })
   stream.on('error', () => undefined)
-  await called.happened
+  await called.promise
 
   stream.close()
 
-  expect(await left.happened).toBe(true)
+  expect(await left.promise).toBe(true)
 })
 
-// More than all buffers between here and a client take.
+// More than all buffers up to the client hold.
 const PIECE_BYTES = 32 * 1024 * 1024
 
-it.each(['while its buffers are full', 'before it begins'])(
-  'is done when the client leaves %s',
+it.each(['while its buffers are full', 'before it starts'])(
+  'resolves when the client disconnects %s',
   async (when) => {
-    const called = occurrence()
-    const done = occurrence()
+    const called = deferred()
+    const done = deferred()
     const responses: ServerResponse[] = []
     const handler: Handler = async ({ signal }) => {
-      called.happen()
-      if (when === 'before it begins') await once(signal, 'abort')
+      called.resolve()
+      if (when === 'before it starts') await once(signal, 'abort')
       return new Response(
         new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(PIECE_BYTES)) }),
       )
@@ -79,16 +79,16 @@ it.each(['while its buffers are full', 'before it begins'])(
       responses.push(response)
       const location = { protocol: 'http', host: message.headers.host, target: message.url! }
       const request = requestOnce(message, () => createRequest(message, response, location))
-      void serve(handler, { request, message, response, basePath: '' }).then(done.happen)
+      void serve(handler, { request, message, response, basePath: '' }).then(done.resolve)
     })
     const connection = await RawConnection.open(port)
     connection.socket.pause()
     connection.send('GET /x HTTP/1.1\r\nHost: a\r\n\r\n')
-    await called.happened
+    await called.promise
     if (when === 'while its buffers are full') await until(() => responses[0]!.writableNeedDrain)
 
     connection.socket.destroy()
 
-    await done.happened
+    await done.promise
   },
 )

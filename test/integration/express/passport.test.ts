@@ -6,7 +6,7 @@ import { db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
 import { listen } from '../bindings/listening.js'
-import { cookiesOf, keysFor, objectsOfTwo } from '../bindings/who-asks.js'
+import { cookiesOf, keysFor, objectsOfTwo } from '../bindings/two-callers.js'
 import { versions } from './versions.js'
 
 declare global {
@@ -18,7 +18,7 @@ declare global {
   }
 }
 
-/** Signs in whoever says who it is; a stand-in for a real strategy. */
+/** A strategy that signs in the user that the request names. */
 class NameStrategy extends Strategy {
   override name = 'name'
 
@@ -37,8 +37,8 @@ function passportWithNames(): PassportStatic {
   return passport
 }
 
-describe.each(versions)('who asks, in $name', ({ express }) => {
-  it('is known from passport', async () => {
+describe.each(versions)('the caller, in $name', ({ express }) => {
+  it('is read from passport', async () => {
     const passport = passportWithNames()
     const plugin = db({
       client: memoryAdapter({ objects: objectsOfTwo }),

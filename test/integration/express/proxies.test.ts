@@ -13,7 +13,7 @@ describe.each(versions)('behind a proxy, $name', ({ express }) => {
     { trust: 1, origin: 'https://shop.example:8443' },
     { trust: false, origin: 'http://internal.example' },
     { trust: '10.0.0.0/8', origin: 'http://internal.example' },
-  ])('trust proxy $trust of the outer application: $origin', async ({ trust, origin }) => {
+  ])('has the origin $origin (trust proxy of the outer application: $trust)', async ({ trust, origin }) => {
     const app = express()
     app.set('trust proxy', trust)
     app.use('/v1', express().use(expressBinding(echo)))
@@ -24,7 +24,7 @@ describe.each(versions)('behind a proxy, $name', ({ express }) => {
     })
   })
 
-  it('takes no host with a user from a trusted proxy', async () => {
+  it('ignores a host with a user from a trusted proxy', async () => {
     const app = express().use(expressBinding(echo))
     app.set('trust proxy', true)
     const { url } = await listen(app)
@@ -34,7 +34,7 @@ describe.each(versions)('behind a proxy, $name', ({ express }) => {
     expect(await echoOf(response)).toMatchObject({ url: 'http://localhost/api/s3/x' })
   })
 
-  it.each(['user:password@evil.example', 'a,b'])('takes no host from %s', async (host) => {
+  it.each(['user:password@evil.example', 'a,b'])('ignores the host %s', async (host) => {
     const { port } = await listen(express().use(expressBinding(echo)))
     const connection = await RawConnection.open(port)
     const response = await connection.send(`GET /api/s3/x HTTP/1.1\r\nHost: ${host}\r\n\r\n`).response()

@@ -15,7 +15,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     return echoOf(await connection.send(`${head}\r\n\r\n`).response())
   }
 
-  it('has the headers byte for byte', async () => {
+  it('keeps the bytes of headers', async () => {
     const { headers } = await echoOfRaw(
       express().use(expressBinding(echo)),
       'GET /api/s3/x HTTP/1.1\r\nHost: a\r\nX-Name: J\xfcrgen \xa0\xff\r\nX-Empty:\r\nX-Spaces:  a  b  ',
@@ -23,7 +23,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(headers).toMatchObject({ 'x-name': 'J\xfcrgen \xa0\xff', 'x-empty': '', 'x-spaces': 'a  b' })
   })
 
-  it('has repeated headers', async () => {
+  it('keeps repeated headers', async () => {
     const { headers } = await echoOfRaw(
       express().use(expressBinding(echo)),
       'GET /api/s3/x HTTP/1.1\r\nHost: a\r\nX-Twice: 1\r\nCookie: a=1\r\nx-twice: 2\r\nCookie: b=2\r\nSet-Cookie: c\r\nSet-Cookie: d',
@@ -31,7 +31,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(headers).toMatchObject({ 'x-twice': '1, 2', cookie: 'a=1; b=2', 'set-cookie': 'd' })
   })
 
-  it('has the headers as middleware has left them', async () => {
+  it('has the headers as changed by middleware', async () => {
     const app = express()
     app.use((req, _res, next) => {
       delete req.headers['x-user']
@@ -45,12 +45,12 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     })
     const { headers } = await echoOfRaw(
       app.use(expressBinding(echo)),
-      'GET /api/s3/x HTTP/1.1\r\nHost: a\r\nX-User: made up',
+      'GET /api/s3/x HTTP/1.1\r\nHost: a\r\nX-User: invented',
     )
     expect(headers).toEqual({ host: 'a', 'x-trace': 'abc' })
   })
 
-  it.each(['TRACE'])('stands for %s, which Request refuses', async (method) => {
+  it.each(['TRACE'])('supports %s, which the Request constructor rejects', async (method) => {
     const plugin = db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
     const seen: string[] = []
     const handler: Handler = (request, options) => {
@@ -69,7 +69,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(seen).toEqual([method, 'OPTIONS'])
   })
 
-  it('is one object for one request, in every router, route and application', async () => {
+  it('is the same object for a request in every router, route and application', async () => {
     const seen = new Set<Request>()
     const binding = expressBinding({
       ...echo,
@@ -96,7 +96,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(seen.size).toBe(2)
   })
 
-  it('is one object for whatever stands in for the Express request', async () => {
+  it('is the same object for proxies and copies of the Express request', async () => {
     const app = express()
     app.use((req, res) => {
       const derived: typeof req = Object.create(req) as typeof req
@@ -111,7 +111,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(await (await fetch(url)).json()).toBe(1)
   })
 
-  it('leads back to the Express request that the binding got', async () => {
+  it('gives access to the Express request of the binding', async () => {
     const app = express()
     app.use((req, res, next) => {
       fetchRequest(req)
@@ -129,7 +129,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(await (await fetch(`${url}/api/s3/db`)).json()).toEqual([true, true, true])
   })
 
-  it('is the same for two copies of the library, such as the ESM and the CommonJS build', async () => {
+  it('is shared by two copies of the library, such as the ESM and the CommonJS build', async () => {
     vi.resetModules()
     const copy = await import('@svc/db/express')
     expect(copy.fetchRequest).not.toBe(fetchRequest)
@@ -142,7 +142,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(await (await fetch(url)).json()).toEqual([true, true])
   })
 
-  it('has no body, and leaves the stream to whoever comes next', async () => {
+  it('has no body, and leaves the stream to later handlers', async () => {
     const app = express()
     app.post('/files', (req, res) => {
       const request = fetchRequest(req)
@@ -157,7 +157,7 @@ describe.each(versions)('the Request in $name', ({ express }) => {
     expect(await response.json()).toEqual([null, 'bytes'])
   })
 
-  it('can be made of a request without its response', async () => {
+  it('can be created without a response', async () => {
     const app = express()
     app.use((req, res) => {
       const { method, headers, rawHeaders, originalUrl, url, baseUrl, protocol, socket } = req

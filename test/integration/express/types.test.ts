@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
 import { echo } from '../bindings/echo.js'
 
-it('fits the types of Express 4', () => {
+it('is compatible with the types of Express 4', () => {
   const app = express4()
   app.use(expressBinding(echo))
   app.use('/v1', express4.json(), expressBinding(echo))
@@ -16,7 +16,7 @@ it('fits the types of Express 4', () => {
   expect(handler).toBeTypeOf('function')
 })
 
-it('fits the types of Express 5', () => {
+it('is compatible with the types of Express 5', () => {
   const app = express5()
   app.use(expressBinding(echo))
   app.use('/v1', express5.json(), expressBinding(echo))
@@ -31,13 +31,13 @@ it('fits the types of Express 5', () => {
   expect(handler).toBeTypeOf('function')
 })
 
-it('refuses what is no server', () => {
+it('refuses arguments that are not a server', () => {
   expect(() => expressBinding({} as typeof echo)).toThrow(TypeError)
   expect(() => expressBinding({ handler: echo.handler } as typeof echo)).toThrow(
     /createS3Server\(\) or db\(\)/,
   )
 })
 
-it('refuses a Request that it has not made', () => {
+it('refuses a Request from elsewhere', () => {
   expect(() => expressRequest(new Request('http://localhost/'))).toThrow(TypeError)
 })

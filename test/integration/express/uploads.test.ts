@@ -28,7 +28,7 @@ async function begin(baseURL: string, contentType: string, size: number): Promis
   return (await response.json()) as Begun
 }
 
-/** Takes the files of a form and keeps none of the bytes, as multer does. */
+/** Consumes the files of a form, like multer, and discards their bytes. */
 const consumer: RequestHandler = (req, _res, next) => {
   if (req.method !== 'PUT') return next()
   req.resume().on('end', () => next())
@@ -49,7 +49,7 @@ const consumers: Readonly<
 
 describe.each(versions)('uploads through $name', ({ express }) => {
   it.each(Object.entries(consumers))(
-    'whose bytes %s has consumed are refused',
+    'are refused if %s has consumed the bytes',
     async (_name, [type, body, parser]) => {
       const { url } = await listen(express().use(parser(express), expressBinding(server())))
       const { upload } = await begin(`${url}/api/s3`, type, body.length)
@@ -61,7 +61,7 @@ describe.each(versions)('uploads through $name', ({ express }) => {
     },
   )
 
-  it('of nothing are taken, whatever a parser makes of it', async () => {
+  it('can be empty, behind any parser', async () => {
     const { url } = await listen(express().use(express.json(), express.text(), expressBinding(server())))
     for (const type of ['application/json', 'text/plain', 'image/png']) {
       const { upload } = await begin(`${url}/api/s3`, type, 0)
@@ -70,7 +70,7 @@ describe.each(versions)('uploads through $name', ({ express }) => {
     }
   })
 
-  it('that break off write nothing', async () => {
+  it('store nothing if the connection breaks', async () => {
     const { url, port, host } = await listen(express().use(expressBinding(server())))
     const { object, upload } = await begin(`${url}/api/s3`, 'image/png', 10)
     const headers = Object.entries(upload.headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -93,7 +93,7 @@ describe.each(versions)('uploads through $name', ({ express }) => {
     expect(second.status).toBe(200)
   })
 
-  it('go to the place where the server is mounted', async () => {
+  it('use URLs below the mount path', async () => {
     const app = express().use('/:tenant', express.Router().use(expressBinding(server())))
     const { url } = await listen(app)
 
@@ -104,7 +104,7 @@ describe.each(versions)('uploads through $name', ({ express }) => {
     expect(response.status).toBe(200)
   })
 
-  it('reach a server whose path a proxy hides', async () => {
+  it('work behind a proxy that strips the path', async () => {
     const hidden = { port: 0 }
     const proxy = await proxyTo(hidden)
     const baseURL = `${proxy.url}/app/api/s3/_storage`

@@ -7,11 +7,11 @@ export type App = ReturnType<Express>
 export interface ExpressVersion {
   readonly name: string
   readonly express: Express
-  /** What takes the rest of a path in a route. */
+  /** Wildcard for the rest of a path in a route. */
   readonly rest: string
 }
 
-/** The tests are written against the types of Express 5; `types.test.ts` holds the binding against those of both. */
+/** The tests use the types of Express 5. `types.test.ts` checks the binding against the types of both versions. */
 export const versions: readonly ExpressVersion[] = [
   { name: 'Express 4', express: express4 as unknown as Express, rest: '*' },
   { name: 'Express 5', express: express5, rest: '*rest' },

@@ -6,10 +6,10 @@ import { createS3Server, db, memoryStorage } from '@svc/db'
 import { koaBinding } from '@svc/db/koa'
 import { memoryAdapter } from '@svc/db/memory'
 import { describeParsedBodies, type ParserBench } from '../bindings/parsed-bodies.js'
-import { parsed, reading, type BodySeen } from '../bindings/reading-handler.js'
+import { parsed, reading, type BodySeen } from '../bindings/body-echo.js'
 import { listenWith, versions } from './versions.js'
 
-/** Takes the whole body and leaves nothing, as @koa/multer does with the fields it doesn't know. */
+/** Consumes the whole body and sets no value, like @koa/multer for unknown fields. */
 const consumer: Middleware = async (ctx, next) => {
   await ctx.req.forEach(() => undefined)
   await next()
@@ -51,7 +51,7 @@ const expectations: ParserBench['expectations'] = {
   'image/png': { body: 'bytes', seen: { ...nothing, '@koa/bodyparser for all types': null } },
 }
 
-describe.each(versions)('bodies in $name', ({ Koa }) => {
+describe.each(versions)('a body in $name', ({ Koa }) => {
   describeParsedBodies({
     parsers: Object.keys(parsers),
     expectations,
@@ -63,7 +63,7 @@ describe.each(versions)('bodies in $name', ({ Koa }) => {
     },
   })
 
-  it('a parser that refuses the body answers in the place of the library', async () => {
+  it('never reaches the library if a parser refuses it', async () => {
     const { url } = await listenWith(new Koa().use(bodyParser({ jsonLimit: 5 })).use(koaBinding(reading)))
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(`${url}/api/s3/upload`, { method: 'POST', headers, body: JSON_TEXT })
@@ -75,23 +75,26 @@ describe.each(versions)('bodies in $name', ({ Koa }) => {
     ['application/x-www-form-urlencoded', 'a=1', legacyBodyParser()],
     ['text/plain', 'text', bodyParser({ enableTypes })],
     ['image/png', 'bytes', consumer],
-  ])('an upload of %s whose bytes were consumed is refused', async (contentType, body, parser) => {
-    const plugins = [db({ client: memoryAdapter(), resolveScope: () => 'user:1' })] as const
-    const s3 = createS3Server({ storage: memoryStorage(), bucket: 'files', plugins })
-    const app = new Koa().use(
-      (ctx, next) => (ctx.method === 'PUT' ? (parser as Middleware)(ctx, next) : next()) as Promise<void>,
-    )
-    const { url } = await listenWith(app.use(koaBinding(s3)))
-    const begun = await fetch(`${url}/api/s3/upload`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ filename: 'a', contentType, size: body.length }),
-    })
-    const { upload } = (await begun.json()) as { upload: { url: string; headers: Record<string, string> } }
+  ])(
+    'of an upload of %s is refused if a parser has consumed the bytes',
+    async (contentType, body, parser) => {
+      const plugins = [db({ client: memoryAdapter(), resolveScope: () => 'user:1' })] as const
+      const s3 = createS3Server({ storage: memoryStorage(), bucket: 'files', plugins })
+      const app = new Koa().use(
+        (ctx, next) => (ctx.method === 'PUT' ? (parser as Middleware)(ctx, next) : next()) as Promise<void>,
+      )
+      const { url } = await listenWith(app.use(koaBinding(s3)))
+      const begun = await fetch(`${url}/api/s3/upload`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ filename: 'a', contentType, size: body.length }),
+      })
+      const { upload } = (await begun.json()) as { upload: { url: string; headers: Record<string, string> } }
 
-    const response = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body })
+      const response = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body })
 
-    expect(response.status).toBe(400)
-    expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
-  })
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
+    },
+  )
 })

@@ -5,7 +5,7 @@ import { RawConnection } from '../bindings/raw-connection.js'
 import { listenWith, versions } from './versions.js'
 
 describe.each(versions)('the host of a request, $name', ({ Koa }) => {
-  it('is the one that Koa makes of the header', async () => {
+  it('is the one that Koa parses from the header', async () => {
     const { port } = await listenWith(new Koa().use(koaBinding(echo)))
     const connection = await RawConnection.open(port)
     const hosts = { 'user:password@other.example': 'other.example', 'a,b': 'a', '[::1': 'localhost' }

@@ -4,7 +4,7 @@ import legacyBodyParser from 'koa-bodyparser'
 import mount from 'koa-mount'
 import session from 'koa-session'
 import { koaBinding, type KoaMiddleware } from '@svc/db/koa'
-import { describeHttpTableOf, type Way } from '../bindings/http-table-of.js'
+import { describeHttpTable, type Way } from '../bindings/describe-http-table.js'
 import { listenerOf, versions, type App, type KoaVersion } from './versions.js'
 
 function way(
@@ -23,7 +23,7 @@ function way(
   }
 }
 
-describeHttpTableOf(versions, {
+describeHttpTable(versions, {
   beforeParsers: [
     way('app.use(b)', (app, b) => app.use(b).use(bodyParser())),
     way(

@@ -7,7 +7,7 @@ import { createS3Server, db, memoryStorage, type Handler } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { koaBinding } from '@svc/db/koa'
 import { echo, type Echo } from '../bindings/echo.js'
-import { occurrence } from '../bindings/occurrence.js'
+import { deferred } from '../bindings/deferred.js'
 import type { Served } from '../http-table/fixture.js'
 import { listenerOf, versions } from './versions.js'
 
@@ -46,7 +46,7 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     return { status: answered[':status'], text, type: answered['content-type'] }
   }
 
-  it('serves the life of an object, answers without a body and refusals', async () => {
+  it('serves uploads, responses without a body, and errors', async () => {
     const s3 = createS3Server({
       storage: memoryStorage(),
       bucket: 'files',
@@ -74,7 +74,7 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     const { url } = JSON.parse(found.text) as { url: string }
     const download = new URL(url).pathname
     expect(await ask(client, `GET ${download}`)).toEqual({ status: 200, text: 'hello', type: 'text/plain' })
-    // Koa 2 leaves every HEAD request of HTTP/2 without an answer, also those of routes of the application.
+    // Koa 2 never responds to HEAD requests over HTTP/2, not even in application routes.
     if (name !== 'Koa 2') {
       expect(await ask(client, `HEAD ${download}`)).toEqual({ status: 200, text: '', type: 'text/plain' })
     }
@@ -85,7 +85,7 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     expect(await ask(client, 'POST /api/s3/upload', tooLong)).toMatchObject({ status: 400 })
   })
 
-  it('asks and answers as HTTP/1.1 does', async () => {
+  it('behaves like HTTP/1.1', async () => {
     const client = await open({ basePath, handler: echo.handler })
     const stream = client.request({ ':path': '/api/s3/x?a=1', ':authority': 'good.example', 'x-name': 'ann' })
     const seen = JSON.parse(Buffer.concat(await stream.toArray()).toString()) as Echo
@@ -93,7 +93,7 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     expect(seen.headers).toEqual({ 'x-name': 'ann' })
   })
 
-  it('takes bodies and streams answers', async () => {
+  it('accepts bodies and streams responses', async () => {
     const handler: Handler = async (_request, options) => {
       const { body } = options!
       return new Response(body?.kind === 'stream' ? body.open() : null)
@@ -105,23 +105,23 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     expect(Buffer.concat(await stream.toArray()).equals(sent)).toBe(true)
   })
 
-  it.each(['a stream that is reset', 'a session that ends'])('aborts the request of %s', async (what) => {
-    const called = occurrence<AbortSignal>()
-    const left = occurrence()
+  it.each(['a stream is reset', 'a session ends'])('aborts the request when %s', async (what) => {
+    const called = deferred<AbortSignal>()
+    const left = deferred()
     const handler: Handler = async ({ signal }) => {
-      called.happen(signal)
+      called.resolve(signal)
       await once(signal, 'abort')
-      left.happen()
+      left.resolve()
       return new Response('for nobody')
     }
     const client = await open({ basePath, handler })
     const stream = client.request({ ':path': '/api/s3/x' })
     stream.on('error', () => undefined)
-    expect((await called.happened).aborted).toBe(false)
+    expect((await called.promise).aborted).toBe(false)
 
     if (what.includes('reset')) stream.close()
     else client.destroy()
 
-    await left.happened
+    await left.promise
   })
 })

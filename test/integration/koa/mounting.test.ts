@@ -29,7 +29,7 @@ const mounts: readonly KoaMount[] = [
     paths: { '/v1/api/s3/db': '/v1/api/s3', '/v1/api': null },
   },
   {
-    how: 'mounts that spell the base path together',
+    how: 'mounts that form the base path together',
     mount: (app, b) => app.use(mount('/v1', mount('/api', mount('/s3', b)))),
     paths: {
       '/v1/api/s3/db': '/v1/api/s3',
@@ -88,7 +88,7 @@ describe.each(versions)('mounting in $name', (version) => {
     })),
   )
 
-  it('serves everything at the root where that is the base path', async () => {
+  it('serves all paths if the base path is the root', async () => {
     const binding = koaBinding({ ...echo, basePath: '' })
     const { url } = await listenWith(new Koa().use(mount('/v1', binding)).use(binding))
 
@@ -97,7 +97,7 @@ describe.each(versions)('mounting in $name', (version) => {
     expect(await echoOf(await fetch(`${url}/v1`))).toMatchObject({ basePath: '/v1' })
   })
 
-  it('leaves path and url to the next middleware as they were', async () => {
+  it('does not change path and url for the next middleware', async () => {
     const app = new Koa().use(
       mount(
         '/v1',
@@ -113,7 +113,7 @@ describe.each(versions)('mounting in $name', (version) => {
     expect(await response.json()).toEqual(['/files', '/files?x=1', '/v1/files?x=1', 404])
   })
 
-  it('takes every method', async () => {
+  it('handles every method', async () => {
     const { url } = await listenWith(new Koa().use(koaBinding(echo)))
 
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
@@ -121,7 +121,7 @@ describe.each(versions)('mounting in $name', (version) => {
     }
   })
 
-  it('keeps its own answers beside the allowed methods of a router', async () => {
+  it('keeps its responses with allowedMethods() of a router', async () => {
     const router = new Router().get('/api/s3/health', (ctx) => void (ctx.body = 'of the application'))
     const handler = async () => Response.json('none', { status: 404 })
     const app = new Koa().use(router.routes()).use(router.allowedMethods())

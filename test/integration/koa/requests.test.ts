@@ -6,7 +6,7 @@ import { echo, echoOf } from '../bindings/echo.js'
 import { listenWith, versions } from './versions.js'
 
 describe.each(versions)('the Request in $name', ({ Koa }) => {
-  it('has the headers as middleware has left them', async () => {
+  it('has the headers as changed by middleware', async () => {
     const app = new Koa().use((ctx, next) => {
       delete ctx.headers['x-user']
       ctx.headers['x-trace'] = 'abc'
@@ -20,7 +20,7 @@ describe.each(versions)('the Request in $name', ({ Koa }) => {
     expect(headers).not.toHaveProperty('x-user')
   })
 
-  it('is one object for one request, in every middleware and application', async () => {
+  it('is the same object for a request in every middleware and application', async () => {
     const seen = new Set<Request>()
     const binding = koaBinding({
       ...echo,
@@ -45,7 +45,7 @@ describe.each(versions)('the Request in $name', ({ Koa }) => {
     expect(seen.size).toBe(2)
   })
 
-  it('leads back to the context that the binding got', async () => {
+  it('gives access to the context of the binding', async () => {
     const handler: Handler = async (request) =>
       Response.json([
         'tenant' in koaContext(request),
@@ -63,7 +63,7 @@ describe.each(versions)('the Request in $name', ({ Koa }) => {
     expect(await (await fetch(`${url}/api/s3/db`)).json()).toEqual([true, true, { user: 'ann' }])
   })
 
-  it('is the same for two copies of the library, such as the ESM and the CommonJS build', async () => {
+  it('is shared by two copies of the library, such as the ESM and the CommonJS build', async () => {
     vi.resetModules()
     const copy = await import('@svc/db/koa')
     expect(copy.fetchRequest).not.toBe(fetchRequest)
@@ -76,7 +76,7 @@ describe.each(versions)('the Request in $name', ({ Koa }) => {
     expect(await (await fetch(url)).json()).toEqual([true, true])
   })
 
-  it('has no body, and leaves the stream to whoever comes next', async () => {
+  it('has no body, and leaves the stream to later handlers', async () => {
     const app = new Koa().use(async (ctx) => {
       const request = fetchRequest(ctx)
       ctx.body = [request.body, Buffer.concat((await ctx.req.toArray()) as Buffer[]).toString()]

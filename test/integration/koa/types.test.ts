@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
 import { echo } from '../bindings/echo.js'
 
-it('fits the types of Koa 2', () => {
+it('is compatible with the types of Koa 2', () => {
   const app = new Koa2()
   app.use(koaBinding(echo))
   app.use((ctx) => void fetchRequest(ctx))
@@ -14,7 +14,7 @@ it('fits the types of Koa 2', () => {
   expect(middleware).toBeTypeOf('function')
 })
 
-it('fits the types of Koa 3', () => {
+it('is compatible with the types of Koa 3', () => {
   const app = new Koa3<{ user?: string }>()
   app.use(koaBinding(echo))
   app.use(mount('/v1', koaBinding(echo)))
@@ -29,11 +29,11 @@ it('fits the types of Koa 3', () => {
   expect(middleware).toBeTypeOf('function')
 })
 
-it('refuses what is no server', () => {
+it('refuses arguments that are not a server', () => {
   expect(() => koaBinding({} as typeof echo)).toThrow(TypeError)
   expect(() => koaBinding({ handler: echo.handler } as typeof echo)).toThrow(/createS3Server\(\) or db\(\)/)
 })
 
-it('refuses a Request that it has not made', () => {
+it('refuses a Request from elsewhere', () => {
   expect(() => koaContext(new Request('http://localhost/'))).toThrow(TypeError)
 })

@@ -11,13 +11,13 @@ export interface KoaVersion {
   readonly Koa: Koa
 }
 
-/** The tests are written against the types of Koa 3; `types.test.ts` holds the binding against those of both. */
+/** The tests use the types of Koa 3. `types.test.ts` checks the binding against the types of both versions. */
 export const versions: readonly KoaVersion[] = [
   { name: 'Koa 2', Koa: Koa2 as unknown as Koa },
   { name: 'Koa 3', Koa: Koa3 },
 ]
 
-/** However the middleware of an application has changed its type. */
+/** An application with any context type. */
 type AnyApp = Pick<App, 'callback'>
 
 export function listenerOf(app: AnyApp): RequestListener {
@@ -25,7 +25,7 @@ export function listenerOf(app: AnyApp): RequestListener {
   return (message, response) => void listener(message, response)
 }
 
-/** Serves until the test is over. */
+/** Listens until the end of the test. */
 export function listenWith(app: AnyApp): Promise<Listening> {
   return listen(listenerOf(app))
 }

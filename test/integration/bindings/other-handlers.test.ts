@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
-import { occurrence } from './occurrence.js'
+import { deferred } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
 import { bytes, unfinishedBody } from './response-bodies.js'
 import { frameworks } from './frameworks.js'
@@ -15,8 +15,8 @@ function answerTimeout(response: ServerResponse): void {
   response.end('timed out')
 }
 
-describe.each(frameworks)('where another handler has answered, in $name', ({ app: newApp }) => {
-  /** Gives the response to the test as well, as a middleware for timeouts has it. */
+describe.each(frameworks)('a response that another handler has sent, in $name', ({ app: newApp }) => {
+  /** Also passes the response to the test, which responds like a timeout middleware. */
   async function serve(handler: (response: ServerResponse) => Promise<Response>) {
     const responses: ServerResponse[] = []
     const app = newApp().use((_req, res, next) => {
@@ -29,7 +29,7 @@ describe.each(frameworks)('where another handler has answered, in $name', ({ app
     return { errors: app.errors, connection: await RawConnection.open(port) }
   }
 
-  it('before the library, its response is let go of', async () => {
+  it('before the library: cancels the body of the library', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
     const { errors, connection } = await serve(async (response) => {
       answerTimeout(response)
@@ -42,7 +42,7 @@ describe.each(frameworks)('where another handler has answered, in $name', ({ app
     expect(errors).toEqual([])
   })
 
-  it('before the library, its response without a body is left out', async () => {
+  it('before the library: ignores a response without a body', async () => {
     const { errors, connection } = await serve(async (response) => {
       answerTimeout(response)
       return new Response(null, { status: 204, headers: { 'x-late': '1' } })
@@ -53,7 +53,7 @@ describe.each(frameworks)('where another handler has answered, in $name', ({ app
     expect(errors).toEqual([])
   })
 
-  it('with its head only, the response of the library is left out', async () => {
+  it('with its headers only: ignores the response of the library', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
     const { errors, connection } = await serve(async (response) => {
       response.writeHead(200, { 'content-length': '4' })
@@ -65,30 +65,30 @@ describe.each(frameworks)('where another handler has answered, in $name', ({ app
     expect(errors).toEqual([])
   })
 
-  it('while the body goes out, the rest of it is let go of', async () => {
-    const cancelled = occurrence<unknown>()
+  it('while the body is sent: cancels the rest of the body', async () => {
+    const cancelled = deferred<unknown>()
     const { errors, connection } = await serve(async (response) => {
       let given = 0
       const body = new ReadableStream<Uint8Array>({
         async pull(controller) {
           await nextTurn()
-          controller.enqueue(bytes(`piece ${++given}\n`))
+          controller.enqueue(bytes(`chunk ${++given}\n`))
           if (given === 5) response.end('timed out')
         },
-        cancel: cancelled.happen,
+        cancel: cancelled.resolve,
       })
       return new Response(body)
     })
     connection.send(get)
 
-    await cancelled.happened
+    await cancelled.promise
     connection.socket.end()
 
-    expect(await connection.rest()).toMatch(/piece 4[^]*timed out\r\n0\r\n\r\n$/)
+    expect(await connection.rest()).toMatch(/chunk 4[^]*timed out\r\n0\r\n\r\n$/)
     expect(errors).toEqual([])
   })
 
-  it('and the response is over, a body that gives nothing is let go of', async () => {
+  it('and that is over: cancels a body that never yields', async () => {
     const { body, cancelled } = unfinishedBody()
     const { errors, connection } = await serve(async (response) => {
       answerTimeout(response)

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { db } from '@svc/db'
 import { koaBinding, koaContext } from '@svc/db/koa'
 import { memoryAdapter } from '@svc/db/memory'
-import { keysFor, objectsOfTwo } from '../bindings/who-asks.js'
+import { keysFor, objectsOfTwo } from '../bindings/two-callers.js'
 import { listenWith, versions } from './versions.js'
 
-describe.each(versions)('who asks, in $name', ({ Koa }) => {
-  it('is known from the state that middleware has set', async () => {
+describe.each(versions)('the caller, in $name', ({ Koa }) => {
+  it('is read from the state that middleware has set', async () => {
     const plugin = db({
       client: memoryAdapter({ objects: objectsOfTwo }),
       resolveScope: (request) => (koaContext(request).state as { user: string }).user,
@@ -22,7 +22,7 @@ describe.each(versions)('who asks, in $name', ({ Koa }) => {
   })
 })
 
-it('is known where asyncLocalStorage carries the context', async () => {
+it('resolves the caller with asyncLocalStorage', async () => {
   const app = new Koa3({ asyncLocalStorage: true })
   const plugin = db({
     client: memoryAdapter({ objects: objectsOfTwo }),

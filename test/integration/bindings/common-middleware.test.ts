@@ -8,7 +8,7 @@ import type { Handler } from '@svc/db'
 import { objects, serverWithObjects, USER_HEADER } from '../http-table/fixture.js'
 import type { FrameworkApp, Step } from './framework.js'
 import { frameworks } from './frameworks.js'
-import { occurrence, until } from './occurrence.js'
+import { deferred, until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
 import { unfinishedBody } from './response-bodies.js'
 
@@ -16,10 +16,10 @@ const basePath = '/api/s3'
 const origin = 'https://app.example'
 const allowsOrigin = cors({ origin, credentials: true })
 
-/** Both are typed for Express, whose requests have more; they use what Node has. */
+/** Both have types for Express, but use only what Node provides. */
 const asStep = (middleware: (message: never, response: never, next: () => void) => void) => middleware as Step
 
-/** In front of the library what servers usually have there; tells what is logged. */
+/** Adds common middleware in front of the library. Returns the lines that morgan logs. */
 function withUsualMiddleware(app: FrameworkApp): { app: FrameworkApp; log: string[] } {
   const log: string[] = []
   const stream = { write: (line: string) => void log.push(line.trim()) }
@@ -35,7 +35,7 @@ function withUsualMiddleware(app: FrameworkApp): { app: FrameworkApp; log: strin
 describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ app: newApp }) => {
   const headers = { [USER_HEADER]: 'user:1', origin }
 
-  it('add to the answers of the library', async () => {
+  it('extend the responses of the library', async () => {
     const { app, log } = withUsualMiddleware(newApp())
     const { url } = await app.bind(serverWithObjects()).listen()
 
@@ -55,7 +55,7 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     expect(log).toEqual(['GET /api/s3/db/objects?limit=1 200 -'])
   })
 
-  it('have to do with every kind of answer', async () => {
+  it('handle every kind of response', async () => {
     const { app, log } = withUsualMiddleware(newApp())
     const { url } = await app.bind(serverWithObjects()).listen()
     const key = encodeURIComponent(objects.report.key)
@@ -82,7 +82,7 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     )
   })
 
-  it('answer a preflight request before the library does', async () => {
+  it('respond to preflight requests before the library', async () => {
     const { app } = withUsualMiddleware(newApp())
     const { url } = await app.bind(serverWithObjects()).listen()
     const preflight = { ...headers, 'access-control-request-method': 'DELETE' }
@@ -93,7 +93,7 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     expect(response.headers.get('access-control-allow-methods')).toContain('DELETE')
   })
 
-  it('let uploads and downloads of bytes through', async () => {
+  it('pass uploads and downloads', async () => {
     const { app } = withUsualMiddleware(newApp())
     const { url } = await app.bind(serverWithObjects()).listen()
     const bytes = Buffer.from('0123456789'.repeat(30_000))
@@ -120,7 +120,7 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true)
   })
 
-  it('serve one connection for many requests, also when they come at once', async () => {
+  it('serve many requests of a connection, sequential and pipelined', async () => {
     const { app, log } = withUsualMiddleware(newApp())
     const { port } = await app.bind(serverWithObjects()).listen()
     const connection = await RawConnection.open(port)
@@ -141,18 +141,18 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     await until(() => log.length === 3 * paths.length)
   })
 
-  it('pass on that a client leaves early, and log it', async () => {
+  it('pass on that a client disconnects early, and log it', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
-    const begun = occurrence<Request>()
+    const begun = deferred<Request>()
     const handler: Handler = async (request) => {
-      begun.happen(request)
+      begun.resolve(request)
       return new Response(body, { headers: { 'content-type': 'text/plain' } })
     }
     const { app, log } = withUsualMiddleware(newApp())
     const { port } = await app.bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
     connection.send(`GET ${basePath}/x HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n`)
-    const { signal } = await begun.happened
+    const { signal } = await begun.promise
 
     connection.socket.destroy()
 
@@ -161,12 +161,12 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     await until(() => log.length === 1)
   })
 
-  it('go no faster than a slow client', async () => {
+  it('wait for a slow client', async () => {
     const total = 512
     let given = 0
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
-        // As bytes that can't be made shorter.
+        // Random bytes, which don't compress.
         controller.enqueue(crypto.getRandomValues(new Uint8Array(64 * 1024)))
         if (++given === total) controller.close()
       },
@@ -187,7 +187,7 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     connection.send(`GET ${basePath}/x HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n`)
     await until(() => given > 0)
 
-    // Everything between here and the client is full when other requests leave nothing new to do.
+    // All buffers up to the client are full once other requests no longer cause reads.
     let before = -1
     while (before !== given) {
       before = given

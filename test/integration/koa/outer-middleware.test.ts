@@ -11,7 +11,7 @@ import { listenWith, versions } from './versions.js'
 
 const basePath = '/api/s3'
 
-function pieces(...texts: string[]) {
+function chunks(...texts: string[]) {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       for (const text of texts) controller.enqueue(new TextEncoder().encode(text))
@@ -20,13 +20,13 @@ function pieces(...texts: string[]) {
   })
 }
 
-describe.each(versions)('middleware around the library, in $name', ({ Koa }) => {
+describe.each(versions)('outer middleware, in $name', ({ Koa }) => {
   async function ask(handler: Handler, middleware: Middleware, init: RequestInit = {}) {
     const { url } = await listenWith(new Koa().use(middleware).use(koaBinding({ basePath, handler })))
     return fetch(`${url}/api/s3/x`, init)
   }
 
-  it('sees the answer, and may add headers to it', async () => {
+  it('can read the response and add headers', async () => {
     const seen: unknown[] = []
     const response = await ask(
       async () => Response.json({ a: 1 }, { status: 201, headers: { 'x-own': '1' } }),
@@ -41,9 +41,9 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
   })
 
   it.each([
-    ['in one piece', () => Response.json('x'.repeat(1000))],
-    ['in many', () => new Response(pieces('"', 'x'.repeat(1000), '"'))],
-  ])('may transform a body %s', async (_how, respond) => {
+    ['in one chunk', () => Response.json('x'.repeat(1000))],
+    ['in many', () => new Response(chunks('"', 'x'.repeat(1000), '"'))],
+  ])('can transform a body %s', async (_how, respond) => {
     const response = await ask(
       async () => respond(),
       async (ctx, next) => {
@@ -58,7 +58,7 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
     expect(await response.json()).toBe('x'.repeat(1000))
   })
 
-  it('may answer otherwise, and the body of the library is let go of', async () => {
+  it('can replace the response, which cancels the body of the library', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
     const response = await ask(
       async () => new Response(body),
@@ -71,7 +71,7 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
     await cancelled
   })
 
-  it('catches what is unexpected', async () => {
+  it('catches unexpected errors', async () => {
     const response = await ask(
       () => Promise.reject(new Error('broken')),
       async (ctx, next) => {
@@ -85,10 +85,10 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
   })
 
   it.each([[new Error('broken')], [undefined], [null], ['word']])(
-    'is left out where it doesn’t: %s is an error of the application',
+    'can be missing: the application gets the error %s',
     async (reason) => {
       const errors: unknown[] = []
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what isn't an Error is the case here
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- tests values that are not an Error
       const handler: Handler = () => Promise.reject(reason)
       const app = new Koa().use(koaBinding({ basePath, handler }))
       app.on('error', (error) => errors.push(error))
@@ -101,7 +101,7 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
     },
   )
 
-  it('gets the failure of a body before its first bytes as an error', async () => {
+  it('catches the error of a body that fails before its first bytes', async () => {
     const response = await ask(
       async () => new Response(failingBody(new Error('broken'))),
       (ctx, next) => next().catch(() => void (ctx.body = 'caught')),
@@ -110,12 +110,12 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
   })
 
   it.each([
-    ['a body without a type', () => new Response(pieces('a', 'b')), 200, 'ab'],
-    ['bytes without a type', () => new Response(pieces('ab')), 200, 'ab'],
+    ['a body without a type', () => new Response(chunks('a', 'b')), 200, 'ab'],
+    ['bytes without a type', () => new Response(chunks('ab')), 200, 'ab'],
     ['no body', () => new Response(null, { status: 200 }), 200, ''],
     ['nothing', () => new Response(null, { status: 204 }), 204, ''],
     ['not modified', () => new Response(null, { status: 304 }), 304, ''],
-  ])('%s stays what it is', async (_what, respond, status, text) => {
+  ])('can read %s unchanged', async (_what, respond, status, text) => {
     const response = await ask(
       async () => respond(),
       (_ctx, next) => next(),
@@ -124,7 +124,7 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
     expect(response.headers.get('content-type')).toBeNull()
   })
 
-  it('has the status and the headers of the answer to HEAD', async () => {
+  it('can read the status and headers of the response to HEAD', async () => {
     const seen: unknown[] = []
     const response = await ask(
       async () => new Response(null, { status: 404, headers: { 'x-own': '1', 'content-length': '5' } }),
@@ -143,14 +143,14 @@ describe.each(versions)('middleware around the library, in $name', ({ Koa }) => 
   })
 })
 
-describe.each(versions)('what is not the library’s, in $name', ({ Koa }) => {
-  it('gets the answer of Koa that there is nothing', async () => {
+describe.each(versions)('requests outside the library, in $name', ({ Koa }) => {
+  it('get Koa’s 404 response', async () => {
     const { url } = await listenWith(new Koa().use(koaBinding(echo)))
     const response = await fetch(`${url}/missing`)
     expect([response.status, await response.text()]).toEqual([404, 'Not Found'])
   })
 
-  it('keeps its status, its headers, its body and its errors', async () => {
+  it('keep their status, headers, body and errors', async () => {
     const app = new Koa()
     app.use((ctx, next) => next().catch((error: Error) => void (ctx.body = error.message)))
     app.use(koaBinding(echo))
@@ -171,7 +171,7 @@ describe.each(versions)('what is not the library’s, in $name', ({ Koa }) => {
     expect(await (await fetch(`${url}/broken`)).text()).toBe('of the application')
   })
 
-  it('streams its bodies in both directions', async () => {
+  it('stream bodies in both directions', async () => {
     const app = new Koa().use(koaBinding(echo)).use(async (ctx) => {
       ctx.respond = false
       ctx.res.statusCode = 200

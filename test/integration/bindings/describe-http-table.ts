@@ -6,23 +6,23 @@ import { describeMultipartLife } from '../http-table/multipart-life.js'
 import { describeObjectLife } from '../http-table/object-life.js'
 import { describeWholeTable } from '../http-table/whole-table.js'
 
-/** A way to put the binding into an application of a framework. */
+/** A way to mount the binding in an application. */
 export interface Way<Version> {
   readonly how: string
   readonly appOf: (served: Served, version: Version) => RequestListener
-  /** In front of the base path. */
+  /** Path in front of the base path. */
   readonly prefix: string
 }
 
 export interface Ways<Version> {
-  /** The binding gets the bodies as they came. */
+  /** Mounts without body parsers in front. */
   readonly beforeParsers: readonly Way<Version>[]
-  /** Parsers of the framework come first. */
+  /** Mounts behind body parsers of the framework. */
   readonly afterParsers: readonly Way<Version>[]
 }
 
-/** The API by every way that a framework has, with each of its versions. */
-export function describeHttpTableOf<Version extends { readonly name: string }>(
+/** Runs the HTTP tests for every way to mount the binding, in all versions of a framework. */
+export function describeHttpTable<Version extends { readonly name: string }>(
   versions: readonly Version[],
   { beforeParsers, afterParsers }: Ways<Version>,
 ): void {

@@ -4,12 +4,12 @@ import type { Handler } from '@svc/db'
 
 export interface BodySeen {
   readonly kind: 'stream' | 'parsed'
-  /** Of a stream, or of a value that is bytes. */
+  /** Content of a stream, or of a parsed value that is bytes. */
   readonly text?: string
   readonly value?: unknown
 }
 
-/** Stands in for a server: answers what its handler was given for a body. */
+/** A stand-in for a server that returns the body that its handler gets. */
 export const reading = {
   basePath: '/api/s3',
   handler: (async (_request, options) => Response.json(await bodySeen(options!.body!))) as Handler,
