@@ -24,7 +24,7 @@ export async function listen(server, { host, port, folder }) {
   throw new Error(`All ports from ${FIRST} to ${LAST} are in use. Set PORT to a free port.`)
 }
 
-/** Has the next run prefer this port, so that the page keeps its address. */
+/** Makes the next run prefer this port, which keeps the URL of the page. */
 export function rememberPort(folder, port) {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'port'), `${port}\n`)

@@ -1,15 +1,15 @@
-// An Express server with sessions, into which the library was put: `npm run build`, then `node examples/express/server.mjs`.
-// PORT chooses the port. Everything lives in memory.
+// An Express server with sessions that uses the library. Run `npm run build`, then `node examples/express/server.mjs`.
+// PORT sets the port (default: any free one). All data is in memory.
 import express from 'express'
 import session from 'express-session'
 import helmet from 'helmet'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
-import { answerOf, createTeamNotes } from '../team-notes.mjs'
+import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
 
-// The owner in the application's own terms, from the session that Express has anyway.
-const { s3, hasRoom, write, read, copy } = createTeamNotes((request) => {
+// Maps the signed-in user to a scope, from the existing session.
+const { s3, checkQuota, write, read, copy } = createTeamNotes((request) => {
   const { user } = expressRequest(request).session
   return user ? `user:${user}` : null
 })
@@ -18,7 +18,7 @@ const app = express()
 app.use(helmet())
 app.use(
   session({
-    secret: 'of the example only',
+    secret: 'for this example only',
     resave: false,
     saveUninitialized: false,
     cookie: { sameSite: 'lax' },
@@ -28,7 +28,7 @@ app.get('/health', (_req, res) => res.send('ok'))
 
 app.post('/login', express.json(), (req, res, next) => {
   if (!people.includes(req.body?.user)) return res.sendStatus(401)
-  // A new session: somebody else may know the one from before.
+  // Starts a new session, to prevent session fixation.
   return req.session.regenerate((error) => {
     if (error) return next(error)
     req.session.user = req.body.user
@@ -39,10 +39,10 @@ app.post('/logout', (req, res, next) => {
   req.session.destroy((error) => (error ? next(error) : res.sendStatus(204)))
 })
 
-// Everything below /api/s3.
+// Serves all paths below /api/s3.
 app.use(expressBinding(s3))
 
-// Routes of the application's own, as strict as the library's.
+// Application routes with the same guards as the library's.
 app.get('/notes/:key', async (req, res) => {
   res.type('text').send(await read(fetchRequest(req), req.params.key))
 })
@@ -50,21 +50,21 @@ app.post('/notes/:key/copy', express.json(), async (req, res) => {
   const { key, size } = await copy(fetchRequest(req), req.params.key, req.body?.as)
   res.status(201).json({ key, size })
 })
-// Refuses before it reads the body.
-const checkRoom = async (req, _res, next) => {
-  await hasRoom(fetchRequest(req), req.params.key, Number(req.get('content-length') ?? 0))
+// Checks the quota before reading the body.
+const checkSize = async (req, _res, next) => {
+  await checkQuota(fetchRequest(req), req.params.key, Number(req.get('content-length') ?? 0))
   next()
 }
-app.post('/notes/:key', checkRoom, express.text(), async (req, res) => {
+app.post('/notes/:key', checkSize, express.text(), async (req, res) => {
   const note = { key: req.params.key, text: req.body, readers: req.query.readers }
   const { key, size } = await write(fetchRequest(req), note)
   res.status(201).json({ key, size })
 })
 
 app.use((error, _req, res, next) => {
-  const answer = answerOf(error)
-  if (!answer || res.headersSent) return next(error)
-  return res.status(answer.status).json(answer.body)
+  const response = errorResponse(error)
+  if (!response || res.headersSent) return next(error)
+  return res.status(response.status).json(response.body)
 })
 
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {

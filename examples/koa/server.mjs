@@ -1,34 +1,34 @@
-// A Koa server with sessions, into which the library was put: `npm run build`, then `node examples/koa/server.mjs`.
-// PORT chooses the port. Everything lives in memory.
+// A Koa server with sessions that uses the library. Run `npm run build`, then `node examples/koa/server.mjs`.
+// PORT sets the port (default: any free one). All data is in memory.
 import { bodyParser } from '@koa/bodyparser'
 import Router from '@koa/router'
 import Koa from 'koa'
 import session from 'koa-session'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
-import { answerOf, createTeamNotes } from '../team-notes.mjs'
+import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
 
-// The owner in the application's own terms, from the session that Koa has anyway.
-const { s3, hasRoom, write, read, copy } = createTeamNotes((request) => {
+// Maps the signed-in user to a scope, from the existing session.
+const { s3, checkQuota, write, read, copy } = createTeamNotes((request) => {
   const { user } = koaContext(request).session
   return user ? `user:${user}` : null
 })
 
-const app = new Koa({ keys: ['of the example only'] })
+const app = new Koa({ keys: ['for this example only'] })
 app.use(async (ctx, next) => {
   try {
     await next()
   } catch (error) {
-    const answer = answerOf(error)
-    if (!answer) throw error
-    ctx.status = answer.status
-    ctx.body = answer.body
+    const response = errorResponse(error)
+    if (!response) throw error
+    ctx.status = response.status
+    ctx.body = response.body
   }
 })
 app.use(session({ sameSite: 'lax' }, app))
 
-// Everything below /api/s3. In front of the body parser, or uploads of JSON files into `memoryStorage` would fail.
+// Serves all paths below /api/s3. Must come before the body parser, or uploads of JSON files into `memoryStorage` fail.
 app.use(koaBinding(s3))
 
 const router = new Router()
@@ -46,7 +46,7 @@ router.post('/logout', (ctx) => {
   ctx.status = 204
 })
 
-// Routes of the application's own, as strict as the library's.
+// Application routes with the same guards as the library's.
 router.get('/notes/:key', async (ctx) => {
   ctx.body = await read(fetchRequest(ctx), ctx.params.key)
 })
@@ -55,12 +55,12 @@ router.post('/notes/:key/copy', bodyParser(), async (ctx) => {
   ctx.status = 201
   ctx.body = { key, size }
 })
-// Refuses before it reads the body.
-const checkRoom = async (ctx, next) => {
-  await hasRoom(fetchRequest(ctx), ctx.params.key, ctx.request.length ?? 0)
+// Checks the quota before reading the body.
+const checkSize = async (ctx, next) => {
+  await checkQuota(fetchRequest(ctx), ctx.params.key, ctx.request.length ?? 0)
   await next()
 }
-router.post('/notes/:key', checkRoom, bodyParser({ enableTypes: ['text'] }), async (ctx) => {
+router.post('/notes/:key', checkSize, bodyParser({ enableTypes: ['text'] }), async (ctx) => {
   const note = { key: ctx.params.key, text: ctx.request.body, readers: ctx.query.readers }
   const { key, size } = await write(fetchRequest(ctx), note)
   ctx.status = 201

@@ -4,24 +4,24 @@ import { S3ClientError, unexpectedResponse, withoutResponse, type S3ClientErrorC
 /** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
 
-export interface ApiRequestOptions<Answer> {
+export interface ApiRequestOptions<Result> {
   /** Parameters that are `null` or `undefined` are omitted. */
   readonly query?: Readonly<Record<string, string | number | null | undefined>>
   /** Sent as JSON. */
   readonly body?: object
   /** A property that the documented response body has. Omitted: the response is a 204 without a body. */
-  readonly answer?: keyof Answer & string
+  readonly answer?: keyof Result & string
   readonly signal?: AbortSignal | null | undefined
   /** Whether the request may outlive the page. */
   readonly keepalive?: boolean
 }
 
 /** Calls a path of the API. Resolves to the documented response body; rejects with {@link S3ClientError}. */
-export type ApiRequest = <Answer = void>(
+export type ApiRequest = <Result = void>(
   method: 'GET' | 'POST' | 'DELETE',
   path: `/${string}`,
-  options: ApiRequestOptions<Answer>,
-) => Promise<Answer>
+  options: ApiRequestOptions<Result>,
+) => Promise<Result>
 
 export interface ApiAccess {
   /** Absolute or relative URL of the API. */
@@ -32,10 +32,10 @@ export interface ApiAccess {
 }
 
 export function createApiRequest({ base, fetch, headers, credentials }: ApiAccess): ApiRequest {
-  return async <Answer>(
+  return async <Result>(
     method: string,
     path: string,
-    { query = {}, body, answer, signal, keepalive = false }: ApiRequestOptions<Answer>,
+    { query = {}, body, answer, signal, keepalive = false }: ApiRequestOptions<Result>,
   ) => {
     const sent = new Headers((typeof headers === 'function' ? await headers() : headers) ?? {})
     if (body) sent.set('content-type', 'application/json')
@@ -62,8 +62,8 @@ export function createApiRequest({ base, fetch, headers, credentials }: ApiAcces
     }
 
     const received = parse(text)
-    if (!answer && status === 204) return undefined as Answer
-    if (answer && status < 300 && received?.[answer]) return received as Answer
+    if (!answer && status === 204) return undefined as Result
+    if (answer && status < 300 && received?.[answer]) return received as Result
     throw status < 400 ? unexpectedResponse(status) : errorOf(status, received)
   }
 }

@@ -34,7 +34,7 @@ export interface ClientPage {
 
 /** Starts a page with the client, its API, and a bucket on another origin. */
 export async function startClientPage(): Promise<ClientPage> {
-  const script = await bundledClient()
+  const script = await clientScript
   const objects = memoryAdapter()
   const toBucket: IncomingHttpHeaders[] = []
   const [partsStored, partsSent, toAPI]: [number[], number[], string[]] = [[], [], []]
@@ -119,7 +119,10 @@ function partOf(path: string): number | null {
   }
 }
 
-async function bundledClient(): Promise<string> {
+/** The client, bundled once per test file. */
+const clientScript = bundleClient()
+
+async function bundleClient(): Promise<string> {
   const { outputFiles } = await build({
     stdin: {
       contents: `import * as client from ${JSON.stringify(CLIENT)}\nwindow.client = client`,

@@ -15,8 +15,8 @@ declare global {
 const executablePath = await findChromium()
 const NOTHING_USED = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 const PART = 8 * 1024 ** 2
-/** Five parts. */
-const SIZE = 40_000_000
+/** Five parts, the last of them small. */
+const SIZE = 4 * PART + 1000
 
 interface Outcome {
   readonly object?: clientExports.DbClientObject

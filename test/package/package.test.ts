@@ -67,7 +67,7 @@ describe('the tarball', () => {
       ]),
     )
     const expected =
-      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/[\w-]+\.md|package\.json|README\.md|CHANGELOG\.md|BENCHMARKS\.md|UPGRADING\.md|SECURITY\.md|LICENSE)$/
+      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/(?:[\w-]+\.md|images\/[\w-]+\.png)|package\.json|README\.md|CHANGELOG\.md|BENCHMARKS\.md|UPGRADING\.md|SECURITY\.md|LICENSE)$/
     expect(tarball.contents.filter((path) => !expected.test(path))).toEqual([])
   })
 

@@ -27,7 +27,7 @@ export async function startBody(source: Response, target: ServerResponse): Promi
   if (text !== undefined) return { whole: text, ...nothing }
   if (!source.body) return emptyBody
   const reader = source.body.getReader()
-  // A failure to cancel has no consequences, and nobody could handle it.
+  // Ignores a failure to cancel, which has no consequences.
   const cancel = () => void reader.cancel().catch(() => undefined)
   whenOver(target, cancel)
 

@@ -12,7 +12,7 @@ export function isOver(response: ServerResponse): boolean {
 }
 
 /**
- * Returns whether a response that is over was sent completely. `writableFinished` alone doesn't tell: Node also sets it
+ * Returns whether a response that is over was sent completely. `writableFinished` is not enough: Node also sets it
  * when an HTTP/2 client resets the stream, and when the connection loses the last bytes.
  */
 export function wasSent(response: ServerResponse): boolean {

@@ -8,7 +8,7 @@ export interface UploadIds {
   readonly uploadId: string
 }
 
-/** Stores the ids of an interrupted upload, so that uploading the same file again resumes it, even after a reload. */
+/** Stores the ids of an upload. If it is interrupted, uploading the same file again resumes it, even after a reload. */
 export interface ResumeState {
   /** Whether a later upload can read what is saved here. */
   readonly isPersistent: boolean
