@@ -26,38 +26,46 @@ const longRuns = [
 /** MongoDB is the only server without a distribution package, so it may be missing. */
 const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram('mongod') !== null
 
-export default defineConfig({
-  test: {
-    // Most files wait for servers; by default one processor would be left idle.
-    maxWorkers: '100%',
-    // Ends what hangs. No test is about how long it takes, and a busy machine may need long for any.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    coverage: {
-      provider: 'v8',
-      include: ['src/**/*.ts'],
-      exclude: [
-        // Needs XMLHttpRequest: it is tested in the real browser, where v8 in this process sees nothing of it.
-        'src/client/upload/transport.ts',
-        // Is tested as what it is, a process of its own, of which this one sees nothing either.
-        'src/cli/**',
-        // Its tests are skipped, which they say, where there is no server for them.
-        ...(hasMongoDB ? [] : ['src/adapters/mongo/**']),
-      ],
-      reporter: ['text-summary', 'html', 'json-summary'],
-      thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
-    },
-    projects: [
-      {
-        extends: true,
-        resolve: source,
-        test: {
-          name: 'unit',
-          include: ['test/unit/**/*.test.ts'],
-          typecheck: {
-            enabled: true,
-            include: ['test/types/**/*.test-d.ts'],
-            tsconfig: './tsconfig.json',
+export default defineConfig(({ mode }) => {
+  const isLong = mode === 'long'
+  const filesIn = (folder: string) =>
+    isLong ? longRuns.filter((pattern) => pattern.startsWith(folder)) : [`${folder}/**/*.test.ts`]
+  // Limits only end what hangs. A busy machine may need long for any test.
+  const timeLimit = (milliseconds: number) => {
+    const limit = isLong ? 600_000 : milliseconds
+    return { testTimeout: limit, hookTimeout: limit }
+  }
+  // A worker runs many files in one module graph, because importing takes longer than most tests do.
+  const shared = { isolate: false } as const
+
+  return {
+    test: {
+      env: isLong ? { TEST_LONG: '1' } : {},
+      // Most files wait for servers, and the default leaves one processor idle.
+      maxWorkers: '100%',
+      coverage: {
+        provider: 'v8',
+        include: ['src/**/*.ts'],
+        exclude: [
+          // Needs XMLHttpRequest. It is tested in a real browser, where v8 in this process sees nothing.
+          'src/client/upload/transport.ts',
+          // Is tested as a process of its own, where v8 in this process sees nothing either.
+          'src/cli/**',
+          ...(hasMongoDB ? [] : ['src/adapters/mongo/**']),
+        ],
+        reporter: ['text-summary', 'html', 'json-summary'],
+        thresholds: { lines: 95, branches: 95, functions: 95, statements: 95 },
+      },
+      projects: [
+        {
+          extends: true,
+          resolve: source,
+          test: {
+            name: 'unit',
+            include: filesIn('test/unit'),
+            pool: 'threads',
+            ...shared,
+            ...timeLimit(30_000),
           },
         },
         {
