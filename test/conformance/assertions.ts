@@ -1,31 +1,31 @@
 import type { ErrorCode, ErrorParams } from '../../src/core/errors.js'
-import { observed } from './answer.js'
-import { answerDifference, difference } from './difference.js'
+import { difference, outcomeDifference } from './difference.js'
 import { Notation } from './notation.js'
+import { observed } from './outcome.js'
 
 const PLAIN = new Notation(true)
 
-/** What the suite throws where a store breaks the contract. */
+/** Thrown when a store breaks the contract. */
 export class ConformanceFailure extends Error {
   override readonly name = 'ConformanceFailure'
 }
 
-/** @throws ConformanceFailure unless it holds. */
+/** @throws ConformanceFailure if the condition is false. */
 export function holds(condition: boolean, otherwise: string): asserts condition {
   if (!condition) throw new ConformanceFailure(otherwise)
 }
 
-/** @throws ConformanceFailure unless both are the same, dates and own fields included. */
-export function same(actual: unknown, expected: unknown, what = 'the answer'): void {
+/** @throws ConformanceFailure if the values differ in any own field or date. */
+export function same(actual: unknown, expected: unknown, what = 'the result'): void {
   const found = difference(expected, actual, PLAIN)
   if (found !== null) throw new ConformanceFailure(`${what}: ${found}`)
 }
 
-/** @throws ConformanceFailure unless these fields of an object are the same; it may have others. */
+/** @throws ConformanceFailure if any of the given fields differs; other fields are ignored. */
 export function sameFields<T extends object>(
   actual: T | null,
   expected: Partial<T>,
-  what = 'the answer',
+  what = 'the result',
 ): void {
   holds(actual !== null, `${what}: expected an object, got null`)
   for (const name of Object.keys(expected) as (keyof T & string)[]) {
@@ -33,18 +33,18 @@ export function sameFields<T extends object>(
   }
 }
 
-/** @throws ConformanceFailure unless the call rejects with this code (and these params, where given). */
+/** @throws ConformanceFailure unless the call rejects with this code, and with these params if given. */
 export async function refused(
   call: () => Promise<unknown>,
   error: ErrorCode,
   params?: ErrorParams,
 ): Promise<void> {
-  const found = answerDifference(params ? { error, params } : { error }, await observed(call), PLAIN)
+  const found = outcomeDifference(params ? { error, params } : { error }, await observed(call), PLAIN)
   if (found !== null) throw new ConformanceFailure(found)
 }
 
 /** @throws ConformanceFailure unless the call rejects with `VALIDATION_ERROR` for one of these fields. */
 export async function refusedField(call: () => Promise<unknown>, ...fields: string[]): Promise<void> {
-  const found = answerDifference({ error: 'VALIDATION_ERROR', fields }, await observed(call), PLAIN)
+  const found = outcomeDifference({ error: 'VALIDATION_ERROR', fields }, await observed(call), PLAIN)
   if (found !== null) throw new ConformanceFailure(found)
 }

@@ -5,8 +5,8 @@ export function isAttemptId(value: unknown): value is string {
 }
 
 /**
- * A UUIDv7 of the suite's own, the same in every run: with the time and number it is told. The library is not asked for
- * ids, so that they can be older or newer than those which the store makes.
+ * Returns the UUIDv7 of a time and a number, the same in every run. The suite doesn't use `createAttemptId` because it
+ * needs ids older and newer than those that stores make.
  */
 export function attemptIdOf(time: number, number: number): string {
   const hex = time.toString(16).padStart(12, '0') + number.toString(16).padStart(18, '0')
@@ -20,7 +20,7 @@ export function attemptIdOf(time: number, number: number): string {
   return `${high}-${low}-7${sequence}-8${variant}-${tail}`
 }
 
-/** Long before the clocks of the tests, so such ids sort before all that a store makes. */
+/** Long before the clocks of the tests: these ids sort before those that a store makes. */
 export const EARLY_IDS = Date.UTC(2001, 0, 1)
-/** Long after, so they sort behind all that a store makes. */
+/** Long after them: these ids sort after those that a store makes. */
 export const LATE_IDS = Date.UTC(2400, 0, 1)

@@ -1,14 +1,14 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
-import type { Answer, Observed } from './answer.js'
-import { observed } from './answer.js'
+import type { Expected, Observed } from './outcome.js'
+import { observed } from './outcome.js'
 
-/** The calls that a model can answer, and that scripts are made of. */
+/** The calls that the model knows and that scripts make. */
 export type MethodName = Exclude<
   keyof StorageObjectStore,
   'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close'
 >
 
-/** One call as data: what is sent to the store, told to the model and printed. */
+/** One call as data, for the store, the model and the failure report. */
 export type Call = {
   [Method in MethodName]: {
     readonly method: Method
@@ -20,20 +20,20 @@ export type Call = {
 export type Model = {
   [Method in MethodName]: (
     ...args: Parameters<StorageObjectStore[Method]>
-  ) => Answer<Awaited<ReturnType<StorageObjectStore[Method]>>>
+  ) => Expected<Awaited<ReturnType<StorageObjectStore[Method]>>>
 }
 
-/** A store or model whose methods take whatever a call has, which the compiler can't tell to fit. */
+/** The compiler can't match the arguments of a `Call` to its method. */
 type Callable<Result> = Record<MethodName, (...args: readonly unknown[]) => Result>
 
 export function callStore(store: StorageObjectStore, { method, args }: Call): Promise<unknown> {
   return (store as unknown as Callable<Promise<unknown>>)[method](...args)
 }
 
-export function askStore(store: StorageObjectStore, call: Call): Promise<Observed> {
+export function observeStore(store: StorageObjectStore, call: Call): Promise<Observed> {
   return observed(() => callStore(store, call))
 }
 
-export function askModel(model: Model, { method, args }: Call): Answer {
-  return (model as unknown as Callable<Answer>)[method](...args)
+export function callModel(model: Model, { method, args }: Call): Expected {
+  return (model as unknown as Callable<Expected>)[method](...args)
 }

@@ -1,18 +1,18 @@
-/** The time of a test: stands still unless it is moved. */
+/** The clock of a test. It stands still until the test moves it. */
 export class ManualClock {
-  /** Where every test begins. */
+  /** The time at which every test starts. */
   static readonly START = Date.UTC(2026, 0, 1, 12)
 
   #time = ManualClock.START
 
-  /** To be passed as `now`. */
+  /** Pass this as the `now` of the store. */
   readonly now = (): Date => new Date(this.#time)
 
   get time(): number {
     return this.#time
   }
 
-  /** Forwards, or backwards if negative. */
+  /** Moves the clock, backwards if negative. */
   advance(milliseconds: number): void {
     this.#time += milliseconds
   }
@@ -21,7 +21,7 @@ export class ManualClock {
     this.#time = date.getTime()
   }
 
-  /** A date so many milliseconds from now. */
+  /** Returns the date this many milliseconds from now. */
   in(milliseconds: number): Date {
     return new Date(this.#time + milliseconds)
   }
@@ -31,5 +31,5 @@ export const SECOND = 1000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 
-/** The last date that the contract knows. */
+/** The last date that the contract allows. */
 export const END_OF_TIME = new Date('9999-12-31T23:59:59.999Z')

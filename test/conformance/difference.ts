@@ -1,9 +1,9 @@
-import type { Answer, Observed } from './answer.js'
 import { Notation } from './notation.js'
+import type { Expected, Observed } from './outcome.js'
 
 /**
- * Where two values differ, in words, or `null` where they don't. Dates are the same to the millisecond, objects have the
- * very same own fields (one that is `undefined` is not the same as one that is absent), in any order.
+ * Describes the first difference between two values, or returns `null`. Dates compare by millisecond. Objects must have
+ * the same own fields in any order; an `undefined` field differs from an absent one.
  */
 export function difference(
   expected: unknown,
@@ -12,7 +12,7 @@ export function difference(
   path = '',
 ): string | null {
   if (expected === actual || (Number.isNaN(expected) && Number.isNaN(actual))) return null
-  // Written down only where it is needed: nearly all comparisons find nothing.
+  // Formatted only when needed, because most comparisons find no difference.
   const differs = () =>
     `${path === '' ? '' : `${path}: `}expected ${notation.value(expected)}, got ${notation.value(actual)}`
   if (expected instanceof Date || actual instanceof Date) {
@@ -25,28 +25,28 @@ export function difference(
   for (const name of Object.keys(expected)) {
     const at = Array.isArray(expected) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
     if (!Object.hasOwn(actual, name))
-      return `${at}: expected ${notation.value(expected[name])}, got no such field`
+      return `${at}: expected ${notation.value(expected[name])}, but the field is missing`
     const found = difference(expected[name], actual[name], notation, at)
     if (found !== null) return found
   }
   const surplus = Object.keys(actual).find((name) => !Object.hasOwn(expected, name))
   if (surplus === undefined) return null
-  return `${path === '' ? '' : `${path}: `}got a field "${surplus}" (${notation.value(actual[surplus])}) that should not be there`
+  return `${path === '' ? '' : `${path}: `}got an unexpected field "${surplus}" (${notation.value(actual[surplus])})`
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** How what a call came to differs from what it ought to, or `null`. */
-export function answerDifference(
-  expected: Answer,
+/** Describes how the outcome of a call differs from the contract, or returns `null`. */
+export function outcomeDifference(
+  expected: Expected,
   actual: Observed,
   notation = new Notation(),
 ): string | null {
-  const got = () => `got ${notation.answer(actual)}`
+  const got = () => `got ${notation.outcome(actual)}`
   if ('ok' in expected) {
-    if (!('ok' in actual)) return `expected ${notation.answer(expected)}, ${got()}`
+    if (!('ok' in actual)) return `expected ${notation.outcome(expected)}, ${got()}`
     return difference(withoutCursor(expected.ok), withoutCursor(actual.ok), notation)
   }
   if (!('error' in actual) || actual.error !== expected.error) return `expected ${expected.error}, ${got()}`
@@ -58,7 +58,7 @@ export function answerDifference(
   return null
 }
 
-/** A page with a mark in place of its cursor, whose text is the store's own business. */
+/** Replaces the cursor of a page by a placeholder, because each store chooses its own cursors. */
 function withoutCursor(value: unknown): unknown {
   if (!isObject(value) || !('nextCursor' in value)) return value
   return { ...value, nextCursor: typeof value['nextCursor'] === 'string' ? 'a cursor' : value['nextCursor'] }

@@ -4,13 +4,19 @@ import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
 
-/** What a case is given: an empty store, its clock, and short ways to say what most cases need. */
+/** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
+export interface CaseGroup {
+  readonly title: string
+  readonly cases: Readonly<Record<string, (given: Given) => Promise<void>>>
+}
+
+/** The input of a case: an empty store, its clock, and shortcuts for common calls. */
 export class Given {
   readonly store: StorageObjectStore
   readonly clock: ManualClock
   readonly scope = 'alice'
   readonly otherScope = 'bob'
-  /** Where everything happens that doesn't say otherwise. */
+  /** The key that the shortcuts use by default. */
   readonly at: ObjectReference = { bucket: 'bucket', key: 'key' }
   #ids = 0
 
@@ -19,7 +25,7 @@ export class Given {
     this.clock = clock
   }
 
-  /** The least that a reserve takes, lapsing in an hour. */
+  /** The smallest input of a reserve that lapses in an hour. */
   input(changes: Partial<ReserveInput> = {}): ReserveInput {
     return { scope: this.scope, ...this.at, declaredSize: 10, expiresAt: this.clock.in(HOUR), ...changes }
   }
@@ -32,7 +38,7 @@ export class Given {
     return this.store.confirm({ ...this.at, size: 10, ...changes })
   }
 
-  /** Reserves and confirms, with the size that was declared. */
+  /** Reserves a key and confirms it with the declared size. */
   async activate(
     changes: Partial<ReserveInput> = {},
     verified: Partial<ConfirmInput> = {},
@@ -41,13 +47,13 @@ export class Given {
     return this.store.confirm({ bucket, key, id, size: declaredSize ?? 0, ...verified })
   }
 
-  /** A soft removed object. */
+  /** Creates an object and removes it softly. */
   async history(changes: Partial<ReserveInput> = {}): Promise<StorageObject> {
     const { bucket, key } = await this.activate(changes)
     return (await this.store.remove({ bucket, key }))!
   }
 
-  /** Reservations under keys of their own, in the order of the list. */
+  /** Makes each reservation under its own key, one after the other. */
   async reserveEach(inputs: readonly Partial<ReserveInput>[]): Promise<StorageObject[]> {
     const rows: StorageObject[] = []
     for (const [index, changes] of inputs.entries()) {
@@ -56,7 +62,7 @@ export class Given {
     return rows
   }
 
-  /** An id that nothing carries; each sorts behind the one before. */
+  /** Returns an unused id that sorts after the previous one. */
   newId(): string {
     return attemptIdOf(EARLY_IDS, ++this.#ids)
   }
@@ -66,11 +72,23 @@ export class Given {
   }
 }
 
-/** Numbers from 0, to make so many of something. */
+/** Returns the numbers from 0 to `count - 1`. */
 export function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, number) => number)
 }
 
 export function idsOf(rows: readonly { readonly id: string }[]): string[] {
   return rows.map(({ id }) => id)
+}
+
+/**
+ * Waits until all promises have settled, then throws the first rejection. Unlike `Promise.all`, it leaves no call running
+ * when the next test starts, possibly on the same database.
+ */
+export async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(promises)
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
 }

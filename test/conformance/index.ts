@@ -2,49 +2,49 @@ import { CASE_GROUPS } from './cases/index.js'
 import { Given } from './given.js'
 import type { ConformanceOptions, TestRunner } from './options.js'
 import { propertySettings } from './options.js'
-import { placesOf } from './places.js'
-import { callsAtOnce } from './properties/at-once.js'
-import { callsInTurn } from './properties/in-turn.js'
-import { RUSHES } from './properties/programs.js'
-import { TALES } from './properties/tales.js'
+import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
+import { checkConcurrentCalls } from './properties/concurrent.js'
+import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
+import { checkSequentialCalls } from './properties/sequential.js'
+import { storeFactory } from './store-factory.js'
 
 export type { ConformanceOptions, TestRunner } from './options.js'
 
-/** Generous, because a store over a network on a busy machine takes its time; a store that hangs still ends. */
+/** Generous enough for a store over a network on a busy machine; they only stop a store that hangs. */
 const CASE_TIME_LIMIT = 60_000
 const PROPERTY_TIME_LIMIT = 600_000
 
 /**
- * Registers the suite that every adapter of the library passes with a test runner: each sentence of the contract that
- * answers can show as a case of its own, and scripts of calls, in turn and at once, that are compared with a model.
+ * Registers the conformance suite with a test runner. The suite has one case for each sentence of the contract, and
+ * properties that run random scripts of sequential and concurrent calls and compare the results with a model.
  *
- * @throws TypeError where there is no test runner, or an option makes no sense.
+ * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
 export function storeConformance(options: ConformanceOptions): void {
   const runner = options.test ?? globalRunner()
   const settings = propertySettings(options)
-  const places = placesOf(options)
+  const stores = storeFactory(options)
 
   runner.describe(`${options.name}: StorageObjectStore`, () => {
     for (const { title, cases } of CASE_GROUPS) {
       runner.describe(title, () => {
-        for (const [sentence, body] of Object.entries(cases)) {
+        for (const [title, body] of Object.entries(cases)) {
           runner.it(
-            sentence,
-            () => places.withStore((store, clock) => body(new Given(store, clock))),
+            title,
+            () => stores.withStore((store, clock) => body(new Given(store, clock))),
             CASE_TIME_LIMIT,
           )
         }
       })
     }
     runner.describe('scripts', () => {
-      for (const [what, tale] of Object.entries(TALES)) {
-        const title = `of calls in turn ${what} come to what the model comes to`
-        runner.it(title, () => callsInTurn(places, settings, tale), PROPERTY_TIME_LIMIT)
+      for (const [about, scenario] of Object.entries(SEQUENTIAL_SCENARIOS)) {
+        const title = `of sequential calls ${about} match the model`
+        runner.it(title, () => checkSequentialCalls(stores, settings, scenario), PROPERTY_TIME_LIMIT)
       }
-      for (const [what, rush] of Object.entries(RUSHES)) {
-        const title = `of calls at once ${what} come to what the model comes to in some order`
-        runner.it(title, () => callsAtOnce(places, settings, rush), PROPERTY_TIME_LIMIT)
+      for (const [about, scenarios] of Object.entries(CONCURRENT_SCENARIOS)) {
+        const title = `of concurrent calls ${about} match the model in some order`
+        runner.it(title, () => checkConcurrentCalls(stores, settings, scenarios), PROPERTY_TIME_LIMIT)
       }
     })
   })
@@ -54,6 +54,6 @@ function globalRunner(): TestRunner {
   const { describe, it } = globalThis as Partial<TestRunner>
   if (typeof describe === 'function' && typeof it === 'function') return { describe, it }
   throw new TypeError(
-    'storeConformance() found no global describe() and it(). Pass those of your test runner: storeConformance({ …, test: { describe, it } }).',
+    'No global describe() and it() found. Pass those of your test runner: storeConformance({ …, test: { describe, it } }).',
   )
 }

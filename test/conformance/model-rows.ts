@@ -1,19 +1,19 @@
 import type { Leftover, StorageObject } from '../../src/core/store/records.js'
 
-/** A row with what the store keeps beside it: until when a URL of its attempt can write. */
+/** A row and the time until which a signed URL of its attempt can write. */
 export type ModelRow = StorageObject & { readonly writableUntil: Date }
 
-/** A row without what only the store knows. */
+/** Returns the part of a row that calls return. */
 export function recordOf({ writableUntil: _, ...record }: ModelRow): StorageObject {
   return record
 }
 
-/** Whether a list of this status shows the row; without one, lists show pending and active rows. */
+/** Returns whether a list with this status includes the row. Without a status, lists include pending and active rows. */
 export function isListed(row: ModelRow, status: StorageObject['status'] | null | undefined): boolean {
   return status == null ? row.status !== 'deleted' : row.status === status
 }
 
-/** Whether a scope was named and the row is another's. */
+/** Returns whether the row belongs to another scope than the given one. */
 export function isForeign(row: ModelRow | undefined, scope: string | null | undefined): boolean {
   return row !== undefined && scope != null && row.scope !== scope
 }
@@ -30,7 +30,7 @@ export function compare<T extends string | Date | null>(a: T, b: T): number {
   return a! < b! ? -1 : a! > b! ? 1 : 0
 }
 
-/** Earliest expiry first, then by id. */
+/** Sorts by expiry, then by id. */
 export function compareExpiry(
   a: Pick<StorageObject, 'id' | 'expiresAt'>,
   b: Pick<StorageObject, 'id' | 'expiresAt'>,
@@ -38,7 +38,7 @@ export function compareExpiry(
   return compare(a.expiresAt, b.expiresAt) || compare(a.id, b.id)
 }
 
-/** Oldest first, then by attempt. */
+/** Sorts by `since`, then by attempt. */
 export function compareLeftovers(
   a: Pick<Leftover, 'since' | 'attemptId'>,
   b: Pick<Leftover, 'since' | 'attemptId'>,

@@ -1,6 +1,6 @@
 import type { Quota, ScopeUsage } from '../../src/core/store/records.js'
-import type { Refusal } from './answer.js'
-import { invalid } from './answer.js'
+import type { Refusal } from './outcome.js'
+import { invalid } from './outcome.js'
 import type { ModelRow } from './model-rows.js'
 
 export function usageOf(rows: readonly ModelRow[], scope: string): ScopeUsage {
@@ -9,8 +9,8 @@ export function usageOf(rows: readonly ModelRow[], scope: string): ScopeUsage {
 }
 
 /**
- * Why a scope may not go from these rows to those: the quota, or sums that a number can't hold. Only growth is compared,
- * so a scope that is over its quota already may do whatever adds nothing.
+ * Returns why a scope must not go from the rows before to the rows after: its quota, or a sum beyond the largest safe
+ * integer. Only growth is checked: a scope that is over its quota may still make changes that add nothing.
  */
 export function refuseGrowth(
   before: readonly ModelRow[],
@@ -35,7 +35,7 @@ export function refuseGrowth(
   return bytesHeld(after, scope) > BigInt(Number.MAX_SAFE_INTEGER) ? invalid(sizeField) : null
 }
 
-/** What the scope would hold if every pending upload finished. Rows that are only proposed may pass what a number holds. */
+/** The bytes of the scope if every pending upload succeeds. A bigint, because proposed rows may exceed a safe integer. */
 function bytesHeld(rows: readonly ModelRow[], scope: string): bigint {
   const { bytes, reservedBytes } = exactUsageOf(rows, scope)
   return bytes + reservedBytes

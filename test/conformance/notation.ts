@@ -1,4 +1,4 @@
-import type { Observed } from './answer.js'
+import type { Observed } from './outcome.js'
 import { isAttemptId } from './attempt-ids.js'
 import type { Call } from './calls.js'
 import { ManualClock } from './clock.js'
@@ -10,26 +10,27 @@ const UNITS = [
   ['ms', 1],
 ] as const
 
-/** Dates beyond are no times of the test, and shown in full. */
+/** Dates further away from the start of the test are written in full. */
 const FAR = 1000 * 24 * 3_600_000
 
 const LONGEST_STRING = 60
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Writes calls and answers for a reader: ids as `#1`, `#2` in the order in which they turn up, dates as `T+1s` from the
- * start of the test's clock, strings so that no character can hide.
+ * Formats calls and results for failure reports: ids as `#1`, `#2` in order of appearance, dates as `T+1s` from the start
+ * of the test's clock, and strings with every unusual character escaped.
  */
 export class Notation {
   readonly #names = new Map<string, string>()
   readonly #plain: boolean
   #cursors = 0
 
-  /** `plain` leaves ids and dates as they are, for values that come without a script. */
+  /** `plain` writes ids and dates in full, for values that don't come from a script. */
   constructor(plain = false) {
     this.#plain = plain
   }
-  /** From now on the cursor is shown by a number. */
+
+  /** Writes the cursor as a number from now on. */
   nameCursor(cursor: string): void {
     if (!this.#names.has(cursor)) this.#names.set(cursor, `cursor ${++this.#cursors}`)
   }
@@ -38,12 +39,11 @@ export class Notation {
     return `${call.method}(${call.args.map((argument) => this.value(argument)).join(', ')})`
   }
 
-  /** What a call came to, in a few words. */
-  answer(answer: Observed): string {
-    if ('crash' in answer) return `threw ${String(answer.crash)}, which is no StorageError`
-    if ('error' in answer)
-      return answer.params ? `${answer.error} ${this.value(answer.params)}` : answer.error
-    return this.#brief(answer.ok)
+  outcome(outcome: Observed): string {
+    if ('crash' in outcome) return `threw ${String(outcome.crash)}, which is not a StorageError`
+    if ('error' in outcome)
+      return outcome.params ? `${outcome.error} ${this.value(outcome.params)}` : outcome.error
+    return this.#brief(outcome.ok)
   }
 
   value(value: unknown): string {

@@ -1,39 +1,39 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 
-/** The part of a test runner that the suite needs: that of Vitest, Jest, Mocha and `node:test` alike. */
+/** The functions of a test runner that the suite uses. Vitest, Jest, Mocha and `node:test` all have them. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown
-  /** Runners that take no time limit as their third argument ignore it. */
+  /** `timeLimit` is in milliseconds. Runners that take no time limit here ignore it. */
   it(name: string, body: () => Promise<void>, timeLimit?: number): unknown
 }
 
 export interface ConformanceOptions {
-  /** The adapter's, for the titles. */
+  /** Name of the adapter, for the test titles. */
   readonly name: string
   /**
-   * Makes a store that is ready for use, over an empty place of its own, with `now` as its only clock. Called for every
-   * test and for every run of a property.
+   * Creates a store that is ready for use, has its own empty database or namespace, and takes the time only from `now`.
+   * Called for every case and for every run of a property.
    */
   readonly createStore: (context: {
     readonly now: () => Date
   }) => StorageObjectStore | Promise<StorageObjectStore>
-  /** Called with every store when its test or run is over, however that ended. */
+  /** Called with every store after its case or run, whether that passed or failed. */
   readonly close?: ((store: StorageObjectStore) => unknown) | undefined
-  /** The caller's test runner. Default: the globals `describe` and `it`. */
+  /** Your test runner. Default: the globals `describe` and `it`. */
   readonly test?: TestRunner | undefined
-  /** Runs of each property. Default 100. */
+  /** Runs of each property, 1 or more. Default 100. */
   readonly numRuns?: number | undefined
-  /** Makes the properties choose the same scripts again. Default: the environment's `CONFORMANCE_SEED`, else a new one. */
+  /** Repeats the scripts of an earlier run. Default: the environment variable `CONFORMANCE_SEED`, else a random seed. */
   readonly seed?: number | undefined
-  /** Begins at that run of the seed, as a failure report says it. */
+  /** Starts at this run of the seed. Failure reports print it. */
   readonly path?: string | undefined
-  /** Whether a failing script is made as short as can be. Default `true`. */
+  /** Whether to search for a shorter script that fails. Default `true`. */
   readonly shrink?: boolean | undefined
-  /** Longest pause in milliseconds before each of the calls that run at once, for stores over a network. Default 0. */
+  /** Longest pause in milliseconds before each concurrent call, for stores over a network. Default 0. */
   readonly delays?: number | undefined
 }
 
-/** What a property needs to know of the options. */
+/** The options of the properties, with defaults applied. */
 export interface PropertySettings {
   readonly numRuns: number
   readonly seed: number
@@ -42,14 +42,15 @@ export interface PropertySettings {
   readonly delays: number
 }
 
-/** @throws TypeError for an option that makes no sense. */
+/** @throws TypeError for an invalid option. */
 export function propertySettings(options: ConformanceOptions): PropertySettings {
   const { createStore, numRuns = 100, seed, path, shrink = true, delays = 0 } = options
   if (typeof createStore !== 'function')
-    throw new TypeError('createStore must be a function that makes a store.')
-  if (!Number.isInteger(numRuns) || numRuns < 1) throw new TypeError('numRuns must be an integer from 1.')
+    throw new TypeError(`\`createStore\` must be a function (got ${String(createStore)}).`)
+  if (!Number.isInteger(numRuns) || numRuns < 1)
+    throw new TypeError(`\`numRuns\` must be an integer of 1 or more (got ${String(numRuns)}).`)
   if (!Number.isInteger(delays) || delays < 0)
-    throw new TypeError('delays must be an integer of milliseconds.')
+    throw new TypeError(`\`delays\` must be an integer of 0 or more (got ${String(delays)}).`)
   return {
     numRuns,
     seed: seed ?? seedOfEnvironment() ?? Math.floor(Math.random() * 2 ** 31),
@@ -63,6 +64,6 @@ function seedOfEnvironment(): number | undefined {
   const text = typeof process === 'undefined' ? undefined : process.env['CONFORMANCE_SEED']
   if (text === undefined || text === '') return undefined
   const seed = Number(text)
-  if (!Number.isInteger(seed)) throw new TypeError(`CONFORMANCE_SEED must be an integer, not "${text}".`)
+  if (!Number.isInteger(seed)) throw new TypeError(`CONFORMANCE_SEED must be an integer (got "${text}").`)
   return seed
 }

@@ -20,10 +20,10 @@ import type {
   ReserveInput,
   SetUploadIdInput,
 } from '../../src/core/store/contract.js'
-import type { Answer, Refusal } from './answer.js'
-import { invalid, ok } from './answer.js'
+import type { Expected, Refusal } from './outcome.js'
+import { invalid, ok } from './outcome.js'
 import type { Model } from './calls.js'
-import { badInput } from './input-rules.js'
+import { badFields } from './inputs.js'
 import type { ModelRow } from './model-rows.js'
 import {
   compare,
@@ -42,15 +42,15 @@ const NOT_FOUND: Refusal = { error: 'OBJECT_NOT_FOUND' }
 const CONFLICT: Refusal = { error: 'KEY_CONFLICT' }
 
 /**
- * The contract as plainly as it can be said: an array of rows, and every answer found by scanning it. Nothing here is
- * clever, and nothing is shared with the library's own rules.
+ * A plain implementation of the contract: an array of rows that every call scans. It shares no code with the library, so
+ * a mistake in the library's rules can't hide here too.
  */
 export class ReferenceModel implements Model {
   rows: readonly ModelRow[] = []
   leftovers: readonly Leftover[] = []
-  /** The id that the store made for the reserve which comes next; a model can't know it. */
+  /** The id for the next reserve without one. Set it from the store's result, which the model can't predict. */
   madeId = ''
-  /** Cursors that the store gave out, and the row behind which each of them stands. */
+  /** The cursors that the store returned, and the id of the last row before each. */
   readonly #cursors: Map<string, string>
 
   constructor(
@@ -73,65 +73,65 @@ export class ReferenceModel implements Model {
 
   // Reads
 
-  listByScope(input: ListByScopeInput): Answer<ObjectPage> {
-    const bad = badInput.listByScope(input)
+  listByScope(input: ListByScopeInput): Expected<ObjectPage> {
+    const bad = badFields('listByScope', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const position = input.cursor == null ? null : this.#cursors.get(input.cursor)
     if (position === undefined) return { error: 'INVALID_CURSOR' }
     const limit = input.limit ?? DEFAULT_LIMIT
-    const behind = this.rows
+    const found = this.rows
       .filter((row) => row.scope === input.scope && isListed(row, input.status))
       .filter((row) => input.route == null || row.route === input.route)
       .filter((row) => position === null || row.id < position)
       .sort((a, b) => compare(b.id, a.id))
-    const objects = behind.slice(0, limit).map(recordOf)
-    return ok(behind.length > limit ? { objects, nextCursor: 'another page' } : { objects })
+    const objects = found.slice(0, limit).map(recordOf)
+    return ok(found.length > limit ? { objects, nextCursor: 'another page' } : { objects })
   }
 
-  countByScope(scope: string, status?: StorageObject['status'] | null): Answer<number> {
-    const bad = badInput.countByScope(scope, status)
+  countByScope(scope: string, status?: StorageObject['status'] | null): Expected<number> {
+    const bad = badFields('countByScope', { scope, status }, this.now())
     if (bad.length > 0) return invalid(...bad)
     return ok(this.rows.filter((row) => row.scope === scope && isListed(row, status)).length)
   }
 
-  getScopeUsage(scope: string): Answer<ScopeUsage> {
-    const bad = badInput.getScopeUsage(scope)
+  getScopeUsage(scope: string): Expected<ScopeUsage> {
+    const bad = badFields('getScopeUsage', { scope }, this.now())
     return bad.length > 0 ? invalid(...bad) : ok(usageOf(this.rows, scope))
   }
 
-  find(reference: ObjectReference): Answer<StorageObject | null> {
-    const bad = badInput.reference(reference)
+  find(reference: ObjectReference): Expected<StorageObject | null> {
+    const bad = badFields('find', reference, this.now())
     if (bad.length > 0) return invalid(...bad)
     const deleted = this.#at(reference, 'deleted').sort((a, b) => compare(b.id, a.id))
-    return found(this.#active(reference) ?? this.#pending(reference) ?? deleted[0])
+    return recordOrNull(this.#active(reference) ?? this.#pending(reference) ?? deleted[0])
   }
 
-  findActive(reference: ObjectReference): Answer<StorageObject | null> {
-    const bad = badInput.reference(reference)
-    return bad.length > 0 ? invalid(...bad) : found(this.#active(reference))
+  findActive(reference: ObjectReference): Expected<StorageObject | null> {
+    const bad = badFields('findActive', reference, this.now())
+    return bad.length > 0 ? invalid(...bad) : recordOrNull(this.#active(reference))
   }
 
-  findPending(input: FindPendingInput): Answer<StorageObject | null> {
-    const bad = badInput.findPending(input)
+  findPending(input: FindPendingInput): Expected<StorageObject | null> {
+    const bad = badFields('findPending', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const pending = this.#pending(input)
-    return found(
+    return recordOrNull(
       pending && isAttempt(pending, input.id) && isUpload(pending, input.uploadId) ? pending : null,
     )
   }
 
-  findPendingMultipart(input: FindPendingMultipartInput): Answer<StorageObject | null> {
-    const bad = badInput.findPendingMultipart(input)
+  findPendingMultipart(input: FindPendingMultipartInput): Expected<StorageObject | null> {
+    const bad = badFields('findPendingMultipart', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const pending = this.#pending(input)
     const fits = pending && pending.uploadId !== null && pending.declaredSize === input.fileSize
-    return found(fits && !this.hasLapsed(pending) ? pending : null)
+    return recordOrNull(fits && !this.hasLapsed(pending) ? pending : null)
   }
 
   // Writes
 
-  reserve(input: ReserveInput): Answer<StorageObject> {
-    const bad = badInput.reserve(input, this.now())
+  reserve(input: ReserveInput): Expected<StorageObject> {
+    const bad = badFields('reserve', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const active = this.#active(input)
     const pending = this.#pending(input)
@@ -139,9 +139,9 @@ export class ReferenceModel implements Model {
 
     if (active && active.scope !== input.scope) return CONFLICT
     if (pending && pending.scope !== input.scope && !this.hasLapsed(pending)) return CONFLICT
-    const carriers = [active, pending].filter((row) => row !== undefined)
-    if (carriers.some((row) => row.id === input.id || row.attemptId === input.id)) return invalid('id')
-    if (input.storageKey != null && carriers.some((row) => row.storageKey === input.storageKey)) {
+    const live = [active, pending].filter((row) => row !== undefined)
+    if (live.some((row) => row.id === input.id || row.attemptId === input.id)) return invalid('id')
+    if (input.storageKey != null && live.some((row) => row.storageKey === input.storageKey)) {
       return invalid('storageKey')
     }
     if (active && input.overwrite === false) return CONFLICT
@@ -179,8 +179,8 @@ export class ReferenceModel implements Model {
     return ok(recordOf(row))
   }
 
-  confirm(input: ConfirmInput): Answer<StorageObject> {
-    const bad = badInput.confirm(input)
+  confirm(input: ConfirmInput): Expected<StorageObject> {
+    const bad = badFields('confirm', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const active = this.#active(input)
     const pending = this.#pending(input)
@@ -194,8 +194,8 @@ export class ReferenceModel implements Model {
     return repeated ? ok(recordOf(active)) : NOT_FOUND
   }
 
-  setUploadId(input: SetUploadIdInput): Answer<StorageObject> {
-    const bad = badInput.setUploadId(input)
+  setUploadId(input: SetUploadIdInput): Expected<StorageObject> {
+    const bad = badFields('setUploadId', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const pending = this.#pending(input)
     if (!pending || pending.id !== input.id) return NOT_FOUND
@@ -206,8 +206,8 @@ export class ReferenceModel implements Model {
     return ok(recordOf(row))
   }
 
-  release(input: ReleaseInput): Answer<StorageObject | null> {
-    const bad = badInput.release(input)
+  release(input: ReleaseInput): Expected<StorageObject | null> {
+    const bad = badFields('release', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const pending = this.#pending(input)
     if (!pending || isForeign(pending, input.scope)) return ok(null)
@@ -216,14 +216,14 @@ export class ReferenceModel implements Model {
     return ok(recordOf(pending))
   }
 
-  remove(input: RemoveInput): Answer<StorageObject | null> {
-    const bad = badInput.remove(input)
+  remove(input: RemoveInput): Expected<StorageObject | null> {
+    const bad = badFields('remove', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const active = this.#active(input)
     const pending = this.#pending(input)
     if (isForeign(active ?? pending, input.scope)) return ok(null)
     if (pending) this.drop(pending)
-    if (!active) return found(pending)
+    if (!active) return recordOrNull(pending)
     this.#leaveBehind(active)
     const now = this.now()
     const history: ModelRow = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
@@ -232,50 +232,51 @@ export class ReferenceModel implements Model {
     return ok(recordOf(hard ? active : history))
   }
 
-  listExpired(input?: ListExpiredInput): Answer<StorageObject[]> {
-    const bad = badInput.listExpired(input)
+  listExpired(input?: ListExpiredInput): Expected<StorageObject[]> {
+    const bad = badFields('listExpired', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const after = input?.after
-    const behind = this.lapsed(input).filter((row) => after == null || compareExpiry(row, after) > 0)
-    return ok(behind.slice(0, input?.limit ?? DEFAULT_LIMIT).map(recordOf))
+    const found = this.lapsed(input).filter((row) => after == null || compareExpiry(row, after) > 0)
+    return ok(found.slice(0, input?.limit ?? DEFAULT_LIMIT).map(recordOf))
   }
 
-  purgeExpired(input?: PurgeExpiredInput): Answer<StorageObject[]> {
-    const bad = badInput.purgeExpired(input)
+  purgeExpired(input?: PurgeExpiredInput): Expected<StorageObject[]> {
+    const bad = badFields('purgeExpired', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const dropped = this.lapsed(input).slice(0, input?.limit ?? DEFAULT_LIMIT)
     for (const row of dropped) this.drop(row)
     return ok(dropped.map(recordOf))
   }
 
-  listLeftovers(input?: ListLeftoversInput): Answer<Leftover[]> {
-    const bad = badInput.listLeftovers(input)
+  listLeftovers(input?: ListLeftoversInput): Expected<Leftover[]> {
+    const bad = badFields('listLeftovers', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const after = input?.after
-    const behind = [...this.leftovers]
+    const found = [...this.leftovers]
       .sort(compareLeftovers)
       .filter((leftover) => after == null || compareLeftovers(leftover, after) > 0)
-    return ok(behind.slice(0, input?.limit ?? DEFAULT_LIMIT))
+    return ok(found.slice(0, input?.limit ?? DEFAULT_LIMIT))
   }
 
-  forgetLeftover(input: ForgetLeftoverInput): Answer<boolean> {
-    const bad = badInput.forgetLeftover(input)
+  forgetLeftover(input: ForgetLeftoverInput): Expected<boolean> {
+    const bad = badFields('forgetLeftover', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const before = this.leftovers.length
     this.leftovers = this.leftovers.filter((leftover) => leftover.attemptId !== input.attemptId)
     return ok(this.leftovers.length < before)
   }
 
-  purgeDeleted(input: PurgeDeletedInput): Answer<number> {
-    const bad = badInput.purgeDeleted(input)
+  purgeDeleted(input: PurgeDeletedInput): Expected<number> {
+    const bad = badFields('purgeDeleted', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const dropped = this.history(input.before).slice(0, input.limit ?? DEFAULT_LIMIT)
     for (const row of dropped) this.drop(row)
     return ok(dropped.length)
   }
 
-  // What purges are made of, row by row, for a judge of concurrent calls
-  /** Lapsed rows that a purge takes, earliest expiry first. */
+  // The single steps of purges, for the check of concurrent calls
+
+  /** Returns the lapsed rows that a purge drops, earliest expiry first. */
   lapsed(input?: PurgeExpiredInput): ModelRow[] {
     const before = input?.before
     return this.rows
@@ -284,7 +285,7 @@ export class ReferenceModel implements Model {
       .sort(compareExpiry)
   }
 
-  /** History up to a date, oldest first. */
+  /** Returns the history up to a date, oldest deletion first. */
   history(before: Date): ModelRow[] {
     return this.rows
       .filter((row) => row.deletedAt !== null && row.deletedAt <= before)
@@ -312,7 +313,7 @@ export class ReferenceModel implements Model {
     return this.#at(reference, 'pending')[0]
   }
 
-  #activate(pending: ModelRow, replaced: ModelRow | undefined, input: ConfirmInput): Answer<StorageObject> {
+  #activate(pending: ModelRow, replaced: ModelRow | undefined, input: ConfirmInput): Expected<StorageObject> {
     const now = this.now()
     const row: ModelRow = {
       ...pending,
@@ -336,7 +337,7 @@ export class ReferenceModel implements Model {
     return ok(recordOf(row))
   }
 
-  /** What lies in the bucket for a row that ends or is replaced; nothing, if it has neither key nor upload of its own. */
+  /** Records the leftover of a row that ends or is replaced, unless it has neither a storage key nor an upload. */
   #leaveBehind(row: ModelRow): void {
     const { bucket, key, attemptId, storageKey, uploadId, writableUntil } = row
     if (storageKey === null && uploadId === null) return
@@ -345,6 +346,6 @@ export class ReferenceModel implements Model {
   }
 }
 
-function found(row: ModelRow | null | undefined): Answer<StorageObject | null> {
+function recordOrNull(row: ModelRow | null | undefined): Expected<StorageObject | null> {
   return ok(row ? recordOf(row) : null)
 }

@@ -1,32 +1,33 @@
 import type { Leftover, ObjectReference, ObjectStatus, StorageObject } from '../../src/core/store/records.js'
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
-import type { Observed } from './answer.js'
-import { observed, valueOf } from './answer.js'
+import type { Observed } from './outcome.js'
+import { observed, valueOf } from './outcome.js'
 import type { Call } from './calls.js'
-import { askModel, callStore } from './calls.js'
-import { answerDifference } from './difference.js'
+import { callModel, callStore } from './calls.js'
+import { outcomeDifference } from './difference.js'
 import type { Notation } from './notation.js'
 import type { ReferenceModel } from './reference-model.js'
 
-/** One way to look at a whole state: what the store shows, and what the model says it should. */
+/** One read of a state, from the store and from the model. */
 interface View {
-  /** The call in words, for a reader. */
+  /** The call, for the failure report. */
   readonly label: (notation: Notation) => string
-  readonly ofStore: (store: StorageObjectStore) => Promise<unknown>
-  readonly ofModel: (model: ReferenceModel) => unknown
+  readonly read: (store: StorageObjectStore) => Promise<unknown>
+  readonly expected: (model: ReferenceModel) => unknown
 }
 
+/** The names that a script uses. */
 export interface Names {
   readonly scopes: readonly string[]
   readonly routes: readonly string[]
   readonly references: readonly ObjectReference[]
 }
 
-/** Small, so that a handful of rows makes several pages. */
+/** Small, so a few rows make several pages. */
 const PAGE = 2
-/** A store whose cursors go in a circle would be paged through for ever. */
-const MOST_PAGES = 200
-const MOST = 1000
+/** Stops paging through a store whose cursors never end. */
+const MAX_PAGES = 200
+const MAX_LIMIT = 1000
 
 const STATUSES: readonly (ObjectStatus | undefined)[] = [undefined, 'pending', 'active', 'deleted']
 
@@ -46,13 +47,13 @@ function viewsOf({ scopes, routes, references }: Names): View[] {
     ]),
     {
       label: () => `listExpired({ limit: ${PAGE} }), page by page`,
-      ofStore: (store) => pagesAfter<StorageObject>((after) => store.listExpired({ limit: PAGE, after })),
-      ofModel: (model) => chunks(valueOf(model.listExpired({ limit: MOST }))),
+      read: (store) => pagesAfter<StorageObject>((after) => store.listExpired({ limit: PAGE, after })),
+      expected: (model) => chunks(valueOf(model.listExpired({ limit: MAX_LIMIT }))),
     },
     {
       label: () => `listLeftovers({ limit: ${PAGE} }), page by page`,
-      ofStore: (store) => pagesAfter<Leftover>((after) => store.listLeftovers({ limit: PAGE, after })),
-      ofModel: (model) => chunks(valueOf(model.listLeftovers({ limit: MOST }))),
+      read: (store) => pagesAfter<Leftover>((after) => store.listLeftovers({ limit: PAGE, after })),
+      expected: (model) => chunks(valueOf(model.listLeftovers({ limit: MAX_LIMIT }))),
     },
   ]
 }
@@ -60,8 +61,8 @@ function viewsOf({ scopes, routes, references }: Names): View[] {
 function view(call: Call): View {
   return {
     label: (notation) => notation.call(call),
-    ofStore: (store) => callStore(store, call),
-    ofModel: (model) => valueOf(askModel(model, call)),
+    read: (store) => callStore(store, call),
+    expected: (model) => valueOf(callModel(model, call)),
   }
 }
 
@@ -72,30 +73,30 @@ function countOf(scope: string, status: ObjectStatus | undefined): View {
 function pagesOf(input: { scope: string; status?: ObjectStatus | undefined; route?: string }): View {
   return {
     label: (notation) => `listByScope(${notation.value({ ...input, limit: PAGE })}), page by page`,
-    async ofStore(store) {
+    async read(store) {
       const pages: unknown[] = []
       let cursor: string | undefined
       do {
         const page = await store.listByScope({ ...input, limit: PAGE, cursor })
         pages.push(page.objects)
         cursor = page.nextCursor
-      } while (cursor !== undefined && pages.length < MOST_PAGES)
+      } while (cursor !== undefined && pages.length < MAX_PAGES)
       return pages
     },
-    ofModel: (model) => chunks(valueOf(model.listByScope({ ...input, limit: MOST })).objects),
+    expected: (model) => chunks(valueOf(model.listByScope({ ...input, limit: MAX_LIMIT })).objects),
   }
 }
 
-/** Asks with the size of whatever is pending there, which only the model can know beforehand. */
+/** Passes the size of the pending row, which differs from script to script. */
 function multipartOf(reference: ObjectReference): View {
   return {
     label: (notation) =>
-      `findPendingMultipart(${notation.value(reference)} and the size of what is pending there)`,
-    async ofStore(store) {
+      `findPendingMultipart(${notation.value(reference)} with the size of the pending row)`,
+    async read(store) {
       const pending = await store.findPending(reference)
       return store.findPendingMultipart({ ...reference, fileSize: pending?.declaredSize ?? 0 })
     },
-    ofModel(model) {
+    expected(model) {
       const pending = valueOf(model.findPending(reference))
       return valueOf(model.findPendingMultipart({ ...reference, fileSize: pending?.declaredSize ?? 0 }))
     },
@@ -108,12 +109,12 @@ async function pagesAfter<Item>(list: (after: Item | undefined) => Promise<Item[
   do {
     page = await list(page.at(-1))
     pages.push(page)
-  } while (page.length > 0 && pages.length < MOST_PAGES)
-  // The last page shows only that nothing is left.
+  } while (page.length > 0 && pages.length < MAX_PAGES)
+  // The last page is empty.
   return pages.length > 1 ? pages.slice(0, -1) : pages
 }
 
-/** As pages come: at least one, if an empty one. */
+/** Splits the items into pages, at least one. */
 function chunks<Item>(items: readonly Item[]): Item[][] {
   const pages: Item[][] = [[]]
   for (const item of items) {
@@ -123,27 +124,27 @@ function chunks<Item>(items: readonly Item[]): Item[][] {
   return pages
 }
 
-/** All that a store shows of its state at one moment; nothing may be written meanwhile. */
+/** The results of all reads of a store. No other call may run while it is taken. */
 export class Snapshot {
   readonly #views: readonly View[]
-  readonly #shown: readonly Observed[]
+  readonly #observed: readonly Observed[]
 
-  private constructor(views: readonly View[], shown: readonly Observed[]) {
+  private constructor(views: readonly View[], outcomes: readonly Observed[]) {
     this.#views = views
-    this.#shown = shown
+    this.#observed = outcomes
   }
 
   static async of(store: StorageObjectStore, names: Names): Promise<Snapshot> {
     const views = viewsOf(names)
-    // Together, because over a network one after the other would take most of the suite's time.
-    const shown = await Promise.all(views.map((each) => observed(() => each.ofStore(store))))
-    return new Snapshot(views, shown)
+    // In parallel: over a network, sequential reads would take most of the suite's time.
+    const outcomes = await Promise.all(views.map((each) => observed(() => each.read(store))))
+    return new Snapshot(views, outcomes)
   }
 
-  /** What differs from the state of a model, or `null`. */
+  /** Describes the first difference from the state of the model, or returns `null`. */
   differenceFrom(model: ReferenceModel, notation: Notation): string | null {
-    for (const [index, { label, ofModel }] of this.#views.entries()) {
-      const found = answerDifference({ ok: ofModel(model) }, this.#shown[index]!, notation)
+    for (const [index, { label, expected }] of this.#views.entries()) {
+      const found = outcomeDifference({ ok: expected(model) }, this.#observed[index]!, notation)
       if (found !== null) return `${label(notation)}\n${found}`
     }
     return null

@@ -1,17 +1,16 @@
-import type { CaseGroup } from '../case-group.js'
-import type { Given } from '../given.js'
 import { same } from '../assertions.js'
 import { HOUR } from '../clock.js'
+import type { CaseGroup, Given } from '../given.js'
 
 /** Changes everything that can be changed in an answer or an input; one that is frozen is as good. */
-function vandalise(value: unknown): void {
+function mutateDeeply(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   if (value instanceof Date) {
     value.setTime(0)
     return
   }
   for (const name of Object.keys(value)) {
-    vandalise((value as Record<string, unknown>)[name])
+    mutateDeeply((value as Record<string, unknown>)[name])
     Reflect.set(value, name, 'changed')
   }
   Reflect.set(value, 'added', 'changed')
@@ -62,7 +61,7 @@ export const copyCases: CaseGroup = {
         await store.checkUsage(),
         await store.repairUsage(),
       ]) {
-        vandalise(answer)
+        mutateDeeply(answer)
         same(await stateOf(given), before, 'the state after an answer was changed')
       }
     },
@@ -91,7 +90,7 @@ export const copyCases: CaseGroup = {
       for (const write of writes) {
         const answer = await write()
         const before = await stateOf(given)
-        vandalise(answer)
+        mutateDeeply(answer)
         same(await stateOf(given), before, 'the state after an answer was changed')
       }
     },
@@ -104,12 +103,12 @@ export const copyCases: CaseGroup = {
       }
       await store.reserve(input)
       const pending = await stateOf(given)
-      vandalise(input)
+      mutateDeeply(input)
       same(await stateOf(given), pending, 'the state after the input of reserve was changed')
       const confirmation = { ...at, size: 10, eTag: 'etag' }
       await store.confirm(confirmation)
       const active = await stateOf(given)
-      vandalise(confirmation)
+      mutateDeeply(confirmation)
       same(await stateOf(given), active, 'the state after the input of confirm was changed')
     },
 
@@ -118,7 +117,7 @@ export const copyCases: CaseGroup = {
       const now = clock.now()
       await given.reserve()
       const pending = await store.find(at)
-      vandalise(now)
+      mutateDeeply(now)
       clock.advance(HOUR)
       same(await store.find(at), pending)
     },

@@ -1,8 +1,6 @@
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
-import type { Given } from '../given.js'
 import { holds, refused, same } from '../assertions.js'
-import { idsOf, numbers } from '../given.js'
+import type { CaseGroup, Given } from '../given.js'
+import { allOf, idsOf, numbers } from '../given.js'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -159,7 +157,7 @@ export const cursorCases: CaseGroup = {
         { objects: [rows[2], rows[1]] },
         'another scope',
       )
-      same(await store.listByScope({ scope: 'nobody', cursor }), { objects: [] }, 'a scope without rows')
+      same(await store.listByScope({ scope: 'unknown', cursor }), { objects: [] }, 'a scope without rows')
     },
 
     'shows only what the filter shows under which it is used': async (given) => {

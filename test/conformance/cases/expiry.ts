@@ -1,10 +1,8 @@
 import type { StorageObject } from '../../../src/core/store/records.js'
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
-import type { Given } from '../given.js'
 import { same } from '../assertions.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
-import { idsOf, numbers } from '../given.js'
+import type { CaseGroup, Given } from '../given.js'
+import { allOf, idsOf, numbers } from '../given.js'
 
 /** Reservations that lapse after so many minutes each, in an order of their own, returned earliest expiry first. */
 async function lapsing(given: Given): Promise<StorageObject[]> {
@@ -54,7 +52,7 @@ export const listExpiredCases: CaseGroup = {
       clock.advance(HOUR)
       same(await store.listExpired({ scope }), [own])
       same(await store.listExpired({ scope: otherScope }), [others])
-      same(await store.listExpired({ scope: 'nobody' }), [])
+      same(await store.listExpired({ scope: 'unknown' }), [])
       same(await store.listExpired({ scope: null }), [own, others], 'without a scope')
     },
 
@@ -161,7 +159,7 @@ export const purgeExpiredCases: CaseGroup = {
       const { store, clock, scope, otherScope } = given
       const [own, others] = await given.reserveEach([{}, { scope: otherScope }])
       clock.advance(HOUR)
-      same(await store.purgeExpired({ scope: 'nobody' }), [])
+      same(await store.purgeExpired({ scope: 'unknown' }), [])
       same(await store.purgeExpired({ scope }), [own])
       same(await store.find(others!), others, "the other scope's row")
     },

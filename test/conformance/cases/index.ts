@@ -1,4 +1,3 @@
-import type { CaseGroup } from '../case-group.js'
 import { releaseCases, setUploadIdCases } from './attempts.js'
 import { confirmCases } from './confirm.js'
 import { copyCases } from './copies.js'
@@ -16,6 +15,7 @@ import { togetherCases } from './together.js'
 import { upkeepCases } from './upkeep.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
+import type { CaseGroup } from '../given.js'
 
 /** The contract sentence by sentence: first what rows are, then each call, then what holds for all of them. */
 export const CASE_GROUPS: readonly CaseGroup[] = [

@@ -1,10 +1,8 @@
 import type { Leftover } from '../../../src/core/store/records.js'
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
-import type { Given } from '../given.js'
 import { refused, same } from '../assertions.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
-import { numbers } from '../given.js'
+import type { CaseGroup, Given } from '../given.js'
+import { allOf, numbers } from '../given.js'
 
 /** The attempts of all leftovers, in the order of the list. */
 async function attempts(given: Given): Promise<string[]> {

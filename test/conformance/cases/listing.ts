@@ -1,10 +1,9 @@
 import type { ObjectPage, StorageObject } from '../../../src/core/store/records.js'
 import type { ListByScopeInput, StorageObjectStore } from '../../../src/core/store/contract.js'
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
 import { holds, same, sameFields } from '../assertions.js'
 import { HOUR } from '../clock.js'
-import { idsOf, numbers } from '../given.js'
+import type { CaseGroup } from '../given.js'
+import { allOf, idsOf, numbers } from '../given.js'
 
 /** All pages of a listing; at most so many, for a store whose cursors never end. */
 export async function pagesOf(
@@ -24,7 +23,7 @@ export const listCases: CaseGroup = {
   title: 'listByScope',
   cases: {
     'is empty for a scope never seen, and has no cursor then': async ({ store }) => {
-      same(await store.listByScope({ scope: 'nobody' }), { objects: [] })
+      same(await store.listByScope({ scope: 'unknown' }), { objects: [] })
     },
 
     'shows only the rows of the scope': async (given) => {
@@ -230,7 +229,7 @@ export const countCases: CaseGroup = {
   cases: {
     'is 0 for a scope never seen': async ({ store }) => {
       for (const status of [undefined, 'pending', 'active', 'deleted'] as const) {
-        same(await store.countByScope('nobody', status), 0, `rows of status ${status}`)
+        same(await store.countByScope('unknown', status), 0, `rows of status ${status}`)
       }
     },
 

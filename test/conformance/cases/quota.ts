@@ -1,6 +1,6 @@
-import type { CaseGroup } from '../case-group.js'
 import { refused, same, sameFields } from '../assertions.js'
 import { HOUR } from '../clock.js'
+import type { CaseGroup } from '../given.js'
 
 export const quotaCases: CaseGroup = {
   title: 'quota',

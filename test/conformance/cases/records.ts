@@ -1,7 +1,7 @@
-import type { CaseGroup } from '../case-group.js'
 import { holds, refused, same } from '../assertions.js'
 import { isAttemptId } from '../attempt-ids.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
+import type { CaseGroup } from '../given.js'
 import { idsOf } from '../given.js'
 
 export const recordCases: CaseGroup = {

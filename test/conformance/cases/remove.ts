@@ -1,6 +1,6 @@
-import type { CaseGroup } from '../case-group.js'
 import { same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
+import type { CaseGroup } from '../given.js'
 
 export const removeCases: CaseGroup = {
   title: 'remove',

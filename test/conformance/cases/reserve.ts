@@ -1,6 +1,6 @@
-import type { CaseGroup } from '../case-group.js'
 import { holds, refused, refusedField, same, sameFields } from '../assertions.js'
 import { HOUR, SECOND } from '../clock.js'
+import type { CaseGroup } from '../given.js'
 import { numbers } from '../given.js'
 
 export const reserveCases: CaseGroup = {

@@ -1,8 +1,7 @@
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
 import { refused, same, sameFields } from '../assertions.js'
 import { AWKWARD, longest } from '../properties/texts.js'
-import { idsOf, numbers } from '../given.js'
+import type { CaseGroup } from '../given.js'
+import { allOf, idsOf, numbers } from '../given.js'
 
 /** Strings that no two of are the same, though each pair is for somebody. */
 const LOOK_ALIKES = [

@@ -1,11 +1,10 @@
 import type { StorageObject } from '../../../src/core/store/records.js'
-import type { Observed } from '../answer.js'
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
-import { observed } from '../answer.js'
+import type { Observed } from '../outcome.js'
+import { observed } from '../outcome.js'
 import { holds, same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
-import { idsOf, numbers } from '../given.js'
+import type { CaseGroup } from '../given.js'
+import { allOf, idsOf, numbers } from '../given.js'
 
 /** Runs the calls at once and sorts what they came to. */
 async function atOnce(calls: readonly (() => Promise<unknown>)[]) {

@@ -1,8 +1,7 @@
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
 import { holds, same } from '../assertions.js'
 import { HOUR } from '../clock.js'
-import { numbers } from '../given.js'
+import type { CaseGroup } from '../given.js'
+import { allOf, numbers } from '../given.js'
 
 export const upkeepCases: CaseGroup = {
   title: 'upkeep',
@@ -39,7 +38,7 @@ export const upkeepCases: CaseGroup = {
       await given.reserve({ key: 'c', scope: otherScope })
       await store.purgeExpired()
       const before = [await store.getScopeUsage(scope), await store.getScopeUsage(otherScope)]
-      for (const of of [undefined, null, scope, otherScope, 'nobody']) {
+      for (const of of [undefined, null, scope, otherScope, 'unknown']) {
         same(await store.checkUsage(of), [], 'checkUsage')
         same(await store.repairUsage(of), [], 'repairUsage')
       }

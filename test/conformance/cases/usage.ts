@@ -1,8 +1,7 @@
-import { allOf } from '../all-of.js'
-import type { CaseGroup } from '../case-group.js'
 import { refused, same } from '../assertions.js'
 import { HOUR } from '../clock.js'
-import { numbers } from '../given.js'
+import type { CaseGroup } from '../given.js'
+import { allOf, numbers } from '../given.js'
 
 const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
@@ -10,7 +9,7 @@ export const usageCases: CaseGroup = {
   title: 'getScopeUsage',
   cases: {
     'has zeros for a scope never seen': async ({ store }) => {
-      same(await store.getScopeUsage('nobody'), NOTHING)
+      same(await store.getScopeUsage('unknown'), NOTHING)
     },
 
     'counts the bytes and files of active objects, over all buckets': async (given) => {

@@ -1,39 +1,45 @@
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
-import type { CaseGroup } from '../case-group.js'
-import type { Call, MethodName } from '../calls.js'
-import type { Given } from '../given.js'
+import type { MethodName } from '../calls.js'
 import { holds, refused, same } from '../assertions.js'
-import { FIELDS, badValuesOf, fieldsOf, spoil } from '../bad-values.js'
-import { askStore } from '../calls.js'
-import { answerDifference } from '../difference.js'
+import { observeStore } from '../calls.js'
+import { outcomeDifference } from '../difference.js'
+import {
+  METHODS,
+  badValuesOf,
+  callWith,
+  hasRequiredFields,
+  optionalFieldsOf,
+  takesArguments,
+} from '../inputs.js'
 import { Notation } from '../notation.js'
+import type { CaseGroup, Given } from '../given.js'
 
-/** A good call of each kind. */
-function goodCalls(given: Given): Record<MethodName, Call> {
+/** The required fields of each input, with valid values. */
+function requiredInputs(given: Given): Record<MethodName, object> {
   const { scope, at } = given
   const id = given.newId()
   return {
-    listByScope: { method: 'listByScope', args: [{ scope }] },
-    countByScope: { method: 'countByScope', args: [scope] },
-    getScopeUsage: { method: 'getScopeUsage', args: [scope] },
-    find: { method: 'find', args: [at] },
-    findActive: { method: 'findActive', args: [at] },
-    findPending: { method: 'findPending', args: [at] },
-    findPendingMultipart: { method: 'findPendingMultipart', args: [{ ...at, fileSize: 1 }] },
-    reserve: { method: 'reserve', args: [given.input()] },
-    confirm: { method: 'confirm', args: [{ ...at, size: 1 }] },
-    setUploadId: { method: 'setUploadId', args: [{ ...at, id, uploadId: 'upload' }] },
-    release: { method: 'release', args: [at] },
-    remove: { method: 'remove', args: [at] },
-    listExpired: { method: 'listExpired', args: [{}] },
-    purgeExpired: { method: 'purgeExpired', args: [{}] },
-    listLeftovers: { method: 'listLeftovers', args: [{}] },
-    forgetLeftover: { method: 'forgetLeftover', args: [{ attemptId: id }] },
-    purgeDeleted: { method: 'purgeDeleted', args: [{ before: given.clock.now() }] },
+    listByScope: { scope },
+    countByScope: { scope },
+    getScopeUsage: { scope },
+    find: at,
+    findActive: at,
+    findPending: at,
+    findPendingMultipart: { ...at, fileSize: 1 },
+    reserve: given.input(),
+    confirm: { ...at, size: 1 },
+    setUploadId: { ...at, id, uploadId: 'upload' },
+    release: at,
+    remove: at,
+    listExpired: {},
+    purgeExpired: {},
+    listLeftovers: {},
+    forgetLeftover: { attemptId: id },
+    purgeDeleted: { before: given.clock.now() },
   }
 }
 
-/** Rows that a bad call could do harm to. */
+/** Creates rows that an invalid call might change. */
 async function someRows(given: Given): Promise<void> {
   await given.history({ storageKey: 'history' })
   await given.activate({ storageKey: 'object' })
@@ -53,20 +59,18 @@ async function stateOf({ store, scope, at }: Given): Promise<unknown> {
   ]
 }
 
-const METHODS = Object.keys(FIELDS) as MethodName[]
-
-/** For every field of the call's input and every bad value, that it is refused by its name; and that nothing happened. */
+/** Checks that every invalid value of every field is refused with the name of the field, and that nothing changes. */
 async function refusesBadFields(given: Given, method: MethodName): Promise<void> {
   await someRows(given)
   const before = await stateOf(given)
-  const good = goodCalls(given)[method]
+  const input = requiredInputs(given)[method]
   const notation = new Notation()
-  for (const field of fieldsOf(method)) {
-    for (const value of badValuesOf(method, field)) {
-      const bad = spoil(good, field, value)
-      const found = answerDifference(
+  for (const [field, values] of badValuesOf(method)) {
+    for (const value of values) {
+      const bad = callWith(method, { ...input, [field]: value })
+      const found = outcomeDifference(
         { error: 'VALIDATION_ERROR', fields: [field] },
-        await askStore(given.store, bad),
+        await observeStore(given.store, bad),
       )
       holds(found === null, `${method} with ${field}: ${notation.value(value)}: ${found}`)
     }
@@ -75,15 +79,13 @@ async function refusesBadFields(given: Given, method: MethodName): Promise<void>
 }
 
 async function takesNullAsAbsent(given: Given, method: MethodName): Promise<void> {
-  const good = goodCalls(given)[method]
+  const input = requiredInputs(given)[method]
   if (method === 'confirm' || method === 'setUploadId') await given.reserve({ id: given.newId() })
-  const nulls = FIELDS[method].optional.reduce((call, field) => spoil(call, field, null), good)
-  const answer = await askStore(given.store, nulls)
-  const fine = 'ok' in answer || ('error' in answer && answer.error === 'OBJECT_NOT_FOUND')
-  holds(fine, `${method} with null in every optional field came to ${new Notation().answer(answer)}`)
+  const nulls = Object.fromEntries(optionalFieldsOf(method).map((field) => [field, null]))
+  const outcome = await observeStore(given.store, callWith(method, { ...input, ...nulls }))
+  const isAccepted = 'ok' in outcome || ('error' in outcome && outcome.error === 'OBJECT_NOT_FOUND')
+  holds(isAccepted, `${method} with null in every optional field: got ${new Notation().outcome(outcome)}`)
 }
-
-const takesObject = (method: MethodName) => method !== 'countByScope' && method !== 'getScopeUsage'
 
 export const validationCases: CaseGroup = {
   title: 'validation',
@@ -100,13 +102,8 @@ export const validationCases: CaseGroup = {
     },
 
     'wants an object where a call takes one': async ({ store }) => {
-      for (const method of METHODS.filter(takesObject)) {
-        for (const input of [
-          5,
-          'text',
-          true,
-          ...(FIELDS[method].required.length > 0 ? [undefined, null] : []),
-        ]) {
+      for (const method of METHODS.filter((method) => !takesArguments(method))) {
+        for (const input of [5, 'text', true, ...(hasRequiredFields(method) ? [undefined, null] : [])]) {
           const call = () =>
             (store as unknown as Record<string, (input: unknown) => Promise<unknown>>)[method]!(input)
           await refused(call, 'VALIDATION_ERROR', { field: 'input' })

@@ -2,15 +2,14 @@ import fc from 'fast-check'
 import { ConformanceFailure } from '../assertions.js'
 import type { PropertySettings } from '../options.js'
 
-/** Milliseconds that are spent on making a failing script shorter. */
+/** Milliseconds to spend on shortening a failing script. */
 const SHRINKING = 20_000
 
 /**
- * Runs something with inputs of all kinds. A failure is told by the script that was left after shrinking, and by how to
- * run it again.
+ * Runs a property. A failure reports the shortest failing script found, and the options that repeat it.
  *
- * The path is cut to the number of the run: from there shrinking finds its way again by itself, whereas the rest of a
- * path holds only for a store that fails at the same call each time.
+ * The reported path is only the number of the run, from which shrinking starts again. A full path is only valid for a
+ * store that fails at the same call each time.
  */
 export async function check<Input>(
   inputs: fc.Arbitrary<Input>,
@@ -39,12 +38,12 @@ export async function check<Input>(
   const failed = error instanceof ConformanceFailure
   throw new ConformanceFailure(
     [
-      `A script of calls fails (run ${Number(failedRun) + 1}, shrunk ${details.numShrinks} times):`,
+      `A script of calls failed (run ${Number(failedRun) + 1}, shrunk ${details.numShrinks} times):`,
       '',
-      failed ? error.message : `The suite itself could not go on: ${String(error)}`,
+      failed ? error.message : `The suite itself failed: ${String(error)}`,
       '',
-      'T is the time at which the clock of the script starts; #1, #2 … are ids.',
-      `To run it again: storeConformance({ …, seed: ${seed}, path: "${failedRun}" }), or with CONFORMANCE_SEED=${seed}`,
+      'T is the start of the script; #1, #2 … are ids.',
+      `To repeat it: storeConformance({ …, seed: ${seed}, path: "${failedRun}" }), or set CONFORMANCE_SEED=${seed}`,
     ].join('\n'),
     failed ? undefined : { cause: error },
   )

@@ -1,57 +1,56 @@
 import type { StorageObject } from '../../../src/core/store/records.js'
-import type { Observed } from '../answer.js'
+import type { Observed } from '../outcome.js'
 import type { Call } from '../calls.js'
-import { askModel } from '../calls.js'
-import { answerDifference, difference } from '../difference.js'
+import { callModel } from '../calls.js'
+import { outcomeDifference, difference } from '../difference.js'
 import type { ModelRow } from '../model-rows.js'
 import { compareExpiry, recordOf } from '../model-rows.js'
 import type { Notation } from '../notation.js'
 import type { ReferenceModel } from '../reference-model.js'
 import type { Snapshot } from '../views.js'
 
-/** A call that ran beside others, and when: numbers from one count, so that of two moments one is the earlier. */
-export interface Happened {
+/** A concurrent call. `started` and `ended` come from one counter, which orders them across all calls. */
+export interface FinishedCall {
   readonly call: Call
-  readonly answer: Observed
+  readonly outcome: Observed
   readonly started: number
   readonly ended: number
 }
 
-/** How far a call is in a supposed order: most take effect in one step, purges row by row. */
+/** The progress of a call in a possible order. Purges take effect row by row, all other calls in one step. */
 type Progress = 'waiting' | 'done' | { readonly ids: readonly string[] } | { readonly rows: number }
 
-interface Supposed {
+interface Candidate {
   readonly model: ReferenceModel
   readonly progress: readonly Progress[]
 }
 
 /**
- * Why no order of the calls explains their answers and the state that they left, or `null` if one does. An order must
- * keep a call that ended before another one started in front of it.
+ * Searches an order of the calls in which the model has the same outcomes and the same final state. A call that ended
+ * before another started must come first. Returns `null` if there is such an order, else the reason.
  */
 export function whyNotInAnyOrder(
   start: ReferenceModel,
-  calls: readonly Happened[],
+  calls: readonly FinishedCall[],
   final: Snapshot,
   notation: Notation,
 ): string | null {
-  // Different orders often come to the same; each such point is looked at once.
+  // Different orders often reach the same state, which is explored once.
   const seen = new Set<string>()
-  let reason = 'No order of these calls gives these answers.'
+  let reason = 'No order of these calls gives these results.'
 
-  function explains({ model, progress }: Supposed): boolean {
+  function explains({ model, progress }: Candidate): boolean {
     const point = fingerprint(model) + JSON.stringify(progress)
     if (seen.has(point)) return false
     seen.add(point)
     if (progress.every((each) => each === 'done')) {
       const found = final.differenceFrom(model, notation)
-      if (found !== null)
-        reason = `Some order gives these answers, but none also the state after it: ${found}`
+      if (found !== null) reason = `Some order gives these results, but not the final state: ${found}`
       return found === null
     }
-    return calls.some((happened, index) => {
-      if (!isNext(happened, calls, progress)) return false
-      return movesOf(happened, progress[index]!, model, calls).some((move) =>
+    return calls.some((finished, index) => {
+      if (!isNext(finished, calls, progress)) return false
+      return movesOf(finished, progress[index]!, model, calls).some((move) =>
         explains({ model: move.model, progress: progress.with(index, move.progress) }),
       )
     })
@@ -65,55 +64,58 @@ interface Move {
   readonly progress: Progress
 }
 
-function isNext(happened: Happened, calls: readonly Happened[], progress: readonly Progress[]): boolean {
-  return calls.every((other, index) => other.ended > happened.started || progress[index] === 'done')
+function isNext(
+  finished: FinishedCall,
+  calls: readonly FinishedCall[],
+  progress: readonly Progress[],
+): boolean {
+  return calls.every((other, index) => other.ended > finished.started || progress[index] === 'done')
 }
 
-/** What the call can do next, if it is to come to the answer that it gave. */
+/** Returns the next steps of a call that are consistent with its outcome. */
 function movesOf(
-  happened: Happened,
+  finished: FinishedCall,
   progress: Progress,
   model: ReferenceModel,
-  calls: readonly Happened[],
+  calls: readonly FinishedCall[],
 ): readonly Move[] {
   if (progress === 'done') return []
   if (typeof progress === 'object') {
     return 'ids' in progress
-      ? dropLapsed(happened, progress.ids, model)
-      : dropHistory(happened, progress.rows, model)
+      ? dropLapsed(finished, progress.ids, model)
+      : dropHistory(finished, progress.rows, model)
   }
-  const { call, answer } = happened
-  if ('ok' in answer && call.method === 'purgeExpired') return beginPurge(happened, model, calls)
-  if ('ok' in answer && call.method === 'purgeDeleted') return beginPurgeOfHistory(happened, model, calls)
+  const { call, outcome } = finished
+  if ('ok' in outcome && call.method === 'purgeExpired') return beginPurge(finished, model, calls)
+  if ('ok' in outcome && call.method === 'purgeDeleted') return beginPurgeOfHistory(finished, model, calls)
 
   const next = model.clone()
-  if (call.method === 'reserve' && 'ok' in answer) next.madeId = (answer.ok as StorageObject).id
-  return answerDifference(askModel(next, call), answer) === null ? [{ model: next, progress: 'done' }] : []
+  if (call.method === 'reserve' && 'ok' in outcome) next.madeId = (outcome.ok as StorageObject).id
+  return outcomeDifference(callModel(next, call), outcome) === null ? [{ model: next, progress: 'done' }] : []
 }
 
-/** A purge may leave a row to the next one while another call works on it, and only then. */
-function beginPurge(happened: Happened, model: ReferenceModel, calls: readonly Happened[]): Move[] {
-  const { call, answer } = happened
-  if (call.method !== 'purgeExpired' || !('ok' in answer)) return []
-  const purged = answer.ok as StorageObject[]
+/** A purge may skip a row only while another call works on it. */
+function beginPurge(finished: FinishedCall, model: ReferenceModel, calls: readonly FinishedCall[]): Move[] {
+  const { call, outcome } = finished
+  if (call.method !== 'purgeExpired' || !('ok' in outcome)) return []
+  const purged = outcome.ok as StorageObject[]
   const limit = call.args[0]?.limit ?? 100
   if (purged.length > limit || !isSorted(purged)) return []
   const ids = purged.map(({ id }) => id)
   const due = model.lapsed(call.args[0])
-  const unexcused = due.filter((row, index) => {
-    const passedOver = !ids.includes(row.id)
-    return passedOver && index < limit && !isWorkedOn(row, happened, calls)
+  const skipped = due.filter((row, index) => {
+    return !ids.includes(row.id) && index < limit && !isWorkedOn(row, finished, calls)
   })
-  return unexcused.length > 0 ? [] : [{ model, progress: ids.length > 0 ? { ids } : 'done' }]
+  return skipped.length > 0 ? [] : [{ model, progress: ids.length > 0 ? { ids } : 'done' }]
 }
 
-function dropLapsed({ call, answer }: Happened, ids: readonly string[], model: ReferenceModel): Move[] {
-  if (call.method !== 'purgeExpired' || !('ok' in answer)) return []
-  const purged = answer.ok as StorageObject[]
+function dropLapsed({ call, outcome }: FinishedCall, ids: readonly string[], model: ReferenceModel): Move[] {
+  if (call.method !== 'purgeExpired' || !('ok' in outcome)) return []
+  const purged = outcome.ok as StorageObject[]
   return model.lapsed(call.args[0]).flatMap((row) => {
     if (!ids.includes(row.id)) return []
-    const told = purged.find(({ id }) => id === row.id)
-    if (difference(recordOf(row), told) !== null) return []
+    const returned = purged.find(({ id }) => id === row.id)
+    if (difference(recordOf(row), returned) !== null) return []
     const next = model.clone()
     next.drop(row)
     const rest = ids.filter((id) => id !== row.id)
@@ -121,19 +123,23 @@ function dropLapsed({ call, answer }: Happened, ids: readonly string[], model: R
   })
 }
 
-/** The same for history, of which the answer tells only how many rows went. */
-function beginPurgeOfHistory(happened: Happened, model: ReferenceModel, calls: readonly Happened[]): Move[] {
-  const { call, answer } = happened
-  if (call.method !== 'purgeDeleted' || !('ok' in answer)) return []
+/** The same for history, where the result is only the number of rows. */
+function beginPurgeOfHistory(
+  finished: FinishedCall,
+  model: ReferenceModel,
+  calls: readonly FinishedCall[],
+): Move[] {
+  const { call, outcome } = finished
+  if (call.method !== 'purgeDeleted' || !('ok' in outcome)) return []
   const { before, limit } = call.args[0]
-  const rows = answer.ok as number
+  const rows = outcome.ok as number
   if (rows > (limit ?? 100)) return []
-  const certain = model.history(before).filter((row) => !isWorkedOn(row, happened, calls)).length
+  const certain = model.history(before).filter((row) => !isWorkedOn(row, finished, calls)).length
   if (rows < Math.min(certain, limit ?? 100)) return []
   return [{ model, progress: rows > 0 ? { rows } : 'done' }]
 }
 
-function dropHistory({ call }: Happened, rows: number, model: ReferenceModel): Move[] {
+function dropHistory({ call }: FinishedCall, rows: number, model: ReferenceModel): Move[] {
   if (call.method !== 'purgeDeleted') return []
   return model.history(call.args[0].before).map((row) => {
     const next = model.clone()
@@ -142,10 +148,10 @@ function dropHistory({ call }: Happened, rows: number, model: ReferenceModel): M
   })
 }
 
-/** Whether a call that ran at the same time writes, or purges, where the row is. */
-function isWorkedOn(row: ModelRow, happened: Happened, calls: readonly Happened[]): boolean {
+/** Returns whether an overlapping call writes or purges at the key of the row. */
+function isWorkedOn(row: ModelRow, finished: FinishedCall, calls: readonly FinishedCall[]): boolean {
   return calls.some((other) => {
-    if (other === happened || other.ended < happened.started || other.started > happened.ended) return false
+    if (other === finished || other.ended < finished.started || other.started > finished.ended) return false
     switch (other.call.method) {
       case 'reserve':
       case 'confirm':
@@ -154,7 +160,7 @@ function isWorkedOn(row: ModelRow, happened: Happened, calls: readonly Happened[
       case 'remove':
         return other.call.args[0].bucket === row.bucket && other.call.args[0].key === row.key
       case 'purgeExpired':
-        return 'ok' in other.answer && (other.answer.ok as StorageObject[]).some(({ id }) => id === row.id)
+        return 'ok' in other.outcome && (other.outcome.ok as StorageObject[]).some(({ id }) => id === row.id)
       case 'purgeDeleted':
         return row.status === 'deleted'
       default:

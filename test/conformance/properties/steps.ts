@@ -1,106 +1,114 @@
-import type { ObjectMetadata, ObjectStatus } from '../../../src/core/store/records.js'
-import type { Place } from './vocabulary.js'
+import fc from 'fast-check'
+import type { StorageObject } from '../../../src/core/store/records.js'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
+import type { Call, MethodName } from '../calls.js'
+import { HOUR, MINUTE, SECOND } from '../clock.js'
+import { INPUTS, badValuesOf, callWith, withField } from '../inputs.js'
+import { valueOf } from '../outcome.js'
+import type { Choice, Here, KeyChoice, ScriptState } from './choices.js'
+import { keyChoice, referenceTo } from './choices.js'
+import type { Script } from './script.js'
+import { word } from './vocabulary.js'
 
-/**
- * One step of a script before it runs. It names things by their part in the story ("the attempt that is pending there"),
- * because ids, cursors and what a quota leaves are known only when the step's turn comes.
- */
+type Chosen<Field> =
+  Field extends fc.Arbitrary<infer C>
+    ? C
+    : Field extends { readonly arbitrary: fc.Arbitrary<infer C> }
+      ? C
+      : never
+
+/** A call whose fields are choices, which are resolved when it runs. */
+export type CallStep<Method extends MethodName = MethodName> = {
+  readonly [Each in Method]: { readonly call: Each } & {
+    readonly [Name in keyof (typeof INPUTS)[Each]]: Chosen<(typeof INPUTS)[Each][Name]>
+  }
+}[Method]
+
+interface SpoiledStep {
+  readonly call: 'spoiled'
+  readonly step: CallStep
+  /** Which field gets an invalid value, and which one, by number. */
+  readonly field: number
+  readonly value: number
+}
+
 export type Step =
-  | ReserveStep
-  | ConfirmStep
-  | {
-      readonly call: 'setUploadId'
-      readonly at: Place
-      readonly id: AttemptChoice
-      readonly uploadId: number
-    }
-  | {
-      readonly call: 'release'
-      readonly at: Place
-      readonly id: AttemptChoice
-      readonly scope: number | null
-      readonly uploadId: number | null
-    }
-  | {
-      readonly call: 'remove'
-      readonly at: Place
-      readonly scope: number | null
-      readonly mode: 'soft' | 'hard' | null
-    }
-  | {
-      readonly call: 'findPending'
-      readonly at: Place
-      readonly id: AttemptChoice
-      readonly uploadId: number | null
-    }
-  | { readonly call: 'find' | 'findActive'; readonly at: Place }
-  | { readonly call: 'findPendingMultipart'; readonly at: Place; readonly fileSize: SizeChoice }
-  | {
-      readonly call: 'listByScope'
-      readonly scope: number
-      readonly status: ObjectStatus | null
-      readonly route: number | null
-      readonly limit: number | null
-      /** Which of the cursors that came up so far. */
-      readonly cursor: number | null
-    }
-  | { readonly call: 'countByScope'; readonly scope: number; readonly status: ObjectStatus | null }
-  | { readonly call: 'getScopeUsage'; readonly scope: number }
-  | ExpiredStep
-  | { readonly call: 'listLeftovers'; readonly limit: number | null; readonly after: number | null }
-  /** Which of the leftovers, or of the attempts where there are none. */
-  | { readonly call: 'forgetLeftover'; readonly which: number }
-  /** Up to so many milliseconds from the date of the oldest history, or from now where there is none. */
-  | { readonly call: 'purgeDeleted'; readonly before: number; readonly limit: number | null }
+  | CallStep
+  | SpoiledStep
   | { readonly call: 'clock'; readonly by: number }
-  /** To so many milliseconds from the moment when what is pending there lapses. */
-  | { readonly call: 'clockToExpiry'; readonly at: Place; readonly by: number }
-  /** A call with one of its fields, and one of the bad values for it, by number. */
-  | { readonly call: 'spoiled'; readonly step: Step; readonly field: number; readonly value: number }
+  /** Moves the clock to this many milliseconds after the pending row at the key lapses. */
+  | { readonly call: 'clockToExpiry'; readonly atKey: KeyChoice; readonly by: number }
 
-export interface ReserveStep {
-  readonly call: 'reserve'
-  readonly scope: number
-  readonly at: Place
-  readonly declaredSize: number
-  readonly lasts: number | 'longest'
-  readonly id: 'none' | 'early' | 'late' | 'pending' | 'active' | 'activeAttempt'
-  readonly storageKey: 'none' | 'own' | 'pending' | 'active'
-  readonly uploadId: number | null
-  readonly overwrite: boolean | null
-  readonly quota: QuotaChoice
-  readonly route: number | null
-  readonly filename: string | null
-  readonly contentType: string | null
-  readonly metadata: ObjectMetadata | null
+/** Generates calls of a method, from the choices of its fields. */
+export function stepOf<Method extends MethodName>(method: Method): fc.Arbitrary<CallStep<Method>> {
+  const fields = Object.entries(
+    INPUTS[method] as Record<string, fc.Arbitrary<unknown> | Choice<unknown, unknown>>,
+  )
+  const arbitraries = fields.map(
+    ([name, field]) => [name, 'arbitrary' in field ? field.arbitrary : field] as const,
+  )
+  return fc.record({
+    call: fc.constant(method),
+    ...Object.fromEntries(arbitraries),
+  }) as unknown as fc.Arbitrary<CallStep<Method>>
 }
 
-export interface ConfirmStep {
-  readonly call: 'confirm'
-  readonly at: Place
-  readonly id: AttemptChoice
-  readonly scope: number | null
-  readonly size: SizeChoice
-  readonly eTag: number | 'active' | null
-  readonly contentType: string | null
-  readonly quota: QuotaChoice
+/** Generates calls with one invalid field. */
+export function spoiled(step: fc.Arbitrary<CallStep>): fc.Arbitrary<SpoiledStep> {
+  return fc.record({ call: fc.constant('spoiled' as const), step, field: fc.nat(20), value: fc.nat(40) })
 }
 
-export interface ExpiredStep {
-  readonly call: 'listExpired' | 'purgeExpired'
-  readonly scope: number | null
-  /** Milliseconds from now. */
-  readonly before: number | null
-  readonly limit: number | null
-  /** Which of the lapsed rows; only for the list. */
-  readonly after: number | null
+export const clockStep = fc.record({
+  call: fc.constant('clock' as const),
+  by: fc.constantFrom(1, SECOND, MINUTE, HOUR, -1, -SECOND, -MINUTE),
+})
+
+export const clockToExpiryStep = fc.record({
+  call: fc.constant('clockToExpiry' as const),
+  atKey: keyChoice(null, 'pending', 'pending'),
+  by: fc.constantFrom(0, 0, -1, 1),
+})
+
+/** Resolves the choices of a step into a call. */
+export function callOf(step: CallStep | SpoiledStep, script: ScriptState): Call {
+  if (step.call === 'spoiled') {
+    const call = callOf(step.step, script)
+    const fields = badValuesOf(call.method)
+    const [field, values] = fields[step.field % fields.length]!
+    return withField(call, field, values[step.value % values.length])
+  }
+  const here = hereOf(step, script)
+  const { atKey, ...fields } = INPUTS[step.call] as Record<string, Choice<unknown, unknown>>
+  const chosen = step as unknown as Record<string, unknown>
+  return callWith(step.call, {
+    ...(atKey && here.reference),
+    ...Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, field.resolve(chosen[name], here)]),
+    ),
+  })
 }
 
-/** An attempt by what it is at the place of the call, or any that was made there, by number. */
-export type AttemptChoice = 'none' | 'pending' | 'active' | 'activeAttempt' | { readonly made: number }
+function hereOf(step: CallStep, script: ScriptState): Here {
+  const key = 'atKey' in step ? step.atKey : { bucket: 0, key: 0, having: null }
+  const { reference, active, pending } = rowsAt(key, script)
+  const { scopes } = script.vocabulary
+  const payer = step.call === 'reserve' ? word(scopes, step.scope) : (active ?? pending)?.scope
+  return { script, reference, active, pending, payer: payer ?? word(scopes, 0) }
+}
 
-/** A number of bytes, or that which is pending or active at the place of the call, or a little more than is pending. */
-export type SizeChoice = number | 'pending' | 'active' | { readonly morePending: number }
+function rowsAt(key: KeyChoice, script: ScriptState) {
+  const reference = referenceTo(key, script)
+  const active: StorageObject | null = valueOf(script.model.findActive(reference))
+  const pending: StorageObject | null = valueOf(script.model.findPending(reference))
+  return { reference, active, pending }
+}
 
-/** How much room the quota leaves beyond what the scope holds; `null`: unlimited. */
-export type QuotaChoice = { readonly bytes: number | null; readonly files: number | null } | null
+/** Runs one step of a script: moves the clock, or makes a call and compares its result with the model. */
+export async function runStep(step: Step, script: Script, store: StorageObjectStore): Promise<void> {
+  if (step.call === 'clock') return script.moveClock(step.by)
+  if (step.call !== 'clockToExpiry') return script.run(callOf(step, script), store)
+  const lapses = rowsAt(step.atKey, script).pending?.expiresAt?.getTime() ?? Infinity
+  // A clock near the last valid date would leave no future for the next reservation.
+  if (lapses < script.clock.in(365 * 24 * HOUR).getTime())
+    script.moveClock(lapses + step.by - script.clock.time)
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Strings that databases, languages and escaping rules are known to trip over. */
+/** Strings that databases, query languages and escaping rules often mishandle. */
 export const AWKWARD = [
   '$set',
   'a.b',
@@ -51,14 +51,14 @@ export const AWKWARD = [
   '//',
 ]
 
-/** Any character but NUL, of every plane alike often; what fast-check has for this takes seconds to set up. */
+/** Any character but NUL, evenly from all planes. fast-check's own arbitrary takes seconds to set up. */
 const character = fc
   .tuple(fc.nat(0x10), fc.nat(0xffff))
   .map(([plane, code]) => plane * 0x10000 + code)
   .map((code) => (code === 0 || (code >= 0xd800 && code <= 0xdfff) ? 0x61 : code))
   .map((code) => String.fromCodePoint(code))
 
-/** Strings of one character or more that are short. */
+/** Short strings of at least one character. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   { withCrossShrink: true },
   { weight: 3, arbitrary: fc.constantFrom('a', 'b', 'c') },
@@ -69,7 +69,7 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   },
 )
 
-/** What a careless store might take for the same string. */
+/** Strings that a store might confuse with the given one. */
 function lookAlikesOf(value: string): string[] {
   return [
     value,
@@ -86,7 +86,7 @@ function lookAlikesOf(value: string): string[] {
   ]
 }
 
-/** So many different strings; now and then such that look alike. */
+/** This many different strings, sometimes similar ones. */
 export function texts(count: number): fc.Arbitrary<string[]> {
   return fc.oneof(
     { withCrossShrink: true },
@@ -101,19 +101,19 @@ export function texts(count: number): fc.Arbitrary<string[]> {
   )
 }
 
-/** As many characters as a field takes, each of them four bytes long: the most that a database is ever given. */
+/** The largest value of a field: this many characters of four bytes each. */
 export function longest(length: number): string {
-  // All different, so that no compression makes it short.
+  // All different, because a database may compress repeats.
   return Array.from({ length }, (_, index) =>
     String.fromCodePoint(0x10000 + ((index * 7919) % 0x10000)),
   ).join('')
 }
 
-/** Metadata whose names are also names that objects and databases give a meaning to. */
+/** Metadata, with names that have a meaning in JavaScript or in databases. */
 export const metadata: fc.Arbitrary<Record<string, string>> = fc
   .uniqueArray(fc.tuple(fc.oneof(text, fc.constant('')), fc.oneof(text, fc.constant(''))), {
     maxLength: 4,
     selector: ([name]) => name,
   })
-  // fromEntries makes an own property of `__proto__`, as JSON.parse does.
+  // Like JSON.parse, fromEntries makes `__proto__` an own property.
   .map((entries) => Object.fromEntries(entries))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { ObjectReference } from '../../../src/core/store/records.js'
 import { longest, texts } from './texts.js'
 
-/** The few names that a script uses again and again, so that its calls meet each other. */
+/** The names of a script. There are few of each kind, so calls meet each other. */
 export interface Vocabulary {
   readonly scopes: readonly string[]
   readonly buckets: readonly string[]
@@ -10,14 +10,6 @@ export interface Vocabulary {
   readonly routes: readonly string[]
   readonly uploadIds: readonly string[]
   readonly eTags: readonly string[]
-}
-
-/** Which bucket and which key of the vocabulary, */
-export interface Place {
-  readonly bucket: number
-  readonly key: number
-  /** unless there is a row of this status somewhere: then where that is. */
-  readonly having: 'pending' | 'active' | null
 }
 
 const words = fc.record({
@@ -29,7 +21,7 @@ const words = fc.record({
   eTags: texts(2),
 })
 
-/** Of each kind one word that is as long as it may be. */
+/** Makes the first word of each kind as long as allowed. */
 function withLongest({ scopes, buckets, keys, routes, uploadIds, eTags }: Vocabulary): Vocabulary {
   return {
     scopes: [longest(255), ...scopes.slice(1)],
@@ -48,7 +40,7 @@ export const vocabulary: fc.Arbitrary<Vocabulary> = fc.oneof(
   { weight: 1, arbitrary: words.map(withLongest) },
 )
 
-/** For scripts whose calls run at once: everything happens at three keys. */
+/** Few names, for scripts in which calls must meet often. */
 export const narrowVocabulary: Vocabulary = {
   scopes: ['alice', 'bob'],
   buckets: ['bucket'],
@@ -58,7 +50,7 @@ export const narrowVocabulary: Vocabulary = {
   eTags: ['etag 1', 'etag 2'],
 }
 
-/** A word by its number; numbers beyond the list begin again. */
+/** Returns a word by its number, modulo their count. */
 export function word(words: readonly string[], number: number): string {
   return words[number % words.length]!
 }

@@ -2,13 +2,12 @@ import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import { ManualClock } from './clock.js'
 import type { ConformanceOptions } from './options.js'
 
-/** Where the suite gets its stores from. */
-export interface Places {
-  /** Runs something with a store over an empty place and the clock that it goes by, and closes it afterwards. */
+export interface StoreFactory {
+  /** Creates an empty store with a clock, runs the function with both, and closes the store. */
   withStore<T>(use: (store: StorageObjectStore, clock: ManualClock) => Promise<T>): Promise<T>
 }
 
-export function placesOf({ createStore, close }: ConformanceOptions): Places {
+export function storeFactory({ createStore, close }: ConformanceOptions): StoreFactory {
   return {
     async withStore(use) {
       const clock = new ManualClock()

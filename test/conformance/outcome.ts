@@ -1,17 +1,17 @@
 import type { ErrorCode, ErrorParams } from '../../src/core/errors.js'
 
-/** What a call ought to come to. */
-export type Answer<T = unknown> = { readonly ok: T } | Refusal
+/** What the contract says a call resolves to or rejects with. */
+export type Expected<T = unknown> = { readonly ok: T } | Refusal
 
 export interface Refusal {
   readonly error: ErrorCode
-  /** All of the error's `params`, where the contract names them all. */
+  /** All of the error's `params`, if the contract specifies them all. */
   readonly params?: ErrorParams
-  /** `params.field` is one of these: the fields that are bad. */
+  /** `params.field` must be one of these. */
   readonly fields?: readonly string[]
 }
 
-/** What a call did come to. `crash` is whatever was thrown that is no `StorageError`. */
+/** What a call actually resolved to or rejected with. `crash` is a thrown value that is not a `StorageError`. */
 export type Observed =
   | { readonly ok: unknown }
   | { readonly error: string; readonly params: ErrorParams | undefined; readonly message: string }
@@ -23,11 +23,11 @@ interface CodedError extends Error {
 }
 
 function isStorageError(thrown: unknown): thrown is CodedError {
-  // By its name: the suite may come from another copy of the library than the store, so `instanceof` would tell nothing.
+  // Not `instanceof`: the suite and the store may use different copies of the library.
   return thrown instanceof Error && thrown.name === 'StorageError' && 'code' in thrown
 }
 
-/** Runs a call and says what it came to; never rejects. */
+/** Runs a call and returns its outcome; never rejects. */
 export async function observed(run: () => Promise<unknown>): Promise<Observed> {
   try {
     return { ok: await run() }
@@ -45,8 +45,10 @@ export function invalid(...fields: string[]): Refusal {
   return { error: 'VALIDATION_ERROR', fields }
 }
 
-/** The value of an answer that the suite knows to be one. */
-export function valueOf<T>(answer: Answer<T>): T {
-  if ('ok' in answer) return answer.ok
-  throw new Error(`The suite asked its model something bad: ${answer.error} ${answer.fields?.join() ?? ''}`)
+/** Returns the value of a call to the model that must succeed. */
+export function valueOf<T>(expected: Expected<T>): T {
+  if ('ok' in expected) return expected.ok
+  throw new Error(
+    `The suite made an invalid call to its model: ${expected.error} ${expected.fields?.join() ?? ''}`,
+  )
 }

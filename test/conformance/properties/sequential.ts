@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { PropertySettings } from '../options.js'
-import type { Places } from '../places.js'
+import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
 import { Script } from './script.js'
+import type { SequentialScenario } from './sequential-scenarios.js'
 import type { Step } from './steps.js'
-import { takeStep } from './take-step.js'
-import type { Tale } from './tales.js'
+import { runStep } from './steps.js'
 import type { Vocabulary } from './vocabulary.js'
 
 const LONGEST_SCRIPT = 40
@@ -23,7 +23,7 @@ class StepCommand implements fc.AsyncCommand<Script, StorageObjectStore> {
   }
 
   async run(script: Script, store: StorageObjectStore): Promise<void> {
-    await takeStep(this.#step, script, store)
+    await runStep(this.#step, script, store)
     await script.compareStates(store)
   }
 
@@ -32,15 +32,22 @@ class StepCommand implements fc.AsyncCommand<Script, StorageObjectStore> {
   }
 }
 
-/** Calls one after the other: after each the store must show what the model shows. */
-export async function callsInTurn(places: Places, settings: PropertySettings, tale: Tale): Promise<void> {
-  const commands = tale.steps.map((step) => new StepCommand(step))
-  const scripts = fc.tuple(tale.words, fc.commands([commands], { maxCommands: LONGEST_SCRIPT, size: 'max' }))
+/** Runs scripts of sequential calls, and compares the store with the model after each call. */
+export async function checkSequentialCalls(
+  stores: StoreFactory,
+  settings: PropertySettings,
+  scenario: SequentialScenario,
+): Promise<void> {
+  const commands = scenario.steps.map((step) => new StepCommand(step))
+  const scripts = fc.tuple(
+    scenario.words,
+    fc.commands([commands], { maxCommands: LONGEST_SCRIPT, size: 'max' }),
+  )
   const run = ([words, commands]: [Vocabulary, Iterable<fc.AsyncCommand<Script, StorageObjectStore>>]) =>
-    places.withStore(async (store, clock) => {
+    stores.withStore(async (store, clock) => {
       const script = new Script(words, clock)
       await fc.asyncModelRun(() => ({ model: script, real: store }), commands)
-      await script.checkUpkeep(store)
+      await script.checkMaintenance(store)
     })
   await check(scripts, run, settings)
 }

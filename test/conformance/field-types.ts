@@ -1,0 +1,174 @@
+import { isAttemptId } from './attempt-ids.js'
+
+/** The values that a field of an input accepts. */
+export interface FieldType {
+  readonly isValid: (value: unknown, now: Date) => boolean
+  /** Values to refuse, at least one for each reason. */
+  readonly invalid: readonly unknown[]
+}
+
+const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+function isStorable(value: unknown): value is string {
+  return typeof value === 'string' && !value.includes('\0') && !LONE_SURROGATE.test(value)
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length
+}
+
+const BAD_TEXTS = ['', 'a\0b', '\ud83d', 'a\udc00', 5, true, {}, ['a'], Symbol('text'), () => 'a']
+
+function characters(most: number): FieldType {
+  return {
+    isValid: (value) => isStorable(value) && value.length > 0 && [...value].length <= most,
+    // Two UTF-16 units to a character, to catch stores that count units.
+    invalid: [...BAD_TEXTS, '\u{1d11e}'.repeat(most + 1)],
+  }
+}
+
+function utf8Bytes(most: number): FieldType {
+  return {
+    isValid: (value) => isStorable(value) && value.length > 0 && bytesOf(value) <= most,
+    // Two bytes to a character, to catch stores that count characters.
+    invalid: [...BAD_TEXTS, 'é'.repeat(most / 2) + 'a'],
+  }
+}
+
+function integer(least: number, most: number, invalid: readonly unknown[]): FieldType {
+  return {
+    isValid: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+    invalid: [...invalid, 1.5, NaN, Infinity, '5', 5n, true, {}],
+  }
+}
+
+function oneOf(allowed: readonly unknown[], invalid: readonly unknown[]): FieldType {
+  return { isValid: (value) => allowed.includes(value), invalid }
+}
+
+export const name = characters(255)
+export const longName = characters(1024)
+export const objectKey = utf8Bytes(1024)
+
+export const attemptId: FieldType = {
+  isValid: isAttemptId,
+  invalid: [
+    '',
+    'id',
+    5,
+    {},
+    '01890A5D-AC96-774B-BCCE-B302099A8057', // upper case
+    '01890a5dac96774bbcceb302099a8057', // no hyphens
+    '01890a5d-ac96-474b-bcce-b302099a8057', // version 4
+    '01890a5d-ac96-774b-ccce-b302099a8057', // another variant
+    '{01890a5d-ac96-774b-bcce-b302099a8057}',
+    '01890a5d-ac96-774b-bcce-b302099a8057 ',
+    '01890a5d-ac96-774b-bcce-b302099a8057\n',
+    '01890a5d-ac96-774b-bcce-b302099a805g',
+  ],
+}
+
+export const size = integer(0, Number.MAX_SAFE_INTEGER, [-1, Number.MAX_SAFE_INTEGER + 1, []])
+export const pageLimit = integer(1, 1000, [0, -1, 1001])
+
+export const objectStatus = oneOf(
+  ['pending', 'active', 'deleted'],
+  ['', 'Active', 'gone', 5, {}, ['active'], true],
+)
+export const removeMode = oneOf(['soft', 'hard'], ['', 'Soft', 'purge', 5, {}, true])
+export const boolean = oneOf([true, false], ['', 'true', 0, 1, {}])
+
+export const date: FieldType = {
+  isValid: (value) => value instanceof Date && value.getTime() <= LATEST,
+  invalid: [
+    new Date(NaN),
+    new Date('+010000-01-01T00:00:00.000Z'),
+    Date.UTC(2030, 0, 1),
+    '2030-01-01T00:00:00.000Z',
+    {},
+    true,
+  ],
+}
+
+/** Dates that have passed are refused by a case of `reserve`, which knows the time of the clock. */
+export const futureDate: FieldType = {
+  isValid: (value, now) => date.isValid(value, now) && (value as Date) > now,
+  invalid: date.invalid,
+}
+
+export const metadata: FieldType = {
+  isValid(value) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+    const entries: [string, unknown][] = Object.entries(value)
+    if (entries.length > 64) return false
+    if (!entries.every(([name, text]) => isStorable(name) && isStorable(text))) return false
+    return (
+      entries.reduce((sum, [name, text]) => sum + bytesOf(name) + bytesOf(text as string), 0) <= 16 * 1024
+    )
+  },
+  invalid: [
+    'a',
+    5,
+    true,
+    ['a'],
+    { name: 5 },
+    { name: null },
+    { name: {} },
+    { name: 'a\0b' },
+    { 'a\0b': 'text' },
+    { name: '\ud83d' },
+    { '\udc00': 'text' },
+    Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`name ${index}`, ''])),
+    { name: 'é'.repeat(8 * 1024 - 2) + 'a' }, // one byte over 16 KiB
+    { ['é'.repeat(8 * 1024)]: 'a' },
+  ],
+}
+
+/** An object whose fields are valid; it may have others. */
+function objectWith(fields: Record<string, FieldType>, invalid: readonly unknown[]): FieldType {
+  return {
+    isValid: (value, now) =>
+      typeof value === 'object' &&
+      value !== null &&
+      Object.entries(fields).every(([name, type]) =>
+        type.isValid((value as Record<string, unknown>)[name], now),
+      ),
+    invalid,
+  }
+}
+
+export function orNull(type: FieldType): FieldType {
+  return {
+    isValid: (value, now) => value === undefined || value === null || type.isValid(value, now),
+    invalid: type.invalid,
+  }
+}
+
+export const quota = objectWith({ maxBytes: orNull(size), maxFiles: orNull(size) }, [
+  5,
+  'a',
+  true,
+  { maxBytes: -1 },
+  { maxBytes: 1.5 },
+  { maxBytes: NaN },
+  { maxBytes: '5' },
+  { maxBytes: 5n },
+  { maxFiles: -1 },
+  { maxFiles: 1.5 },
+  { maxFiles: Infinity },
+  { maxFiles: {} },
+])
+
+const BAD_POSITIONS = [
+  5,
+  'a',
+  true,
+  {},
+  { id: 'a', expiresAt: new Date(0), attemptId: 'a', since: new Date(0) },
+]
+export const expiredPosition = objectWith({ id: attemptId, expiresAt: date }, BAD_POSITIONS)
+export const leftoverPosition = objectWith({ attemptId, since: date }, BAD_POSITIONS)
+
+/** Cursors have their own error, so the cases of `cursor` check them. */
+export const cursor: FieldType = { isValid: () => true, invalid: [] }

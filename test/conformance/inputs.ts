@@ -1,0 +1,196 @@
+import fc from 'fast-check'
+import type { ObjectStatus } from '../../src/core/store/records.js'
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
+import type { Call, MethodName } from './calls.js'
+import type { FieldType } from './field-types.js'
+import * as types from './field-types.js'
+import type { Choice, Here, KeyChoice } from './properties/choices.js'
+import * as choices from './properties/choices.js'
+import { metadata, text } from './properties/texts.js'
+
+/** A field of an input: whether it may be absent, its valid and invalid values, and its values in scripts. */
+export interface Field<C, Value> extends Choice<C, Value> {
+  readonly isRequired: boolean
+  readonly type: FieldType
+}
+
+type AnyField<Value> = Omit<Field<unknown, Value>, 'resolve'> & {
+  readonly resolve: (choice: never, here: Here) => Value
+}
+
+/** The inputs of two calls are arguments, in the order of these fields. */
+interface ArgumentsOf {
+  readonly countByScope: { readonly scope: string; readonly status?: ObjectStatus | null }
+  readonly getScopeUsage: { readonly scope: string }
+}
+
+type InputOf<Method extends MethodName> = Method extends keyof ArgumentsOf
+  ? ArgumentsOf[Method]
+  : NonNullable<Parameters<StorageObjectStore[Method]>[0]>
+
+/** `atKey`: the input names a key by the fields `bucket` and `key`, chosen together. */
+type InputTable = {
+  readonly [Method in MethodName]: {
+    readonly [Name in Exclude<keyof InputOf<Method>, 'bucket' | 'key'>]-?: AnyField<InputOf<Method>[Name]>
+  } & ('key' extends keyof InputOf<Method> ? { readonly atKey: fc.Arbitrary<KeyChoice> } : object)
+}
+
+function required<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C, Value> {
+  return { ...choice, isRequired: true, type }
+}
+
+function optional<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C, Value> {
+  return { ...choice, isRequired: false, type: types.orNull(type) }
+}
+
+const { keyChoice, literal, often, rarely } = choices
+
+/**
+ * The fields of every input. The validation cases, the model's checks and the generated scripts all follow from this
+ * table, and the compiler demands an entry for each field of the contract.
+ */
+export const INPUTS = {
+  listByScope: {
+    scope: required(types.name, choices.scope),
+    status: optional(types.objectStatus, choices.status),
+    route: optional(types.name, rarely(choices.route)),
+    limit: optional(types.pageLimit, choices.limit),
+    cursor: optional(types.cursor, choices.cursor),
+  },
+  countByScope: {
+    scope: required(types.name, choices.scope),
+    status: optional(types.objectStatus, choices.status),
+  },
+  getScopeUsage: { scope: required(types.name, choices.scope) },
+  find: { atKey: keyChoice(null, 'pending', 'active') },
+  findActive: { atKey: keyChoice(null, 'pending', 'active') },
+  findPending: {
+    atKey: keyChoice(null, 'pending'),
+    id: optional(types.attemptId, choices.attempt),
+    uploadId: optional(types.longName, often(choices.uploadId)),
+  },
+  findPendingMultipart: {
+    atKey: keyChoice(null, 'pending'),
+    fileSize: required(types.size, choices.sizeAtKey),
+  },
+  reserve: {
+    scope: required(types.name, choices.scope),
+    atKey: keyChoice(null, null, 'active', 'pending'),
+    declaredSize: required(types.size, choices.declaredSize),
+    expiresAt: required(types.futureDate, choices.expiresAt),
+    id: optional(types.attemptId, choices.newId),
+    storageKey: optional(types.objectKey, choices.storageKey),
+    uploadId: optional(types.longName, rarely(choices.uploadId)),
+    overwrite: optional(types.boolean, literal(fc.constantFrom(null, null, true, false))),
+    quota: optional(types.quota, choices.quota),
+    route: optional(types.name, often(choices.route)),
+    filename: optional(types.longName, rarely(literal(text))),
+    contentType: optional(types.name, rarely(literal(text))),
+    metadata: optional(types.metadata, rarely(literal(metadata))),
+  },
+  confirm: {
+    atKey: keyChoice(null, 'pending', 'pending', 'pending', 'active'),
+    id: optional(types.attemptId, choices.attempt),
+    scope: optional(types.name, rarely(choices.scope)),
+    size: required(types.size, choices.sizeAtKey),
+    eTag: optional(types.name, choices.eTag),
+    contentType: optional(types.name, rarely(literal(text))),
+    quota: optional(types.quota, choices.quota),
+  },
+  setUploadId: {
+    atKey: keyChoice(null, 'pending', 'pending'),
+    id: required(types.attemptId, choices.requiredAttempt),
+    uploadId: required(types.longName, choices.uploadId),
+  },
+  release: {
+    atKey: keyChoice(null, 'pending'),
+    id: optional(types.attemptId, choices.attempt),
+    scope: optional(types.name, rarely(choices.scope)),
+    uploadId: optional(types.longName, rarely(choices.uploadId)),
+  },
+  remove: {
+    atKey: keyChoice(null, 'active', 'pending', 'active'),
+    scope: optional(types.name, rarely(choices.scope)),
+    mode: optional(types.removeMode, literal(fc.constantFrom(null, 'soft' as const, 'hard' as const))),
+  },
+  listExpired: {
+    scope: optional(types.name, often(choices.scope)),
+    before: optional(types.date, often(choices.beforeFromNow)),
+    limit: optional(types.pageLimit, choices.limit),
+    after: optional(types.expiredPosition, choices.expiredPosition),
+  },
+  purgeExpired: {
+    scope: optional(types.name, rarely(choices.scope)),
+    before: optional(types.date, rarely(choices.beforeFromNow)),
+    limit: optional(types.pageLimit, choices.limit),
+  },
+  listLeftovers: {
+    limit: optional(types.pageLimit, choices.limit),
+    after: optional(types.leftoverPosition, choices.leftoverPosition),
+  },
+  forgetLeftover: { attemptId: required(types.attemptId, choices.leftoverAttempt) },
+  purgeDeleted: {
+    before: required(types.date, choices.beforeFromOldest),
+    limit: optional(types.pageLimit, choices.limit),
+  },
+} satisfies InputTable
+
+export const METHODS = Object.keys(INPUTS) as MethodName[]
+
+type CheckedField = Pick<Field<unknown, unknown>, 'isRequired' | 'type'>
+
+const REFERENCE: Record<string, CheckedField> = {
+  bucket: { isRequired: true, type: types.name },
+  key: { isRequired: true, type: types.objectKey },
+}
+
+function checkedFields(method: MethodName): Record<string, CheckedField> {
+  const { atKey, ...fields } = INPUTS[method] as Record<string, CheckedField>
+  return atKey ? { ...REFERENCE, ...fields } : fields
+}
+
+/** Returns the names of the invalid fields of an input; `['input']` if it is not an object. */
+export function badFields(method: MethodName, input: unknown, now: Date): string[] {
+  const fields = Object.entries(checkedFields(method))
+  const given = input === undefined && !hasRequiredFields(method) ? {} : input
+  if (typeof given !== 'object' || given === null) return ['input']
+  const values = given as Record<string, unknown>
+  return fields.filter(([name, { type }]) => !type.isValid(values[name], now)).map(([name]) => name)
+}
+
+/** Returns the invalid values of each field. */
+export function badValuesOf(method: MethodName): [field: string, values: readonly unknown[]][] {
+  return Object.entries(checkedFields(method))
+    .filter(([, { type }]) => type.invalid.length > 0)
+    .map(([name, { isRequired, type }]) => [
+      name,
+      isRequired ? [null, undefined, ...type.invalid] : type.invalid,
+    ])
+}
+
+export function optionalFieldsOf(method: MethodName): string[] {
+  return Object.entries(checkedFields(method)).flatMap(([name, { isRequired }]) => (isRequired ? [] : [name]))
+}
+
+export function hasRequiredFields(method: MethodName): boolean {
+  return Object.values(checkedFields(method)).some(({ isRequired }) => isRequired)
+}
+
+/** The two calls that take their fields as arguments instead of an object. */
+export function takesArguments(method: MethodName): boolean {
+  return method === 'countByScope' || method === 'getScopeUsage'
+}
+
+export function callWith(method: MethodName, input: object): Call {
+  const values = input as Readonly<Record<string, unknown>>
+  const args = takesArguments(method) ? Object.keys(INPUTS[method]).map((name) => values[name]) : [input]
+  return { method, args } as unknown as Call
+}
+
+/** Returns the call with one field of its input replaced, possibly by a value that no type allows. */
+export function withField({ method, args }: Call, field: string, value: unknown): Call {
+  if (!takesArguments(method)) return callWith(method, { ...(args[0] as object), [field]: value })
+  const names = Object.keys(INPUTS[method])
+  const input = Object.fromEntries(names.map((name, index) => [name, args[index]]))
+  return callWith(method, { ...input, [field]: value })
+}

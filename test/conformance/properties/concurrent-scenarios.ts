@@ -1,0 +1,182 @@
+import fc from 'fast-check'
+import { HOUR, SECOND } from '../clock.js'
+import type { AttemptChoice, KeyChoice, QuotaChoice } from './choices.js'
+import { keyChoice } from './choices.js'
+import type { CallStep, Step } from './steps.js'
+import { clockToExpiryStep, stepOf } from './steps.js'
+
+/** Sequential steps that set up a state, and then the calls of several concurrent callers. */
+export interface Program {
+  readonly before: readonly Step[]
+  readonly callers: readonly (readonly PausedStep[])[]
+}
+
+export interface PausedStep {
+  /** Milliseconds to wait before the call. */
+  readonly pause: number
+  readonly step: CallStep
+}
+
+/** The steps of one kind of program. */
+export interface ConcurrentScenario {
+  readonly before: fc.Arbitrary<Step>
+  readonly concurrent: fc.Arbitrary<CallStep>
+}
+
+/** Mostly attempts by number, which includes those that other callers are reserving. */
+const attempt: fc.Arbitrary<AttemptChoice> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant('none' as const) },
+  { weight: 3, arbitrary: fc.constant('pending' as const) },
+  { weight: 4, arbitrary: fc.record({ made: fc.nat(6) }) },
+)
+
+/** Headroom for about one of the concurrent calls. */
+const tightQuota: fc.Arbitrary<QuotaChoice> = fc.oneof(
+  fc.record({ bytes: fc.nat(12), files: fc.constant(null) }),
+  fc.record({ bytes: fc.constant(null), files: fc.nat(1) }),
+)
+const noQuota: fc.Arbitrary<QuotaChoice> = fc.constant(null)
+
+const reserve = (quota: fc.Arbitrary<QuotaChoice>, atKey?: KeyChoice) =>
+  fc.tuple(stepOf('reserve'), quota).map(([step, quota]) => ({
+    ...step,
+    atKey: atKey ?? step.atKey,
+    quota,
+    // Whether an id or a storage key is already used depends on the order, so only sequential scripts reuse them.
+    id: step.id === 'none' || step.id === 'early' ? step.id : ('late' as const),
+    storageKey: step.storageKey === 'none' ? step.storageKey : ('own' as const),
+    filename: null,
+    contentType: null,
+    metadata: null,
+  }))
+
+const confirm = (quota: fc.Arbitrary<QuotaChoice>, atKey?: KeyChoice) =>
+  fc
+    .tuple(stepOf('confirm'), attempt, quota)
+    .map(([step, id, quota]) => ({ ...step, atKey: atKey ?? step.atKey, id, quota, contentType: null }))
+
+const ofAnyAttempt = <S extends CallStep & { readonly id: AttemptChoice; readonly atKey: KeyChoice }>(
+  step: fc.Arbitrary<S>,
+  atKey?: KeyChoice,
+): fc.Arbitrary<S> =>
+  fc.tuple(step, attempt).map(([each, id]) => ({ ...each, atKey: atKey ?? each.atKey, id }))
+
+const oneKey: KeyChoice = { bucket: 0, key: 0, having: null }
+
+const inOneScope = <S extends CallStep & { readonly scope: number | null }>(
+  step: fc.Arbitrary<S>,
+): fc.Arbitrary<S> => step.map((each) => ({ ...each, scope: 0 }))
+
+/** Any pending row, with its declared size or a little more. */
+const confirmPending = (quota: fc.Arbitrary<QuotaChoice>) =>
+  fc
+    .tuple(stepOf('confirm'), keyChoice('pending'), fc.constantFrom(0, 1, 2, 4), quota)
+    .map(([step, atKey, morePending, quota]) => ({
+      ...step,
+      atKey,
+      id: 'none' as const,
+      scope: null,
+      size: { morePending },
+      quota,
+    }))
+
+const find = fc.oneof(stepOf('find'), stepOf('findActive'))
+const list = stepOf('listByScope').map((step) => ({ ...step, cursor: null }))
+const usage = stepOf('getScopeUsage')
+
+const anyCalls: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 6, arbitrary: stepOf('reserve') },
+    { weight: 4, arbitrary: stepOf('confirm') },
+    { weight: 1, arbitrary: stepOf('remove') },
+    { weight: 3, arbitrary: clockToExpiryStep },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 12, arbitrary: reserve(fc.oneof(noQuota, tightQuota)) },
+    { weight: 12, arbitrary: confirm(fc.oneof(noQuota, tightQuota)) },
+    { weight: 3, arbitrary: ofAnyAttempt(stepOf('setUploadId')) },
+    { weight: 4, arbitrary: ofAnyAttempt(stepOf('release')) },
+    { weight: 5, arbitrary: stepOf('remove') },
+    { weight: 5, arbitrary: stepOf('purgeExpired') },
+    { weight: 1, arbitrary: stepOf('purgeDeleted') },
+    { weight: 1, arbitrary: stepOf('forgetLeftover') },
+    { weight: 2, arbitrary: find },
+    { weight: 2, arbitrary: list },
+    { weight: 1, arbitrary: stepOf('countByScope') },
+    { weight: 2, arbitrary: usage },
+  ),
+}
+
+const overOneKey: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 3, arbitrary: inOneScope(reserve(noQuota, oneKey)) },
+    { weight: 2, arbitrary: confirmPending(noQuota).map((step) => ({ ...step, atKey: oneKey })) },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 6, arbitrary: reserve(noQuota, oneKey) },
+    { weight: 6, arbitrary: confirm(noQuota, oneKey) },
+    { weight: 2, arbitrary: ofAnyAttempt(stepOf('setUploadId'), oneKey) },
+    { weight: 3, arbitrary: ofAnyAttempt(stepOf('release'), oneKey) },
+    { weight: 3, arbitrary: stepOf('remove').map((step) => ({ ...step, atKey: oneKey })) },
+    { weight: 1, arbitrary: find },
+    { weight: 2, arbitrary: inOneScope(list) },
+    { weight: 2, arbitrary: inOneScope(usage) },
+  ),
+}
+
+/** All callers use the last headroom of one scope, under the same quota. */
+const overTheQuota = (quota: QuotaChoice): ConcurrentScenario => ({
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    {
+      weight: 3,
+      arbitrary: inOneScope(reserve(noQuota)).map((step) => ({
+        ...step,
+        atKey: { ...step.atKey, having: null },
+      })),
+    },
+    { weight: 1, arbitrary: confirmPending(noQuota) },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 6, arbitrary: inOneScope(reserve(fc.constant(quota))) },
+    { weight: 6, arbitrary: confirmPending(fc.constant(quota)) },
+    { weight: 1, arbitrary: stepOf('remove') },
+    { weight: 1, arbitrary: inOneScope(usage) },
+  ),
+})
+
+/** Some callers drop lapsed reservations while others still use them. */
+const overLapsedRows: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 4, arbitrary: reserve(noQuota).map((step) => ({ ...step, expiresAt: SECOND })) },
+    { weight: 1, arbitrary: stepOf('confirm') },
+    { weight: 1, arbitrary: fc.constant({ call: 'clock' as const, by: HOUR }) },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 5, arbitrary: stepOf('purgeExpired') },
+    { weight: 4, arbitrary: confirm(noQuota) },
+    { weight: 4, arbitrary: reserve(noQuota) },
+    { weight: 2, arbitrary: ofAnyAttempt(stepOf('setUploadId')) },
+    { weight: 2, arbitrary: ofAnyAttempt(stepOf('release')) },
+    { weight: 2, arbitrary: stepOf('remove') },
+  ),
+}
+
+export const CONCURRENT_SCENARIOS: Readonly<Record<string, fc.Arbitrary<ConcurrentScenario>>> = {
+  'of every kind': fc.constant(anyCalls),
+  'over one key': fc.constant(overOneKey),
+  'over the rest of a quota': tightQuota.map(overTheQuota),
+  'over lapsed reservations': fc.constant(overLapsedRows),
+}
+
+export function programs(
+  scenarios: fc.Arbitrary<ConcurrentScenario>,
+  longestPause: number,
+): fc.Arbitrary<Program> {
+  return scenarios.chain(({ before, concurrent }) => {
+    const paused = fc.record({ pause: fc.nat(longestPause), step: concurrent })
+    return fc.record({
+      before: fc.array(before, { maxLength: 6 }),
+      callers: fc.array(fc.array(paused, { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 4 }),
+    })
+  })
+}

@@ -1,0 +1,98 @@
+import type fc from 'fast-check'
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
+import type { Call } from '../calls.js'
+import { observeStore } from '../calls.js'
+import type { PropertySettings } from '../options.js'
+import type { StoreFactory } from '../store-factory.js'
+import { check } from './check.js'
+import type { ConcurrentScenario, PausedStep, Program } from './concurrent-scenarios.js'
+import { programs } from './concurrent-scenarios.js'
+import type { FinishedCall } from './linearize.js'
+import { whyNotInAnyOrder } from './linearize.js'
+import { Script } from './script.js'
+import { callOf, runStep } from './steps.js'
+import { narrowVocabulary } from './vocabulary.js'
+
+interface PlannedCall {
+  readonly caller: number
+  readonly pause: number
+  readonly call: Call
+}
+
+/**
+ * Runs programs of several concurrent callers, each making a few calls in sequence. The results and the final state must
+ * match the model in some order of the calls.
+ */
+export async function checkConcurrentCalls(
+  stores: StoreFactory,
+  settings: PropertySettings,
+  scenarios: fc.Arbitrary<ConcurrentScenario>,
+): Promise<void> {
+  const run = ({ before, callers }: Program) =>
+    stores.withStore(async (store, clock) => {
+      const script = new Script(narrowVocabulary, clock)
+      for (const step of before) await runStep(step, script, store)
+      const start = script.model.clone()
+      const calls = await runConcurrently(plan(callers, script), store)
+      const final = await script.snapshot(store)
+
+      script.lines.push(...report(calls, script))
+      const reason = whyNotInAnyOrder(start, calls, final, script.notation)
+      if (reason !== null) script.fail(reason)
+      await script.checkMaintenance(store)
+    })
+  await check(programs(scenarios, settings.delays), run, settings)
+}
+
+/** Resolves all steps in the state before any of them runs. */
+function plan(callers: readonly (readonly PausedStep[])[], script: Script): PlannedCall[] {
+  const steps = callers.flatMap((own, caller) => own.map((paused) => ({ ...paused, caller })))
+  const calls = new Map<object, Call>()
+  // Reserves first, so the other calls can refer to their attempts.
+  for (const isReserve of [true, false]) {
+    for (const each of steps) {
+      if ((each.step.call === 'reserve') !== isReserve) continue
+      const call = callOf(each.step, script)
+      calls.set(each, call)
+      if (call.method !== 'reserve') continue
+      const { id, bucket, key } = call.args[0]
+      if (id != null) script.learnAttempt({ id, bucket, key })
+    }
+  }
+  return steps.map((each) => ({ caller: each.caller, pause: each.pause, call: calls.get(each)! }))
+}
+
+type CallOfCaller = FinishedCall & { readonly caller: number }
+
+async function runConcurrently(
+  planned: readonly PlannedCall[],
+  store: StorageObjectStore,
+): Promise<CallOfCaller[]> {
+  let moment = 0
+  const finished = new Map<PlannedCall, CallOfCaller>()
+  const callers = new Set(planned.map(({ caller }) => caller))
+  await Promise.all(
+    [...callers].map(async (caller) => {
+      for (const each of planned.filter((other) => other.caller === caller)) {
+        if (each.pause > 0) await new Promise((resolve) => setTimeout(resolve, each.pause))
+        const started = moment++
+        const outcome = await observeStore(store, each.call)
+        finished.set(each, { caller, call: each.call, outcome, started, ended: moment++ })
+      }
+    }),
+  )
+  return planned.map((each) => finished.get(each)!)
+}
+
+function report(calls: readonly CallOfCaller[], { notation, lines }: Script): string[] {
+  const callers = [...new Set(calls.map(({ caller }) => caller))]
+  return [
+    lines.length > 0 ? 'Then concurrently:' : 'Concurrently:',
+    ...callers.flatMap((caller) => [
+      `   caller ${caller + 1}:`,
+      ...calls
+        .filter((each) => each.caller === caller)
+        .map(({ call, outcome }) => `      ${notation.call(call)} → ${notation.outcome(outcome)}`),
+    ]),
+  ]
+}
