@@ -1,12 +1,12 @@
 import { storeConformance, type ConformanceOptions } from '@svc/db/conformance'
 
 export interface CollectedTest {
-  /** The group and the sentence, as in `reserve: uses the id that it is given`. */
+  /** The titles of the group and the case, as in `reserve: overwrites by default`. */
   readonly title: string
   readonly run: () => Promise<void>
 }
 
-/** A test runner that runs nothing: the registered suite as a list. */
+/** Returns the tests that the suite registers, without running them. */
 export function collectTests(options: Omit<ConformanceOptions, 'test'>): CollectedTest[] {
   const groups: string[] = []
   const tests: CollectedTest[] = []
@@ -18,8 +18,8 @@ export function collectTests(options: Omit<ConformanceOptions, 'test'>): Collect
         body()
         groups.pop()
       },
-      it(sentence, run) {
-        tests.push({ title: `${groups.at(-1)}: ${sentence}`, run })
+      it(title, run) {
+        tests.push({ title: `${groups.at(-1)}: ${title}`, run })
       },
     },
   })

@@ -1,8 +1,8 @@
 import type { StorageObjectStore } from '@svc/db'
 
 /**
- * The store as if it were somewhere else: a call arrives some turns of the event loop after it was made, and so does its
- * answer. Calls that are made at once so arrive in any order, and a store that waits within a call is overtaken.
+ * Simulates a network: delays each call and each result by some turns of the event loop, so concurrent calls arrive in any
+ * order.
  */
 export function delayed(
   store: StorageObjectStore,

@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest'
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
+import { runs } from '../long-runs.js'
 import { delayed } from './delayed-store.js'
 
 storeConformance({
@@ -8,12 +9,13 @@ storeConformance({
   createStore: memoryAdapter,
   close: (store) => store.close(),
   test: { describe, it },
+  numRuns: runs(20, 100),
 })
 
 storeConformance({
-  name: 'memoryAdapter as if over a network',
+  name: 'memoryAdapter over a simulated network',
   createStore: ({ now }) => delayed(memoryAdapter({ now })),
   test: { describe, it },
-  numRuns: 30,
+  numRuns: runs(20, 100),
   delays: 2,
 })

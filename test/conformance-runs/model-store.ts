@@ -10,7 +10,7 @@ let madeIds = 0
  * that the cases and the model agree.
  */
 export function modelStore(now: () => Date): StorageObjectStore {
-  const model = new ReferenceModel(now)
+  const model = new ReferenceModel(() => new Date(now()))
   let cursors = 0
 
   /** Returns a copy of the value, or throws the refusal. */

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** The suite under the runner that comes with Node, as one file that has nothing of this one around it. */
+/** Runs the suite under Node's own test runner, bundled into one file. */
 describe('the suite under node:test', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-conformance-'))
   const file = join(folder, 'suite.mjs')
@@ -24,7 +24,7 @@ describe('the suite under node:test', () => {
 
   function run(environment: Record<string, string>) {
     const { stdout, status } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', file], {
-      // The child is to be a run of its own, not a part of one that it would report to.
+      // Without this process's environment, so the child doesn't report to this test run.
       env: { PATH: process.env['PATH'], ...environment },
       encoding: 'utf8',
     })
@@ -32,14 +32,14 @@ describe('the suite under node:test', () => {
     return { status, stdout, passed: count('pass'), failed: count('fail') }
   }
 
-  it('passes with a store that keeps the contract', () => {
+  it('passes with a correct store', () => {
     const { status, stdout, passed, failed } = run({})
     expect(status, stdout).toBe(0)
     expect(failed).toBe(0)
     expect(passed).toBeGreaterThan(200)
   })
 
-  it('fails with a store that does not', () => {
+  it('fails with a broken store', () => {
     const { status, failed } = run({ BROKEN: '1' })
     expect(status).not.toBe(0)
     expect(failed).toBeGreaterThan(5)

@@ -6,6 +6,6 @@ storeConformance({
   name: 'the reference model as a store',
   createStore: ({ now }) => modelStore(now),
   test: { describe, it },
-  // Against itself the scripts find little; the cases are what the model is to be held to.
+  // The scripts compare the model with itself, so a few runs are enough.
   numRuns: 10,
 })

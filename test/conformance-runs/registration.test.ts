@@ -11,14 +11,14 @@ describe('storeConformance', () => {
     vi.unstubAllEnvs()
   })
 
-  it('wants a test runner where there are no globals', () => {
+  it('requires a test runner if there are no globals', () => {
     vi.stubGlobal('describe', undefined)
     vi.stubGlobal('it', undefined)
     expect(() => storeConformance(memory)).toThrow(TypeError)
     expect(() => storeConformance(memory)).toThrow('test: { describe, it }')
   })
 
-  it('takes the global describe and it by default', () => {
+  it('uses the global describe and it by default', () => {
     const titles: string[] = []
     vi.stubGlobal('describe', (title: string, body: () => void) => {
       titles.push(title)
@@ -30,13 +30,13 @@ describe('storeConformance', () => {
     expect(titles).toContain('reserve')
   })
 
-  it('registers every test under a title of its own', () => {
+  it('registers every test under a unique title', () => {
     const titles = collectTests(memory).map(({ title }) => title)
     expect(new Set(titles).size).toBe(titles.length)
     expect(titles.length).toBeGreaterThan(250)
   })
 
-  it('makes a store for every test and closes it, whether the test passes or not', async () => {
+  it('creates a store for every test and closes it, even if the test fails', async () => {
     const made: unknown[] = []
     const closed: unknown[] = []
     const tests = collectTests({
@@ -48,20 +48,20 @@ describe('storeConformance', () => {
       },
       close: async (store) => closed.push(store),
     })
-    const test = tests.find(({ title }) => title.startsWith('finds: find shows'))
+    const test = tests.find(({ title }) => title.startsWith('find calls: find returns'))
     await expect(test?.run()).rejects.toThrow('expected')
     expect(made).toHaveLength(1)
     expect(closed).toEqual(made)
   })
 
-  it('refuses options that make no sense', () => {
+  it('refuses invalid options', () => {
     const nothing = undefined as unknown as typeof memoryAdapter
     expect(() => collectTests({ name: 'nothing', createStore: nothing })).toThrow(TypeError)
     expect(() => collectTests({ ...memory, numRuns: 0 })).toThrow(TypeError)
     expect(() => collectTests({ ...memory, delays: -1 })).toThrow(TypeError)
   })
 
-  it('refuses a seed that is no number', () => {
+  it('refuses a seed that is not an integer', () => {
     vi.stubEnv('CONFORMANCE_SEED', 'yesterday')
     expect(() => collectTests(memory)).toThrow('CONFORMANCE_SEED must be an integer')
   })

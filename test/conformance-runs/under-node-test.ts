@@ -2,7 +2,7 @@ import { describe, it } from 'node:test'
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
 
-// Run by node-test.test.ts in a process of its own.
+// node-test.test.ts runs this file in a separate process.
 storeConformance({
   name: 'memoryAdapter',
   test: { describe, it },

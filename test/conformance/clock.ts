@@ -4,9 +4,10 @@ export class ManualClock {
   static readonly START = Date.UTC(2026, 0, 1, 12)
 
   #time = ManualClock.START
+  #date = new Date(this.#time)
 
-  /** Pass this as the `now` of the store. */
-  readonly now = (): Date => new Date(this.#time)
+  /** Pass this as the `now` of the store. Returns the same `Date` until the clock moves, to catch stores that keep it. */
+  readonly now = (): Date => this.#date
 
   get time(): number {
     return this.#time
@@ -14,16 +15,21 @@ export class ManualClock {
 
   /** Moves the clock, backwards if negative. */
   advance(milliseconds: number): void {
-    this.#time += milliseconds
+    this.#set(this.#time + milliseconds)
   }
 
   moveTo(date: Date): void {
-    this.#time = date.getTime()
+    this.#set(date.getTime())
   }
 
   /** Returns the date this many milliseconds from now. */
   in(milliseconds: number): Date {
     return new Date(this.#time + milliseconds)
+  }
+
+  #set(time: number): void {
+    this.#time = time
+    this.#date = new Date(time)
   }
 }
 

@@ -1,29 +1,13 @@
-import type { StorageObject } from '@svc/db'
-import { StorageError } from '@svc/db'
-import { decodeCursor, encodeCursor } from '../../../src/core/store/cursor.js'
-import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import { StorageError, type ObjectStatus, type StorageObject } from '@svc/db'
+import { encodeCursor } from '../../../src/core/store/cursor.js'
+import { EARLY_IDS, LATE_IDS, attemptIdOf } from '../../conformance/attempt-ids.js'
+import { SCRIPTS, invalid, overDriver, overReplacements, overStore, type Mutant } from './mutant.js'
 
 const byId = (a: StorageObject, b: StorageObject) => (a.id < b.id ? 1 : -1)
 
-/** A listing that makes its own cursors, from the whole list of the scope. */
-function withOwnCursors(
-  from: (cursor: string | null, rows: readonly StorageObject[]) => number,
-  cursorAt: (index: number, rows: readonly StorageObject[]) => string,
-) {
-  return overStore((store) => ({
-    async listByScope({ cursor, limit, ...input }) {
-      const { objects } = await store.listByScope({ ...input, limit: 1000 })
-      const start = from(cursor ?? null, objects)
-      const end = start + (limit ?? 100)
-      const page = objects.slice(start, end)
-      return end < objects.length ? { objects: page, nextCursor: cursorAt(end, objects) } : { objects: page }
-    },
-  }))
-}
-
 export const listingMutants: readonly Mutant[] = [
   {
-    it: 'drops the scope filter of lists',
+    defect: 'ignores the scope of a list',
     createStore: overDriver((driver) => {
       const scopes = new Set<string>()
       return {
@@ -37,30 +21,30 @@ export const listingMutants: readonly Mutant[] = [
         },
       }
     }),
-    caughtBy: ['listByScope: shows only the rows of the scope', SCRIPTS.ofAnything],
+    rejectedBy: ['listByScope: returns only rows of the scope', SCRIPTS.ofAnything],
   },
   {
-    it: 'loses the last row of every page but the last',
+    defect: 'loses the last row of every page but the last',
     createStore: overStore((store) => ({
       async listByScope(input) {
         const page = await store.listByScope(input)
         return page.nextCursor === undefined ? page : { ...page, objects: page.objects.slice(0, -1) }
       },
     })),
-    caughtBy: [
-      'listByScope: gives every row once, page by page, with a cursor only where another page exists',
+    rejectedBy: [
+      'listByScope: pages through every row exactly once, with a cursor only if there is another page',
       SCRIPTS.ofAnything,
     ],
   },
   {
-    it: 'has no cursor though another page exists',
+    defect: 'returns no cursor although there is another page',
     createStore: overDriver((driver) => ({
       list: (query) => driver.list({ ...query, limit: query.limit - 1 || 1 }),
     })),
-    caughtBy: ['listByScope: gives 100 rows by default', SCRIPTS.ofAnything],
+    rejectedBy: ['listByScope: returns 100 rows by default', SCRIPTS.ofAnything],
   },
   {
-    it: 'has a cursor on a last page that is full',
+    defect: 'returns a cursor with a full last page',
     createStore: overStore((store) => ({
       async listByScope(input) {
         const page = await store.listByScope(input)
@@ -68,130 +52,56 @@ export const listingMutants: readonly Mutant[] = [
         return full ? { nextCursor: encodeCursor(page.objects.at(-1)!.id), ...page } : page
       },
     })),
-    caughtBy: [
-      'listByScope: gives every row once, page by page, with a cursor only where another page exists',
+    rejectedBy: [
+      'listByScope: pages through every row exactly once, with a cursor only if there is another page',
       SCRIPTS.ofAnything,
     ],
   },
   {
-    it: 'shows the row at which a cursor stands again',
+    defect: 'repeats the row of a cursor',
     createStore: overDriver((driver) => ({
       list: (query) => driver.list({ ...query, before: query.before && `${query.before}~` }),
     })),
-    caughtBy: [
-      'listByScope: gives every row once, page by page, with a cursor only where another page exists',
+    rejectedBy: [
+      'listByScope: pages through every row exactly once, with a cursor only if there is another page',
       SCRIPTS.ofAnything,
     ],
   },
   {
-    it: 'has cursors without a checksum',
-    createStore: overStore((store) => ({
-      async listByScope(input) {
-        let cursor = input.cursor
-        if (cursor != null) {
-          const id = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-          if (id.length !== 36) throw new StorageError('INVALID_CURSOR')
-          cursor = encodeCursor(id)
-        }
-        const { objects, nextCursor } = await store.listByScope({ ...input, cursor })
-        return nextCursor === undefined
-          ? { objects }
-          : { objects, nextCursor: btoa(decodeCursor(nextCursor)) }
-      },
-    })),
-    caughtBy: [
-      'cursor: is invalid where any character was changed',
-      'cursor: is invalid where it was made up',
-    ],
-  },
-  {
-    it: 'takes any cursor that begins like one of its own',
-    createStore: overStore((store) => ({
-      listByScope: (input) => store.listByScope({ ...input, cursor: input.cursor?.slice(0, 28) }),
-    })),
-    caughtBy: ['cursor: is invalid where it was extended'],
-  },
-  {
-    it: 'takes an empty cursor for none',
-    createStore: overStore((store) => ({
-      listByScope: (input) => store.listByScope({ ...input, cursor: input.cursor || null }),
-    })),
-    caughtBy: ['cursor: is invalid where it was made up'],
-  },
-  {
-    it: 'has cursors that count rows',
-    createStore: withOwnCursors(
-      (cursor) => (cursor === null ? 0 : Number(cursor.slice(1))),
-      (index) => `c${index}`,
-    ),
-    caughtBy: [
-      'listByScope: shows rows that are there all along once, whatever comes and goes between pages',
-      'cursor: is invalid where it was made up',
-    ],
-  },
-  {
-    it: 'has cursors that hold what was asked for, of any length',
-    createStore: withOwnCursors(
-      (cursor, rows) => rows.findIndex(({ id }) => id === cursor?.slice(0, 36)) + 1,
-      (index, rows) => {
-        const { id, scope, bucket, key } = rows[index - 1]!
-        return `${id}${[scope, bucket, key].join('.').replaceAll(' ', '_')}`
-      },
-    ),
-    caughtBy: [
-      'cursor: is URL-safe and at most 200 characters long also where every name is as long as it may be',
-      'cursor: still marks its position when the row that it stands behind is gone',
-    ],
-  },
-  {
-    it: 'takes cursors only under the scope that they were made for',
-    createStore: overStore((store) => {
-      const scopes = new Map<string, string>()
-      return {
-        async listByScope(input) {
-          if (input.cursor != null && (scopes.get(input.cursor) ?? input.scope) !== input.scope) {
-            throw new StorageError('INVALID_CURSOR')
-          }
-          const page = await store.listByScope(input)
-          if (page.nextCursor !== undefined) scopes.set(page.nextCursor, input.scope)
-          return page
-        },
-      }
-    }),
-    caughtBy: ['cursor: shows only what the scope shows under which it is used'],
-  },
-  {
-    it: 'shows oldest first',
+    defect: 'lists the oldest rows first',
     createStore: overStore((store) => ({
       async listByScope(input) {
         const page = await store.listByScope(input)
         return { ...page, objects: page.objects.toReversed() }
       },
     })),
-    caughtBy: ['listByScope: shows newest created first, for every status', SCRIPTS.ofAnything],
+    rejectedBy: ['listByScope: returns the newest rows first, for every status', SCRIPTS.ofAnything],
   },
   {
-    it: 'shows what changed last first',
+    defect: 'lists the last updated rows first',
     createStore: withOwnOrder((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime() || byId(a, b)),
-    caughtBy: [SCRIPTS.ofAnything],
+    rejectedBy: [SCRIPTS.ofAnything],
   },
   {
-    it: 'shows what has the latest createdAt first, whatever its id',
+    defect: 'sorts lists by createdAt before id',
     createStore: withOwnOrder((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || byId(a, b)),
-    caughtBy: [SCRIPTS.ofAnything],
+    rejectedBy: [SCRIPTS.ofAnything],
   },
   {
-    it: 'shows deleted rows where no status is asked for',
+    defect: 'lists deleted rows by default',
     createStore: overDriver((driver) => ({
       list: (query) =>
         driver.list(
           query.statuses.length > 1 ? { ...query, statuses: ['pending', 'active', 'deleted'] } : query,
         ),
     })),
-    caughtBy: ['listByScope: shows pending and active rows by default, of all buckets', SCRIPTS.ofAnything],
+    rejectedBy: [
+      'listByScope: returns pending and active rows of all buckets by default',
+      SCRIPTS.ofAnything,
+    ],
   },
   {
-    it: 'takes a route for the beginning of a name',
+    defect: 'filters routes by prefix',
     createStore: overStore((store) => ({
       async listByScope({ route, ...input }) {
         if (route == null) return store.listByScope(input)
@@ -199,10 +109,10 @@ export const listingMutants: readonly Mutant[] = [
         return { objects: objects.filter((row) => row.route?.startsWith(route)) }
       },
     })),
-    caughtBy: ['listByScope: shows the rows of one route, by its exact name'],
+    rejectedBy: ['listByScope: filters by the exact name of a route'],
   },
   {
-    it: 'counts a replacement in progress as one',
+    defect: 'counts a replacement in progress as one row',
     createStore: overStore((store) => ({
       async countByScope(scope, status) {
         if (status != null) return store.countByScope(scope, status)
@@ -210,28 +120,136 @@ export const listingMutants: readonly Mutant[] = [
         return files + reservedFiles
       },
     })),
-    caughtBy: [
-      'countByScope: counts a replacement in progress as the two rows that it is, and one after its confirm',
+    rejectedBy: [
+      'countByScope: counts a replacement in progress as two rows, and as one after its confirm',
       SCRIPTS.ofAnything,
     ],
   },
   {
-    it: 'counts no more than a page',
+    defect: 'counts at most one page',
     createStore: overStore((store) => ({
       countByScope: async (scope, status) =>
         (await store.listByScope({ scope, status, limit: 2 })).objects.length,
     })),
-    caughtBy: [
+    rejectedBy: [
       'countByScope: counts pending and active rows by default, and the rows of one status',
       SCRIPTS.ofAnything,
     ],
   },
   {
-    it: 'gives 50 rows by default',
+    defect: 'lists 50 rows by default',
     createStore: overStore((store) => ({
       listByScope: (input) => store.listByScope({ ...input, limit: input.limit ?? 50 }),
     })),
-    caughtBy: ['listByScope: gives 100 rows by default'],
+    rejectedBy: ['listByScope: returns 100 rows by default'],
+  },
+  {
+    defect: 'returns an undefined cursor with an empty page',
+    createStore: overStore((store) => ({
+      async listByScope(input) {
+        const page = await store.listByScope(input)
+        return page.objects.length > 0 ? page : ({ ...page, nextCursor: undefined } as unknown as typeof page)
+      },
+    })),
+    rejectedBy: ['listByScope: returns an empty page without a cursor for an unknown scope'],
+  },
+  {
+    defect: 'hides lapsed reservations from lists',
+    createStore: overStore((store, { now }) => ({
+      async listByScope(input) {
+        const page = await store.listByScope(input)
+        return { ...page, objects: page.objects.filter((row) => !(row.expiresAt && row.expiresAt <= now())) }
+      },
+    })),
+    rejectedBy: ['listByScope: includes lapsed reservations in the pending rows'],
+  },
+  {
+    defect: 'lists pending rows as active',
+    createStore: overStatuses('active', ['pending', 'active']),
+    rejectedBy: ['listByScope: filters by status'],
+  },
+  {
+    defect: 'lists removed objects as active',
+    createStore: overStatuses('active', ['active', 'deleted']),
+    rejectedBy: ["listByScope: doesn't return a row under its previous status after a change"],
+  },
+  {
+    defect: 'lists rows that were deleted in the same millisecond oldest first',
+    createStore: withOwnOrder((a, b) =>
+      a.deletedAt && a.deletedAt.getTime() === b.deletedAt?.getTime() ? -byId(a, b) : byId(a, b),
+    ),
+    rejectedBy: ['listByScope: returns the newest rows first, for every status'],
+  },
+  {
+    defect: 'hides a replacement in progress from lists',
+    createStore: overDriver((driver) => ({
+      async list(query) {
+        const rows = await driver.list(query)
+        const isActive = (row: StorageObject) =>
+          rows.some(({ status, key }) => status === 'active' && key === row.key)
+        return rows.filter((row) => row.status !== 'pending' || !isActive(row))
+      },
+    })),
+    rejectedBy: ['listByScope: returns both rows of a replacement in progress'],
+  },
+  {
+    defect: 'keeps the route of a replaced object',
+    createStore: overReplacements((active, replaced) => ({ ...active, route: replaced.route })),
+    rejectedBy: ['listByScope: moves an object to the route of its replacement'],
+  },
+  {
+    defect: 'refuses a limit of 1000',
+    createStore: overStore((store) => ({
+      async listByScope(input) {
+        if (input.limit === 1000) throw invalid('limit')
+        return store.listByScope(input)
+      },
+    })),
+    rejectedBy: ['listByScope: accepts limits from 1 to 1000'],
+  },
+  {
+    defect: 'returns no cursor with the pages of a route',
+    createStore: overStore((store) => ({
+      async listByScope(input) {
+        const page = await store.listByScope(input)
+        return input.route == null ? page : { objects: page.objects }
+      },
+    })),
+    rejectedBy: ['listByScope: pages through every row exactly once with every filter'],
+  },
+  {
+    defect: 'lists pending rows before active rows in long lists',
+    createStore: overDriver((driver) => ({
+      async list(query) {
+        const rows = await driver.list(query)
+        const isPending = ({ status }: StorageObject) => Number(status === 'pending')
+        return rows.length > 6 ? rows.sort((a, b) => isPending(b) - isPending(a)) : rows
+      },
+    })),
+    rejectedBy: ['listByScope: merges pending and active rows in order of creation'],
+  },
+  {
+    defect: 'lists ids that it made before ids that it was given',
+    createStore: withOwnOrder((a, b) => Number(isNew(b)) - Number(isNew(a)) || byId(a, b)),
+    rejectedBy: ['records: sorts rows by id, even if another clock made the ids'],
+  },
+  {
+    defect: 'refuses to count the pending rows of an unknown scope',
+    createStore: overStore((store) => {
+      const scopes = new Set<string>()
+      return {
+        async reserve(input) {
+          scopes.add(input?.scope)
+          return store.reserve(input)
+        },
+        async countByScope(scope, status) {
+          const count = await store.countByScope(scope, status)
+          if (status === 'pending' && !scopes.has(scope)) throw new StorageError('OBJECT_NOT_FOUND')
+          return count
+        },
+      }
+    }),
+    rejectedBy: ['countByScope: is 0 for an unknown scope'],
   },
 ]
 
@@ -243,4 +261,14 @@ function withOwnOrder(order: (a: StorageObject, b: StorageObject) => number): Mu
       return rows.slice(start, start + query.limit)
     },
   }))
+}
+
+function overStatuses(of: ObjectStatus, statuses: readonly ObjectStatus[]): Mutant['createStore'] {
+  return overDriver((driver) => ({
+    list: (query) => driver.list(query.statuses.join() === of ? { ...query, statuses } : query),
+  }))
+}
+
+function isNew({ id }: StorageObject): boolean {
+  return id > attemptIdOf(EARLY_IDS + 1, 0) && id < attemptIdOf(LATE_IDS, 0)
 }

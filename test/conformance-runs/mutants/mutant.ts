@@ -1,4 +1,5 @@
-import { createStore, type StorageObjectStore, type StoreDriver } from '@svc/db'
+import { StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { createStore, type StoreDriver } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../src/adapters/memory/memory-driver.js'
 import { Tables } from '../../../src/adapters/memory/tables.js'
@@ -7,32 +8,31 @@ interface Context {
   readonly now: () => Date
 }
 
-/** A store that is broken in one way, which the suite must notice. */
+/** A store with one defect, which the suite must reject. */
 export interface Mutant {
-  /** What is wrong with it, as a sentence without its subject. */
-  readonly it: string
+  /** What it does wrong, as the end of a sentence: "a store that …". */
+  readonly defect: string
   readonly createStore: (context: Context) => StorageObjectStore
-  /** The tests that must reject it, each of them. */
-  readonly caughtBy: readonly string[]
+  /** The tests that must reject it, each of them. Other tests may reject it too. */
+  readonly rejectedBy: readonly string[]
 }
 
-const inTurn = (what: string) => `scripts: of calls in turn ${what} come to what the model comes to`
-const atOnce = (what: string) =>
-  `scripts: of calls at once ${what} come to what the model comes to in some order`
+const sequential = (about: string) => `scripts: of sequential calls ${about} match the model`
+const concurrent = (about: string) => `scripts: of concurrent calls ${about} match the model in some order`
 
 export const SCRIPTS = {
-  ofAnything: inTurn('that do anything, with names of all kinds'),
-  aboutAttempts: inTurn('about attempts and who may go on with them'),
-  aboutLapsing: inTurn('about reservations that lapse'),
-  aboutRemoving: inTurn('about what is replaced, removed and left'),
-  aboutQuotas: inTurn('about quotas'),
-  atOnce: atOnce('that do anything'),
-  overOneKey: atOnce('over one key'),
-  overAQuota: atOnce('over the rest of a quota'),
-  overLapsed: atOnce('over lapsed reservations'),
+  ofAnything: sequential('of every kind with unusual names'),
+  aboutAttempts: sequential('about attempts and their owners'),
+  aboutLapsing: sequential('about lapsed reservations'),
+  aboutRemoving: sequential('about replacement, removal and leftovers'),
+  aboutQuotas: sequential('about quotas'),
+  concurrent: concurrent('of every kind'),
+  overOneKey: concurrent('over one key'),
+  overAQuota: concurrent('over the rest of a quota'),
+  overLapsed: concurrent('over lapsed reservations'),
 } as const
 
-/** The memory store with some of its calls replaced. */
+/** Replaces calls of the memory store. */
 export function overStore(
   broken: (store: StorageObjectStore, context: Context) => Partial<StorageObjectStore>,
 ): Mutant['createStore'] {
@@ -42,14 +42,30 @@ export function overStore(
   }
 }
 
-/** The memory store over a driver with some of its calls replaced. */
+/** Changes every row that the memory store returns, but not the rows that it stores. */
+export function overEveryRow(broken: (row: StorageObject) => StorageObject): Mutant['createStore'] {
+  const mapped = (result: unknown): unknown => {
+    if (Array.isArray(result)) return result.map(mapped)
+    if (typeof result !== 'object' || result === null) return result
+    if ('status' in result) return broken(result as StorageObject)
+    return 'objects' in result ? { ...result, objects: mapped(result.objects) } : result
+  }
+  return overStore((store) => {
+    const calls = Object.entries(store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)
+    return Object.fromEntries(
+      calls.map(([name, call]) => [name, async (...args: unknown[]) => mapped(await call(...args))]),
+    )
+  })
+}
+
+/** Replaces calls of the memory store's driver. */
 export function overDriver(broken: (driver: StoreDriver) => Partial<StoreDriver>): Mutant['createStore'] {
   return (context) => storeOver(new Tables(), broken, context)
 }
 
-type Change = Parameters<Tables['apply']>[0]
+export type Change = Parameters<Tables['apply']>[0]
 
-/** The memory store whose tables carry out something else than what was planned. */
+/** Replaces the changes that the memory store applies to its tables. */
 export function overChanges(broken: (change: Change) => Change): Mutant['createStore'] {
   class BrokenTables extends Tables {
     override apply(change: Change): string[] {
@@ -66,4 +82,23 @@ function storeOver(
 ): StorageObjectStore {
   const driver = createMemoryDriver(tables)
   return createStore({ ...driver, ...broken(driver) }, context)
+}
+
+export function invalid(field: string): StorageError {
+  return new StorageError('VALIDATION_ERROR', { params: { field } })
+}
+
+export const NO_QUOTA = { maxBytes: null, maxFiles: null }
+
+type TrackedRow = NonNullable<Change['after']['active']>
+
+/** Changes the row that a confirm makes of a replacement. */
+export function overReplacements(
+  broken: (active: TrackedRow, replaced: TrackedRow) => TrackedRow,
+): Mutant['createStore'] {
+  return overChanges((change) => {
+    const { before, after } = change
+    const replaced = before.active && before.pending && after.active && !after.pending ? before.active : null
+    return replaced ? { ...change, after: { ...after, active: broken(after.active!, replaced) } } : change
+  })
 }

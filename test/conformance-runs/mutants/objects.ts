@@ -1,71 +1,40 @@
-import { SCRIPTS, overChanges, overDriver, overStore, type Mutant } from './mutant.js'
+import { SCRIPTS, overChanges, overDriver, overReplacements, overStore, type Mutant } from './mutant.js'
 
-/** What replaces, removes and keeps objects. */
 export const objectMutants: readonly Mutant[] = [
   {
-    it: 'hides an object while its replacement is pending',
-    createStore: overStore((store) => ({
-      findActive: async (at) => ((await store.findPending(at)) ? null : store.findActive(at)),
-    })),
-    caughtBy: ['finds: findActive shows the active row or null', SCRIPTS.aboutRemoving],
-  },
-  {
-    it: 'finds the replacement before the object',
-    createStore: overStore((store) => ({
-      find: async (at) => (await store.findPending(at)) ?? store.find(at),
-    })),
-    caughtBy: [
-      'finds: find shows the active row, else the pending row, else the newest deleted row, else null',
-      SCRIPTS.aboutRemoving,
-    ],
-  },
-  {
-    it: 'finds no history',
-    createStore: overStore((store) => ({
-      find: async (at) => (await store.findActive(at)) ?? store.findPending(at),
-    })),
-    caughtBy: [
-      'finds: find shows the active row, else the pending row, else the newest deleted row, else null',
-      SCRIPTS.aboutRemoving,
-    ],
-  },
-  {
-    it: 'gives an object the id of its replacement',
+    defect: 'changes the id of an object with its replacement',
     createStore: overReplacements((active) => ({ ...active, id: active.attemptId })),
-    caughtBy: [
-      'confirm: updates the active row in place: the same id and createdAt, all else from the attempt',
+    rejectedBy: [
+      'confirm: updates the active row in place: keeps id and createdAt, and takes the other fields from the attempt',
       SCRIPTS.aboutRemoving,
     ],
   },
   {
-    it: 'gives an object the createdAt of its replacement',
+    defect: 'changes createdAt of an object with its replacement',
     createStore: overReplacements((active) => ({ ...active, createdAt: active.updatedAt })),
-    caughtBy: [
-      'confirm: updates the active row in place: the same id and createdAt, all else from the attempt',
+    rejectedBy: [
+      'confirm: updates the active row in place: keeps id and createdAt, and takes the other fields from the attempt',
       SCRIPTS.aboutRemoving,
     ],
   },
   {
-    it: 'keeps the metadata of what was replaced',
+    defect: 'merges the metadata of a replacement',
     createStore: overReplacements((active, replaced) => ({
       ...active,
       metadata: replaced.metadata && { ...replaced.metadata, ...active.metadata },
     })),
-    caughtBy: [
-      'metadata: of an attempt replaces that of the object, entry by entry none is kept',
-      SCRIPTS.aboutRemoving,
-    ],
+    rejectedBy: ['metadata: is replaced as a whole, without merging entries', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'keeps the attempt of what was replaced',
+    defect: 'keeps the attemptId of a replaced object',
     createStore: overReplacements((active, replaced) => ({ ...active, attemptId: replaced.attemptId })),
-    caughtBy: [
-      'confirm: updates the active row in place: the same id and createdAt, all else from the attempt',
+    rejectedBy: [
+      'confirm: updates the active row in place: keeps id and createdAt, and takes the other fields from the attempt',
       SCRIPTS.aboutRemoving,
     ],
   },
   {
-    it: 'keeps history of a hard remove',
+    defect: 'keeps history after a hard remove',
     createStore: overDriver((driver) => ({
       async remove(command) {
         const active = await driver.findActive(command)
@@ -73,29 +42,29 @@ export const objectMutants: readonly Mutant[] = [
         return command.mode === 'hard' && result.row && active ? { ...result, row: active } : result
       },
     })),
-    caughtBy: [
-      'remove: drops the row where the mode is hard, and returns it as it was',
+    rejectedBy: [
+      'remove: drops the row if the mode is hard, and returns it unchanged',
       SCRIPTS.aboutRemoving,
     ],
   },
   {
-    it: 'drops the row of a soft remove',
+    defect: 'keeps no history after a soft remove',
     createStore: overChanges((change) => ({ ...change, history: null })),
-    caughtBy: [
-      'remove: keeps the object as history by default, and returns it as it now is',
+    rejectedBy: [
+      'remove: keeps the object as history by default, and returns the deleted row',
       SCRIPTS.aboutRemoving,
     ],
   },
   {
-    it: 'loses metadata and eTag of what is removed',
+    defect: 'loses metadata and eTag of a removed object',
     createStore: overChanges((change) => ({
       ...change,
       history: change.history && { ...change.history, metadata: null, eTag: null },
     })),
-    caughtBy: ['records: keeps every field of an object in its history', SCRIPTS.aboutRemoving],
+    rejectedBy: ['records: keeps every field of an object in its history', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'leaves the replacement of what is removed',
+    defect: 'keeps the replacement of a removed object',
     createStore: overDriver((driver) => ({
       async remove(command) {
         const active = await driver.findActive(command)
@@ -115,69 +84,88 @@ export const objectMutants: readonly Mutant[] = [
         return result
       },
     })),
-    caughtBy: ['remove: removes a pending replacement with the object', SCRIPTS.aboutRemoving],
+    rejectedBy: ['remove: removes the object and its pending replacement', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'does not remove what is only pending',
+    defect: "doesn't remove keys that are only pending",
     createStore: overDriver((driver) => ({
       remove: async (command) =>
         (await driver.findActive(command)) ? driver.remove(command) : { row: null, scopes: [] },
     })),
-    caughtBy: [
-      'remove: releases a key that has only a pending row, and returns that as it was',
+    rejectedBy: [
+      'remove: releases a key that is only pending, and returns the pending row unchanged',
       SCRIPTS.aboutRemoving,
     ],
   },
   {
-    it: 'removes for any scope',
+    defect: 'ignores the scope of a remove',
     createStore: overDriver((driver) => ({
       remove: (command) => driver.remove({ ...command, scope: null }),
     })),
-    caughtBy: ['remove: answers another scope as if nothing were there', SCRIPTS.aboutRemoving],
+    rejectedBy: ['remove: treats the key of another scope as not found', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'drops older history with every remove',
+    defect: 'drops older history with every remove',
     createStore: overDriver((driver) => ({
       async remove(command) {
         await driver.purgeDeleted({ before: new Date(command.now.getTime() - 1), limit: 1000 })
         return driver.remove(command)
       },
     })),
-    caughtBy: ['history: keeps every object that was ever at a key', SCRIPTS.aboutRemoving],
+    rejectedBy: ['history: keeps every removed object of a key', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'drops one row of history more than the date allows',
+    defect: 'drops history a millisecond too late',
     createStore: overDriver((driver) => ({
       purgeDeleted: (command) =>
         driver.purgeDeleted({ ...command, before: new Date(command.before.getTime() + 1) }),
     })),
-    caughtBy: ['history: is dropped by purgeDeleted up to a date, that date included', SCRIPTS.aboutRemoving],
+    rejectedBy: ['history: is dropped by purgeDeleted up to and including a date', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'does not drop history of the very date',
+    defect: 'keeps history that was deleted at the given date',
     createStore: overDriver((driver) => ({
       purgeDeleted: (command) =>
         driver.purgeDeleted({ ...command, before: new Date(command.before.getTime() - 1) }),
     })),
-    caughtBy: ['history: is dropped by purgeDeleted up to a date, that date included', SCRIPTS.aboutRemoving],
+    rejectedBy: ['history: is dropped by purgeDeleted up to and including a date', SCRIPTS.aboutRemoving],
   },
   {
-    it: 'drops all history whatever the limit',
+    defect: 'ignores the limit of purgeDeleted',
     createStore: overDriver((driver) => ({
       purgeDeleted: (command) => driver.purgeDeleted({ ...command, limit: 1000 }),
     })),
-    caughtBy: ['history: is dropped oldest first where purgeDeleted has a limit', SCRIPTS.aboutRemoving],
+    rejectedBy: [
+      'history: is dropped in order of deletion if purgeDeleted has a limit',
+      SCRIPTS.aboutRemoving,
+    ],
+  },
+  {
+    defect: 'returns the old updatedAt of a removed object',
+    createStore: overStore((store) => ({
+      async remove(input) {
+        const active = await store.findActive(input)
+        const row = await store.remove(input)
+        return row?.status === 'deleted' ? { ...row, updatedAt: active!.updatedAt } : row
+      },
+    })),
+    rejectedBy: ['remove: keeps the object as history by default, and returns the deleted row'],
+  },
+  {
+    defect: 'returns the history of a key if nothing is live',
+    createStore: overStore((store) => ({
+      remove: async (input) => (await store.remove(input)) ?? store.find(input),
+    })),
+    rejectedBy: ['remove: returns null if nothing is live'],
+  },
+  {
+    defect: 'returns the replacement of a removed object',
+    createStore: overStore((store) => ({
+      async remove(input) {
+        const pending = await store.findPending(input)
+        return (await store.remove(input)) && (pending ?? store.find(input))
+      },
+    })),
+    rejectedBy: ['remove: removes the object and its pending replacement'],
   },
 ]
-
-type Change = Parameters<Parameters<typeof overChanges>[0]>[0]
-type Row = NonNullable<Change['after']['active']>
-
-/** The memory store that makes another row of a replacement than the contract does. */
-function overReplacements(broken: (active: Row, replaced: Row) => Row): Mutant['createStore'] {
-  return overChanges((change) => {
-    const { before, after } = change
-    const replaced = before.active && before.pending && after.active && !after.pending ? before.active : null
-    return replaced ? { ...change, after: { ...after, active: broken(after.active!, replaced) } } : change
-  })
-}

@@ -1,13 +1,11 @@
-import { StorageError } from '@svc/db'
-import type { ScopeUsage } from '@svc/db'
-import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import { StorageError, type ScopeUsage } from '@svc/db'
+import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
-const NO_QUOTA = { maxBytes: null, maxFiles: null }
 const held = ({ bytes, reservedBytes }: ScopeUsage) => bytes + reservedBytes
 
 export const quotaMutants: readonly Mutant[] = [
   {
-    it: 'compares the whole size of an overwrite with the quota, not its growth',
+    defect: 'checks the whole size of an overwrite against the quota',
     createStore: overStore((store) => ({
       async reserve(input) {
         const max = input.quota?.maxBytes
@@ -19,10 +17,10 @@ export const quotaMutants: readonly Mutant[] = [
         return store.reserve(input)
       },
     })),
-    caughtBy: ['quota: compares only the growth of an overwrite', SCRIPTS.aboutQuotas],
+    rejectedBy: ['quota: checks only the growth of an overwrite', SCRIPTS.aboutQuotas],
   },
   {
-    it: 'refuses to reach the quota of bytes exactly',
+    defect: 'refuses to fill the quota of bytes exactly',
     createStore: overDriver((driver) => ({
       reserve: (command) =>
         driver.reserve({
@@ -30,10 +28,10 @@ export const quotaMutants: readonly Mutant[] = [
           quota: { ...command.quota, maxBytes: command.quota.maxBytes && command.quota.maxBytes - 1 },
         }),
     })),
-    caughtBy: ['quota: may be reached exactly, and not by one byte more', SCRIPTS.aboutQuotas],
+    rejectedBy: ['quota: allows exactly maxBytes, and not one byte more', SCRIPTS.aboutQuotas],
   },
   {
-    it: 'lets the quota of files be passed by one',
+    defect: 'allows one file more than the quota',
     createStore: overDriver((driver) => ({
       reserve: (command) =>
         driver.reserve({
@@ -41,20 +39,20 @@ export const quotaMutants: readonly Mutant[] = [
           quota: { ...command.quota, maxFiles: command.quota.maxFiles && command.quota.maxFiles + 1 },
         }),
     })),
-    caughtBy: ['quota: may be reached exactly, and not by one file more', SCRIPTS.aboutQuotas],
+    rejectedBy: ['quota: allows exactly maxFiles, and not one file more', SCRIPTS.aboutQuotas],
   },
   {
-    it: 'does not compare the quota again in confirm',
+    defect: 'ignores the quota of a confirm',
     createStore: overDriver((driver) => ({
       confirm: (command) => driver.confirm({ ...command, quota: NO_QUOTA }),
     })),
-    caughtBy: [
-      'quota: is compared again by confirm, with what grows beyond the reservation',
+    rejectedBy: [
+      'quota: is checked again by confirm, for growth beyond the reservation',
       SCRIPTS.aboutQuotas,
     ],
   },
   {
-    it: 'ends the attempt whose confirm passes the quota',
+    defect: 'releases an attempt whose confirm exceeds the quota',
     createStore: overDriver((driver) => ({
       async confirm(command) {
         const result = await driver.confirm(command)
@@ -62,13 +60,13 @@ export const quotaMutants: readonly Mutant[] = [
         return result
       },
     })),
-    caughtBy: [
-      'quota: is compared again by confirm, with what grows beyond the reservation',
+    rejectedBy: [
+      'quota: is checked again by confirm, for growth beyond the reservation',
       SCRIPTS.aboutQuotas,
     ],
   },
   {
-    it: 'refuses whatever a scope over its quota does',
+    defect: 'refuses every reserve of a scope over its quota',
     createStore: overStore((store) => ({
       async reserve(input) {
         const max = input.quota?.maxBytes
@@ -79,13 +77,13 @@ export const quotaMutants: readonly Mutant[] = [
         return store.reserve(input)
       },
     })),
-    caughtBy: [
-      'quota: lets a scope that is over it replace a file by one that is not larger',
+    rejectedBy: [
+      'quota: allows a scope over its quota to replace a file with one that is not larger',
       SCRIPTS.aboutQuotas,
     ],
   },
   {
-    it: 'takes a quota of 0 for none',
+    defect: 'treats a quota of 0 as unlimited',
     createStore: overDriver((driver) => ({
       reserve: (command) =>
         driver.reserve({
@@ -93,10 +91,10 @@ export const quotaMutants: readonly Mutant[] = [
           quota: { maxBytes: command.quota.maxBytes || null, maxFiles: command.quota.maxFiles || null },
         }),
     })),
-    caughtBy: ['quota: of nothing lets nothing in but empty changes', SCRIPTS.aboutQuotas],
+    rejectedBy: ['quota: allows only changes without growth if the limits are 0', SCRIPTS.aboutQuotas],
   },
   {
-    it: 'names maxFiles before maxBytes',
+    defect: 'reports maxFiles before maxBytes',
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const result = await driver.reserve(command)
@@ -106,10 +104,10 @@ export const quotaMutants: readonly Mutant[] = [
         return { outcome: 'quota-exceeded', limit: 'maxFiles', max, used, requested: 1 }
       },
     })),
-    caughtBy: ['quota: names maxBytes first where both are exceeded'],
+    rejectedBy: ['quota: names maxBytes first if both limits are exceeded'],
   },
   {
-    it: 'says in a refusal what is active as used, without what is reserved',
+    defect: 'reports only active bytes as used in a refusal',
     createStore: overStore((store) => ({
       async reserve(input) {
         return store.reserve(input).catch(async (error: unknown) => {
@@ -119,10 +117,10 @@ export const quotaMutants: readonly Mutant[] = [
         })
       },
     })),
-    caughtBy: ['quota: compares bytes held and reserved together', SCRIPTS.aboutQuotas],
+    rejectedBy: ['quota: checks the sum of stored and reserved bytes', SCRIPTS.aboutQuotas],
   },
   {
-    it: 'compares only what is active with the quota',
+    defect: 'checks only active bytes against the quota',
     createStore: overStore((store) => ({
       async reserve(input) {
         const { reservedBytes } = await store.getScopeUsage(input.scope)
@@ -133,80 +131,113 @@ export const quotaMutants: readonly Mutant[] = [
         })
       },
     })),
-    caughtBy: ['quota: compares bytes held and reserved together', SCRIPTS.aboutQuotas],
+    rejectedBy: ['quota: checks the sum of stored and reserved bytes', SCRIPTS.aboutQuotas],
   },
-]
-
-export const usageMutants: readonly Mutant[] = [
   {
-    it: 'counts the whole size of a pending overwrite as reserved',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        const { objects } = await store.listByScope({ scope, status: 'pending', limit: 1000 })
-        return { ...usage, reservedBytes: objects.reduce((sum, { declaredSize }) => sum + declaredSize!, 0) }
+    defect: 'allows one byte more than the quota if nothing is reserved',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const { bytes, reservedBytes } = await driver.usage(command.scope)
+        const max = command.quota.maxBytes
+        if (max === null || bytes === 0 || reservedBytes > 0) return driver.reserve(command)
+        return driver.reserve({ ...command, quota: { ...command.quota, maxBytes: max + 1 } })
       },
     })),
-    caughtBy: ['getScopeUsage: reserves only the growth of an overwrite, and no file', SCRIPTS.ofAnything],
+    rejectedBy: ['quota: allows exactly maxBytes, and not one byte more'],
   },
   {
-    it: 'counts a pending overwrite as another file',
+    defect: 'excludes lapsed reservations from the quota',
     createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        return { ...usage, reservedFiles: await store.countByScope(scope, 'pending') }
+      async reserve(input) {
+        const lapsed = await store.listExpired({ scope: input.scope })
+        const freed = lapsed.reduce((sum, { declaredSize }) => sum + declaredSize!, 0)
+        const max = input.quota?.maxBytes
+        return store.reserve(
+          max == null ? input : { ...input, quota: { ...input.quota, maxBytes: max + freed } },
+        )
       },
     })),
-    caughtBy: ['getScopeUsage: reserves only the growth of an overwrite, and no file', SCRIPTS.ofAnything],
+    rejectedBy: ['quota: counts lapsed reservations until they are dropped'],
   },
   {
-    it: 'does not count lapsed reservations',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        const lapsed = await store.listExpired({ scope })
-        return { ...usage, reservedFiles: usage.reservedFiles - lapsed.length }
+    defect: 'checks the quota of a scope against the usage of another',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const { bytes } = await driver.usage('bob')
+        const max = command.quota.maxBytes
+        if (max === null || command.scope === 'bob') return driver.reserve(command)
+        return driver.reserve({ ...command, quota: { ...command.quota, maxBytes: Math.max(0, max - bytes) } })
       },
     })),
-    caughtBy: ['getScopeUsage: counts a lapsed reservation until it is dropped', SCRIPTS.ofAnything],
+    rejectedBy: ['quota: ignores the usage of other scopes'],
   },
   {
-    it: 'counts what is declared as the size of the object',
+    defect: 'treats an empty quota as a quota of 0',
     createStore: overStore((store) => ({
-      async confirm(input) {
-        const pending = await store.findPending(input)
-        const { size } = input
-        const row = await store.confirm({ ...input, size: pending?.declaredSize ?? size })
-        return { ...row, size }
+      async reserve(input) {
+        const isEmpty = input.quota != null && Object.keys(input.quota).length === 0
+        return store.reserve(isEmpty ? { ...input, quota: { maxBytes: 0, maxFiles: 0 } } : input)
       },
     })),
-    caughtBy: [
-      'getScopeUsage: counts the bytes and files of active objects, over all buckets',
-      SCRIPTS.ofAnything,
-    ],
+    rejectedBy: ['quota: treats an absent limit as unlimited'],
   },
   {
-    it: 'knows sizes only to 32 bits',
-    createStore: overStore((store) => ({
-      async getScopeUsage(scope) {
-        const usage = await store.getScopeUsage(scope)
-        return { ...usage, bytes: usage.bytes >>> 0, reservedBytes: usage.reservedBytes >>> 0 }
-      },
-    })),
-    caughtBy: ['records: keeps sizes exactly, from 0 to the largest safe integer', SCRIPTS.ofAnything],
-  },
-  {
-    it: 'adds sizes up in floating point and lets them pass what is exact',
+    defect: 'drops the earlier attempt of a refused reserve',
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const result = await driver.reserve(command)
-        if (result.outcome !== 'sum-too-large') return result
-        return driver.reserve({ ...command, declaredSize: 0 })
+        if (result.outcome === 'quota-exceeded') {
+          await driver.release({ ...command, id: null, uploadId: null })
+        }
+        return result
       },
     })),
-    caughtBy: [
-      'getScopeUsage: refuses a reserve that would carry the sum beyond the largest safe integer, and changes nothing',
-      SCRIPTS.ofAnything,
-    ],
+    rejectedBy: ['quota: changes nothing if it refuses'],
+  },
+  {
+    defect: 'refuses a confirm for the number of files',
+    createStore: overDriver((driver) => ({
+      async confirm(command) {
+        const pending = await driver.findPending({ ...command, uploadId: null })
+        const { files = 0, reservedFiles = 0 } = pending ? await driver.usage(pending.scope) : {}
+        const max = command.quota.maxFiles
+        if (max === null || files + reservedFiles <= max) return driver.confirm(command)
+        return {
+          outcome: 'quota-exceeded',
+          limit: 'maxFiles',
+          max,
+          used: files + reservedFiles,
+          requested: 0,
+        }
+      },
+    })),
+    rejectedBy: ['quota: never refuses a confirm for the number of files'],
+  },
+  {
+    defect: 'refuses every confirm of a scope over its quota',
+    createStore: overDriver((driver) => ({
+      async confirm(command) {
+        const pending = await driver.findPending({ ...command, uploadId: null })
+        const used = pending ? held(await driver.usage(pending.scope)) : 0
+        const max = command.quota.maxBytes
+        if (max === null || used <= max) return driver.confirm(command)
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', max, used, requested: 0 }
+      },
+    })),
+    rejectedBy: ['quota: allows a confirm within its reservation'],
+  },
+  {
+    defect: 'checks the growth of a replacement against its own reservation only',
+    createStore: overDriver((driver) => ({
+      async confirm(command) {
+        const pending = await driver.findPending({ ...command, uploadId: null })
+        const active = await driver.findActive(command)
+        const max = command.quota.maxBytes
+        if (!pending || !active || max === null || max >= active.size!) return driver.confirm(command)
+        const used = held(await driver.usage(pending.scope))
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', max, used, requested: command.size }
+      },
+    })),
+    rejectedBy: ['quota: allows the confirm of a replacement that is not larger than the object'],
   },
 ]

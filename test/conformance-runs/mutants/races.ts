@@ -1,16 +1,13 @@
-import { StorageError } from '@svc/db'
-import type { StorageObject } from '@svc/db'
-import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import { StorageError, type StorageObject } from '@svc/db'
+import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
-/** Lets every other call that is on its way go first: the gap between looking and writing. */
+/** Lets every other started call run first: the gap between a read and a write. */
 const gap = () => new Promise((resolve) => setImmediate(resolve))
 
-const NO_QUOTA = { maxBytes: null, maxFiles: null }
-
-/** Stores that are right as long as one call ends before the next begins. */
+/** These stores are correct as long as each call ends before the next begins. */
 export const raceMutants: readonly Mutant[] = [
   {
-    it: 'compares the quota before it writes, not with it',
+    defect: 'checks the quota before the write of a reserve, not as part of it',
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const { bytes, files, reservedBytes, reservedFiles } = await driver.usage(command.scope)
@@ -23,14 +20,14 @@ export const raceMutants: readonly Mutant[] = [
         return driver.reserve({ ...command, quota: NO_QUOTA })
       },
     })),
-    caughtBy: [
-      'at once: many reserves never pass the quota of files, and reach it',
-      'at once: many reserves never pass the quota of bytes, and come as near to it as fits',
+    rejectedBy: [
+      'concurrency: reserves fill the quota of files exactly',
+      'concurrency: reserves fill the quota of bytes as far as possible without exceeding it',
       SCRIPTS.overAQuota,
     ],
   },
   {
-    it: 'compares the quota of a confirm before it writes, not with it',
+    defect: 'checks the quota before the write of a confirm, not as part of it',
     createStore: overDriver((driver) => ({
       async confirm(command) {
         const pending = await driver.findPending({ ...command, uploadId: null })
@@ -42,10 +39,10 @@ export const raceMutants: readonly Mutant[] = [
         return driver.confirm(fits ? { ...command, quota: NO_QUOTA } : command)
       },
     })),
-    caughtBy: ['at once: many confirms that grow never pass the quota', SCRIPTS.overAQuota],
+    rejectedBy: ['concurrency: confirms that grow never exceed the quota', SCRIPTS.overAQuota],
   },
   {
-    it: 'looks whose a key is before it takes it, not when',
+    defect: 'checks the owner of a key before the write, not as part of it',
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const row = await driver.find(command)
@@ -58,10 +55,10 @@ export const raceMutants: readonly Mutant[] = [
         return driver.reserve(command)
       },
     })),
-    caughtBy: ['at once: one of many scopes gets a key', SCRIPTS.overOneKey],
+    rejectedBy: ['concurrency: only one of many scopes gets a key', SCRIPTS.overOneKey],
   },
   {
-    it: 'answers a purged row to everybody who saw it lapsed',
+    defect: 'returns a purged row to every purge that read it',
     createStore: overDriver((driver) => ({
       async purgeExpired(command) {
         const rows = await driver.listExpired({ ...command, after: null })
@@ -70,10 +67,10 @@ export const raceMutants: readonly Mutant[] = [
         return { rows, scopes }
       },
     })),
-    caughtBy: ['at once: purges return each lapsed row to exactly one of them', SCRIPTS.overLapsed],
+    rejectedBy: ['concurrency: each lapsed row is returned by exactly one purge', SCRIPTS.overLapsed],
   },
   {
-    it: 'purges a row that was confirmed since it was seen lapsed',
+    defect: 'purges a row that was confirmed after it was read',
     createStore: overDriver((driver) => ({
       async purgeExpired(command) {
         const rows = await driver.listExpired({ ...command, after: null })
@@ -89,10 +86,10 @@ export const raceMutants: readonly Mutant[] = [
         return { rows: purged, scopes: [] }
       },
     })),
-    caughtBy: ['at once: a purge never drops what is confirmed', SCRIPTS.overLapsed],
+    rejectedBy: ['concurrency: a purge never drops a confirmed row', SCRIPTS.overLapsed],
   },
   {
-    it: 'leaves lapsed rows because somebody works on others',
+    defect: 'skips lapsed rows while another key is written',
     createStore: overDriver((driver) => {
       let writing = 0
       return {
@@ -106,10 +103,10 @@ export const raceMutants: readonly Mutant[] = [
           writing > 0 ? { rows: [], scopes: [] } : driver.purgeExpired(command),
       }
     }),
-    caughtBy: [SCRIPTS.overLapsed],
+    rejectedBy: [SCRIPTS.overLapsed],
   },
   {
-    it: 'counts the same history in every purge that saw it',
+    defect: 'counts a row of history in every purge that read it',
     createStore: overDriver((driver) => ({
       async purgeDeleted(command) {
         let dropped = 0
@@ -128,10 +125,10 @@ export const raceMutants: readonly Mutant[] = [
         return { dropped: Math.min(dropped, command.limit), scopes }
       },
     })),
-    caughtBy: ['at once: purges of history count each row once'],
+    rejectedBy: ['concurrency: each row of history is counted by exactly one purge'],
   },
   {
-    it: 'sets whatever upload id comes last',
+    defect: 'lets the last upload id win',
     createStore: overStore((store) => ({
       async setUploadId(input) {
         const { bucket, key, id } = input
@@ -141,10 +138,10 @@ export const raceMutants: readonly Mutant[] = [
         return store.setUploadId(input).catch(() => ({ ...pending, uploadId: input.uploadId }))
       },
     })),
-    caughtBy: ['at once: one of two upload ids is set', SCRIPTS.overOneKey],
+    rejectedBy: ['concurrency: only one of several upload ids is set', SCRIPTS.overOneKey],
   },
   {
-    it: 'confirms what was released meanwhile',
+    defect: 'confirms an attempt that was released in the meantime',
     createStore: overStore((store) => ({
       async confirm(input) {
         const pending = await store.findPending({ ...input, uploadId: null }).catch(() => null)
@@ -157,10 +154,10 @@ export const raceMutants: readonly Mutant[] = [
         })
       },
     })),
-    caughtBy: ['at once: either confirm or release wins an attempt', SCRIPTS.overOneKey],
+    rejectedBy: ['concurrency: either confirm or release wins an attempt', SCRIPTS.overOneKey],
   },
   {
-    it: 'refuses a confirm that another one was faster with',
+    defect: 'refuses a confirm if its repeat was faster',
     createStore: overDriver((driver) => {
       let waiting = 0
       return {
@@ -174,10 +171,10 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    caughtBy: ['at once: repeats of one confirm make one object'],
+    rejectedBy: ['concurrency: repeats of one confirm create one object'],
   },
   {
-    it: 'refuses a reserve that its own repeat was faster with',
+    defect: 'refuses a reserve if its repeat was faster',
     createStore: overStore((store) => {
       const beginning = new Set<string>()
       return {
@@ -191,10 +188,10 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    caughtBy: ['at once: repeats of one reserve make one attempt'],
+    rejectedBy: ['concurrency: repeats of one reserve create one attempt'],
   },
   {
-    it: 'shows an object of which the replacement is just confirmed nowhere',
+    defect: 'omits an object from lists while its replacement is being confirmed',
     createStore: overDriver((driver) => {
       const replacing = new Set<string>()
       return {
@@ -212,10 +209,10 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    caughtBy: ['at once: an object that stays active appears in every listing of active rows exactly once'],
+    rejectedBy: ['concurrency: an object that stays active is in every listing of active rows exactly once'],
   },
   {
-    it: 'removes the object and its replacement one after the other',
+    defect: 'removes the object and its replacement in two steps',
     createStore: overDriver((driver) => ({
       async remove(command) {
         const scope = command.scope
@@ -226,10 +223,10 @@ export const raceMutants: readonly Mutant[] = [
         return driver.remove(command)
       },
     })),
-    caughtBy: [SCRIPTS.overOneKey],
+    rejectedBy: [SCRIPTS.overOneKey],
   },
   {
-    it: 'answers usage from a cache that is filled with what was read before a write',
+    defect: 'returns usage from a cache filled before a write',
     createStore: overDriver((driver) => {
       const cache = new Map<string, Awaited<ReturnType<typeof driver.usage>>>()
       return {
@@ -268,6 +265,6 @@ export const raceMutants: readonly Mutant[] = [
         },
       }
     }),
-    caughtBy: [SCRIPTS.atOnce],
+    rejectedBy: [SCRIPTS.concurrent],
   },
 ]

@@ -1,5 +1,6 @@
-import type { StorageObject, StorageObjectStore } from '@svc/db'
-import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import { type StorageObject, type StorageObjectStore } from '@svc/db'
+import { attemptIdOf } from '../../conformance/attempt-ids.js'
+import { SCRIPTS, invalid, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
 
 type Write = 'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove'
 const WRITES: readonly Write[] = ['reserve', 'confirm', 'setUploadId', 'release', 'remove']
@@ -7,30 +8,30 @@ const READS = ['find', 'findActive', 'findPending', 'findPendingMultipart'] as c
 
 export const valueMutants: readonly Mutant[] = [
   {
-    it: 'trims keys',
-    createStore: overReferences((text) => text.trim() || text),
-    caughtBy: ['strings: are compared byte for byte as keys', SCRIPTS.ofAnything],
+    defect: 'trims keys',
+    createStore: overKeys((text) => text.trim() || text),
+    rejectedBy: ['strings: are compared byte for byte as keys', SCRIPTS.ofAnything],
   },
   {
-    it: 'folds the case of keys',
-    createStore: overReferences((text) => text.toLowerCase()),
-    caughtBy: ['strings: are compared byte for byte as keys', SCRIPTS.ofAnything],
+    defect: 'folds the case of keys',
+    createStore: overKeys((text) => text.toLowerCase()),
+    rejectedBy: ['strings: are compared byte for byte as keys', SCRIPTS.ofAnything],
   },
   {
-    it: 'normalises keys',
-    createStore: overReferences((text) => text.normalize('NFC')),
-    caughtBy: ['strings: come back unchanged from every field'],
+    defect: 'normalises keys',
+    createStore: overKeys((text) => text.normalize('NFC')),
+    rejectedBy: ['strings: are returned unchanged from every field'],
   },
   {
-    it: 'takes scopes that differ in trailing blanks for one',
+    defect: 'ignores trailing blanks in scopes',
     createStore: overStore((store) => ({
       getScopeUsage: (scope) =>
         store.getScopeUsage(typeof scope === 'string' ? scope.trimEnd() || scope : scope),
     })),
-    caughtBy: ['strings: are compared byte for byte as scopes', SCRIPTS.ofAnything],
+    rejectedBy: ['strings: are compared byte for byte as scopes', SCRIPTS.ofAnything],
   },
   {
-    it: 'joins bucket and key with a slash',
+    defect: 'joins bucket and key with a slash',
     createStore: overStore((store) => {
       const joined = <T extends { bucket: string; key: string }>(input: T): T => {
         const [bucket, ...key] = `${input.bucket}/${input.key}`.split('/')
@@ -38,10 +39,10 @@ export const valueMutants: readonly Mutant[] = [
       }
       return withInputs(store, (input) => (hasReference(input) ? joined(input) : input))
     }),
-    caughtBy: ['reserve: keeps apart what bucket and key together would confuse', SCRIPTS.ofAnything],
+    rejectedBy: ['reserve: distinguishes buckets and keys that are equal when joined', SCRIPTS.ofAnything],
   },
   {
-    it: 'cuts file names to 255 characters',
+    defect: 'cuts file names to 255 characters',
     createStore: overStore((store) => ({
       reserve: (input) =>
         store.reserve(
@@ -50,71 +51,83 @@ export const valueMutants: readonly Mutant[] = [
             : input,
         ),
     })),
-    caughtBy: ['strings: count in characters or bytes, not in UTF-16 units'],
+    rejectedBy: ['strings: are measured in characters or bytes, not in UTF-16 units'],
   },
   {
-    it: 'loses a metadata entry named __proto__',
+    defect: 'loses metadata named __proto__',
     createStore: overRows((row) => {
       const metadata: Record<string, string> = {}
       for (const [name, value] of Object.entries(row.metadata ?? {})) metadata[name] = value
       return { ...row, metadata: row.metadata && metadata }
     }),
-    caughtBy: ['metadata: comes back unchanged, whatever its names mean elsewhere'],
+    rejectedBy: ['metadata: is returned unchanged, even with names that have a special meaning elsewhere'],
   },
   {
-    it: 'takes a dot in a metadata name for a path',
+    defect: 'treats a dot in a metadata name as a path',
     createStore: overRows((row) => ({
       ...row,
       metadata:
         row.metadata &&
         Object.fromEntries(Object.entries(row.metadata).map(([name, value]) => [name.split('.')[0]!, value])),
     })),
-    caughtBy: ['metadata: comes back unchanged, whatever its names mean elsewhere'],
+    rejectedBy: ['metadata: is returned unchanged, even with names that have a special meaning elsewhere'],
   },
   {
-    it: 'takes empty metadata for none',
+    defect: 'treats empty metadata as absent',
     createStore: overRows((row) => ({
       ...row,
       metadata: row.metadata && Object.keys(row.metadata).length > 0 ? row.metadata : null,
     })),
-    caughtBy: ['metadata: is null where there is none, and empty where it is empty'],
+    rejectedBy: ['metadata: is null if absent, and empty if empty'],
   },
   {
-    it: 'keeps dates to the second',
+    defect: 'stores dates in seconds',
     createStore: overRows((row) => ({
       ...row,
       createdAt: seconds(row.createdAt),
       expiresAt: row.expiresAt && seconds(row.expiresAt),
     })),
-    caughtBy: ['records: keeps dates to the millisecond', SCRIPTS.ofAnything],
+    rejectedBy: ['records: keeps dates to the millisecond', SCRIPTS.ofAnything],
   },
   {
-    it: 'answers dates as text',
+    defect: 'returns dates as strings',
     createStore: overRows((row) => ({ ...row, createdAt: row.createdAt.toISOString() as unknown as Date })),
-    caughtBy: ['records: has every field in a pending row, with null for what is absent', SCRIPTS.ofAnything],
+    rejectedBy: [
+      'records: has every field in a pending row, with null for what is absent',
+      SCRIPTS.ofAnything,
+    ],
   },
   {
-    it: 'leaves out what is absent',
+    defect: 'omits absent fields from rows',
     createStore: overRows(
       (row) =>
         Object.fromEntries(
           Object.entries(row).filter(([, value]) => value !== null),
         ) as unknown as StorageObject,
     ),
-    caughtBy: ['records: has every field in a pending row, with null for what is absent', SCRIPTS.ofAnything],
+    rejectedBy: [
+      'records: has every field in a pending row, with null for what is absent',
+      SCRIPTS.ofAnything,
+    ],
   },
   {
-    it: 'answers undefined for what is absent',
+    defect: 'returns undefined for an absent field',
     createStore: overRows((row) => ({ ...row, route: row.route ?? (undefined as unknown as null) })),
-    caughtBy: ['records: has every field in a pending row, with null for what is absent', SCRIPTS.ofAnything],
+    rejectedBy: [
+      'records: has every field in a pending row, with null for what is absent',
+      SCRIPTS.ofAnything,
+    ],
   },
   {
-    it: 'answers fields of its own with a row',
+    defect: 'returns additional fields in rows',
     createStore: overRows((row) => ({ ...row, _version: 1 })),
-    caughtBy: ['records: has every field in a pending row, with null for what is absent', SCRIPTS.ofAnything],
+    rejectedBy: [
+      'records: has every field in a pending row, with null for what is absent',
+      SCRIPTS.ofAnything,
+    ],
   },
   {
-    it: 'answers sizes as text where they are large',
+    defect: 'returns large sizes as strings',
     createStore: overRows((row) => ({
       ...row,
       declaredSize:
@@ -122,29 +135,75 @@ export const valueMutants: readonly Mutant[] = [
           ? (String(row.declaredSize) as unknown as number)
           : row.declaredSize,
     })),
-    caughtBy: ['records: keeps sizes exactly, from 0 to the largest safe integer', SCRIPTS.ofAnything],
+    rejectedBy: ['records: keeps sizes exactly, from 0 to the largest safe integer', SCRIPTS.ofAnything],
   },
   {
-    it: 'makes ids that do not sort by creation',
+    defect: 'makes ids that do not sort by creation',
     createStore: overStore((store) => ({
       reserve: (input) => store.reserve({ ...input, id: input?.id ?? randomId() }),
     })),
-    caughtBy: [
-      'records: makes ids that are UUIDv7s and sort by creation, also while the clock stands still or goes back',
+    rejectedBy: [
+      'records: makes UUIDv7 ids that sort by creation, even if the clock stands still or goes back',
       SCRIPTS.ofAnything,
     ],
   },
   {
-    it: 'does not move updatedAt when an upload id is set',
+    defect: "doesn't update updatedAt with the upload id",
     createStore: overDriver((driver) => ({
       async setUploadId(command) {
         const pending = await driver.findPending({ ...command, uploadId: null })
         return driver.setUploadId({ ...command, now: pending?.updatedAt ?? command.now })
       },
     })),
-    caughtBy: [
-      'records: moves updatedAt with every change of the row, and createdAt with none',
+    rejectedBy: [
+      'records: updates updatedAt with every change of the row, and never createdAt',
       SCRIPTS.ofAnything,
+    ],
+  },
+  {
+    defect: 'returns a size for pending rows',
+    createStore: overEveryRow((row) => (row.status === 'pending' ? { ...row, size: 0 } : row)),
+    rejectedBy: ['records: has every field in a pending row, with null for what is absent'],
+  },
+  {
+    defect: 'folds the case of buckets',
+    createStore: overReferences(({ bucket, key }) => ({ bucket: bucket.toLowerCase(), key })),
+    rejectedBy: ['strings: are compared byte for byte as buckets'],
+  },
+  {
+    defect: 'accepts at most 63 entries of metadata',
+    createStore: overStore((store) => ({
+      async reserve(input) {
+        if (Object.keys(input?.metadata ?? {}).length === 64) throw invalid('metadata')
+        return store.reserve(input)
+      },
+    })),
+    rejectedBy: ['metadata: accepts 64 entries and 16 KiB of UTF-8'],
+  },
+  {
+    defect: 'overwrites fields of a row with its metadata',
+    createStore: overDriver((driver) => ({
+      async list(query) {
+        const rows = await driver.list(query)
+        return rows.map((row) => {
+          const fields = Object.entries(row.metadata ?? {}).filter(([name]) => name in row)
+          return { ...row, ...Object.fromEntries(fields) }
+        })
+      },
+    })),
+    rejectedBy: ["metadata: doesn't affect other fields"],
+  },
+  {
+    defect: 'makes ids that go back with the clock',
+    createStore: overStore((store, { now }) => {
+      let made = 0
+      return {
+        reserve: (input) =>
+          store.reserve({ ...input, id: input?.id ?? attemptIdOf(now().getTime(), ++made) }),
+      }
+    }),
+    rejectedBy: [
+      'records: makes UUIDv7 ids that sort by creation, even if the clock stands still or goes back',
     ],
   },
 ]
@@ -158,7 +217,7 @@ function randomId(): string {
   return `${id.slice(0, 14)}7${id.slice(15)}`
 }
 
-/** The memory store that answers other rows than it keeps. */
+/** Returns other rows than it stores. */
 function overRows(broken: (row: StorageObject) => StorageObject): Mutant['createStore'] {
   return overDriver((driver) => {
     const rowOrNull = (row: StorageObject | null) => row && broken(row)
@@ -181,13 +240,17 @@ function hasReference(input: unknown): input is Reference {
   return typeof bucket === 'string' && typeof key === 'string'
 }
 
-function overReferences(fold: (key: string) => string): Mutant['createStore'] {
+function overReferences(broken: (reference: Reference) => Reference): Mutant['createStore'] {
   return overStore((store) =>
-    withInputs(store, (input) => (hasReference(input) ? { ...input, key: fold(input.key) } : input)),
+    withInputs(store, (input) => (hasReference(input) ? { ...input, ...broken(input) } : input)),
   )
 }
 
-/** The store with the input of every call that names a key passed through a function. */
+function overKeys(fold: (key: string) => string): Mutant['createStore'] {
+  return overReferences(({ bucket, key }) => ({ bucket, key: fold(key) }))
+}
+
+/** Changes the input of every call that names a key. */
 function withInputs(
   store: StorageObjectStore,
   broken: (input: unknown) => unknown,

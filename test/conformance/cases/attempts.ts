@@ -14,7 +14,7 @@ export const setUploadIdCases: CaseGroup = {
       same(await store.find(at), row, 'the row that is found')
     },
 
-    'changes nothing when the same is set again': async (given) => {
+    'changes nothing if the same upload id is set again': async (given) => {
       const { store, clock, at } = given
       const { id } = await given.reserve()
       const row = await store.setUploadId({ ...at, id, uploadId: 'upload' })
@@ -31,7 +31,7 @@ export const setUploadIdCases: CaseGroup = {
       sameFields(await store.find(at), { uploadId: 'upload' })
     },
 
-    'refuses an attempt that has ended': async (given) => {
+    'refuses an ended attempt': async (given) => {
       const { store, at } = given
       const displaced = await given.reserve()
       const confirmed = await given.reserve()
@@ -74,7 +74,7 @@ export const setUploadIdCases: CaseGroup = {
 export const releaseCases: CaseGroup = {
   title: 'release',
   cases: {
-    'removes the pending row and returns it as it was': async (given) => {
+    'removes the pending row and returns it unchanged': async (given) => {
       const { store, clock, at } = given
       const row = await given.reserve({
         uploadId: 'upload',
@@ -87,7 +87,7 @@ export const releaseCases: CaseGroup = {
       same(await store.countByScope(given.scope), 0, 'rows of the scope')
     },
 
-    'returns null where nothing is pending': async (given) => {
+    'returns null if nothing is pending': async (given) => {
       const { store, at } = given
       same(await store.release(at), null, 'release of what was never there')
       const active = await given.activate()
@@ -96,7 +96,7 @@ export const releaseCases: CaseGroup = {
       same(await store.find(at), active, 'the active row')
     },
 
-    'releases only the attempt and the upload that it names': async (given) => {
+    'releases only the attempt with the given id and upload id': async (given) => {
       const { store, at } = given
       const row = await given.reserve({ uploadId: 'upload' })
       same(await store.release({ ...at, id: given.newId() }), null, 'release of another id')
@@ -115,14 +115,14 @@ export const releaseCases: CaseGroup = {
       same(await store.release({ ...at, id: row.id, uploadId: 'upload', scope: given.scope }), row)
     },
 
-    'takes no upload id for an attempt that has none': async (given) => {
+    'ignores an attempt without an upload id if an upload id is given': async (given) => {
       const { store, at } = given
       await given.reserve()
       same(await store.release({ ...at, uploadId: 'upload' }), null)
       sameFields(await store.find(at), { status: 'pending' })
     },
 
-    "never touches a newer attempt for an old one's abort": async (given) => {
+    'keeps a newer attempt when an older one is aborted': async (given) => {
       const { store, at } = given
       const old = await given.reserve({ uploadId: 'upload' })
       const newer = await given.reserve({ uploadId: 'newer upload' })
@@ -131,7 +131,7 @@ export const releaseCases: CaseGroup = {
       same(await store.find(at), newer, 'the newer attempt')
     },
 
-    'never touches the object that the attempt was to replace': async (given) => {
+    'keeps the object that the attempt would have replaced': async (given) => {
       const { store, at } = given
       const active = await given.activate()
       const pending = await given.reserve()
@@ -139,7 +139,7 @@ export const releaseCases: CaseGroup = {
       same(await store.find(at), active, 'the object')
     },
 
-    'answers another scope as if nothing were there': async (given) => {
+    'treats the key of another scope as not found': async (given) => {
       const { store, at, scope, otherScope } = given
       const row = await given.reserve()
       same(await store.release({ ...at, scope: otherScope }), null, "another scope's release")

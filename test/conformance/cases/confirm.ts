@@ -20,53 +20,51 @@ export const confirmCases: CaseGroup = {
       same(await store.findPending(at), null, 'the pending row')
     },
 
-    'keeps the content type of the attempt where it names none': async (given) => {
+    'keeps the content type of the attempt if none is given': async (given) => {
       await given.reserve({ contentType: 'text/plain' })
       const kept = { contentType: 'text/plain', eTag: null }
       sameFields(await given.confirm({ eTag: null, contentType: null }), kept)
       sameFields(await given.store.find(given.at), kept, 'the row that is found')
     },
 
-    'confirms the pending row where no id is given': async (given) => {
+    'confirms the pending row if no id is given': async (given) => {
       const { id } = await given.reserve()
       sameFields(await given.confirm(), { id, status: 'active' })
     },
 
-    'confirms the pending row without id also where size and eTag are those of the active row': async (
-      given,
-    ) => {
+    'confirms the pending row without an id, even if size and eTag match the active row': async (given) => {
       await given.activate({}, { eTag: 'etag' })
       const { id } = await given.reserve()
       sameFields(await given.confirm({ eTag: 'etag' }), { attemptId: id })
     },
 
-    'refuses what was never reserved': async (given) => {
+    'refuses a key that was never reserved': async (given) => {
       await refused(() => given.confirm(), 'OBJECT_NOT_FOUND')
       await refused(() => given.confirm({ id: given.newId() }), 'OBJECT_NOT_FOUND')
     },
 
-    'confirms only the attempt that it names': async (given) => {
+    'confirms only the attempt with the given id': async (given) => {
       const { store, at } = given
       const pending = await given.reserve()
       await refused(() => given.confirm({ id: given.newId() }), 'OBJECT_NOT_FOUND')
       same(await store.find(at), pending, 'the pending row')
     },
 
-    'confirms no attempt of another key': async (given) => {
+    'refuses an attempt of another key': async (given) => {
       const { id } = await given.reserve({ key: 'another' })
       await given.reserve()
       await refused(() => given.confirm({ id }), 'OBJECT_NOT_FOUND')
       sameFields(await given.store.find({ bucket: 'bucket', key: 'another' }), { status: 'pending' })
     },
 
-    'refuses an attempt that was released': async (given) => {
+    'refuses a released attempt': async (given) => {
       const { id } = await given.reserve()
       await given.store.release(given.at)
       await refused(() => given.confirm({ id }), 'OBJECT_NOT_FOUND')
       await refused(() => given.confirm(), 'OBJECT_NOT_FOUND')
     },
 
-    'may be repeated by the attempt that made the active row, with its size': async (given) => {
+    'accepts a repeat by the attempt of the active row with the same size': async (given) => {
       const { store, clock, at } = given
       const { id } = await given.reserve()
       const active = await given.confirm({ id, eTag: 'etag', contentType: 'text/plain' })
@@ -83,7 +81,7 @@ export const confirmCases: CaseGroup = {
       same(await store.find(at), active, 'the row that is found')
     },
 
-    'may not be repeated with another size or another eTag': async (given) => {
+    'refuses a repeat with another size or another eTag': async (given) => {
       const { id } = await given.reserve()
       const active = await given.confirm({ id, eTag: 'etag' })
       await refused(() => given.confirm({ id, size: 11 }), 'OBJECT_NOT_FOUND')
@@ -91,13 +89,13 @@ export const confirmCases: CaseGroup = {
       same(await given.store.find(given.at), active, 'the active row')
     },
 
-    'may not be repeated with an eTag where there was none': async (given) => {
+    'refuses a repeat with an eTag if the active row has none': async (given) => {
       const { id } = await given.reserve()
       await given.confirm({ id })
       await refused(() => given.confirm({ id, eTag: 'etag' }), 'OBJECT_NOT_FOUND')
     },
 
-    'may be repeated while a replacement is pending, which stays pending': async (given) => {
+    'accepts a repeat while a replacement is pending, and keeps the replacement pending': async (given) => {
       const { store, at } = given
       const active = await given.activate()
       const pending = await given.reserve()
@@ -105,9 +103,7 @@ export const confirmCases: CaseGroup = {
       same(await store.findPending(at), pending, 'the replacement')
     },
 
-    'may not be repeated by an attempt that was replaced since, nor by the id of the object': async (
-      given,
-    ) => {
+    'refuses a repeat by a replaced attempt, or by the id of the object': async (given) => {
       const first = await given.activate()
       const second = await given.activate()
       same(second.id, first.id, 'the id of the object')
@@ -115,7 +111,7 @@ export const confirmCases: CaseGroup = {
       same(await given.confirm({ id: second.attemptId }), second, 'a repeat of the replacement')
     },
 
-    'may be repeated without id where size and eTag are those of the active row': async (given) => {
+    'accepts a repeat without an id if size and eTag match the active row': async (given) => {
       const active = await given.activate({}, { eTag: 'etag' })
       given.clock.advance(MINUTE)
       same(await given.confirm({ eTag: 'etag' }), active)
@@ -124,13 +120,13 @@ export const confirmCases: CaseGroup = {
       await refused(() => given.confirm({ eTag: 'etag', size: 11 }), 'OBJECT_NOT_FOUND')
     },
 
-    'may not be repeated without id where no eTag was verified': async (given) => {
+    'refuses a repeat without an id if the active row has no eTag': async (given) => {
       await given.activate()
       await refused(() => given.confirm({ eTag: 'etag' }), 'OBJECT_NOT_FOUND')
       await refused(() => given.confirm(), 'OBJECT_NOT_FOUND')
     },
 
-    'may not be repeated after the object was removed': async (given) => {
+    'refuses a repeat after the object was removed': async (given) => {
       const { store, at } = given
       const active = await given.activate({}, { eTag: 'etag' })
       const deleted = await store.remove(at)
@@ -139,7 +135,7 @@ export const confirmCases: CaseGroup = {
       same(await store.find(at), deleted, 'the history')
     },
 
-    'answers another scope as if nothing were there': async (given) => {
+    'treats the key of another scope as not found': async (given) => {
       const { store, at, scope, otherScope } = given
       const pending = await given.reserve()
       await refused(() => given.confirm({ scope: otherScope }), 'OBJECT_NOT_FOUND')
@@ -166,42 +162,41 @@ export const confirmCases: CaseGroup = {
       sameFields(await store.find(given.at), { status: 'active' })
     },
 
-    'updates the active row in place: the same id and createdAt, all else from the attempt': async (
-      given,
-    ) => {
-      const { store, clock, at, scope } = given
-      const first = await given.activate(
-        { route: 'r1', filename: 'f1', contentType: 'c1', metadata: { n: '1' }, storageKey: 's1' },
-        { eTag: 'e1' },
-      )
-      clock.advance(MINUTE)
-      const attempt = await given.reserve({
-        declaredSize: 3,
-        filename: 'f2',
-        metadata: { m: '2' },
-        storageKey: 's2',
-      })
-      clock.advance(MINUTE)
-      const second = await given.confirm({ id: attempt.id, size: 4 })
-      same(second, {
-        ...first,
-        attemptId: attempt.id,
-        route: null,
-        filename: 'f2',
-        contentType: null,
-        size: 4,
-        eTag: null,
-        metadata: { m: '2' },
-        storageKey: 's2',
-        updatedAt: clock.now(),
-        confirmedAt: clock.now(),
-      })
-      same(await store.find(at), second, 'the row that is found')
-      same(await store.findPending(at), null, 'the pending row')
-      same((await store.listByScope({ scope })).objects, [second], 'all rows of the scope')
-    },
+    'updates the active row in place: keeps id and createdAt, and takes the other fields from the attempt':
+      async (given) => {
+        const { store, clock, at, scope } = given
+        const first = await given.activate(
+          { route: 'r1', filename: 'f1', contentType: 'c1', metadata: { n: '1' }, storageKey: 's1' },
+          { eTag: 'e1' },
+        )
+        clock.advance(MINUTE)
+        const attempt = await given.reserve({
+          declaredSize: 3,
+          filename: 'f2',
+          metadata: { m: '2' },
+          storageKey: 's2',
+        })
+        clock.advance(MINUTE)
+        const second = await given.confirm({ id: attempt.id, size: 4 })
+        same(second, {
+          ...first,
+          attemptId: attempt.id,
+          route: null,
+          filename: 'f2',
+          contentType: null,
+          size: 4,
+          eTag: null,
+          metadata: { m: '2' },
+          storageKey: 's2',
+          updatedAt: clock.now(),
+          confirmedAt: clock.now(),
+        })
+        same(await store.find(at), second, 'the row that is found')
+        same(await store.findPending(at), null, 'the pending row')
+        same((await store.listByScope({ scope })).objects, [second], 'all rows of the scope')
+      },
 
-    'keeps the id of the first attempt over many replacements': async (given) => {
+    'keeps the id of the first attempt through many replacements': async (given) => {
       const first = await given.activate()
       for (const size of [1, 2, 3]) {
         const row = await given.activate({ declaredSize: size })
@@ -210,7 +205,7 @@ export const confirmCases: CaseGroup = {
       same(await given.store.countByScope(given.scope), 1, 'rows of the scope')
     },
 
-    'makes a new object where the key was removed before': async (given) => {
+    'creates a new object if the key was removed before': async (given) => {
       const { store, at, scope } = given
       const first = await given.activate()
       await store.remove(at)

@@ -33,7 +33,7 @@ async function stateOf({ store, scope, at }: Given): Promise<unknown> {
 export const copyCases: CaseGroup = {
   title: 'copies',
   cases: {
-    'are what every read answers': async (given) => {
+    'are returned by every read': async (given) => {
       const { store, clock, scope, at } = given
       const changes = { metadata: { name: 'value' }, storageKey: 'object', uploadId: 'upload' }
       await given.history(changes)
@@ -66,7 +66,7 @@ export const copyCases: CaseGroup = {
       }
     },
 
-    'are what every write answers': async (given) => {
+    'are returned by every write': async (given) => {
       const { store, clock, at } = given
       const changes = { metadata: { name: 'value' }, storageKey: 'object' }
       const writes: (() => Promise<unknown>)[] = [
@@ -95,7 +95,7 @@ export const copyCases: CaseGroup = {
       }
     },
 
-    'are what the store keeps of its input': async (given) => {
+    'are kept of every input': async (given) => {
       const { store, clock, at } = given
       const input = {
         ...given.input({ metadata: { name: 'value' }, quota: { maxBytes: 100 } }),
@@ -112,7 +112,7 @@ export const copyCases: CaseGroup = {
       same(await stateOf(given), active, 'the state after the input of confirm was changed')
     },
 
-    'of the clock are what the store keeps': async (given) => {
+    'are kept of the dates of the clock': async (given) => {
       const { store, clock, at } = given
       const now = clock.now()
       await given.reserve()
@@ -122,7 +122,7 @@ export const copyCases: CaseGroup = {
       same(await store.find(at), pending)
     },
 
-    'are made without changing the input': async (given) => {
+    'leave the input unchanged': async (given) => {
       const { store, scope, at, clock } = given
       const input = given.input({ metadata: { name: 'value' } })
       const before = structuredClone(input)

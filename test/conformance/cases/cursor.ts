@@ -49,7 +49,7 @@ export const cursorCases: CaseGroup = {
       )
     },
 
-    'is URL-safe and at most 200 characters long also where every name is as long as it may be': async (
+    'is URL-safe and at most 200 characters long even if all names have their maximum length': async (
       given,
     ) => {
       const scope = 's'.repeat(255)
@@ -61,26 +61,26 @@ export const cursorCases: CaseGroup = {
       holds(/^[A-Za-z0-9._~-]{1,200}$/.test(nextCursor ?? ''), `"${nextCursor}" is not URL-safe, or too long`)
     },
 
-    'may be used again': async (given) => {
+    'can be reused': async (given) => {
       const { store, scope } = given
       const cursor = await someCursor(given)
       const page = await store.listByScope({ scope, cursor })
       same(await store.listByScope({ scope, cursor }), page)
     },
 
-    'is invalid where it was cut': async (given) => {
+    'is invalid if truncated': async (given) => {
       const cursor = await someCursor(given)
       const cut = numbers(cursor.length).map((length) => cursor.slice(0, length))
       await allInvalid(given, [...cut, ...numbers(cursor.length - 1).map((start) => cursor.slice(start + 1))])
     },
 
-    'is invalid where it was extended': async (given) => {
+    'is invalid if extended': async (given) => {
       const cursor = await someCursor(given)
       const extended = [...'A_-=.0 \n%/+', 'AAAA', cursor].flatMap((more) => [cursor + more, more + cursor])
       await allInvalid(given, extended)
     },
 
-    'is invalid where any character was changed': async (given) => {
+    'is invalid if any character is changed': async (given) => {
       const cursor = await someCursor(given)
       const changed = [...cursor].flatMap((character, index) =>
         othersFor(character).map((other) => cursor.slice(0, index) + other + cursor.slice(index + 1)),
@@ -88,7 +88,7 @@ export const cursorCases: CaseGroup = {
       await allInvalid(given, changed)
     },
 
-    'is invalid where characters were swapped or turned around': async (given) => {
+    'is invalid if characters are swapped or reversed': async (given) => {
       const cursor = await someCursor(given)
       const swapped = numbers(cursor.length - 1)
         .map((at) => cursor.slice(0, at) + cursor[at + 1]! + cursor[at]! + cursor.slice(at + 2))
@@ -96,7 +96,7 @@ export const cursorCases: CaseGroup = {
       await allInvalid(given, [...swapped, [...cursor].reverse().join(''), encodeURIComponent(`${cursor}=`)])
     },
 
-    'is invalid where two were made one': async (given) => {
+    'is invalid if spliced from two cursors': async (given) => {
       const { store, scope } = given
       const first = await someCursor(given)
       const { nextCursor: second } = await store.listByScope({ scope, limit: 1, cursor: first })
@@ -107,7 +107,7 @@ export const cursorCases: CaseGroup = {
       await allInvalid(given, mixed)
     },
 
-    'is invalid where it was made up': async (given) => {
+    'is invalid if made up': async (given) => {
       const [row] = await given.reserveEach([{}])
       const { id, createdAt } = row!
       const base64url = (text: string) =>
@@ -134,18 +134,18 @@ export const cursorCases: CaseGroup = {
       ])
     },
 
-    'is invalid where it is no string': async (given) => {
+    'is invalid if it is not a string': async (given) => {
       await given.reserveEach([{}])
       await allInvalid(given, [5, true, {}, [], 5n, new Date(0)])
     },
 
-    'may be left out as null': async (given) => {
+    'may be null': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach([{}])
       same(await store.listByScope({ scope, cursor: null }), { objects: rows })
     },
 
-    'shows only what the scope shows under which it is used': async (given) => {
+    'returns only rows of the scope it is used with': async (given) => {
       const { store, scope, otherScope } = given
       const owners = [scope, otherScope, otherScope, scope, otherScope, scope, otherScope]
       const rows = await given.reserveEach(owners.map((owner) => ({ scope: owner })))
@@ -160,7 +160,7 @@ export const cursorCases: CaseGroup = {
       same(await store.listByScope({ scope: 'unknown', cursor }), { objects: [] }, 'a scope without rows')
     },
 
-    'shows only what the filter shows under which it is used': async (given) => {
+    'returns only rows that match the filter it is used with': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach([{ route: 'r' }, {}, { route: 'r' }, {}, {}])
       for (const index of [0, 3]) rows[index] = await given.confirm({ key: `key ${index}` })
@@ -175,7 +175,7 @@ export const cursorCases: CaseGroup = {
       same(await ids({ status: 'deleted' }), [], 'ids of the deleted rows')
     },
 
-    'still marks its position when the row that it stands behind is gone': async (given) => {
+    'keeps its position after its row is gone': async (given) => {
       const { store, scope } = given
       await given.reserveEach([{}, {}, {}, {}])
       const { nextCursor: cursor } = await store.listByScope({ scope, limit: 2 })

@@ -15,7 +15,7 @@ async function lapsing(given: Given): Promise<StorageObject[]> {
 export const listExpiredCases: CaseGroup = {
   title: 'listExpired',
   cases: {
-    'lists lapsed rows, earliest expiry first, and changes nothing': async (given) => {
+    'returns lapsed rows, earliest expiry first, and changes nothing': async (given) => {
       const { store, clock } = given
       const rows = await lapsing(given)
       same(await store.listExpired(), [], 'before any has lapsed')
@@ -26,7 +26,7 @@ export const listExpiredCases: CaseGroup = {
       same((await given.leftovers()).length, 0, 'number of leftovers')
     },
 
-    'lists a row from the very moment in which it lapses': async (given) => {
+    'includes a row from the millisecond in which it lapses': async (given) => {
       const { store, clock } = given
       const row = await given.reserve({ expiresAt: clock.in(MINUTE) })
       clock.advance(MINUTE - 1)
@@ -37,7 +37,7 @@ export const listExpiredCases: CaseGroup = {
       same(await store.listExpired(), [], 'after the clock was set back')
     },
 
-    'orders rows of the same expiry by id': async (given) => {
+    'sorts rows with the same expiry by id': async (given) => {
       const { store, clock } = given
       const ids = numbers(5).map(() => given.newId())
       const shuffled = [3, 0, 4, 2, 1].map((index) => ids[index]!)
@@ -46,7 +46,7 @@ export const listExpiredCases: CaseGroup = {
       same(idsOf(await store.listExpired()), ids, 'ids')
     },
 
-    'lists only the rows of the scope that it is given': async (given) => {
+    'returns only rows of the given scope': async (given) => {
       const { store, clock, scope, otherScope } = given
       const [own, others] = await given.reserveEach([{}, { scope: otherScope }])
       clock.advance(HOUR)
@@ -56,7 +56,7 @@ export const listExpiredCases: CaseGroup = {
       same(await store.listExpired({ scope: null }), [own, others], 'without a scope')
     },
 
-    'takes before as the latest expiry, and a later one than now as now': async (given) => {
+    'treats before as the latest expiry, and a later date than now as now': async (given) => {
       const { store, clock } = given
       const rows = await lapsing(given)
       const start = clock.now().getTime()
@@ -73,7 +73,7 @@ export const listExpiredCases: CaseGroup = {
       same(await until(0), [], 'up to the beginning')
     },
 
-    'gives a page behind the last item of the page before': async (given) => {
+    'returns the page after the given item': async (given) => {
       const { store, clock } = given
       const rows = await lapsing(given)
       clock.advance(HOUR)
@@ -92,7 +92,7 @@ export const listExpiredCases: CaseGroup = {
       same(await store.listExpired({ after: null }), rows, 'without a position')
     },
 
-    'pages through rows of the same expiry, also when the one before is gone': async (given) => {
+    'pages through rows with the same expiry, even if the previous row is gone': async (given) => {
       const { store, clock } = given
       const rows = await given.reserveEach(numbers(5).map(() => ({ id: given.newId() })))
       clock.advance(HOUR)
@@ -102,7 +102,7 @@ export const listExpiredCases: CaseGroup = {
       same(await store.listExpired({ limit: 2, after: second }), rows.slice(2, 4), 'the second page')
     },
 
-    'gives 100 rows by default': async (given) => {
+    'returns 100 rows by default': async (given) => {
       const { store, clock } = given
       await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
       clock.advance(HOUR)
@@ -110,7 +110,7 @@ export const listExpiredCases: CaseGroup = {
       same((await store.listExpired({ limit: 1000 })).length, 101, 'rows with a limit of 1000')
     },
 
-    'lists lapsed replacements, but never what is active': async (given) => {
+    'includes lapsed replacements, but no active rows': async (given) => {
       const { store, clock } = given
       await given.activate()
       const replacement = await given.reserve()
@@ -123,7 +123,7 @@ export const listExpiredCases: CaseGroup = {
 export const purgeExpiredCases: CaseGroup = {
   title: 'purgeExpired',
   cases: {
-    'removes lapsed rows and returns them as they were, earliest expiry first': async (given) => {
+    'removes lapsed rows and returns them unchanged, earliest expiry first': async (given) => {
       const { store, clock, scope } = given
       const rows = await lapsing(given)
       same(await store.purgeExpired(), [], 'before any has lapsed')
@@ -134,7 +134,7 @@ export const purgeExpiredCases: CaseGroup = {
       same(idsOf(objects).sort(), idsOf(rows.slice(3)).sort(), 'ids that are left')
     },
 
-    'takes only rows that are still pending and lapsed': async (given) => {
+    'removes only rows that are still pending and have lapsed': async (given) => {
       const { store, clock, at, scope } = given
       await given.reserveEach([{}, {}, {}])
       const active = await given.confirm({ key: 'key 0' })
@@ -146,7 +146,7 @@ export const purgeExpiredCases: CaseGroup = {
       same((await store.listByScope({ scope })).objects, [renewed, active], 'the rows of the scope')
     },
 
-    'drops a lapsed replacement and never the object that it was to replace': async (given) => {
+    'removes a lapsed replacement, and keeps the object it would have replaced': async (given) => {
       const { store, clock, at } = given
       const active = await given.activate()
       const replacement = await given.reserve()
@@ -155,7 +155,7 @@ export const purgeExpiredCases: CaseGroup = {
       same(await store.find(at), active, 'the object')
     },
 
-    'takes only rows of the scope that it is given': async (given) => {
+    'removes only rows of the given scope': async (given) => {
       const { store, clock, scope, otherScope } = given
       const [own, others] = await given.reserveEach([{}, { scope: otherScope }])
       clock.advance(HOUR)
@@ -164,7 +164,7 @@ export const purgeExpiredCases: CaseGroup = {
       same(await store.find(others!), others, "the other scope's row")
     },
 
-    'takes before as the latest expiry, and a later one than now as now': async (given) => {
+    'treats before as the latest expiry, and a later date than now as now': async (given) => {
       const { store, clock } = given
       const rows = await lapsing(given)
       const start = clock.now().getTime()
@@ -174,7 +174,7 @@ export const purgeExpiredCases: CaseGroup = {
       same(await store.countByScope(given.scope), 2, 'rows that are left')
     },
 
-    'takes as many as the limit says, earliest expiry first': async (given) => {
+    'removes at most the given number of rows, earliest expiry first': async (given) => {
       const { store, clock } = given
       const rows = await lapsing(given)
       clock.advance(HOUR)
@@ -183,7 +183,7 @@ export const purgeExpiredCases: CaseGroup = {
       same(await store.purgeExpired({ limit: 1000 }), rows.slice(3), 'the rest')
     },
 
-    'takes 100 rows by default': async (given) => {
+    'removes 100 rows by default': async (given) => {
       const { store, clock } = given
       await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
       clock.advance(HOUR)
@@ -191,7 +191,7 @@ export const purgeExpiredCases: CaseGroup = {
       same((await store.purgeExpired()).length, 1, 'rows that were left')
     },
 
-    'lets the key be reserved again by anybody': async (given) => {
+    'frees the key for any scope': async (given) => {
       const { store, clock, at, otherScope } = given
       await given.reserve()
       clock.advance(HOUR)

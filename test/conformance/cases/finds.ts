@@ -3,9 +3,9 @@ import { HOUR, MINUTE } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 
 export const findCases: CaseGroup = {
-  title: 'finds',
+  title: 'find calls',
   cases: {
-    'find shows the active row, else the pending row, else the newest deleted row, else null': async (
+    'find returns the active row, else the pending row, else the newest deleted row, else null': async (
       given,
     ) => {
       const { store, at } = given
@@ -20,7 +20,7 @@ export const findCases: CaseGroup = {
       same(await store.find(at), active, 'find where a row is active and its replacement pending')
     },
 
-    'find takes the newest deleted row by id, not by the date of its removal': async (given) => {
+    'find returns the newest deleted row by id, not by date of removal': async (given) => {
       const { store, clock, at } = given
       const newer = await given.history({ id: 'ffffffff-0000-7000-8000-000000000000' })
       clock.advance(MINUTE)
@@ -28,13 +28,13 @@ export const findCases: CaseGroup = {
       same(await store.find(at), newer)
     },
 
-    'find and findActive know no scope': async (given) => {
+    'find and findActive return rows of any scope': async (given) => {
       const active = await given.activate({ scope: given.otherScope })
       same(await given.store.find(given.at), active, 'find')
       same(await given.store.findActive(given.at), active, 'findActive')
     },
 
-    'findActive shows the active row or null': async (given) => {
+    'findActive returns the active row or null': async (given) => {
       const { store, at } = given
       same(await store.findActive(at), null, 'findActive where nothing ever was')
       await given.reserve()
@@ -46,7 +46,7 @@ export const findCases: CaseGroup = {
       same(await store.findActive(at), null, 'findActive where only history is')
     },
 
-    'findPending shows the pending row or null': async (given) => {
+    'findPending returns the pending row or null': async (given) => {
       const { store, at } = given
       same(await store.findPending(at), null, 'findPending where nothing ever was')
       await given.activate()
@@ -57,7 +57,7 @@ export const findCases: CaseGroup = {
       same(await store.findPending(at), null, 'findPending where only history is')
     },
 
-    'findPending shows only that attempt and that upload': async (given) => {
+    'findPending returns only the attempt with the given id and upload id': async (given) => {
       const { store, at } = given
       const active = await given.activate()
       const pending = await given.reserve({ uploadId: 'upload' })
@@ -75,13 +75,15 @@ export const findCases: CaseGroup = {
       )
     },
 
-    'findPending shows lapsed reservations too': async (given) => {
+    'findPending also returns lapsed reservations': async (given) => {
       const pending = await given.reserve()
       given.clock.advance(2 * HOUR)
       same(await given.store.findPending(given.at), pending)
     },
 
-    'findPendingMultipart shows the pending row with an upload of that declared size': async (given) => {
+    'findPendingMultipart returns the pending row with an upload id and the given declared size': async (
+      given,
+    ) => {
       const { store, at } = given
       const pending = await given.reserve({ declaredSize: 7, uploadId: 'upload' })
       same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'the same size')
@@ -89,7 +91,7 @@ export const findCases: CaseGroup = {
       same(await store.findPendingMultipart({ ...at, key: 'another', fileSize: 7 }), null, 'another key')
     },
 
-    'findPendingMultipart shows no row without an upload, and none that is active': async (given) => {
+    'findPendingMultipart ignores rows without an upload id, and active rows': async (given) => {
       const { store, at } = given
       const { id } = await given.reserve({ declaredSize: 7 })
       same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'without an upload')
@@ -99,7 +101,7 @@ export const findCases: CaseGroup = {
       same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'confirmed')
     },
 
-    'findPendingMultipart shows no lapsed row': async (given) => {
+    'findPendingMultipart ignores lapsed rows': async (given) => {
       const { store, clock, at } = given
       const pending = await given.reserve({
         declaredSize: 7,

@@ -21,13 +21,15 @@ async function released(given: Given, count: number): Promise<Leftover[]> {
 export const leftoverCases: CaseGroup = {
   title: 'leftovers',
   cases: {
-    'are none where nothing ended': async (given) => {
+    "don't exist before an attempt ends": async (given) => {
       await given.activate({ storageKey: 'stored' })
       await given.reserve({ key: 'another', storageKey: 'another', uploadId: 'upload' })
       same(await given.store.listLeftovers(), [])
     },
 
-    'remember a released attempt, with when it ended and until when it could write': async (given) => {
+    'record a released attempt, with the time it ended and the time until which it could write': async (
+      given,
+    ) => {
       const { store, clock, at } = given
       const expiresAt = clock.in(HOUR)
       const { id } = await given.reserve({ storageKey: 'stored', uploadId: 'upload', expiresAt })
@@ -40,7 +42,7 @@ export const leftoverCases: CaseGroup = {
       same(await store.listLeftovers({}), [{ ...leftover, writableUntil: expiresAt }])
     },
 
-    'remember an attempt that has only a storage key, and one that has only an upload': async (given) => {
+    'record attempts with only a storage key or only an upload id': async (given) => {
       const { store } = given
       for (const part of [{ storageKey: 'stored' }, { uploadId: 'upload' }]) {
         await given.reserve(part)
@@ -54,7 +56,7 @@ export const leftoverCases: CaseGroup = {
       ])
     },
 
-    'remember an upload that was set later': async (given) => {
+    'record an upload id that was set later': async (given) => {
       const { store, at } = given
       const { id } = await given.reserve()
       await store.setUploadId({ ...at, id, uploadId: 'upload' })
@@ -66,7 +68,7 @@ export const leftoverCases: CaseGroup = {
       )
     },
 
-    'are none of what has neither storage key nor upload': async (given) => {
+    "don't record attempts with neither a storage key nor an upload id": async (given) => {
       const { store, clock, at, otherScope } = given
       await given.reserve()
       await given.reserve()
@@ -85,7 +87,7 @@ export const leftoverCases: CaseGroup = {
       same(await given.leftovers(), [])
     },
 
-    'remember an attempt that a new one displaced': async (given) => {
+    'record a displaced attempt': async (given) => {
       const { clock, at } = given
       const first = await given.reserve({ storageKey: 'first', uploadId: 'upload' })
       clock.advance(MINUTE)
@@ -102,14 +104,14 @@ export const leftoverCases: CaseGroup = {
       ])
     },
 
-    'remember a displaced replacement, but not the object': async (given) => {
+    'record a displaced replacement, but not the object': async (given) => {
       await given.activate({ storageKey: 'object' })
       const { id } = await given.reserve({ storageKey: 'first' })
       await given.reserve({ storageKey: 'second' })
       same(await attempts(given), [id], 'attempts')
     },
 
-    "remember another scope's lapsed reservation that was taken over": async (given) => {
+    "record another scope's lapsed reservation that was taken over": async (given) => {
       const { clock, at, otherScope } = given
       const { id, expiresAt } = await given.reserve({ storageKey: 'stored', uploadId: 'upload' })
       clock.advance(2 * HOUR)
@@ -118,7 +120,7 @@ export const leftoverCases: CaseGroup = {
       same(await given.leftovers(), [{ ...leftover, since: clock.now(), writableUntil: expiresAt! }])
     },
 
-    'remember what was dropped as lapsed': async (given) => {
+    'record a purged reservation': async (given) => {
       const { store, clock, at } = given
       const { id, expiresAt } = await given.reserve({ storageKey: 'stored', uploadId: 'upload' })
       clock.advance(2 * HOUR)
@@ -127,9 +129,7 @@ export const leftoverCases: CaseGroup = {
       same(await given.leftovers(), [{ ...leftover, since: clock.now(), writableUntil: expiresAt! }])
     },
 
-    'remember what a confirm replaced, by the attempt that had made it and without its upload': async (
-      given,
-    ) => {
+    'record a replaced object under the attempt that created it, without its upload id': async (given) => {
       const { clock, at } = given
       const first = await given.reserve({ storageKey: 'first', uploadId: 'upload' })
       await given.confirm()
@@ -150,14 +150,14 @@ export const leftoverCases: CaseGroup = {
       ])
     },
 
-    'are none of an upload that was confirmed': async (given) => {
+    "don't record a confirmed upload": async (given) => {
       await given.activate({ uploadId: 'upload' })
       await given.activate({ uploadId: 'another' })
       await given.store.remove(given.at)
       same(await given.leftovers(), [])
     },
 
-    'remember what was removed, softly or hard': async (given) => {
+    'record a removed object in both modes': async (given) => {
       const { store, clock, at } = given
       for (const mode of ['soft', 'hard'] as const) {
         const { id, expiresAt } = await given.reserve({ storageKey: mode, uploadId: 'upload' })
@@ -174,7 +174,7 @@ export const leftoverCases: CaseGroup = {
       }
     },
 
-    'remember both the object and the pending replacement that were removed': async (given) => {
+    'record both a removed object and its pending replacement': async (given) => {
       const { store, clock, at } = given
       for (const mode of ['soft', 'hard'] as const) {
         const active = await given.activate({ storageKey: `object ${mode}` })
@@ -198,13 +198,13 @@ export const leftoverCases: CaseGroup = {
       }
     },
 
-    'remember a pending row that was removed': async (given) => {
+    'record a removed pending row': async (given) => {
       const { id } = await given.reserve({ storageKey: 'stored' })
       await given.store.remove(given.at)
       same(await attempts(given), [id], 'attempts')
     },
 
-    'are none of refused calls': async (given) => {
+    "aren't recorded by refused calls": async (given) => {
       const { store, at, otherScope } = given
       await given.activate({ storageKey: 'object' })
       const { id } = await given.reserve({ storageKey: 'stored', uploadId: 'upload' })
@@ -218,7 +218,7 @@ export const leftoverCases: CaseGroup = {
       same(await given.leftovers(), [])
     },
 
-    'come oldest first, and by attempt where they are of the same moment': async (given) => {
+    'are listed oldest first, and by attempt if they have the same date': async (given) => {
       const { store, clock } = given
       const ids = numbers(5).map(() => given.newId())
       await given.reserveEach(ids.map((id, index) => ({ id, storageKey: `stored ${index}` })))
@@ -235,7 +235,7 @@ export const leftoverCases: CaseGroup = {
       )
     },
 
-    'come page by page behind the last item of the page before': async (given) => {
+    'are listed in pages that start after the last item of the previous page': async (given) => {
       const { store } = given
       const all = await released(given, 5)
       same(all.length, 5, 'number of leftovers')
@@ -257,7 +257,7 @@ export const leftoverCases: CaseGroup = {
       same((await store.listLeftovers({ after: null })).length, 4, 'leftovers without a position')
     },
 
-    'come page by page where all are of the same moment': async (given) => {
+    'are listed in pages even if all have the same date': async (given) => {
       const { store, clock } = given
       await given.reserveEach(
         numbers(5).map((index) => ({ id: given.newId(), storageKey: `stored ${index}` })),
@@ -272,7 +272,7 @@ export const leftoverCases: CaseGroup = {
       same(pages.flat(), all, 'the leftovers of all pages')
     },
 
-    'come 100 at a time by default': async (given) => {
+    'are listed 100 at a time by default': async (given) => {
       const { store, clock } = given
       await allOf(
         numbers(101).map((index) => given.reserve({ key: `key ${index}`, storageKey: `s ${index}` })),
@@ -283,7 +283,7 @@ export const leftoverCases: CaseGroup = {
       same((await store.listLeftovers({ limit: 1000 })).length, 101, 'leftovers with a limit of 1000')
     },
 
-    'stay until they are forgotten, once': async (given) => {
+    'are kept until they are forgotten, which succeeds once': async (given) => {
       const { store } = given
       const [first, second] = await released(given, 2)
       same(await store.forgetLeftover({ attemptId: first!.attemptId }), true, 'the first time')
@@ -292,7 +292,7 @@ export const leftoverCases: CaseGroup = {
       same(await given.leftovers(), [second])
     },
 
-    'are not forgotten with a row that still lives': async (given) => {
+    "can't be forgotten while the row is live": async (given) => {
       const { store } = given
       const { id } = await given.reserve({ storageKey: 'stored' })
       same(await store.forgetLeftover({ attemptId: id }), false, 'of a pending attempt')

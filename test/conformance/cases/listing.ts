@@ -22,11 +22,11 @@ export async function pagesOf(
 export const listCases: CaseGroup = {
   title: 'listByScope',
   cases: {
-    'is empty for a scope never seen, and has no cursor then': async ({ store }) => {
+    'returns an empty page without a cursor for an unknown scope': async ({ store }) => {
       same(await store.listByScope({ scope: 'unknown' }), { objects: [] })
     },
 
-    'shows only the rows of the scope': async (given) => {
+    'returns only rows of the scope': async (given) => {
       const { store, scope, otherScope } = given
       const own = await given.activate({ key: 'a' })
       const others = await given.activate({ key: 'b', scope: otherScope })
@@ -36,7 +36,7 @@ export const listCases: CaseGroup = {
       same(await store.listByScope({ scope: otherScope }), { objects: [others] })
     },
 
-    'shows pending and active rows by default, of all buckets': async (given) => {
+    'returns pending and active rows of all buckets by default': async (given) => {
       const { store, scope } = given
       await given.history({ key: 'a' })
       const active = await given.activate({ key: 'b' })
@@ -46,7 +46,7 @@ export const listCases: CaseGroup = {
       same(await store.listByScope({ scope, status: null }), { objects: [elsewhere, pending, active] })
     },
 
-    'shows the rows of one status': async (given) => {
+    'filters by status': async (given) => {
       const { store, scope } = given
       const deleted = await given.history({ key: 'a' })
       const active = await given.activate({ key: 'b' })
@@ -56,14 +56,14 @@ export const listCases: CaseGroup = {
       same(await store.listByScope({ scope, status: 'pending' }), { objects: [pending] })
     },
 
-    'shows lapsed reservations among the pending rows': async (given) => {
+    'includes lapsed reservations in the pending rows': async (given) => {
       const { store, clock, scope } = given
       const pending = await given.reserve()
       clock.advance(2 * HOUR)
       same(await store.listByScope({ scope, status: 'pending' }), { objects: [pending] })
     },
 
-    'shows the rows of one route, by its exact name': async (given) => {
+    'filters by the exact name of a route': async (given) => {
       const { store, scope } = given
       const wanted = await given.activate({ key: 'a', route: 'avatars' })
       await given.activate({ key: 'b', route: 'avatars2' })
@@ -77,7 +77,7 @@ export const listCases: CaseGroup = {
       same((await store.listByScope({ scope, route: null })).objects.length, 5, 'rows of any route')
     },
 
-    'follows an object to the route of its replacement': async (given) => {
+    'moves an object to the route of its replacement': async (given) => {
       const { store, scope } = given
       await given.activate({ route: 'first' })
       await given.reserve({ route: 'second' })
@@ -91,7 +91,7 @@ export const listCases: CaseGroup = {
       same(await store.listByScope({ scope, route: 'first' }), { objects: [] })
     },
 
-    'shows newest created first, for every status': async (given) => {
+    'returns the newest rows first, for every status': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach(numbers(6).map(() => ({})))
       const newestFirst = idsOf(rows).reverse()
@@ -111,7 +111,7 @@ export const listCases: CaseGroup = {
       )
     },
 
-    'mixes pending and active rows in the order of their creation': async (given) => {
+    'merges pending and active rows in order of creation': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach(numbers(7).map(() => ({})))
       for (const index of [1, 2, 5]) await given.confirm({ key: `key ${index}` })
@@ -120,7 +120,7 @@ export const listCases: CaseGroup = {
       same(idsOf((await pagesOf(store, { scope, limit: 2 })).flat()), newestFirst, 'ids page by page')
     },
 
-    'gives 100 rows by default': async (given) => {
+    'returns 100 rows by default': async (given) => {
       const { store, scope } = given
       await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
       const { objects, nextCursor } = await store.listByScope({ scope })
@@ -131,7 +131,7 @@ export const listCases: CaseGroup = {
       holds(!('nextCursor' in rest), 'the last page has a cursor')
     },
 
-    'takes limits from 1 to 1000': async (given) => {
+    'accepts limits from 1 to 1000': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach([{}, {}])
       same(
@@ -142,7 +142,7 @@ export const listCases: CaseGroup = {
       same((await store.listByScope({ scope, limit: 1000 })).objects.length, 2, 'rows with a limit of 1000')
     },
 
-    'gives every row once, page by page, with a cursor only where another page exists': async (given) => {
+    'pages through every row exactly once, with a cursor only if there is another page': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach(numbers(6).map(() => ({})))
       for (const limit of [1, 2, 3, 4, 5, 6, 7]) {
@@ -152,7 +152,7 @@ export const listCases: CaseGroup = {
       }
     },
 
-    'gives every row once, page by page, with every filter': async (given) => {
+    'pages through every row exactly once with every filter': async (given) => {
       const { store, scope } = given
       for (const index of numbers(8)) {
         await given.reserve({ key: `key ${index}`, route: index % 2 === 0 ? 'even' : 'odd' })
@@ -167,7 +167,7 @@ export const listCases: CaseGroup = {
       }
     },
 
-    'shows rows that are there all along once, whatever comes and goes between pages': async (given) => {
+    'returns rows that exist throughout exactly once, even if others change between pages': async (given) => {
       const { store, scope } = given
       const rows = await given.reserveEach(numbers(6).map(() => ({})))
       const first = await store.listByScope({ scope, limit: 2 })
@@ -185,7 +185,7 @@ export const listCases: CaseGroup = {
       )
     },
 
-    'shows an object that is replaced between pages once': async (given) => {
+    'returns an object that is replaced between pages exactly once': async (given) => {
       const { store, scope } = given
       const rows = await allOf(numbers(6).map((index) => given.activate({ key: `key ${index}` })))
       const ids = idsOf(rows).sort().reverse()
@@ -201,7 +201,7 @@ export const listCases: CaseGroup = {
       same(shown, ids, 'ids of all pages')
     },
 
-    'shows a replacement in progress as the two rows that it is': async (given) => {
+    'returns both rows of a replacement in progress': async (given) => {
       const { store, scope } = given
       const active = await given.activate()
       const pending = await given.reserve()
@@ -210,7 +210,7 @@ export const listCases: CaseGroup = {
       same(await store.listByScope({ scope, status: 'pending' }), { objects: [pending] })
     },
 
-    'does not show a row in its former place after a change': async (given) => {
+    "doesn't return a row under its previous status after a change": async (given) => {
       const { store, scope, at } = given
       const { id } = await given.activate()
       const second = await given.activate()
@@ -227,7 +227,7 @@ export const listCases: CaseGroup = {
 export const countCases: CaseGroup = {
   title: 'countByScope',
   cases: {
-    'is 0 for a scope never seen': async ({ store }) => {
+    'is 0 for an unknown scope': async ({ store }) => {
       for (const status of [undefined, 'pending', 'active', 'deleted'] as const) {
         same(await store.countByScope('unknown', status), 0, `rows of status ${status}`)
       }
@@ -246,9 +246,7 @@ export const countCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 3, 'deleted rows')
     },
 
-    'counts a replacement in progress as the two rows that it is, and one after its confirm': async (
-      given,
-    ) => {
+    'counts a replacement in progress as two rows, and as one after its confirm': async (given) => {
       const { store, scope } = given
       await given.activate()
       await given.reserve()
@@ -259,7 +257,7 @@ export const countCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history after its confirm')
     },
 
-    'follows every way in which rows come and go': async (given) => {
+    'reflects every way of adding and removing rows': async (given) => {
       const { store, clock, scope, otherScope, at } = given
       const counts = async (of = scope) => [
         await store.countByScope(of, 'pending'),

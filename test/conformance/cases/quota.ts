@@ -5,7 +5,7 @@ import type { CaseGroup } from '../given.js'
 export const quotaCases: CaseGroup = {
   title: 'quota',
   cases: {
-    'may be reached exactly, and not by one byte more': async (given) => {
+    'allows exactly maxBytes, and not one byte more': async (given) => {
       await given.activate({ key: 'a', declaredSize: 4 })
       const refusal = { limit: 'maxBytes', max: 10, used: 4, requested: 7 }
       const over = { key: 'b', declaredSize: 7, quota: { maxBytes: 10 } }
@@ -13,7 +13,7 @@ export const quotaCases: CaseGroup = {
       sameFields(await given.reserve({ ...over, declaredSize: 6 }), { declaredSize: 6 })
     },
 
-    'may be reached exactly, and not by one file more': async (given) => {
+    'allows exactly maxFiles, and not one file more': async (given) => {
       const quota = { maxFiles: 2 }
       await given.activate({ key: 'a', quota })
       await given.reserve({ key: 'b', quota })
@@ -21,14 +21,14 @@ export const quotaCases: CaseGroup = {
       await refused(() => given.reserve({ key: 'c', quota }), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'names maxBytes first where both are exceeded': async (given) => {
+    'names maxBytes first if both limits are exceeded': async (given) => {
       await given.activate({ key: 'a', declaredSize: 4 })
       const refusal = { limit: 'maxBytes', max: 3, used: 4, requested: 5 }
       const over = { key: 'b', declaredSize: 5, quota: { maxBytes: 3, maxFiles: 1 } }
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'compares bytes held and reserved together': async (given) => {
+    'checks the sum of stored and reserved bytes': async (given) => {
       await given.activate({ key: 'a', declaredSize: 4 })
       await given.reserve({ key: 'b', declaredSize: 3 })
       const refusal = { limit: 'maxBytes', max: 9, used: 7, requested: 3 }
@@ -46,7 +46,7 @@ export const quotaCases: CaseGroup = {
       await given.reserve({ ...over, expiresAt: clock.in(HOUR) })
     },
 
-    'compares only the growth of an overwrite': async (given) => {
+    'checks only the growth of an overwrite': async (given) => {
       await given.activate({ declaredSize: 8 })
       const quota = { maxBytes: 10, maxFiles: 1 }
       sameFields(await given.reserve({ declaredSize: 10, quota }), { declaredSize: 10 })
@@ -54,7 +54,7 @@ export const quotaCases: CaseGroup = {
       await refused(() => given.reserve({ declaredSize: 11, quota }), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'compares only the growth of a new attempt over the one that it displaces': async (given) => {
+    'checks only the growth of a new attempt over the one it displaces': async (given) => {
       const quota = { maxBytes: 10, maxFiles: 1 }
       await given.reserve({ declaredSize: 8, quota })
       await given.reserve({ declaredSize: 10, quota })
@@ -63,7 +63,7 @@ export const quotaCases: CaseGroup = {
       sameFields(await given.store.find(given.at), { declaredSize: 10 })
     },
 
-    'lets a scope that is over it replace a file by one that is not larger': async (given) => {
+    'allows a scope over its quota to replace a file with one that is not larger': async (given) => {
       await given.activate({ key: 'a', declaredSize: 50 })
       await given.activate({ declaredSize: 50 })
       const quota = { maxBytes: 10, maxFiles: 1 }
@@ -73,9 +73,7 @@ export const quotaCases: CaseGroup = {
       await refused(() => given.reserve({ declaredSize: 51, quota }), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'lets a scope that is over its bytes add an empty file, but not one that is over its files': async (
-      given,
-    ) => {
+    'allows an empty file if only maxBytes is exceeded, but not if maxFiles is': async (given) => {
       await given.activate({ key: 'a', declaredSize: 50 })
       await given.reserve({ key: 'b', declaredSize: 0, quota: { maxBytes: 10 } })
       const refusal = { limit: 'maxFiles', max: 1, used: 2, requested: 1 }
@@ -83,7 +81,7 @@ export const quotaCases: CaseGroup = {
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'of nothing lets nothing in but empty changes': async (given) => {
+    'allows only changes without growth if the limits are 0': async (given) => {
       const nothing = { maxBytes: 0, maxFiles: 0 }
       await refused(() => given.reserve({ declaredSize: 1, quota: nothing }), 'QUOTA_EXCEEDED')
       const refusal = { limit: 'maxFiles', max: 0, used: 0, requested: 1 }
@@ -91,24 +89,20 @@ export const quotaCases: CaseGroup = {
       await given.reserve({ declaredSize: 0, quota: { maxBytes: 0 } })
     },
 
-    'is unlimited in what it leaves out': async (given) => {
-      for (const quota of [
-        null,
-        {},
-        { maxBytes: null, maxFiles: null },
-        { maxFiles: 9 },
-        { maxBytes: 1e9 },
-      ]) {
-        sameFields(await given.reserve({ declaredSize: 1000, quota }), { status: 'pending' })
+    'treats an absent limit as unlimited': async (given) => {
+      const quotas = [null, {}, { maxBytes: null, maxFiles: null }, { maxFiles: 9 }, { maxBytes: 1e9 }]
+      for (const [index, quota] of quotas.entries()) {
+        const row = await given.reserve({ key: `key ${index}`, declaredSize: 1000, quota })
+        sameFields(row, { status: 'pending' })
       }
     },
 
-    'does not count what other scopes hold': async (given) => {
+    'ignores the usage of other scopes': async (given) => {
       await given.activate({ key: 'a', scope: given.otherScope, declaredSize: 100 })
       await given.reserve({ declaredSize: 10, quota: { maxBytes: 10, maxFiles: 1 } })
     },
 
-    'counts a key taken over from another scope as a new one': async (given) => {
+    'counts a key taken over from another scope as a new file': async (given) => {
       const { clock, otherScope } = given
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
@@ -117,7 +111,7 @@ export const quotaCases: CaseGroup = {
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'changes nothing where it refuses': async (given) => {
+    'changes nothing if it refuses': async (given) => {
       const { store, at, scope } = given
       await given.activate({ declaredSize: 5, storageKey: 'stored' })
       const pending = await given.reserve({ declaredSize: 6, storageKey: 'stored too' })
@@ -128,7 +122,7 @@ export const quotaCases: CaseGroup = {
       same(await given.leftovers(), [], 'leftovers')
     },
 
-    'is compared again by confirm, with what grows beyond the reservation': async (given) => {
+    'is checked again by confirm, for growth beyond the reservation': async (given) => {
       const { store, at, scope } = given
       await given.activate({ key: 'a', declaredSize: 4 })
       const pending = await given.reserve({ declaredSize: 6, storageKey: 'stored' })
@@ -140,19 +134,19 @@ export const quotaCases: CaseGroup = {
       sameFields(await given.confirm({ size: 7, quota: { maxBytes: 11 } }), { size: 7 })
     },
 
-    'does not refuse a confirm that stays within its reservation': async (given) => {
+    'allows a confirm within its reservation': async (given) => {
       await given.activate({ key: 'a', declaredSize: 40 })
       await given.reserve({ declaredSize: 6 })
       sameFields(await given.confirm({ size: 6, quota: { maxBytes: 0, maxFiles: 0 } }), { size: 6 })
     },
 
-    'does not refuse the confirm of a replacement that is no larger than what it replaces': async (given) => {
+    'allows the confirm of a replacement that is not larger than the object': async (given) => {
       await given.activate({ declaredSize: 40 })
       await given.reserve({ declaredSize: 6 })
       sameFields(await given.confirm({ size: 40, quota: { maxBytes: 0, maxFiles: 0 } }), { size: 40 })
     },
 
-    'compares the growth of a replacement beyond what it reserved': async (given) => {
+    'checks the growth of a replacement beyond its reservation': async (given) => {
       await given.activate({ declaredSize: 40 })
       await given.reserve({ declaredSize: 45 })
       const refusal = { limit: 'maxBytes', max: 45, used: 45, requested: 1 }
@@ -161,7 +155,7 @@ export const quotaCases: CaseGroup = {
       sameFields(await given.confirm({ size: 45, quota: { maxBytes: 45 } }), { size: 45 })
     },
 
-    'does not refuse a confirm for the number of files': async (given) => {
+    'never refuses a confirm for the number of files': async (given) => {
       await given.activate({ key: 'a' })
       await given.reserve({ declaredSize: 6 })
       sameFields(await given.confirm({ size: 100, quota: { maxFiles: 0 } }), { size: 100 })

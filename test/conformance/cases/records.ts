@@ -96,9 +96,7 @@ export const recordCases: CaseGroup = {
       same(await store.find(at), row, 'the row that is found')
     },
 
-    'makes ids that are UUIDv7s and sort by creation, also while the clock stands still or goes back': async (
-      given,
-    ) => {
+    'makes UUIDv7 ids that sort by creation, even if the clock stands still or goes back': async (given) => {
       const ids: string[] = []
       for (const step of [0, 0, 0, SECOND, -HOUR, 0, 1, 2 * HOUR]) {
         given.clock.advance(step)
@@ -137,7 +135,7 @@ export const recordCases: CaseGroup = {
       })
     },
 
-    'moves updatedAt with every change of the row, and createdAt with none': async (given) => {
+    'updates updatedAt with every change of the row, and never createdAt': async (given) => {
       const { store, clock, at } = given
       const { id, createdAt } = await given.reserve()
       clock.advance(SECOND)
@@ -176,7 +174,7 @@ export const recordCases: CaseGroup = {
       }
     },
 
-    'sorts rows by their ids, whatever clock made these': async (given) => {
+    'sorts rows by id, even if another clock made the ids': async (given) => {
       const { store, scope } = given
       const late = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
       const early = '00000000-0000-7000-8000-000000000000'

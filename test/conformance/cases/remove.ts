@@ -5,7 +5,7 @@ import type { CaseGroup } from '../given.js'
 export const removeCases: CaseGroup = {
   title: 'remove',
   cases: {
-    'keeps the object as history by default, and returns it as it now is': async (given) => {
+    'keeps the object as history by default, and returns the deleted row': async (given) => {
       const { store, clock, at, scope } = given
       const active = await given.activate()
       clock.advance(MINUTE)
@@ -15,7 +15,7 @@ export const removeCases: CaseGroup = {
       same(await store.findActive(at), null, 'the active row')
     },
 
-    'drops the row where the mode is hard, and returns it as it was': async (given) => {
+    'drops the row if the mode is hard, and returns it unchanged': async (given) => {
       const { store, clock, at, scope } = given
       const active = await given.activate()
       clock.advance(MINUTE)
@@ -24,7 +24,7 @@ export const removeCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
-    'removes a pending replacement with the object': async (given) => {
+    'removes the object and its pending replacement': async (given) => {
       const { store, at, scope } = given
       for (const mode of ['soft', 'hard'] as const) {
         await given.activate()
@@ -35,7 +35,7 @@ export const removeCases: CaseGroup = {
       }
     },
 
-    'releases a key that has only a pending row, and returns that as it was': async (given) => {
+    'releases a key that is only pending, and returns the pending row unchanged': async (given) => {
       const { store, clock, at, scope } = given
       for (const mode of [null, 'soft', 'hard'] as const) {
         const pending = await given.reserve()
@@ -53,7 +53,7 @@ export const removeCases: CaseGroup = {
       same(await store.remove(at), pending)
     },
 
-    'returns null where nothing is live': async (given) => {
+    'returns null if nothing is live': async (given) => {
       const { store, at } = given
       same(await store.remove(at), null, 'remove of what was never there')
       await given.activate()
@@ -63,7 +63,7 @@ export const removeCases: CaseGroup = {
       same(await store.countByScope(given.scope, 'deleted'), 1, 'rows of history')
     },
 
-    'answers another scope as if nothing were there': async (given) => {
+    'treats the key of another scope as not found': async (given) => {
       const { store, at, scope, otherScope } = given
       const pending = await given.reserve()
       same(await store.remove({ ...at, scope: otherScope }), null, 'remove of a pending row')
@@ -79,7 +79,7 @@ export const removeCases: CaseGroup = {
       sameFields(await store.remove({ ...at, scope }), { status: 'deleted' })
     },
 
-    'lets an owner remove what is at a key whose history is of another scope': async (given) => {
+    'removes an object at a key with history of another scope': async (given) => {
       const { store, at, scope, otherScope } = given
       await given.history()
       const active = await given.activate({ scope: otherScope })
@@ -87,7 +87,7 @@ export const removeCases: CaseGroup = {
       same(await store.remove({ ...at, scope: otherScope, mode: 'hard' }), active)
     },
 
-    'touches nothing at other keys': async (given) => {
+    'keeps the rows of other keys': async (given) => {
       const { store, at } = given
       const others = [
         await given.activate({ key: 'another' }),
@@ -104,7 +104,7 @@ export const removeCases: CaseGroup = {
 export const historyCases: CaseGroup = {
   title: 'history',
   cases: {
-    'keeps every object that was ever at a key': async (given) => {
+    'keeps every removed object of a key': async (given) => {
       const { store, clock, scope } = given
       const rows = []
       for (const declaredSize of [1, 2, 3]) {
@@ -114,7 +114,7 @@ export const historyCases: CaseGroup = {
       same((await store.listByScope({ scope, status: 'deleted' })).objects, rows, 'the history, newest first')
     },
 
-    'does not hold the key: any scope may reserve it again': async (given) => {
+    "doesn't occupy the key: any scope may reserve it again": async (given) => {
       const { store, at, otherScope } = given
       const deleted = await given.history()
       const active = await given.activate({ scope: otherScope, overwrite: false })
@@ -126,7 +126,7 @@ export const historyCases: CaseGroup = {
       )
     },
 
-    'is dropped by nothing but purgeDeleted': async (given) => {
+    'is dropped only by purgeDeleted': async (given) => {
       const { store, clock, at, scope } = given
       await given.history()
       await given.activate()
@@ -141,7 +141,7 @@ export const historyCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 1, 'rows of history')
     },
 
-    'is dropped by purgeDeleted up to a date, that date included': async (given) => {
+    'is dropped by purgeDeleted up to and including a date': async (given) => {
       const { store, clock, scope } = given
       const keys = ['a', 'b', 'c']
       for (const key of keys) await given.activate({ key })
@@ -166,7 +166,7 @@ export const historyCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
-    'is dropped oldest first where purgeDeleted has a limit': async (given) => {
+    'is dropped in order of deletion if purgeDeleted has a limit': async (given) => {
       const { store, clock, scope } = given
       // Removed in another order than created.
       const keys = ['a', 'b', 'c', 'd']
@@ -184,22 +184,21 @@ export const historyCases: CaseGroup = {
       )
     },
 
-    'is dropped by id where purgeDeleted has a limit and all was deleted in one millisecond': async (
-      given,
-    ) => {
-      const { store, clock, scope } = given
-      for (const key of ['a', 'b', 'c', 'd']) await given.activate({ key })
-      for (const key of ['c', 'a', 'd', 'b']) await store.remove({ bucket: 'bucket', key })
-      same(await store.purgeDeleted({ before: clock.now(), limit: 2 }), 2, 'rows dropped')
-      const { objects } = await store.listByScope({ scope, status: 'deleted' })
-      same(
-        objects.map(({ key }) => key),
-        ['d', 'c'],
-        'keys that are left',
-      )
-    },
+    'is dropped in order of id if purgeDeleted has a limit and all rows were deleted in the same millisecond':
+      async (given) => {
+        const { store, clock, scope } = given
+        for (const key of ['a', 'b', 'c', 'd']) await given.activate({ key })
+        for (const key of ['c', 'a', 'd', 'b']) await store.remove({ bucket: 'bucket', key })
+        same(await store.purgeDeleted({ before: clock.now(), limit: 2 }), 2, 'rows dropped')
+        const { objects } = await store.listByScope({ scope, status: 'deleted' })
+        same(
+          objects.map(({ key }) => key),
+          ['d', 'c'],
+          'keys that are left',
+        )
+      },
 
-    'is dropped by purgeDeleted without touching anything live': async (given) => {
+    'is dropped by purgeDeleted without changing live rows': async (given) => {
       const { store, clock, at, scope } = given
       await given.history({ storageKey: 'stored' })
       const active = await given.activate()

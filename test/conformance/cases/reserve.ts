@@ -6,12 +6,12 @@ import { numbers } from '../given.js'
 export const reserveCases: CaseGroup = {
   title: 'reserve',
   cases: {
-    'uses the id that it is given, as the id and as the attempt of the row': async (given) => {
+    'uses the given id as the id and the attemptId of the row': async (given) => {
       const id = given.newId()
       sameFields(await given.reserve({ id }), { id, attemptId: id })
     },
 
-    'returns the pending row as it is when the same scope repeats its id': async (given) => {
+    'returns the pending row unchanged if the same scope repeats its id': async (given) => {
       const { clock } = given
       const id = given.newId()
       const row = await given.reserve({ id, declaredSize: 5, filename: 'first' })
@@ -21,7 +21,7 @@ export const reserveCases: CaseGroup = {
       same(await given.leftovers(), [], 'leftovers')
     },
 
-    'returns the pending row for a repeat before every check but that of the input': async (given) => {
+    'checks only the input before it returns the pending row of a repeat': async (given) => {
       const id = given.newId()
       await given.activate()
       const row = await given.reserve({ id, storageKey: 'stored' })
@@ -32,7 +32,7 @@ export const reserveCases: CaseGroup = {
       })
     },
 
-    'returns the pending row for a repeat also after it has lapsed': async (given) => {
+    'returns the pending row of a repeat even after it has lapsed': async (given) => {
       const { clock } = given
       const id = given.newId()
       const row = await given.reserve({ id })
@@ -40,13 +40,13 @@ export const reserveCases: CaseGroup = {
       same(await given.reserve({ id }), row)
     },
 
-    'takes no repeat from another scope': async (given) => {
+    'refuses a repeat by another scope': async (given) => {
       const id = given.newId()
       await given.reserve({ id })
       await refused(() => given.reserve({ id, scope: given.otherScope }), 'KEY_CONFLICT')
     },
 
-    'makes a new attempt that takes the place of the earlier one': async (given) => {
+    'creates a new attempt that displaces the earlier one': async (given) => {
       const { store, at } = given
       const first = await given.reserve({ declaredSize: 5, filename: 'first' })
       const second = await given.reserve({ declaredSize: 6 })
@@ -56,14 +56,14 @@ export const reserveCases: CaseGroup = {
       same(await store.countByScope(given.scope), 1, 'rows of the scope')
     },
 
-    'lets only the new attempt be confirmed': async (given) => {
+    'allows only the new attempt to be confirmed': async (given) => {
       const first = await given.reserve()
       const second = await given.reserve()
       await refused(() => given.confirm({ id: first.id }), 'OBJECT_NOT_FOUND')
       sameFields(await given.confirm({ id: second.id }), { id: second.id, status: 'active' })
     },
 
-    'wants expiresAt to lie in the future': async (given) => {
+    'requires expiresAt to be in the future': async (given) => {
       const { clock } = given
       const field = { field: 'expiresAt' }
       await refused(() => given.reserve({ expiresAt: clock.now() }), 'VALIDATION_ERROR', field)
@@ -82,7 +82,7 @@ export const reserveCases: CaseGroup = {
       same(await store.countByScope(otherScope), 0, 'rows of the other scope')
     },
 
-    'refuses a key that is active in another scope though its replacement has lapsed': async (given) => {
+    'refuses a key that is active in another scope, even if its replacement has lapsed': async (given) => {
       const { clock, otherScope } = given
       await given.activate()
       await given.reserve()
@@ -91,7 +91,9 @@ export const reserveCases: CaseGroup = {
       same(await given.store.countByScope(given.scope), 2, 'rows of the owner')
     },
 
-    'takes over a key where another scope has only a lapsed reservation, which it drops': async (given) => {
+    "takes over a key that holds only another scope's lapsed reservation, and drops that reservation": async (
+      given,
+    ) => {
       const { store, clock, at, scope, otherScope } = given
       const lapsed = await given.reserve({ expiresAt: clock.in(SECOND) })
       clock.advance(SECOND - 1)
@@ -103,7 +105,7 @@ export const reserveCases: CaseGroup = {
       await refused(() => given.confirm({ id: lapsed.id }), 'OBJECT_NOT_FOUND')
     },
 
-    "leaves another scope's lapsed reservation where the reserve is refused": async (given) => {
+    "keeps another scope's lapsed reservation if it is refused": async (given) => {
       const { store, clock, at, otherScope } = given
       const lapsed = await given.reserve({ id: given.newId(), storageKey: 'stored' })
       clock.advance(2 * HOUR)
@@ -130,7 +132,7 @@ export const reserveCases: CaseGroup = {
       same(await store.find(at), lapsed, 'the lapsed reservation')
     },
 
-    'gives a key back to every scope once it is no longer live': async (given) => {
+    'accepts a key from any scope once the key has no live rows': async (given) => {
       const { store, at, otherScope } = given
       await given.reserve()
       await store.release(at)
@@ -141,7 +143,7 @@ export const reserveCases: CaseGroup = {
       sameFields(await given.reserve({ scope: otherScope }), { scope: otherScope, status: 'pending' })
     },
 
-    'refuses the ids of the active row': async (given) => {
+    'refuses the id and the attemptId of the active row': async (given) => {
       const first = await given.activate({ id: given.newId() })
       const second = await given.activate({ id: given.newId() })
       same(second.id, first.id, 'the id of the replaced object')
@@ -151,7 +153,7 @@ export const reserveCases: CaseGroup = {
       same(await given.store.findPending(given.at), null, 'the pending row')
     },
 
-    'refuses the storage key of the active row and of the attempt that it would displace': async (given) => {
+    'refuses the storage key of the active row and of the attempt it would displace': async (given) => {
       const { store, at } = given
       await given.activate({ storageKey: 'stored' })
       const field = { field: 'storageKey' }
@@ -163,7 +165,7 @@ export const reserveCases: CaseGroup = {
       await given.reserve()
     },
 
-    'refuses an active key where overwrite is false': async (given) => {
+    'refuses an active key if overwrite is false': async (given) => {
       const { store, at } = given
       await given.reserve({ overwrite: false })
       await given.reserve({ overwrite: false })
@@ -182,7 +184,7 @@ export const reserveCases: CaseGroup = {
       sameFields(await given.reserve({ overwrite: true }), { status: 'pending' })
     },
 
-    'refuses for the first reason in the order of the contract': async (given) => {
+    'reports the first failed check in the order of the contract': async (given) => {
       const { clock, otherScope } = given
       const tooMuch = { quota: { maxBytes: 0, maxFiles: 0 }, declaredSize: Number.MAX_SAFE_INTEGER }
       const active = await given.activate({ storageKey: 'stored' })
@@ -204,7 +206,7 @@ export const reserveCases: CaseGroup = {
       await refused(() => given.reserve(another), 'VALIDATION_ERROR', { field: 'declaredSize' })
     },
 
-    'keeps apart what bucket and key together would confuse': async (given) => {
+    'distinguishes buckets and keys that are equal when joined': async (given) => {
       const { store } = given
       const references = [
         { bucket: 'a', key: 'b/c' },
@@ -224,7 +226,7 @@ export const reserveCases: CaseGroup = {
       same(await store.countByScope(given.scope), references.length, 'rows of the scope')
     },
 
-    'lets many attempts come and go at one key': async (given) => {
+    'supports many attempts at one key, one after the other': async (given) => {
       const { store, at } = given
       for (const round of numbers(5)) {
         await given.reserve({ storageKey: `displaced ${round}` })

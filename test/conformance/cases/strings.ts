@@ -37,7 +37,7 @@ const ANY_METADATA = [
 export const stringCases: CaseGroup = {
   title: 'strings',
   cases: {
-    'come back unchanged from every field': async (given) => {
+    'are returned unchanged from every field': async (given) => {
       const { store } = given
       const all = [...AWKWARD, ...LOOK_ALIKES]
       await allOf(
@@ -78,7 +78,7 @@ export const stringCases: CaseGroup = {
       )
     },
 
-    'with every kind of character come back unchanged': async (given) => {
+    'are returned unchanged with every kind of character': async (given) => {
       const { store } = given
       // One character of each row of 4096 code points, so of every plane, without NUL and surrogates.
       const everything = numbers(0x110)
@@ -137,7 +137,7 @@ export const stringCases: CaseGroup = {
       }
     },
 
-    'may be as long as their limits, in characters or in bytes': async (given) => {
+    'may have their maximum length, in characters or in bytes': async (given) => {
       const { store } = given
       const input = {
         scope: longest(255),
@@ -174,7 +174,7 @@ export const stringCases: CaseGroup = {
       )
     },
 
-    'count in characters or bytes, not in UTF-16 units': async (given) => {
+    'are measured in characters or bytes, not in UTF-16 units': async (given) => {
       for (const [key, filename] of [
         ['k'.repeat(1024), 'f'.repeat(1024)],
         ['é'.repeat(512), 'é'.repeat(1024)],
@@ -194,7 +194,7 @@ export const stringCases: CaseGroup = {
 export const metadataCases: CaseGroup = {
   title: 'metadata',
   cases: {
-    'comes back unchanged, whatever its names mean elsewhere': async (given) => {
+    'is returned unchanged, even with names that have a special meaning elsewhere': async (given) => {
       const { store } = given
       for (const [index, json] of ANY_METADATA.entries()) {
         const at = { bucket: 'bucket', key: `key ${index}` }
@@ -209,12 +209,12 @@ export const metadataCases: CaseGroup = {
       }
     },
 
-    'is null where there is none, and empty where it is empty': async (given) => {
+    'is null if absent, and empty if empty': async (given) => {
       const [none, empty] = await given.reserveEach([{ metadata: null }, { metadata: {} }])
       same([none!.metadata, empty!.metadata], [null, {}])
     },
 
-    'takes 64 entries and 16 KiB of UTF-8': async (given) => {
+    'accepts 64 entries and 16 KiB of UTF-8': async (given) => {
       const { store } = given
       const entries = numbers(64).map((index): [string, string] => [`name ${index}`, `value ${index}`])
       const many = Object.fromEntries(entries)
@@ -234,7 +234,7 @@ export const metadataCases: CaseGroup = {
       )
     },
 
-    'of an attempt replaces that of the object, entry by entry none is kept': async (given) => {
+    'is replaced as a whole, without merging entries': async (given) => {
       await given.activate({ metadata: { a: '1', b: '2' } })
       for (const metadata of [{ b: '3' }, null]) {
         same((await given.activate({ metadata })).metadata, metadata, 'metadata of the replacement')
@@ -242,7 +242,7 @@ export const metadataCases: CaseGroup = {
       }
     },
 
-    'is not shown by what it is not part of': async (given) => {
+    "doesn't affect other fields": async (given) => {
       const rows = await given.reserveEach([{ metadata: { id: 'fake', scope: given.otherScope } }])
       same(idsOf((await given.store.listByScope({ scope: given.scope })).objects), idsOf(rows), 'ids')
       same(await given.store.countByScope(given.otherScope), 0, 'rows of the other scope')

@@ -18,9 +18,9 @@ async function atOnce(calls: readonly (() => Promise<unknown>)[]) {
 }
 
 export const togetherCases: CaseGroup = {
-  title: 'at once',
+  title: 'concurrency',
   cases: {
-    'many reserves never pass the quota of files, and reach it': async (given) => {
+    'reserves fill the quota of files exactly': async (given) => {
       const { store, scope } = given
       const quota = { maxFiles: 7 }
       const { done, refused } = await atOnce(
@@ -35,7 +35,7 @@ export const togetherCases: CaseGroup = {
       sameFields(await store.getScopeUsage(scope), { reservedFiles: 7, reservedBytes: 70 })
     },
 
-    'many reserves never pass the quota of bytes, and come as near to it as fits': async (given) => {
+    'reserves fill the quota of bytes as far as possible without exceeding it': async (given) => {
       const { store, scope } = given
       const quota = { maxBytes: 59 }
       const { done, refused } = await atOnce(
@@ -50,7 +50,7 @@ export const togetherCases: CaseGroup = {
       sameFields(await store.getScopeUsage(scope), { reservedFiles: 5, reservedBytes: 50 })
     },
 
-    'many confirms that grow never pass the quota': async (given) => {
+    'confirms that grow never exceed the quota': async (given) => {
       const { store, scope } = given
       await given.reserveEach(numbers(10).map(() => ({ declaredSize: 1 })))
       const quota = { maxBytes: 30 }
@@ -61,7 +61,7 @@ export const togetherCases: CaseGroup = {
       sameFields(await store.getScopeUsage(scope), { bytes: 24, reservedBytes: 6 })
     },
 
-    'one of many scopes gets a key': async (given) => {
+    'only one of many scopes gets a key': async (given) => {
       const { store, at } = given
       const { done, refused } = await atOnce(
         numbers(10).map((n) => () => given.reserve({ scope: `scope ${n}` })),
@@ -75,7 +75,7 @@ export const togetherCases: CaseGroup = {
       same(await store.find(at), done[0], 'the row that is found')
     },
 
-    "one of many scopes takes over another's lapsed reservation": async (given) => {
+    'only one of many scopes takes over a lapsed reservation': async (given) => {
       const { store, clock, at, scope } = given
       const { id } = await given.reserve({ storageKey: 'stored' })
       clock.advance(2 * HOUR)
@@ -90,7 +90,7 @@ export const togetherCases: CaseGroup = {
       )
     },
 
-    'reserves of one key leave one pending row and a leftover of each other one': async (given) => {
+    'reserves of one key leave one pending row and one leftover for each of the others': async (given) => {
       const { store, scope } = given
       const { done } = await atOnce(numbers(8).map((n) => () => given.reserve({ storageKey: `stored ${n}` })))
       same(done.length, 8, 'reserves that were allowed')
@@ -100,7 +100,7 @@ export const togetherCases: CaseGroup = {
       same([...attempts, objects[0]!.id].sort(), idsOf(done).sort(), 'attempts, pending or left over')
     },
 
-    'repeats of one reserve make one attempt': async (given) => {
+    'repeats of one reserve create one attempt': async (given) => {
       const id = given.newId()
       const { done } = await atOnce(numbers(6).map(() => () => given.reserve({ id, storageKey: 'stored' })))
       same(done.length, 6, 'reserves that were answered')
@@ -109,7 +109,7 @@ export const togetherCases: CaseGroup = {
       same(await given.leftovers(), [], 'leftovers')
     },
 
-    'repeats of one confirm make one object': async (given) => {
+    'repeats of one confirm create one object': async (given) => {
       const { id } = await given.reserve()
       const { done } = await atOnce(numbers(6).map(() => () => given.confirm({ id, eTag: 'etag' })))
       same(done.length, 6, 'confirms that were answered')
@@ -134,7 +134,7 @@ export const togetherCases: CaseGroup = {
       }
     },
 
-    'one of two upload ids is set': async (given) => {
+    'only one of several upload ids is set': async (given) => {
       const { store, at } = given
       const { id } = await given.reserve()
       const uploads = ['upload 1', 'upload 2', 'upload 3']
@@ -145,7 +145,7 @@ export const togetherCases: CaseGroup = {
       same(await store.find(at), done[0], 'the row that is found')
     },
 
-    'purges return each lapsed row to exactly one of them': async (given) => {
+    'each lapsed row is returned by exactly one purge': async (given) => {
       const { store, clock } = given
       const rows = await given.reserveEach(numbers(12).map((n) => ({ storageKey: `stored ${n}` })))
       clock.advance(2 * HOUR)
@@ -158,7 +158,7 @@ export const togetherCases: CaseGroup = {
       same((await given.leftovers()).length, 12, 'number of leftovers')
     },
 
-    'a purge never drops what is confirmed': async (given) => {
+    'a purge never drops a confirmed row': async (given) => {
       const { store, clock, scope } = given
       await given.reserveEach(numbers(8).map(() => ({})))
       clock.advance(2 * HOUR)
@@ -174,7 +174,7 @@ export const togetherCases: CaseGroup = {
       )
     },
 
-    'purges of history count each row once': async (given) => {
+    'each row of history is counted by exactly one purge': async (given) => {
       const { store, clock, scope } = given
       for (const index of numbers(9)) await given.history({ key: `key ${index}` })
       clock.advance(MINUTE)
@@ -189,13 +189,13 @@ export const togetherCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
-    'a leftover is forgotten once': async (given) => {
+    'a leftover is forgotten by exactly one call': async (given) => {
       const { attemptId } = await given.history({ storageKey: 'stored' })
       const answers = await allOf(numbers(5).map(() => given.store.forgetLeftover({ attemptId })))
       same(answers.filter(Boolean).length, 1, 'calls that found it')
     },
 
-    'an object that stays active appears in every listing of active rows exactly once': async (given) => {
+    'an object that stays active is in every listing of active rows exactly once': async (given) => {
       const { store, scope } = given
       const keys = numbers(6).map((n) => `key ${n}`)
       for (const key of keys) await given.activate({ key })
@@ -226,7 +226,7 @@ export const togetherCases: CaseGroup = {
       }
     },
 
-    'a scope never shows more than it holds while objects are replaced': async (given) => {
+    'usage never exceeds the actual usage while objects are replaced': async (given) => {
       const { store, scope } = given
       await given.activate({ declaredSize: 100 })
       const replace = async () => {

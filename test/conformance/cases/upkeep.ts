@@ -4,13 +4,13 @@ import type { CaseGroup } from '../given.js'
 import { allOf, numbers } from '../given.js'
 
 export const upkeepCases: CaseGroup = {
-  title: 'upkeep',
+  title: 'maintenance',
   cases: {
     'verify finds nothing missing': async ({ store }) => {
       same(await store.verify(), [])
     },
 
-    'migrate may be repeated, by many at once, and loses nothing': async (given) => {
+    'migrate can be repeated, also concurrently, and keeps all rows': async (given) => {
       const { store, at } = given
       const active = await given.activate()
       for (const { from, to } of [
@@ -46,7 +46,7 @@ export const upkeepCases: CaseGroup = {
       same(await store.countByScope(scope), 2, 'rows of the scope')
     },
 
-    'checkUsage and repairUsage are right while writers run': async (given) => {
+    'checkUsage and repairUsage are correct during concurrent writes': async (given) => {
       const { store, scope } = given
       const writers = numbers(8).map(async (writer) => {
         for (const size of [1, 2, 3]) {
@@ -63,7 +63,7 @@ export const upkeepCases: CaseGroup = {
       same(await store.getScopeUsage(scope), usage, 'usage')
     },
 
-    'ping answers': async ({ store }) => {
+    'ping resolves': async ({ store }) => {
       same(await store.ping(), undefined)
     },
   },

@@ -8,7 +8,7 @@ const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 export const usageCases: CaseGroup = {
   title: 'getScopeUsage',
   cases: {
-    'has zeros for a scope never seen': async ({ store }) => {
+    'returns zeros for an unknown scope': async ({ store }) => {
       same(await store.getScopeUsage('unknown'), NOTHING)
     },
 
@@ -25,7 +25,7 @@ export const usageCases: CaseGroup = {
       })
     },
 
-    'counts what is declared by pending rows as reserved': async (given) => {
+    'counts the declared sizes of pending rows as reserved': async (given) => {
       await given.reserve({ key: 'a', declaredSize: 3 })
       await given.reserve({ key: 'b', declaredSize: 5 })
       same(await given.store.getScopeUsage(given.scope), {
@@ -36,7 +36,7 @@ export const usageCases: CaseGroup = {
       })
     },
 
-    'reserves only the growth of an overwrite, and no file': async (given) => {
+    'counts only the growth of an overwrite as reserved, and no file': async (given) => {
       await given.activate({ declaredSize: 10 })
       await given.reserve({ declaredSize: 14 })
       same(await given.store.getScopeUsage(given.scope), {
@@ -47,7 +47,7 @@ export const usageCases: CaseGroup = {
       })
     },
 
-    'reserves nothing for an overwrite that is not larger': async (given) => {
+    'counts nothing as reserved for an overwrite that is not larger': async (given) => {
       await given.activate({ declaredSize: 10 })
       for (const declaredSize of [9, 10, 0]) {
         await given.reserve({ declaredSize })
@@ -71,7 +71,7 @@ export const usageCases: CaseGroup = {
       })
     },
 
-    'counts only the new attempt after a key was reserved again': async (given) => {
+    'counts only the latest attempt of a key': async (given) => {
       await given.reserve({ declaredSize: 10 })
       await given.reserve({ declaredSize: 3 })
       same(await given.store.getScopeUsage(given.scope), {
@@ -91,7 +91,7 @@ export const usageCases: CaseGroup = {
       same(await store.getScopeUsage(scope), NOTHING)
     },
 
-    'frees what is released, and what is removed with its replacement': async (given) => {
+    'frees the usage of released attempts, and of removed objects and their replacements': async (given) => {
       const { store, scope, at } = given
       await given.reserve({ declaredSize: 10 })
       await store.release(at)
@@ -104,7 +104,7 @@ export const usageCases: CaseGroup = {
       }
     },
 
-    'goes back to the whole declared size when the replaced object is gone before': async (given) => {
+    'counts the whole declared size of a reserve after the object was removed': async (given) => {
       const { store, scope, at } = given
       await given.activate({ declaredSize: 10 })
       await store.remove(at)
@@ -112,7 +112,7 @@ export const usageCases: CaseGroup = {
       same(await store.getScopeUsage(scope), { bytes: 0, files: 0, reservedBytes: 14, reservedFiles: 1 })
     },
 
-    'frees the usage of a scope whose lapsed reservation another one takes over': async (given) => {
+    'frees the usage of a scope whose lapsed reservation is taken over': async (given) => {
       const { store, clock, scope, otherScope } = given
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
@@ -132,7 +132,7 @@ export const usageCases: CaseGroup = {
       same(await store.getScopeUsage(scope), usage)
     },
 
-    'refuses a reserve that would carry the sum beyond the largest safe integer, and changes nothing': async (
+    'refuses a reserve that would take the sum above the largest safe integer, and changes nothing': async (
       given,
     ) => {
       const { store, scope } = given
@@ -151,7 +151,7 @@ export const usageCases: CaseGroup = {
       await given.reserve({ key: 'a', declaredSize: 1 })
     },
 
-    'refuses a confirm that would carry the sum beyond the largest safe integer, and changes nothing': async (
+    'refuses a confirm that would take the sum above the largest safe integer, and changes nothing': async (
       given,
     ) => {
       const { store, scope, at } = given
@@ -164,7 +164,7 @@ export const usageCases: CaseGroup = {
       await given.confirm({ size: 5 })
     },
 
-    'adds up over many files': async (given) => {
+    'is the sum over many files': async (given) => {
       const { store, scope } = given
       await allOf(numbers(40).map((index) => given.activate({ key: `key ${index}`, declaredSize: index })))
       await allOf(numbers(10).map((index) => store.remove({ bucket: 'bucket', key: `key ${index}` })))

@@ -92,16 +92,16 @@ export const validationCases: CaseGroup = {
   cases: {
     ...Object.fromEntries(
       METHODS.map((method) => [
-        `${method} names every field that is bad, and changes nothing`,
+        `${method} names every invalid field, and changes nothing`,
         (given: Given) => refusesBadFields(given, method),
       ]),
     ),
 
-    'takes null in every optional field as if it were left out': async (given) => {
+    'treats null in every optional field as absent': async (given) => {
       for (const method of METHODS) await takesNullAsAbsent(given, method)
     },
 
-    'wants an object where a call takes one': async ({ store }) => {
+    'refuses inputs that are not objects': async ({ store }) => {
       for (const method of METHODS.filter((method) => !takesArguments(method))) {
         for (const input of [5, 'text', true, ...(hasRequiredFields(method) ? [undefined, null] : [])]) {
           const call = () =>
@@ -111,7 +111,7 @@ export const validationCases: CaseGroup = {
       }
     },
 
-    'is told by a rejection, never thrown at once': async ({ store }) => {
+    'rejects the promise instead of throwing': async ({ store }) => {
       for (const method of METHODS) {
         const call = (store as unknown as Record<string, (input: unknown) => unknown>)[method]!
         let promise: unknown
@@ -126,7 +126,7 @@ export const validationCases: CaseGroup = {
       }
     },
 
-    'ignores fields that a call does not know': async (given) => {
+    'ignores unknown fields': async (given) => {
       const surplus = { ...given.input(), surplus: 1, status: 'active', size: 5, createdAt: new Date(0) }
       const row = await given.store.reserve(surplus)
       same(
@@ -158,7 +158,7 @@ const STATUS_OF_CODE: Record<string, number> = {
 export const errorCases: CaseGroup = {
   title: 'errors',
   cases: {
-    'are StorageErrors with a code, the status that follows from it, and a message': async (given) => {
+    'are StorageErrors with a code, its status and a message': async (given) => {
       const { store, at, scope } = given
       await given.activate()
       const refusals: [string, () => Promise<unknown>][] = [

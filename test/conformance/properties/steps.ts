@@ -78,14 +78,12 @@ export function callOf(step: CallStep | SpoiledStep, script: ScriptState): Call 
     return withField(call, field, values[step.value % values.length])
   }
   const here = hereOf(step, script)
-  const { atKey, ...fields } = INPUTS[step.call] as Record<string, Choice<unknown, unknown>>
+  const fields = Object.entries(INPUTS[step.call] as Record<string, Choice<unknown, unknown>>)
   const chosen = step as unknown as Record<string, unknown>
-  return callWith(step.call, {
-    ...(atKey && here.reference),
-    ...Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [name, field.resolve(chosen[name], here)]),
-    ),
-  })
+  const values = fields.flatMap(([name, field]) =>
+    name === 'atKey' ? Object.entries(here.reference) : [[name, field.resolve(chosen[name], here)] as const],
+  )
+  return callWith(step.call, Object.fromEntries(values))
 }
 
 function hereOf(step: CallStep, script: ScriptState): Here {

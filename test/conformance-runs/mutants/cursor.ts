@@ -1,0 +1,188 @@
+import { StorageError, type StorageObject } from '@svc/db'
+import { decodeCursor, encodeCursor } from '../../../src/core/store/cursor.js'
+import { invalid, overStore, type Mutant } from './mutant.js'
+
+/** Makes its own cursors for positions in the list of the scope. */
+function withOwnCursors(
+  from: (cursor: string | null, rows: readonly StorageObject[]) => number,
+  cursorAt: (index: number, rows: readonly StorageObject[]) => string,
+) {
+  return overStore((store) => ({
+    async listByScope({ cursor, limit, ...input }) {
+      const { objects } = await store.listByScope({ ...input, limit: 1000 })
+      const start = from(cursor ?? null, objects)
+      const end = start + (limit ?? 100)
+      const page = objects.slice(start, end)
+      return end < objects.length ? { objects: page, nextCursor: cursorAt(end, objects) } : { objects: page }
+    },
+  }))
+}
+
+export const cursorMutants: readonly Mutant[] = [
+  {
+    defect: 'makes cursors without a checksum',
+    createStore: overStore((store) => ({
+      async listByScope(input) {
+        let cursor = input.cursor
+        if (cursor != null) {
+          const id = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
+          if (id.length !== 36) throw new StorageError('INVALID_CURSOR')
+          cursor = encodeCursor(id)
+        }
+        const { objects, nextCursor } = await store.listByScope({ ...input, cursor })
+        return nextCursor === undefined
+          ? { objects }
+          : { objects, nextCursor: btoa(decodeCursor(nextCursor)) }
+      },
+    })),
+    rejectedBy: ['cursor: is invalid if any character is changed', 'cursor: is invalid if made up'],
+  },
+  {
+    defect: 'ignores the end of a cursor',
+    createStore: overStore((store) => ({
+      listByScope: (input) => store.listByScope({ ...input, cursor: input.cursor?.slice(0, 28) }),
+    })),
+    rejectedBy: ['cursor: is invalid if extended'],
+  },
+  {
+    defect: 'treats an empty cursor as absent',
+    createStore: overStore((store) => ({
+      listByScope: (input) => store.listByScope({ ...input, cursor: input.cursor || null }),
+    })),
+    rejectedBy: ['cursor: is invalid if made up'],
+  },
+  {
+    defect: 'makes cursors that count rows',
+    createStore: withOwnCursors(
+      (cursor) => (cursor === null ? 0 : Number(cursor.slice(1))),
+      (index) => `c${index}`,
+    ),
+    rejectedBy: [
+      'listByScope: returns rows that exist throughout exactly once, even if others change between pages',
+      'cursor: is invalid if made up',
+    ],
+  },
+  {
+    defect: 'makes cursors that contain the whole position, of any length',
+    createStore: withOwnCursors(
+      (cursor, rows) => rows.findIndex(({ id }) => id === cursor?.slice(0, 36)) + 1,
+      (index, rows) => {
+        const { id, scope, bucket, key } = rows[index - 1]!
+        return `${id}${[scope, bucket, key].join('.').replaceAll(' ', '_')}`
+      },
+    ),
+    rejectedBy: [
+      'cursor: is URL-safe and at most 200 characters long even if all names have their maximum length',
+      'cursor: keeps its position after its row is gone',
+    ],
+  },
+  {
+    defect: 'refuses cursors made for another scope',
+    createStore: overStore((store) => {
+      const scopes = new Map<string, string>()
+      return {
+        async listByScope(input) {
+          if (input.cursor != null && (scopes.get(input.cursor) ?? input.scope) !== input.scope) {
+            throw new StorageError('INVALID_CURSOR')
+          }
+          const page = await store.listByScope(input)
+          if (page.nextCursor !== undefined) scopes.set(page.nextCursor, input.scope)
+          return page
+        },
+      }
+    }),
+    rejectedBy: ['cursor: returns only rows of the scope it is used with'],
+  },
+  {
+    defect: 'makes cursors with a character that URLs escape',
+    createStore: overCursors(
+      (cursor) => cursor.replace(/=$/, ''),
+      (cursor) => `${cursor}=`,
+    ),
+    rejectedBy: ['cursor: is URL-safe and at most 200 characters long'],
+  },
+  {
+    defect: 'accepts a cursor only once with the same filter',
+    createStore: overStore((store) => {
+      const used = new Set<string>()
+      return {
+        async listByScope(input) {
+          if (input?.cursor == null) return store.listByScope(input)
+          const call = JSON.stringify(input)
+          if (used.has(call)) throw new StorageError('INVALID_CURSOR')
+          used.add(call)
+          return store.listByScope(input)
+        },
+      }
+    }),
+    rejectedBy: ['cursor: can be reused'],
+  },
+  {
+    defect: 'accepts a cursor with one changed character',
+    createStore: overKnownCursors((cursor, known) => {
+      const changed = [...known].filter((character, index) => character !== cursor[index])
+      return cursor.length === known.length && changed.length === 1
+    }),
+    rejectedBy: ['cursor: is invalid if any character is changed'],
+  },
+  {
+    defect: 'accepts a cursor with two swapped characters',
+    createStore: overKnownCursors(
+      (cursor, known) => cursor !== known && [...cursor].sort().join() === [...known].sort().join(),
+    ),
+    rejectedBy: ['cursor: is invalid if characters are swapped or reversed'],
+  },
+  {
+    defect: 'accepts a cursor that begins and ends like its own',
+    createStore: overKnownCursors(
+      (cursor, known, other) =>
+        cursor.length === known.length &&
+        known !== other &&
+        [...cursor].every(
+          (_, index) => cursor === known.slice(0, index) + other.slice(index) || index < 4,
+        ) === false &&
+        [...cursor].some((_, index) => cursor === known.slice(0, index) + other.slice(index)),
+    ),
+    rejectedBy: ['cursor: is invalid if spliced from two cursors'],
+  },
+  {
+    defect: 'refuses a null cursor',
+    createStore: overStore((store) => ({
+      async listByScope(input) {
+        if (input.cursor === null) throw new StorageError('INVALID_CURSOR')
+        return store.listByScope(input)
+      },
+    })),
+    rejectedBy: ['cursor: may be null'],
+  },
+]
+
+function overCursors(
+  decode: (cursor: string) => string,
+  encode: (cursor: string) => string,
+): Mutant['createStore'] {
+  return overStore((store) => ({
+    async listByScope(input) {
+      const page = await store.listByScope({ ...input, cursor: input.cursor && decode(input.cursor) })
+      return page.nextCursor === undefined ? page : { ...page, nextCursor: encode(page.nextCursor) }
+    },
+  }))
+}
+
+/** Takes an invalid cursor for a known one that resembles it. */
+function overKnownCursors(
+  resembles: (cursor: string, known: string, other: string) => boolean,
+): Mutant['createStore'] {
+  return overStore((store) => {
+    const known: string[] = []
+    return {
+      async listByScope(input) {
+        const { cursor } = input
+        const meant = known.find((each) => known.some((other) => cursor && resembles(cursor, each, other)))
+        const page = await store.listByScope({ ...input, cursor: meant ?? cursor })
+        if (page.nextCursor !== undefined) known.push(page.nextCursor)
+        return page
+      },
+    }
+  })
+}

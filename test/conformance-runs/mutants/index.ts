@@ -1,0 +1,35 @@
+import { attemptMutants } from './attempts.js'
+import { confirmMutants } from './confirm.js'
+import { cursorMutants } from './cursor.js'
+import { expiryMutants } from './expiry.js'
+import { findMutants } from './finds.js'
+import { inputMutants } from './inputs.js'
+import { leftoverMutants } from './leftovers.js'
+import { listingMutants } from './listing.js'
+import { maintenanceMutants } from './maintenance.js'
+import type { Mutant } from './mutant.js'
+import { objectMutants } from './objects.js'
+import { quotaMutants } from './quota.js'
+import { raceMutants } from './races.js'
+import { reserveMutants } from './reserve.js'
+import { usageMutants } from './usage.js'
+import { valueMutants } from './values.js'
+
+/** All mutants by the part of the contract that they break. */
+export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
+  values: valueMutants,
+  reserve: reserveMutants,
+  quota: quotaMutants,
+  confirm: confirmMutants,
+  'setUploadId and release': attemptMutants,
+  'remove and history': objectMutants,
+  leftovers: leftoverMutants,
+  'find calls': findMutants,
+  listing: listingMutants,
+  cursors: cursorMutants,
+  usage: usageMutants,
+  'lapsed reservations': expiryMutants,
+  inputs: inputMutants,
+  concurrency: raceMutants,
+  maintenance: maintenanceMutants,
+}
