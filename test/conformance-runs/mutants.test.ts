@@ -72,5 +72,5 @@ describe('the mutants', () => {
       (title) => !isScript(title) && (fewest.get(title) ?? Infinity) > MOST_REJECTIONS,
     )
     expect(unspecific).toEqual([])
-  })
+  }, 600_000)
 })

@@ -1,4 +1,4 @@
-import { type Leftover } from '@svc/db'
+import type { Leftover } from '@svc/db'
 import { SCRIPTS, overChanges, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const leftoverMutants: readonly Mutant[] = [
@@ -171,7 +171,7 @@ export const leftoverMutants: readonly Mutant[] = [
       async listLeftovers(input) {
         const { objects } = await store.listByScope({ scope: 'alice', status: 'pending' })
         const live = objects
-          .filter(({ key, storageKey, uploadId }) => key === 'another' && storageKey && uploadId)
+          .filter(({ storageKey, uploadId }) => storageKey && uploadId)
           .map(({ attemptId, bucket, key, storageKey, uploadId, createdAt, expiresAt }) => ({
             ...{ attemptId, bucket, key, storageKey, uploadId },
             since: createdAt,
@@ -205,7 +205,6 @@ export const leftoverMutants: readonly Mutant[] = [
       if (!pending || after.pending || before.active !== after.active || history) return change
       if (pending.storageKey !== null || pending.uploadId !== null) return change
       const { attemptId, bucket, key, storageKey, uploadId, writableUntil } = pending
-      if (pending.createdAt.getTime() + 2 * 3_600_000 > writableUntil.getTime() + 3_600_000) return change
       const leftover = { attemptId, bucket, key, storageKey, uploadId, since: writableUntil, writableUntil }
       return { ...change, leftovers: [leftover] }
     }),

@@ -1,4 +1,4 @@
-import { type StorageObject, type StorageObjectStore } from '@svc/db'
+import type { StorageObject, StorageObjectStore } from '@svc/db'
 import { attemptIdOf } from '../../conformance/attempt-ids.js'
 import { SCRIPTS, invalid, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
 

@@ -11,7 +11,7 @@ export const setUploadIdCases: CaseGroup = {
       clock.advance(SECOND)
       const row = await store.setUploadId({ ...at, id: pending.id, uploadId: 'upload' })
       same(row, { ...pending, uploadId: 'upload', updatedAt: clock.now() })
-      same(await store.find(at), row, 'the row that is found')
+      same(await store.find(at), row, 'the result of find')
     },
 
     'changes nothing if the same upload id is set again': async (given) => {
@@ -20,7 +20,7 @@ export const setUploadIdCases: CaseGroup = {
       const row = await store.setUploadId({ ...at, id, uploadId: 'upload' })
       clock.advance(SECOND)
       same(await store.setUploadId({ ...at, id, uploadId: 'upload' }), row)
-      same(await store.find(at), row, 'the row that is found')
+      same(await store.find(at), row, 'the result of find')
     },
 
     'refuses another upload id': async (given) => {
@@ -83,13 +83,13 @@ export const releaseCases: CaseGroup = {
       })
       clock.advance(SECOND)
       same(await store.release(at), row)
-      same(await store.find(at), null, 'the row that is found')
+      same(await store.find(at), null, 'the result of find')
       same(await store.countByScope(given.scope), 0, 'rows of the scope')
     },
 
     'returns null if nothing is pending': async (given) => {
       const { store, at } = given
-      same(await store.release(at), null, 'release of what was never there')
+      same(await store.release(at), null, 'release of an unknown key')
       const active = await given.activate()
       same(await store.release(at), null, 'release of an active object')
       same(await store.release({ ...at, id: active.id }), null, 'release of an active object by its id')
@@ -100,16 +100,16 @@ export const releaseCases: CaseGroup = {
       const { store, at } = given
       const row = await given.reserve({ uploadId: 'upload' })
       same(await store.release({ ...at, id: given.newId() }), null, 'release of another id')
-      same(await store.release({ ...at, uploadId: 'another' }), null, 'release of another upload')
+      same(await store.release({ ...at, uploadId: 'another' }), null, 'release of another upload id')
       same(
         await store.release({ ...at, id: row.id, uploadId: 'another' }),
         null,
-        'release of id and another upload',
+        'release of the id and another upload id',
       )
       same(
         await store.release({ ...at, id: given.newId(), uploadId: 'upload' }),
         null,
-        'of another id with the upload',
+        'release of another id with the upload id',
       )
       same(await store.find(at), row, 'the pending row')
       same(await store.release({ ...at, id: row.id, uploadId: 'upload', scope: given.scope }), row)

@@ -24,7 +24,7 @@ export const confirmCases: CaseGroup = {
       await given.reserve({ contentType: 'text/plain' })
       const kept = { contentType: 'text/plain', eTag: null }
       sameFields(await given.confirm({ eTag: null, contentType: null }), kept)
-      sameFields(await given.store.find(given.at), kept, 'the row that is found')
+      sameFields(await given.store.find(given.at), kept, 'the result of find')
     },
 
     'confirms the pending row if no id is given': async (given) => {
@@ -78,7 +78,7 @@ export const confirmCases: CaseGroup = {
       )
       same(await given.confirm({ id, quota: { maxBytes: 0, maxFiles: 0 } }), active, 'a repeat with a quota')
       same(await given.confirm({ id, scope: given.scope }), active, 'a repeat with the scope')
-      same(await store.find(at), active, 'the row that is found')
+      same(await store.find(at), active, 'the result of find')
     },
 
     'refuses a repeat with another size or another eTag': async (given) => {
@@ -191,7 +191,7 @@ export const confirmCases: CaseGroup = {
           updatedAt: clock.now(),
           confirmedAt: clock.now(),
         })
-        same(await store.find(at), second, 'the row that is found')
+        same(await store.find(at), second, 'the result of find')
         same(await store.findPending(at), null, 'the pending row')
         same((await store.listByScope({ scope })).objects, [second], 'all rows of the scope')
       },
@@ -210,7 +210,7 @@ export const confirmCases: CaseGroup = {
       const first = await given.activate()
       await store.remove(at)
       const second = await given.activate()
-      same(second.id > first.id, true, 'that the new object has an id of its own')
+      same(second.id > first.id, true, 'whether the new object has a new id')
       same(await store.countByScope(scope, 'deleted'), 1, 'rows of history')
     },
   },

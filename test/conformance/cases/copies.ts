@@ -2,7 +2,7 @@ import { same } from '../assertions.js'
 import { HOUR } from '../clock.js'
 import type { CaseGroup, Given } from '../given.js'
 
-/** Changes everything that can be changed in an answer or an input; one that is frozen is as good. */
+/** Changes everything in a result or an input, except what is frozen. */
 function mutateDeeply(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   if (value instanceof Date) {
@@ -47,7 +47,7 @@ export const copyCases: CaseGroup = {
       await given.reserve({ ...changes, key: 'lapsed' })
       clock.advance(HOUR)
       const before = await stateOf(given)
-      for (const answer of [
+      for (const result of [
         await store.listByScope({ scope }),
         await store.listByScope({ scope, status: 'deleted' }),
         await store.getScopeUsage(scope),
@@ -61,8 +61,8 @@ export const copyCases: CaseGroup = {
         await store.checkUsage(),
         await store.repairUsage(),
       ]) {
-        mutateDeeply(answer)
-        same(await stateOf(given), before, 'the state after an answer was changed')
+        mutateDeeply(result)
+        same(await stateOf(given), before, 'the state after a result was changed')
       }
     },
 
@@ -88,10 +88,10 @@ export const copyCases: CaseGroup = {
         () => store.remove({ ...at, mode: 'hard' }),
       ]
       for (const write of writes) {
-        const answer = await write()
+        const result = await write()
         const before = await stateOf(given)
-        mutateDeeply(answer)
-        same(await stateOf(given), before, 'the state after an answer was changed')
+        mutateDeeply(result)
+        same(await stateOf(given), before, 'the state after a result was changed')
       }
     },
 

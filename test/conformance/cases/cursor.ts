@@ -4,7 +4,7 @@ import { allOf, idsOf, numbers } from '../given.js'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** A cursor behind the newest of three rows. */
+/** Creates three rows and returns the cursor after the newest. */
 async function someCursor(given: Given): Promise<string> {
   await given.reserveEach([{}, {}, {}])
   return cursorOf(given)
@@ -16,7 +16,7 @@ async function cursorOf({ store, scope }: Given): Promise<string> {
   return nextCursor
 }
 
-/** Each must be refused. */
+/** Checks that every cursor is refused. */
 async function allInvalid({ store, scope }: Given, cursors: readonly unknown[]): Promise<void> {
   await allOf(
     cursors.map((cursor) =>
@@ -30,7 +30,7 @@ async function allInvalid({ store, scope }: Given, cursors: readonly unknown[]):
   )
 }
 
-/** Other characters for one: its neighbours in the alphabet (which differ in few bits), the other case, something odd. */
+/** Returns replacements for a character: some that differ in one bit, the other case, and some outside the alphabet. */
 function othersFor(character: string): string[] {
   const at = ALPHABET.indexOf(character)
   const neighbours = [1, 2, 4, 16, 32].map((distance) => ALPHABET[at ^ distance] ?? '!')
@@ -100,7 +100,7 @@ export const cursorCases: CaseGroup = {
       const { store, scope } = given
       const first = await someCursor(given)
       const { nextCursor: second } = await store.listByScope({ scope, limit: 1, cursor: first })
-      holds(second !== undefined && second !== first, 'the second of three pages has no cursor of its own')
+      holds(second !== undefined && second !== first, 'the second of three pages has no new cursor')
       const mixed = numbers(first.length)
         .flatMap((at) => [first.slice(0, at) + second.slice(at), second.slice(0, at) + first.slice(at)])
         .filter((cursor) => cursor !== first && cursor !== second)
@@ -150,7 +150,7 @@ export const cursorCases: CaseGroup = {
       const owners = [scope, otherScope, otherScope, scope, otherScope, scope, otherScope]
       const rows = await given.reserveEach(owners.map((owner) => ({ scope: owner })))
       const { nextCursor: cursor } = await store.listByScope({ scope, limit: 2 })
-      // The cursor stands behind the second newest row of its own scope, key 3.
+      // The cursor is at key 3, the second newest row of its scope.
       same(await store.listByScope({ scope, cursor }), { objects: [rows[0]] }, 'its own scope')
       same(
         await store.listByScope({ scope: otherScope, cursor }),
@@ -165,7 +165,7 @@ export const cursorCases: CaseGroup = {
       const rows = await given.reserveEach([{ route: 'r' }, {}, { route: 'r' }, {}, {}])
       for (const index of [0, 3]) rows[index] = await given.confirm({ key: `key ${index}` })
       const { nextCursor: cursor } = await store.listByScope({ scope, limit: 2 })
-      // The cursor stands behind key 3.
+      // The cursor is at key 3.
       const ids = async (filter: { route?: string; status?: 'pending' | 'active' | 'deleted' }) =>
         idsOf((await store.listByScope({ scope, cursor, ...filter })).objects)
       same(await ids({}), [rows[2]!.id, rows[1]!.id, rows[0]!.id], 'ids without a filter')

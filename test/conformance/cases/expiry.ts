@@ -4,7 +4,7 @@ import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { CaseGroup, Given } from '../given.js'
 import { allOf, idsOf, numbers } from '../given.js'
 
-/** Reservations that lapse after so many minutes each, in an order of their own, returned earliest expiry first. */
+/** Creates reservations that don't lapse in order of creation, and returns them earliest expiry first. */
 async function lapsing(given: Given): Promise<StorageObject[]> {
   const rows = await given.reserveEach(
     [3, 1, 4, 2, 5].map((minutes) => ({ expiresAt: given.clock.in(minutes * MINUTE) })),
@@ -18,7 +18,7 @@ export const listExpiredCases: CaseGroup = {
     'returns lapsed rows, earliest expiry first, and changes nothing': async (given) => {
       const { store, clock } = given
       const rows = await lapsing(given)
-      same(await store.listExpired(), [], 'before any has lapsed')
+      same(await store.listExpired(), [], 'before any row lapses')
       clock.advance(3 * MINUTE)
       same(await store.listExpired(), rows.slice(0, 3))
       same(await store.listExpired({}), rows.slice(0, 3), 'a repeat')
@@ -34,7 +34,7 @@ export const listExpiredCases: CaseGroup = {
       clock.advance(1)
       same(await store.listExpired(), [row])
       clock.advance(-1)
-      same(await store.listExpired(), [], 'after the clock was set back')
+      same(await store.listExpired(), [], 'after the clock went back')
     },
 
     'sorts rows with the same expiry by id': async (given) => {
@@ -68,9 +68,9 @@ export const listExpiredCases: CaseGroup = {
         rows.slice(0, 1),
         'just before',
       )
-      same(await until(4), rows.slice(0, 3), 'up to a moment to come')
+      same(await until(4), rows.slice(0, 3), 'up to a future date')
       same(await store.listExpired({ before: null }), rows.slice(0, 3), 'without before')
-      same(await until(0), [], 'up to the beginning')
+      same(await until(0), [], 'up to the start')
     },
 
     'returns the page after the given item': async (given) => {
@@ -126,12 +126,12 @@ export const purgeExpiredCases: CaseGroup = {
     'removes lapsed rows and returns them unchanged, earliest expiry first': async (given) => {
       const { store, clock, scope } = given
       const rows = await lapsing(given)
-      same(await store.purgeExpired(), [], 'before any has lapsed')
+      same(await store.purgeExpired(), [], 'before any row lapses')
       clock.advance(3 * MINUTE)
       same(await store.purgeExpired(), rows.slice(0, 3))
       same(await store.purgeExpired({}), [], 'a repeat')
       const { objects } = await store.listByScope({ scope })
-      same(idsOf(objects).sort(), idsOf(rows.slice(3)).sort(), 'ids that are left')
+      same(idsOf(objects).sort(), idsOf(rows.slice(3)).sort(), 'remaining ids')
     },
 
     'removes only rows that are still pending and have lapsed': async (given) => {
@@ -141,7 +141,7 @@ export const purgeExpiredCases: CaseGroup = {
       await store.release({ ...at, key: 'key 1' })
       clock.advance(HOUR - 1)
       const renewed = await given.reserve({ key: 'key 2', expiresAt: clock.in(2) })
-      clock.advance(1) // key 0 and key 1 would lapse now, and key 2 in a millisecond
+      clock.advance(1) // key 0 and key 1 would have lapsed by now; key 2 lapses in a millisecond
       same(await store.purgeExpired(), [])
       same((await store.listByScope({ scope })).objects, [renewed, active], 'the rows of the scope')
     },
@@ -170,8 +170,8 @@ export const purgeExpiredCases: CaseGroup = {
       const start = clock.now().getTime()
       clock.advance(3 * MINUTE)
       same(await store.purgeExpired({ before: new Date(start + MINUTE) }), rows.slice(0, 1), 'up to a minute')
-      same(await store.purgeExpired({ before: clock.in(HOUR) }), rows.slice(1, 3), 'up to a moment to come')
-      same(await store.countByScope(given.scope), 2, 'rows that are left')
+      same(await store.purgeExpired({ before: clock.in(HOUR) }), rows.slice(1, 3), 'up to a future date')
+      same(await store.countByScope(given.scope), 2, 'remaining rows')
     },
 
     'removes at most the given number of rows, earliest expiry first': async (given) => {
@@ -188,7 +188,7 @@ export const purgeExpiredCases: CaseGroup = {
       await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
       clock.advance(HOUR)
       same((await store.purgeExpired()).length, 100, 'rows by default')
-      same((await store.purgeExpired()).length, 1, 'rows that were left')
+      same((await store.purgeExpired()).length, 1, 'remaining rows')
     },
 
     'frees the key for any scope': async (given) => {
@@ -197,7 +197,7 @@ export const purgeExpiredCases: CaseGroup = {
       clock.advance(HOUR)
       await store.purgeExpired()
       const row = await given.reserve({ scope: otherScope, expiresAt: clock.in(SECOND) })
-      same(await store.find(at), row, 'the row that is found')
+      same(await store.find(at), row, 'the result of find')
     },
   },
 }

@@ -9,15 +9,15 @@ export const findCases: CaseGroup = {
       given,
     ) => {
       const { store, at } = given
-      same(await store.find(at), null, 'find where nothing ever was')
+      same(await store.find(at), null, 'find of an unknown key')
       await given.history({ declaredSize: 1 })
       const newest = await given.history({ declaredSize: 2 })
-      same(await store.find(at), newest, 'find where only history is')
+      same(await store.find(at), newest, 'find with only history')
       const pending = await given.reserve()
-      same(await store.find(at), pending, 'find where a row is pending')
+      same(await store.find(at), pending, 'find with a pending row')
       const active = await given.confirm()
       await given.reserve()
-      same(await store.find(at), active, 'find where a row is active and its replacement pending')
+      same(await store.find(at), active, 'find during a replacement')
     },
 
     'find returns the newest deleted row by id, not by date of removal': async (given) => {
@@ -36,25 +36,25 @@ export const findCases: CaseGroup = {
 
     'findActive returns the active row or null': async (given) => {
       const { store, at } = given
-      same(await store.findActive(at), null, 'findActive where nothing ever was')
+      same(await store.findActive(at), null, 'findActive of an unknown key')
       await given.reserve()
-      same(await store.findActive(at), null, 'findActive where a row is pending')
+      same(await store.findActive(at), null, 'findActive with a pending row')
       const active = await given.confirm()
       await given.reserve()
-      same(await store.findActive(at), active, 'findActive beside a replacement')
+      same(await store.findActive(at), active, 'findActive during a replacement')
       await store.remove(at)
-      same(await store.findActive(at), null, 'findActive where only history is')
+      same(await store.findActive(at), null, 'findActive with only history')
     },
 
     'findPending returns the pending row or null': async (given) => {
       const { store, at } = given
-      same(await store.findPending(at), null, 'findPending where nothing ever was')
+      same(await store.findPending(at), null, 'findPending of an unknown key')
       await given.activate()
-      same(await store.findPending(at), null, 'findPending where a row is active')
+      same(await store.findPending(at), null, 'findPending with an active row')
       const pending = await given.reserve()
       same(await store.findPending(at), pending, 'findPending of a replacement')
       await store.remove(at)
-      same(await store.findPending(at), null, 'findPending where only history is')
+      same(await store.findPending(at), null, 'findPending with only history')
     },
 
     'findPending returns only the attempt with the given id and upload id': async (given) => {
@@ -94,9 +94,9 @@ export const findCases: CaseGroup = {
     'findPendingMultipart ignores rows without an upload id, and active rows': async (given) => {
       const { store, at } = given
       const { id } = await given.reserve({ declaredSize: 7 })
-      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'without an upload')
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'without an upload id')
       const pending = await store.setUploadId({ ...at, id, uploadId: 'upload' })
-      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'with an upload')
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'with an upload id')
       await given.confirm({ size: 7 })
       same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'confirmed')
     },

@@ -11,13 +11,13 @@ import { recordCases } from './records.js'
 import { historyCases, removeCases } from './remove.js'
 import { reserveCases } from './reserve.js'
 import { metadataCases, stringCases } from './strings.js'
-import { togetherCases } from './together.js'
-import { upkeepCases } from './upkeep.js'
+import { concurrencyCases } from './concurrency.js'
+import { maintenanceCases } from './maintenance.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
 import type { CaseGroup } from '../given.js'
 
-/** The contract sentence by sentence: first what rows are, then each call, then what holds for all of them. */
+/** All cases: the fields of rows, then each call, then the rules for all calls. */
 export const CASE_GROUPS: readonly CaseGroup[] = [
   recordCases,
   reserveCases,
@@ -40,6 +40,6 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   copyCases,
   validationCases,
   errorCases,
-  togetherCases,
-  upkeepCases,
+  concurrencyCases,
+  maintenanceCases,
 ]

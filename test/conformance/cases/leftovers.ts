@@ -246,13 +246,13 @@ export const leftoverCases: CaseGroup = {
       same(
         await store.listLeftovers({ limit: 2, after: all[3] }),
         all.slice(4),
-        'the page behind one that is gone',
+        'the page after a forgotten leftover',
       )
       const { since, attemptId } = all[0]!
       same(
         await store.listLeftovers({ limit: 1, after: { since, attemptId } }),
         [all[1]],
-        'behind a bare position',
+        'after a bare position',
       )
       same((await store.listLeftovers({ after: null })).length, 4, 'leftovers without a position')
     },
@@ -288,7 +288,7 @@ export const leftoverCases: CaseGroup = {
       const [first, second] = await released(given, 2)
       same(await store.forgetLeftover({ attemptId: first!.attemptId }), true, 'the first time')
       same(await store.forgetLeftover({ attemptId: first!.attemptId }), false, 'the second time')
-      same(await store.forgetLeftover({ attemptId: given.newId() }), false, 'of an attempt never seen')
+      same(await store.forgetLeftover({ attemptId: given.newId() }), false, 'of an unknown attempt')
       same(await given.leftovers(), [second])
     },
 

@@ -5,7 +5,7 @@ import { HOUR } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 import { allOf, idsOf, numbers } from '../given.js'
 
-/** All pages of a listing; at most so many, for a store whose cursors never end. */
+/** Returns all pages of a list, at most 100 in case the cursors never end. */
 export async function pagesOf(
   store: StorageObjectStore,
   input: ListByScopeInput,
@@ -84,7 +84,7 @@ export const listCases: CaseGroup = {
       same(
         (await store.listByScope({ scope, route: 'first' })).objects.length,
         1,
-        'rows of the first route before',
+        'rows of the first route before the confirm',
       )
       const active = await given.confirm()
       same(await store.listByScope({ scope, route: 'second' }), { objects: [active] })
@@ -100,7 +100,7 @@ export const listCases: CaseGroup = {
         newestFirst,
         'pending rows',
       )
-      // Confirmed and removed in other orders than created.
+      // Confirmed and removed in a different order than created.
       for (const index of [3, 0, 5, 1, 4, 2]) await given.confirm({ key: `key ${index}` })
       same(idsOf((await store.listByScope({ scope, status: 'active' })).objects), newestFirst, 'active rows')
       for (const index of [2, 4, 0, 1, 3, 5]) await store.remove({ bucket: 'bucket', key: `key ${index}` })
@@ -172,8 +172,8 @@ export const listCases: CaseGroup = {
       const rows = await given.reserveEach(numbers(6).map(() => ({})))
       const first = await store.listByScope({ scope, limit: 2 })
       await given.reserve({ key: 'new one' })
-      await store.release({ bucket: 'bucket', key: 'key 4' }) // the row at which the cursor stands
-      await store.release({ bucket: 'bucket', key: 'key 3' }) // the row behind it
+      await store.release({ bucket: 'bucket', key: 'key 4' }) // the row of the cursor
+      await store.release({ bucket: 'bucket', key: 'key 3' }) // the row after it
       const second = await store.listByScope({ scope, limit: 2, cursor: first.nextCursor })
       await given.reserve({ key: 'another new one' })
       const third = await store.listByScope({ scope, limit: 2, cursor: second.nextCursor })
@@ -266,7 +266,7 @@ export const countCases: CaseGroup = {
       ]
       await given.reserve()
       await given.reserve()
-      same(await counts(), [1, 0, 0], 'counts after a reserve that displaced another')
+      same(await counts(), [1, 0, 0], 'counts after a second reserve')
       await store.release(at)
       same(await counts(), [0, 0, 0], 'counts after release')
       await given.activate()
@@ -279,10 +279,10 @@ export const countCases: CaseGroup = {
       clock.advance(2 * HOUR)
       await given.reserve({ scope: otherScope })
       same(await counts(), [0, 0, 1], 'counts after another scope took the key')
-      same(await counts(otherScope), [1, 0, 0], 'counts of that scope')
+      same(await counts(otherScope), [1, 0, 0], 'counts of the other scope')
       clock.advance(2 * HOUR)
       await store.purgeExpired()
-      same(await counts(otherScope), [0, 0, 0], 'counts of that scope after purgeExpired')
+      same(await counts(otherScope), [0, 0, 0], 'counts of the other scope after purgeExpired')
       await store.purgeDeleted({ before: clock.now() })
       same(await counts(), [0, 0, 0], 'counts after purgeDeleted')
     },

@@ -30,7 +30,7 @@ export const recordCases: CaseGroup = {
         confirmedAt: null,
         deletedAt: null,
       })
-      same(await store.find(at), row, 'the row that is found')
+      same(await store.find(at), row, 'the result of find')
     },
 
     'has every field in an active row, with null for what belongs to uploads': async ({
@@ -75,7 +75,7 @@ export const recordCases: CaseGroup = {
         confirmedAt: clock.now(),
         deletedAt: null,
       })
-      same(await store.find(at), row, 'the row that is found')
+      same(await store.find(at), row, 'the result of find')
     },
 
     'keeps every field of an object in its history': async (given) => {
@@ -93,7 +93,7 @@ export const recordCases: CaseGroup = {
       clock.advance(MINUTE)
       const row = await store.remove(at)
       same(row, { ...active, status: 'deleted', updatedAt: clock.now(), deletedAt: clock.now() })
-      same(await store.find(at), row, 'the row that is found')
+      same(await store.find(at), row, 'the result of find')
     },
 
     'makes UUIDv7 ids that sort by creation, even if the clock stands still or goes back': async (given) => {
@@ -106,7 +106,7 @@ export const recordCases: CaseGroup = {
         ids.push(id)
       }
       for (const id of ids) holds(isAttemptId(id), `"${id}" is no lower-case, hyphenated UUIDv7`)
-      same(ids, [...new Set(ids)].sort(), 'the ids in the order of their creation')
+      same(ids, [...new Set(ids)].sort(), 'the ids in order of creation')
     },
 
     'keeps dates to the millisecond': async (given) => {

@@ -20,7 +20,7 @@ export const removeCases: CaseGroup = {
       const active = await given.activate()
       clock.advance(MINUTE)
       same(await store.remove({ ...at, mode: 'hard' }), active)
-      same(await store.find(at), null, 'the row that is found')
+      same(await store.find(at), null, 'the result of find')
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
@@ -41,7 +41,7 @@ export const removeCases: CaseGroup = {
         const pending = await given.reserve()
         clock.advance(MINUTE)
         same(await store.remove({ ...at, mode }), pending)
-        same(await store.find(at), null, 'the row that is found')
+        same(await store.find(at), null, 'the result of find')
       }
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
@@ -55,7 +55,7 @@ export const removeCases: CaseGroup = {
 
     'returns null if nothing is live': async (given) => {
       const { store, at } = given
-      same(await store.remove(at), null, 'remove of what was never there')
+      same(await store.remove(at), null, 'remove of an unknown key')
       await given.activate()
       await store.remove(at)
       same(await store.remove(at), null, 'a repeat')
@@ -118,7 +118,7 @@ export const historyCases: CaseGroup = {
       const { store, at, otherScope } = given
       const deleted = await given.history()
       const active = await given.activate({ scope: otherScope, overwrite: false })
-      same(await store.find(at), active, 'the row that is found')
+      same(await store.find(at), active, 'the result of find')
       same(
         (await store.listByScope({ scope: given.scope, status: 'deleted' })).objects,
         [deleted],
@@ -159,16 +159,16 @@ export const historyCases: CaseGroup = {
       same(
         objects.map(({ key }) => key),
         ['c'],
-        'keys that are left',
+        'remaining keys',
       )
-      same(await store.purgeDeleted({ before: clock.in(HOUR) }), 1, 'rows dropped up to a date to come')
+      same(await store.purgeDeleted({ before: clock.in(HOUR) }), 1, 'rows dropped up to a future date')
       same(await store.purgeDeleted({ before: clock.in(HOUR) }), 0, 'rows dropped by a repeat')
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
     'is dropped in order of deletion if purgeDeleted has a limit': async (given) => {
       const { store, clock, scope } = given
-      // Removed in another order than created.
+      // Removed in a different order than created.
       const keys = ['a', 'b', 'c', 'd']
       for (const key of keys) await given.activate({ key })
       for (const key of ['c', 'a', 'd', 'b']) {
@@ -180,7 +180,7 @@ export const historyCases: CaseGroup = {
       same(
         objects.map(({ key }) => key),
         ['d', 'b'],
-        'keys that are left',
+        'remaining keys',
       )
     },
 
@@ -194,7 +194,7 @@ export const historyCases: CaseGroup = {
         same(
           objects.map(({ key }) => key),
           ['d', 'c'],
-          'keys that are left',
+          'remaining keys',
         )
       },
 
@@ -207,7 +207,7 @@ export const historyCases: CaseGroup = {
       const leftovers = await given.leftovers()
       same(await store.purgeDeleted({ before: clock.now() }), 1, 'rows dropped')
       same((await store.listByScope({ scope })).objects, [pending, active], 'the live rows')
-      same(await store.find(at), active, 'the row that is found')
+      same(await store.find(at), active, 'the result of find')
       same(await store.getScopeUsage(scope), usage, 'usage')
       same(await given.leftovers(), leftovers, 'leftovers')
     },

@@ -17,7 +17,7 @@ export const reserveCases: CaseGroup = {
       const row = await given.reserve({ id, declaredSize: 5, filename: 'first' })
       clock.advance(SECOND)
       same(await given.reserve({ id, declaredSize: 6, filename: 'second', storageKey: 'stored' }), row)
-      same(await given.store.find(given.at), row, 'the row that is found')
+      same(await given.store.find(given.at), row, 'the result of find')
       same(await given.leftovers(), [], 'leftovers')
     },
 
@@ -52,7 +52,7 @@ export const reserveCases: CaseGroup = {
       const second = await given.reserve({ declaredSize: 6 })
       holds(second.id !== first.id, 'the new attempt has the id of the earlier one')
       sameFields(second, { declaredSize: 6, filename: null })
-      same(await store.find(at), second, 'the row that is found')
+      same(await store.find(at), second, 'the result of find')
       same(await store.countByScope(given.scope), 1, 'rows of the scope')
     },
 
@@ -100,8 +100,8 @@ export const reserveCases: CaseGroup = {
       await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
       clock.advance(1)
       const row = await given.reserve({ scope: otherScope })
-      same(await store.find(at), row, 'the row that is found')
-      same(await store.countByScope(scope), 0, 'rows of the scope that lost it')
+      same(await store.find(at), row, 'the result of find')
+      same(await store.countByScope(scope), 0, 'rows of the previous owner')
       await refused(() => given.confirm({ id: lapsed.id }), 'OBJECT_NOT_FOUND')
     },
 

@@ -3,7 +3,7 @@ import { AWKWARD, longest } from '../properties/texts.js'
 import type { CaseGroup } from '../given.js'
 import { allOf, idsOf, numbers } from '../given.js'
 
-/** Strings that no two of are the same, though each pair is for somebody. */
+/** Different strings that a store might treat as equal, by trimming, folding, normalizing or pattern matching. */
 const LOOK_ALIKES = [
   'name',
   'Name',
@@ -80,7 +80,7 @@ export const stringCases: CaseGroup = {
 
     'are returned unchanged with every kind of character': async (given) => {
       const { store } = given
-      // One character of each row of 4096 code points, so of every plane, without NUL and surrogates.
+      // One character of every 4096 code points, without surrogates.
       const everything = numbers(0x110)
         .map((row) => row * 0x1000 + 0x21)
         .filter((code) => code < 0xd800 || code > 0xdfff)
@@ -120,7 +120,7 @@ export const stringCases: CaseGroup = {
         same(await store.countByScope(scope), 1, 'number of rows')
         sameFields(await store.getScopeUsage(scope), { reservedBytes: index })
         const foreign = LOOK_ALIKES[(index + 1) % LOOK_ALIKES.length]!
-        same(await store.release({ ...rows[index]!, scope: foreign }), null, 'release by a look-alike')
+        same(await store.release({ ...rows[index]!, scope: foreign }), null, 'release by a similar scope')
       }
     },
 
@@ -131,7 +131,7 @@ export const stringCases: CaseGroup = {
         const at = { bucket: 'bucket', key: `key ${index}` }
         const foreign = LOOK_ALIKES[(index + 1) % LOOK_ALIKES.length]!
         same((await store.listByScope({ scope, route: text })).objects, [rows[index]], 'rows of the route')
-        same(await store.findPending({ ...at, uploadId: foreign }), null, 'the row by a look-alike upload')
+        same(await store.findPending({ ...at, uploadId: foreign }), null, 'the row for a similar upload id')
         await store.confirm({ ...at, size: 1, eTag: text })
         await refused(() => store.confirm({ ...at, size: 1, eTag: foreign }), 'OBJECT_NOT_FOUND')
       }
@@ -151,7 +151,7 @@ export const stringCases: CaseGroup = {
       }
       const pending = await given.reserve(input)
       sameFields(pending, input)
-      same(await store.find(input), pending, 'the row that is found')
+      same(await store.find(input), pending, 'the result of find')
       same(
         (await store.listByScope({ scope: input.scope, route: input.route })).objects,
         [pending],
@@ -198,11 +198,11 @@ export const metadataCases: CaseGroup = {
       const { store } = given
       for (const [index, json] of ANY_METADATA.entries()) {
         const at = { bucket: 'bucket', key: `key ${index}` }
-        // JSON.parse makes an own property of __proto__, which a literal doesn't.
+        // Unlike a literal, JSON.parse makes `__proto__` an own property.
         const metadata = JSON.parse(json) as Record<string, string>
         same((await given.reserve({ ...at, metadata })).metadata, metadata, 'metadata of the pending row')
         same((await store.confirm({ ...at, size: 1 })).metadata, metadata, 'metadata of the active row')
-        same((await store.find(at))?.metadata, metadata, 'metadata of the row that is found')
+        same((await store.find(at))?.metadata, metadata, 'metadata of the found row')
         await given.activate({ ...at, metadata })
         await store.remove(at)
         same((await store.find(at))?.metadata, metadata, 'metadata of the history')
@@ -238,7 +238,7 @@ export const metadataCases: CaseGroup = {
       await given.activate({ metadata: { a: '1', b: '2' } })
       for (const metadata of [{ b: '3' }, null]) {
         same((await given.activate({ metadata })).metadata, metadata, 'metadata of the replacement')
-        same((await given.store.find(given.at))?.metadata, metadata, 'metadata of the row that is found')
+        same((await given.store.find(given.at))?.metadata, metadata, 'metadata of the found row')
       }
     },
 

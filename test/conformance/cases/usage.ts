@@ -117,9 +117,9 @@ export const usageCases: CaseGroup = {
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
       await given.reserve({ scope: otherScope, declaredSize: 3 })
-      same(await store.getScopeUsage(scope), NOTHING, 'usage of the scope that lost it')
+      same(await store.getScopeUsage(scope), NOTHING, 'usage of the previous owner')
       const usage = { bytes: 0, files: 0, reservedBytes: 3, reservedFiles: 1 }
-      same(await store.getScopeUsage(otherScope), usage, 'usage of the scope that took it')
+      same(await store.getScopeUsage(otherScope), usage, 'usage of the new owner')
     },
 
     'is exact up to the largest safe integer': async (given) => {

@@ -118,7 +118,7 @@ export const validationCases: CaseGroup = {
         try {
           promise = call.call(store, Symbol('no input'))
         } catch (error) {
-          holds(false, `${method} threw ${String(error)} at once`)
+          holds(false, `${method} threw ${String(error)} instead of rejecting`)
         }
         const then = (promise as { then?: unknown } | undefined)?.then
         holds(typeof then === 'function', `${method} did not return a promise`)

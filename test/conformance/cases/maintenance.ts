@@ -3,7 +3,7 @@ import { HOUR } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 import { allOf, numbers } from '../given.js'
 
-export const upkeepCases: CaseGroup = {
+export const maintenanceCases: CaseGroup = {
   title: 'maintenance',
   cases: {
     'verify finds nothing missing': async ({ store }) => {
@@ -19,10 +19,10 @@ export const upkeepCases: CaseGroup = {
       ]) {
         holds(
           Number.isInteger(from) && from === to,
-          `migrated from ${from} to ${to}, though nothing was to do`,
+          `migrate reported a migration from ${from} to ${to}, expected none`,
         )
       }
-      same(await store.find(at), active, 'the row that is found')
+      same(await store.find(at), active, 'the result of find')
       same(await store.verify(), [], 'verify')
     },
 

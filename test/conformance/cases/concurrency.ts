@@ -6,31 +6,31 @@ import { HOUR, MINUTE } from '../clock.js'
 import type { CaseGroup } from '../given.js'
 import { allOf, idsOf, numbers } from '../given.js'
 
-/** Runs the calls at once and sorts what they came to. */
-async function atOnce(calls: readonly (() => Promise<unknown>)[]) {
-  const answers: Observed[] = await allOf(calls.map((call) => observed(call)))
-  const unexpected = answers.find((answer) => 'crash' in answer)
+/** Runs the calls concurrently and groups their outcomes. */
+async function concurrently(calls: readonly (() => Promise<unknown>)[]) {
+  const outcomes: Observed[] = await allOf(calls.map((call) => observed(call)))
+  const unexpected = outcomes.find((outcome) => 'crash' in outcome)
   if (unexpected && 'crash' in unexpected) throw unexpected.crash
   return {
-    done: answers.flatMap((answer) => ('ok' in answer ? [answer.ok as StorageObject] : [])),
-    refused: answers.flatMap((answer) => ('error' in answer ? [answer.error] : [])),
+    done: outcomes.flatMap((outcome) => ('ok' in outcome ? [outcome.ok as StorageObject] : [])),
+    refused: outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : [])),
   }
 }
 
-export const togetherCases: CaseGroup = {
+export const concurrencyCases: CaseGroup = {
   title: 'concurrency',
   cases: {
     'reserves fill the quota of files exactly': async (given) => {
       const { store, scope } = given
       const quota = { maxFiles: 7 }
-      const { done, refused } = await atOnce(
+      const { done, refused } = await concurrently(
         numbers(20).map((n) => () => given.reserve({ key: `key ${n}`, quota })),
       )
-      same(done.length, 7, 'reserves that were allowed')
+      same(done.length, 7, 'accepted reserves')
       same(
         refused,
         numbers(13).map(() => 'QUOTA_EXCEEDED'),
-        'codes of the others',
+        'codes of the refused calls',
       )
       sameFields(await store.getScopeUsage(scope), { reservedFiles: 7, reservedBytes: 70 })
     },
@@ -38,14 +38,14 @@ export const togetherCases: CaseGroup = {
     'reserves fill the quota of bytes as far as possible without exceeding it': async (given) => {
       const { store, scope } = given
       const quota = { maxBytes: 59 }
-      const { done, refused } = await atOnce(
+      const { done, refused } = await concurrently(
         numbers(20).map((n) => () => given.reserve({ key: `key ${n}`, quota })),
       )
-      same(done.length, 5, 'reserves that were allowed')
+      same(done.length, 5, 'accepted reserves')
       same(
         refused,
         numbers(15).map(() => 'QUOTA_EXCEEDED'),
-        'codes of the others',
+        'codes of the refused calls',
       )
       sameFields(await store.getScopeUsage(scope), { reservedFiles: 5, reservedBytes: 50 })
     },
@@ -54,34 +54,34 @@ export const togetherCases: CaseGroup = {
       const { store, scope } = given
       await given.reserveEach(numbers(10).map(() => ({ declaredSize: 1 })))
       const quota = { maxBytes: 30 }
-      const { done } = await atOnce(
+      const { done } = await concurrently(
         numbers(10).map((n) => () => given.confirm({ key: `key ${n}`, size: 6, quota })),
       )
-      same(done.length, 4, 'confirms that were allowed')
+      same(done.length, 4, 'accepted confirms')
       sameFields(await store.getScopeUsage(scope), { bytes: 24, reservedBytes: 6 })
     },
 
     'only one of many scopes gets a key': async (given) => {
       const { store, at } = given
-      const { done, refused } = await atOnce(
+      const { done, refused } = await concurrently(
         numbers(10).map((n) => () => given.reserve({ scope: `scope ${n}` })),
       )
-      same(done.length, 1, 'reserves that were allowed')
+      same(done.length, 1, 'accepted reserves')
       same(
         refused,
         numbers(9).map(() => 'KEY_CONFLICT'),
-        'codes of the others',
+        'codes of the refused calls',
       )
-      same(await store.find(at), done[0], 'the row that is found')
+      same(await store.find(at), done[0], 'the result of find')
     },
 
     'only one of many scopes takes over a lapsed reservation': async (given) => {
       const { store, clock, at, scope } = given
       const { id } = await given.reserve({ storageKey: 'stored' })
       clock.advance(2 * HOUR)
-      const { done } = await atOnce(numbers(8).map((n) => () => given.reserve({ scope: `scope ${n}` })))
-      same(done.length, 1, 'reserves that were allowed')
-      same(await store.find(at), done[0], 'the row that is found')
+      const { done } = await concurrently(numbers(8).map((n) => () => given.reserve({ scope: `scope ${n}` })))
+      same(done.length, 1, 'accepted reserves')
+      same(await store.find(at), done[0], 'the result of find')
       sameFields(await store.getScopeUsage(scope), { reservedBytes: 0, reservedFiles: 0 })
       same(
         (await given.leftovers()).map(({ attemptId }) => attemptId),
@@ -92,18 +92,26 @@ export const togetherCases: CaseGroup = {
 
     'reserves of one key leave one pending row and one leftover for each of the others': async (given) => {
       const { store, scope } = given
-      const { done } = await atOnce(numbers(8).map((n) => () => given.reserve({ storageKey: `stored ${n}` })))
-      same(done.length, 8, 'reserves that were allowed')
+      const { done } = await concurrently(
+        numbers(8).map((n) => () => given.reserve({ storageKey: `stored ${n}` })),
+      )
+      same(done.length, 8, 'accepted reserves')
       const { objects } = await store.listByScope({ scope })
       same(objects.length, 1, 'pending rows')
       const attempts = (await given.leftovers()).map(({ attemptId }) => attemptId)
-      same([...attempts, objects[0]!.id].sort(), idsOf(done).sort(), 'attempts, pending or left over')
+      same(
+        [...attempts, objects[0]!.id].sort(),
+        idsOf(done).sort(),
+        'attempts of the pending row and the leftovers',
+      )
     },
 
     'repeats of one reserve create one attempt': async (given) => {
       const id = given.newId()
-      const { done } = await atOnce(numbers(6).map(() => () => given.reserve({ id, storageKey: 'stored' })))
-      same(done.length, 6, 'reserves that were answered')
+      const { done } = await concurrently(
+        numbers(6).map(() => () => given.reserve({ id, storageKey: 'stored' })),
+      )
+      same(done.length, 6, 'accepted reserves')
       for (const row of done) same(row, done[0], 'the row of a repeat')
       same(await given.store.countByScope(given.scope), 1, 'rows of the scope')
       same(await given.leftovers(), [], 'leftovers')
@@ -111,8 +119,8 @@ export const togetherCases: CaseGroup = {
 
     'repeats of one confirm create one object': async (given) => {
       const { id } = await given.reserve()
-      const { done } = await atOnce(numbers(6).map(() => () => given.confirm({ id, eTag: 'etag' })))
-      same(done.length, 6, 'confirms that were answered')
+      const { done } = await concurrently(numbers(6).map(() => () => given.confirm({ id, eTag: 'etag' })))
+      same(done.length, 6, 'accepted confirms')
       for (const row of done) same(row, done[0], 'the row of a repeat')
       sameFields(await given.store.getScopeUsage(given.scope), { bytes: 10, files: 1, reservedBytes: 0 })
     },
@@ -124,13 +132,15 @@ export const togetherCases: CaseGroup = {
         const { id } = await given.reserve({ ...at, storageKey: `stored ${round}` })
         const confirm = () => store.confirm({ ...at, id, size: 10 })
         const release = () => store.release({ ...at, id })
-        const { done, refused } = await atOnce(round % 2 === 0 ? [confirm, release] : [release, confirm])
+        const { done, refused } = await concurrently(
+          round % 2 === 0 ? [confirm, release] : [release, confirm],
+        )
         const row = await store.find(at)
         const confirmed = row !== null
-        same(refused, confirmed ? [] : ['OBJECT_NOT_FOUND'], 'codes of what was refused')
-        same(done.map((answer) => answer === null).includes(true), confirmed, 'that release found nothing')
+        same(refused, confirmed ? [] : ['OBJECT_NOT_FOUND'], 'codes of the refused calls')
+        same(done.map((row) => row === null).includes(true), confirmed, 'whether release found nothing')
         const left = (await given.leftovers()).some(({ attemptId }) => attemptId === id)
-        same(left, !confirmed, 'that a leftover was recorded')
+        same(left, !confirmed, 'whether a leftover was recorded')
       }
     },
 
@@ -138,11 +148,11 @@ export const togetherCases: CaseGroup = {
       const { store, at } = given
       const { id } = await given.reserve()
       const uploads = ['upload 1', 'upload 2', 'upload 3']
-      const { done, refused } = await atOnce(
+      const { done, refused } = await concurrently(
         uploads.map((uploadId) => () => store.setUploadId({ ...at, id, uploadId })),
       )
-      same(refused, ['VALIDATION_ERROR', 'VALIDATION_ERROR'], 'codes of the others')
-      same(await store.find(at), done[0], 'the row that is found')
+      same(refused, ['VALIDATION_ERROR', 'VALIDATION_ERROR'], 'codes of the refused calls')
+      same(await store.find(at), done[0], 'the result of find')
     },
 
     'each lapsed row is returned by exactly one purge': async (given) => {
@@ -152,7 +162,7 @@ export const togetherCases: CaseGroup = {
       const purged: StorageObject[][] = await allOf(
         numbers(4).map((n) => store.purgeExpired(n % 2 === 0 ? {} : { limit: 5 })),
       )
-      // What one leaves because another works on it is left to the next call.
+      // A purge may skip rows that another purge works on.
       purged.push(await store.purgeExpired())
       same(idsOf(purged.flat()).sort(), idsOf(rows).sort(), 'ids, each once')
       same((await given.leftovers()).length, 12, 'number of leftovers')
@@ -164,7 +174,7 @@ export const togetherCases: CaseGroup = {
       clock.advance(2 * HOUR)
       const confirms = numbers(8).map((n) => () => given.confirm({ key: `key ${n}` }))
       const purge = () => store.purgeExpired()
-      const { refused } = await atOnce([...confirms.slice(0, 4), purge, ...confirms.slice(4)])
+      const { refused } = await concurrently([...confirms.slice(0, 4), purge, ...confirms.slice(4)])
       await store.purgeExpired()
       const usage = await store.getScopeUsage(scope)
       same(
@@ -184,15 +194,15 @@ export const togetherCases: CaseGroup = {
       same(
         dropped.reduce((sum, count) => sum + count),
         9,
-        'rows dropped in all',
+        'rows dropped in total',
       )
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
     'a leftover is forgotten by exactly one call': async (given) => {
       const { attemptId } = await given.history({ storageKey: 'stored' })
-      const answers = await allOf(numbers(5).map(() => given.store.forgetLeftover({ attemptId })))
-      same(answers.filter(Boolean).length, 1, 'calls that found it')
+      const results = await allOf(numbers(5).map(() => given.store.forgetLeftover({ attemptId })))
+      same(results.filter(Boolean).length, 1, 'successful calls')
     },
 
     'an object that stays active is in every listing of active rows exactly once': async (given) => {
@@ -214,10 +224,10 @@ export const togetherCases: CaseGroup = {
         let writing = true
         const replace = allOf(keys.map((key) => given.activate({ key, declaredSize })))
         const read = async () => {
-          // The first listing sets out together with the writers, so it meets them in every store, however fast.
+          // The first list starts together with the writers, so it overlaps them even in a fast store.
           await list()
           while (writing) {
-            // A store that never leaves the process would otherwise never let the writers go on.
+            // Lets the writers continue if the store is in this process.
             await new Promise((resolve) => setTimeout(resolve, 0))
             await list()
           }
