@@ -25,7 +25,7 @@ export class Given {
     this.clock = clock
   }
 
-  /** The smallest input of a reserve that lapses in an hour. */
+  /** The smallest input of a reserve that expires in an hour. */
   input(changes: Partial<ReserveInput> = {}): ReserveInput {
     return { scope: this.scope, ...this.at, declaredSize: 10, expiresAt: this.clock.in(HOUR), ...changes }
   }

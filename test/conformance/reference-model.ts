@@ -125,7 +125,7 @@ export class ReferenceModel implements Model {
     if (bad.length > 0) return invalid(...bad)
     const pending = this.#pending(input)
     const fits = pending && pending.uploadId !== null && pending.declaredSize === input.fileSize
-    return recordOrNull(fits && !this.hasLapsed(pending) ? pending : null)
+    return recordOrNull(fits && !this.hasExpired(pending) ? pending : null)
   }
 
   // Writes
@@ -138,7 +138,7 @@ export class ReferenceModel implements Model {
     if (pending && pending.scope === input.scope && pending.id === input.id) return ok(recordOf(pending))
 
     if (active && active.scope !== input.scope) return CONFLICT
-    if (pending && pending.scope !== input.scope && !this.hasLapsed(pending)) return CONFLICT
+    if (pending && pending.scope !== input.scope && !this.hasExpired(pending)) return CONFLICT
     const live = [active, pending].filter((row) => row !== undefined)
     if (live.some((row) => row.id === input.id || row.attemptId === input.id)) return invalid('id')
     if (input.storageKey != null && live.some((row) => row.storageKey === input.storageKey)) {
@@ -236,14 +236,14 @@ export class ReferenceModel implements Model {
     const bad = badFields('listExpired', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const after = input?.after
-    const found = this.lapsed(input).filter((row) => after == null || compareExpiry(row, after) > 0)
+    const found = this.expired(input).filter((row) => after == null || compareExpiry(row, after) > 0)
     return ok(found.slice(0, input?.limit ?? DEFAULT_LIMIT).map(recordOf))
   }
 
   purgeExpired(input?: PurgeExpiredInput): Expected<StorageObject[]> {
     const bad = badFields('purgeExpired', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const dropped = this.lapsed(input).slice(0, input?.limit ?? DEFAULT_LIMIT)
+    const dropped = this.expired(input).slice(0, input?.limit ?? DEFAULT_LIMIT)
     for (const row of dropped) this.drop(row)
     return ok(dropped.map(recordOf))
   }
@@ -276,11 +276,11 @@ export class ReferenceModel implements Model {
 
   // The single steps of purges, for the check of concurrent calls
 
-  /** Returns the lapsed rows that a purge drops, earliest expiry first. */
-  lapsed(input?: PurgeExpiredInput): ModelRow[] {
+  /** Returns the expired rows that a purge drops, earliest expiry first. */
+  expired(input?: PurgeExpiredInput): ModelRow[] {
     const before = input?.before
     return this.rows
-      .filter((row) => this.hasLapsed(row) && !isForeign(row, input?.scope))
+      .filter((row) => this.hasExpired(row) && !isForeign(row, input?.scope))
       .filter((row) => before == null || row.writableUntil <= before)
       .sort(compareExpiry)
   }
@@ -297,7 +297,7 @@ export class ReferenceModel implements Model {
     if (row.status === 'pending') this.#leaveBehind(row)
   }
 
-  hasLapsed(row: ModelRow): boolean {
+  hasExpired(row: ModelRow): boolean {
     return row.status === 'pending' && row.writableUntil <= this.now()
   }
 

@@ -71,7 +71,7 @@ export const attemptMutants: readonly Mutant[] = [
     rejectedBy: ['setUploadId: changes nothing if the same upload id is set again'],
   },
   {
-    defect: 'refuses the upload id of a lapsed reservation',
+    defect: 'refuses the upload id of an expired reservation',
     createStore: overStore((store, { now }) => ({
       async setUploadId(input) {
         const pending = await store.findPending({ ...input, uploadId: null })
@@ -79,7 +79,7 @@ export const attemptMutants: readonly Mutant[] = [
         return store.setUploadId(input)
       },
     })),
-    rejectedBy: ['setUploadId: works on a lapsed reservation until it is dropped'],
+    rejectedBy: ['setUploadId: works on an expired reservation until it is dropped'],
   },
   {
     defect: 'updates updatedAt of a released row',
@@ -99,13 +99,13 @@ export const attemptMutants: readonly Mutant[] = [
     rejectedBy: ['release: returns null if nothing is pending'],
   },
   {
-    defect: "doesn't release lapsed reservations",
+    defect: "doesn't release expired reservations",
     createStore: overStore((store, { now }) => ({
       async release(input) {
         const pending = await store.findPending(input)
         return pending && pending.expiresAt! <= now() ? null : store.release(input)
       },
     })),
-    rejectedBy: ['release: works on a lapsed reservation'],
+    rejectedBy: ['release: works on an expired reservation'],
   },
 ]

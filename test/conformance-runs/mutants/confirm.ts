@@ -80,7 +80,7 @@ export const confirmMutants: readonly Mutant[] = [
     rejectedBy: ['confirm: treats the key of another scope as not found', SCRIPTS.aboutAttempts],
   },
   {
-    defect: 'refuses to confirm a lapsed reservation',
+    defect: 'refuses to confirm an expired reservation',
     createStore: overStore((store, { now }) => ({
       async confirm(input) {
         const pending = await store.findPending(input)
@@ -88,7 +88,7 @@ export const confirmMutants: readonly Mutant[] = [
         return store.confirm(input)
       },
     })),
-    rejectedBy: ['confirm: works on a lapsed reservation until it is dropped', SCRIPTS.aboutAttempts],
+    rejectedBy: ['confirm: works on an expired reservation until it is dropped', SCRIPTS.aboutAttempts],
   },
   {
     defect: 'drops the content type of the attempt',

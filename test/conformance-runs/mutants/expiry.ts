@@ -3,30 +3,30 @@ import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const expiryMutants: readonly Mutant[] = [
   {
-    defect: 'lists lapsed rows a millisecond late',
+    defect: 'lists expired rows a millisecond late',
     createStore: overDriver((driver) => ({
       listExpired: (query) => driver.listExpired({ ...query, before: new Date(query.before.getTime() - 1) }),
     })),
-    rejectedBy: ['listExpired: includes a row from the millisecond in which it lapses', SCRIPTS.aboutLapsing],
+    rejectedBy: ['listExpired: includes a row from the millisecond in which it expires', SCRIPTS.aboutExpiry],
   },
   {
-    defect: 'lists rows that lapse in the future',
+    defect: 'lists rows that expire in the future',
     createStore: overDriverWithoutClamp('listExpired'),
     rejectedBy: [
       'listExpired: treats before as the latest expiry, and a later date than now as now',
-      SCRIPTS.aboutLapsing,
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
-    defect: 'purges rows that lapse in the future',
+    defect: 'purges rows that expire in the future',
     createStore: overDriverWithoutClamp('purgeExpired'),
     rejectedBy: [
       'purgeExpired: treats before as the latest expiry, and a later date than now as now',
-      SCRIPTS.aboutLapsing,
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
-    defect: 'lists lapsed rows in order of creation',
+    defect: 'lists expired rows in order of creation',
     createStore: overStore((store) => ({
       async listExpired(input) {
         const rows = await store.listExpired(input)
@@ -34,12 +34,12 @@ export const expiryMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: [
-      'listExpired: returns lapsed rows, earliest expiry first, and changes nothing',
-      SCRIPTS.aboutLapsing,
+      'listExpired: returns expired rows, earliest expiry first, and changes nothing',
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
-    defect: 'pages through lapsed rows by expiry only',
+    defect: 'pages through expired rows by expiry only',
     createStore: overDriver((driver) => ({
       listExpired: (query) =>
         driver.listExpired({
@@ -49,15 +49,15 @@ export const expiryMutants: readonly Mutant[] = [
     })),
     rejectedBy: [
       'listExpired: pages through rows with the same expiry, even if the previous row is gone',
-      SCRIPTS.aboutLapsing,
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
-    defect: 'lists the lapsed rows of all scopes',
+    defect: 'lists the expired rows of all scopes',
     createStore: overDriver((driver) => ({
       listExpired: (query) => driver.listExpired({ ...query, scope: null }),
     })),
-    rejectedBy: ['listExpired: returns only rows of the given scope', SCRIPTS.aboutLapsing],
+    rejectedBy: ['listExpired: returns only rows of the given scope', SCRIPTS.aboutExpiry],
   },
   {
     defect: 'purges rows a millisecond early',
@@ -66,19 +66,19 @@ export const expiryMutants: readonly Mutant[] = [
         driver.purgeExpired({ ...command, before: new Date(command.before.getTime() + 1) }),
     })),
     rejectedBy: [
-      'purgeExpired: removes only rows that are still pending and have lapsed',
-      SCRIPTS.aboutLapsing,
+      'purgeExpired: removes only rows that are still pending and have expired',
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
-    defect: 'purges the lapsed rows of all scopes',
+    defect: 'purges the expired rows of all scopes',
     createStore: overDriver((driver) => ({
       purgeExpired: (command) => driver.purgeExpired({ ...command, scope: null }),
     })),
-    rejectedBy: ['purgeExpired: removes only rows of the given scope', SCRIPTS.aboutLapsing],
+    rejectedBy: ['purgeExpired: removes only rows of the given scope', SCRIPTS.aboutExpiry],
   },
   {
-    defect: 'purges the object along with its lapsed replacement',
+    defect: 'purges the object along with its expired replacement',
     createStore: overDriver((driver) => ({
       async purgeExpired(command) {
         const result = await driver.purgeExpired(command)
@@ -87,8 +87,8 @@ export const expiryMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: [
-      'purgeExpired: removes a lapsed replacement, and keeps the object it would have replaced',
-      SCRIPTS.aboutLapsing,
+      'purgeExpired: removes an expired replacement, and keeps the object it would have replaced',
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
@@ -98,7 +98,7 @@ export const expiryMutants: readonly Mutant[] = [
     })),
     rejectedBy: [
       'purgeExpired: removes at most the given number of rows, earliest expiry first',
-      SCRIPTS.aboutLapsing,
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
@@ -106,10 +106,10 @@ export const expiryMutants: readonly Mutant[] = [
     createStore: overStore((store) => ({
       purgeExpired: async (input) => (await store.purgeExpired(input)).reverse(),
     })),
-    rejectedBy: ['purgeExpired: removes lapsed rows and returns them unchanged, earliest expiry first'],
+    rejectedBy: ['purgeExpired: removes expired rows and returns them unchanged, earliest expiry first'],
   },
   {
-    defect: 'lists a lapsed row even after the clock was set back',
+    defect: 'lists an expired row even after the clock was set back',
     createStore: overDriver((driver) => {
       let latest = new Date(0)
       return {
@@ -119,7 +119,7 @@ export const expiryMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['listExpired: includes a row from the millisecond in which it lapses'],
+    rejectedBy: ['listExpired: includes a row from the millisecond in which it expires'],
   },
   {
     defect: 'sorts rows with the same expiry by key',
@@ -132,14 +132,14 @@ export const expiryMutants: readonly Mutant[] = [
     rejectedBy: ['listExpired: sorts rows with the same expiry by id'],
   },
   {
-    defect: 'lists 50 lapsed rows by default',
+    defect: 'lists 50 expired rows by default',
     createStore: overStore((store) => ({
       listExpired: (input) => store.listExpired({ ...input, limit: input?.limit ?? 50 }),
     })),
     rejectedBy: ['listExpired: returns 100 rows by default'],
   },
   {
-    defect: 'hides lapsed replacements',
+    defect: 'hides expired replacements',
     createStore: overStore((store) => ({
       async listExpired(input) {
         const rows = await store.listExpired(input)
@@ -147,10 +147,10 @@ export const expiryMutants: readonly Mutant[] = [
         return rows.filter((_, index) => actives[index] === null)
       },
     })),
-    rejectedBy: ['listExpired: includes lapsed replacements, but no active rows'],
+    rejectedBy: ['listExpired: includes expired replacements, but no active rows'],
   },
   {
-    defect: 'needs more than a position to list the next lapsed rows',
+    defect: 'needs more than a position to list the next expired rows',
     createStore: overStore((store) => ({
       listExpired: (input) =>
         store.listExpired(input?.after && !('scope' in input.after) ? { ...input, after: null } : input),

@@ -12,11 +12,11 @@ export const findMutants: readonly Mutant[] = [
     ],
   },
   {
-    defect: 'returns lapsed reservations from findPendingMultipart',
+    defect: 'returns expired reservations from findPendingMultipart',
     createStore: overDriver((driver) => ({
       findPendingMultipart: (query) => driver.findPendingMultipart({ ...query, now: new Date(0) }),
     })),
-    rejectedBy: ['find calls: findPendingMultipart ignores lapsed rows', SCRIPTS.aboutAttempts],
+    rejectedBy: ['find calls: findPendingMultipart ignores expired rows', SCRIPTS.aboutAttempts],
   },
   {
     defect: 'hides an object while its replacement is pending',
@@ -54,14 +54,14 @@ export const findMutants: readonly Mutant[] = [
     rejectedBy: ['find calls: findPending returns the pending row or null'],
   },
   {
-    defect: 'hides lapsed reservations from findPending',
+    defect: 'hides expired reservations from findPending',
     createStore: overStore((store, { now }) => ({
       async findPending(input) {
         const row = await store.findPending(input)
         return row && row.expiresAt! > now() ? row : null
       },
     })),
-    rejectedBy: ['find calls: findPending also returns lapsed reservations'],
+    rejectedBy: ['find calls: findPending also returns expired reservations'],
   },
   {
     defect: "hides other scopes' objects from findActive",

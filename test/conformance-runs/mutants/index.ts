@@ -28,7 +28,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   listing: listingMutants,
   cursors: cursorMutants,
   usage: usageMutants,
-  'lapsed reservations': expiryMutants,
+  'expired reservations': expiryMutants,
   inputs: inputMutants,
   concurrency: raceMutants,
   maintenance: maintenanceMutants,

@@ -33,7 +33,7 @@ export const leftoverMutants: readonly Mutant[] = [
       return takenOver ? { ...change, leftovers: [] } : change
     }),
     rejectedBy: [
-      "leftovers: record another scope's lapsed reservation that was taken over",
+      "leftovers: record another scope's expired reservation that was taken over",
       SCRIPTS.ofAnything,
     ],
   },
@@ -73,7 +73,7 @@ export const leftoverMutants: readonly Mutant[] = [
         return result
       },
     })),
-    rejectedBy: ['leftovers: record a purged reservation', SCRIPTS.aboutLapsing],
+    rejectedBy: ['leftovers: record a purged reservation', SCRIPTS.aboutExpiry],
   },
   {
     defect: 'records leftovers only for attempts with a storage key',
@@ -90,7 +90,7 @@ export const leftoverMutants: readonly Mutant[] = [
     ),
     rejectedBy: [
       'leftovers: record a released attempt, with the time it ended and the time until which it could write',
-      SCRIPTS.aboutLapsing,
+      SCRIPTS.aboutExpiry,
     ],
   },
   {

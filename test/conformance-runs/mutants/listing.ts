@@ -154,14 +154,14 @@ export const listingMutants: readonly Mutant[] = [
     rejectedBy: ['listByScope: returns an empty page without a cursor for an unknown scope'],
   },
   {
-    defect: 'hides lapsed reservations from lists',
+    defect: 'hides expired reservations from lists',
     createStore: overStore((store, { now }) => ({
       async listByScope(input) {
         const page = await store.listByScope(input)
         return { ...page, objects: page.objects.filter((row) => !(row.expiresAt && row.expiresAt <= now())) }
       },
     })),
-    rejectedBy: ['listByScope: includes lapsed reservations in the pending rows'],
+    rejectedBy: ['listByScope: includes expired reservations in the pending rows'],
   },
   {
     defect: 'lists pending rows as active',

@@ -23,13 +23,13 @@ const concurrent = (about: string) => `scripts: of concurrent calls ${about} mat
 export const SCRIPTS = {
   ofAnything: sequential('of every kind with unusual names'),
   aboutAttempts: sequential('about attempts and their owners'),
-  aboutLapsing: sequential('about lapsed reservations'),
+  aboutExpiry: sequential('about expired reservations'),
   aboutRemoving: sequential('about replacement, removal and leftovers'),
   aboutQuotas: sequential('about quotas'),
   concurrent: concurrent('of every kind'),
   overOneKey: concurrent('over one key'),
   overAQuota: concurrent('over the rest of a quota'),
-  overLapsed: concurrent('over lapsed reservations'),
+  overExpired: concurrent('over expired reservations'),
 } as const
 
 /** Replaces calls of the memory store. */

@@ -146,18 +146,18 @@ export const quotaMutants: readonly Mutant[] = [
     rejectedBy: ['quota: allows exactly maxBytes, and not one byte more'],
   },
   {
-    defect: 'excludes lapsed reservations from the quota',
+    defect: 'excludes expired reservations from the quota',
     createStore: overStore((store) => ({
       async reserve(input) {
-        const lapsed = await store.listExpired({ scope: input.scope })
-        const freed = lapsed.reduce((sum, { declaredSize }) => sum + declaredSize!, 0)
+        const expired = await store.listExpired({ scope: input.scope })
+        const freed = expired.reduce((sum, { declaredSize }) => sum + declaredSize!, 0)
         const max = input.quota?.maxBytes
         return store.reserve(
           max == null ? input : { ...input, quota: { ...input.quota, maxBytes: max + freed } },
         )
       },
     })),
-    rejectedBy: ['quota: counts lapsed reservations until they are dropped'],
+    rejectedBy: ['quota: counts expired reservations until they are dropped'],
   },
   {
     defect: 'checks the quota of a scope against the usage of another',

@@ -67,7 +67,7 @@ export const raceMutants: readonly Mutant[] = [
         return { rows, scopes }
       },
     })),
-    rejectedBy: ['concurrency: each lapsed row is returned by exactly one purge', SCRIPTS.overLapsed],
+    rejectedBy: ['concurrency: each expired row is returned by exactly one purge', SCRIPTS.overExpired],
   },
   {
     defect: 'purges a row that was confirmed after it was read',
@@ -86,10 +86,10 @@ export const raceMutants: readonly Mutant[] = [
         return { rows: purged, scopes: [] }
       },
     })),
-    rejectedBy: ['concurrency: a purge never drops a confirmed row', SCRIPTS.overLapsed],
+    rejectedBy: ['concurrency: a purge never drops a confirmed row', SCRIPTS.overExpired],
   },
   {
-    defect: 'skips lapsed rows while another key is written',
+    defect: 'skips expired rows while another key is written',
     createStore: overDriver((driver) => {
       let writing = 0
       return {
@@ -103,7 +103,7 @@ export const raceMutants: readonly Mutant[] = [
           writing > 0 ? { rows: [], scopes: [] } : driver.purgeExpired(command),
       }
     }),
-    rejectedBy: [SCRIPTS.overLapsed],
+    rejectedBy: [SCRIPTS.overExpired],
   },
   {
     defect: 'counts a row of history in every purge that read it',

@@ -52,7 +52,7 @@ export const reserveMutants: readonly Mutant[] = [
     rejectedBy: ['reserve: refuses a key that is live in another scope', SCRIPTS.ofAnything],
   },
   {
-    defect: "refuses a key with another scope's lapsed reservation",
+    defect: "refuses a key with another scope's expired reservation",
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const row = await driver.find(command)
@@ -61,8 +61,8 @@ export const reserveMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: [
-      "reserve: takes over a key that holds only another scope's lapsed reservation, and drops that reservation",
-      SCRIPTS.aboutLapsing,
+      "reserve: takes over a key that holds only another scope's expired reservation, and drops that reservation",
+      SCRIPTS.aboutExpiry,
     ],
   },
   {
@@ -78,12 +78,12 @@ export const reserveMutants: readonly Mutant[] = [
     rejectedBy: ["history: doesn't occupy the key: any scope may reserve it again", SCRIPTS.ofAnything],
   },
   {
-    defect: "drops another scope's lapsed reservation even if it refuses the reserve",
+    defect: "drops another scope's expired reservation even if it refuses the reserve",
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const { now, bucket, key } = command
-        const lapsed = await driver.listExpired({ scope: null, before: now, limit: 1000, after: null })
-        const foreign = lapsed.find(
+        const expired = await driver.listExpired({ scope: null, before: now, limit: 1000, after: null })
+        const foreign = expired.find(
           (row) => row.bucket === bucket && row.key === key && row.scope !== command.scope,
         )
         if (foreign && !(await driver.findActive(command))) {
@@ -92,7 +92,7 @@ export const reserveMutants: readonly Mutant[] = [
         return driver.reserve(command)
       },
     })),
-    rejectedBy: ["reserve: keeps another scope's lapsed reservation if it is refused", SCRIPTS.aboutLapsing],
+    rejectedBy: ["reserve: keeps another scope's expired reservation if it is refused", SCRIPTS.aboutExpiry],
   },
   {
     defect: 'accepts a storage key that is already used',

@@ -30,15 +30,15 @@ export const usageMutants: readonly Mutant[] = [
     ],
   },
   {
-    defect: 'excludes lapsed reservations from usage',
+    defect: 'excludes expired reservations from usage',
     createStore: overStore((store) => ({
       async getScopeUsage(scope) {
         const usage = await store.getScopeUsage(scope)
-        const lapsed = await store.listExpired({ scope })
-        return { ...usage, reservedFiles: usage.reservedFiles - lapsed.length }
+        const expired = await store.listExpired({ scope })
+        return { ...usage, reservedFiles: usage.reservedFiles - expired.length }
       },
     })),
-    rejectedBy: ['getScopeUsage: counts a lapsed reservation until it is dropped', SCRIPTS.ofAnything],
+    rejectedBy: ['getScopeUsage: counts an expired reservation until it is dropped', SCRIPTS.ofAnything],
   },
   {
     defect: 'records the declared size of a confirmed object',
@@ -183,7 +183,7 @@ export const usageMutants: readonly Mutant[] = [
         return row
       },
     })),
-    rejectedBy: ['getScopeUsage: frees the usage of a scope whose lapsed reservation is taken over'],
+    rejectedBy: ['getScopeUsage: frees the usage of a scope whose expired reservation is taken over'],
   },
   {
     defect: 'sums at most 20 files',

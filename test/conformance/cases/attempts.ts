@@ -60,7 +60,7 @@ export const setUploadIdCases: CaseGroup = {
       )
     },
 
-    'works on a lapsed reservation until it is dropped': async (given) => {
+    'works on an expired reservation until it is dropped': async (given) => {
       const { store, clock, at } = given
       const { id } = await given.reserve()
       clock.advance(2 * HOUR)
@@ -152,7 +152,7 @@ export const releaseCases: CaseGroup = {
       same(await store.release({ ...at, scope }), row)
     },
 
-    'works on a lapsed reservation': async (given) => {
+    'works on an expired reservation': async (given) => {
       const { store, clock, at } = given
       const row = await given.reserve()
       clock.advance(2 * HOUR)

@@ -75,7 +75,7 @@ export const concurrencyCases: CaseGroup = {
       same(await store.find(at), done[0], 'the result of find')
     },
 
-    'only one of many scopes takes over a lapsed reservation': async (given) => {
+    'only one of many scopes takes over an expired reservation': async (given) => {
       const { store, clock, at, scope } = given
       const { id } = await given.reserve({ storageKey: 'stored' })
       clock.advance(2 * HOUR)
@@ -155,7 +155,7 @@ export const concurrencyCases: CaseGroup = {
       same(await store.find(at), done[0], 'the result of find')
     },
 
-    'each lapsed row is returned by exactly one purge': async (given) => {
+    'each expired row is returned by exactly one purge': async (given) => {
       const { store, clock } = given
       const rows = await given.reserveEach(numbers(12).map((n) => ({ storageKey: `stored ${n}` })))
       clock.advance(2 * HOUR)

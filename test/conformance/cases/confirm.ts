@@ -147,7 +147,7 @@ export const confirmCases: CaseGroup = {
       same(await store.find(at), active, 'the active row')
     },
 
-    'works on a lapsed reservation until it is dropped': async (given) => {
+    'works on an expired reservation until it is dropped': async (given) => {
       const { store, clock } = given
       const late = await given.reserve({ expiresAt: clock.in(SECOND) })
       const tooLate = await given.reserve({ key: 'another', expiresAt: clock.in(SECOND) })

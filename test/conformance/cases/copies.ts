@@ -44,7 +44,7 @@ export const copyCases: CaseGroup = {
         declaredSize: 7,
         expiresAt: clock.in(2 * HOUR),
       })
-      await given.reserve({ ...changes, key: 'lapsed' })
+      await given.reserve({ ...changes, key: 'expired' })
       clock.advance(HOUR)
       const before = await stateOf(given)
       for (const result of [

@@ -4,8 +4,8 @@ import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { CaseGroup, Given } from '../given.js'
 import { allOf, idsOf, numbers } from '../given.js'
 
-/** Creates reservations that don't lapse in order of creation, and returns them earliest expiry first. */
-async function lapsing(given: Given): Promise<StorageObject[]> {
+/** Creates reservations that don't expire in order of creation, and returns them earliest expiry first. */
+async function expiring(given: Given): Promise<StorageObject[]> {
   const rows = await given.reserveEach(
     [3, 1, 4, 2, 5].map((minutes) => ({ expiresAt: given.clock.in(minutes * MINUTE) })),
   )
@@ -15,10 +15,10 @@ async function lapsing(given: Given): Promise<StorageObject[]> {
 export const listExpiredCases: CaseGroup = {
   title: 'listExpired',
   cases: {
-    'returns lapsed rows, earliest expiry first, and changes nothing': async (given) => {
+    'returns expired rows, earliest expiry first, and changes nothing': async (given) => {
       const { store, clock } = given
-      const rows = await lapsing(given)
-      same(await store.listExpired(), [], 'before any row lapses')
+      const rows = await expiring(given)
+      same(await store.listExpired(), [], 'before any row expires')
       clock.advance(3 * MINUTE)
       same(await store.listExpired(), rows.slice(0, 3))
       same(await store.listExpired({}), rows.slice(0, 3), 'a repeat')
@@ -26,7 +26,7 @@ export const listExpiredCases: CaseGroup = {
       same((await given.leftovers()).length, 0, 'number of leftovers')
     },
 
-    'includes a row from the millisecond in which it lapses': async (given) => {
+    'includes a row from the millisecond in which it expires': async (given) => {
       const { store, clock } = given
       const row = await given.reserve({ expiresAt: clock.in(MINUTE) })
       clock.advance(MINUTE - 1)
@@ -58,7 +58,7 @@ export const listExpiredCases: CaseGroup = {
 
     'treats before as the latest expiry, and a later date than now as now': async (given) => {
       const { store, clock } = given
-      const rows = await lapsing(given)
+      const rows = await expiring(given)
       const start = clock.now().getTime()
       clock.advance(3 * MINUTE)
       const until = (minutes: number) => store.listExpired({ before: new Date(start + minutes * MINUTE) })
@@ -75,7 +75,7 @@ export const listExpiredCases: CaseGroup = {
 
     'returns the page after the given item': async (given) => {
       const { store, clock } = given
-      const rows = await lapsing(given)
+      const rows = await expiring(given)
       clock.advance(HOUR)
       const first = await store.listExpired({ limit: 2 })
       same(first, rows.slice(0, 2), 'the first page')
@@ -110,7 +110,7 @@ export const listExpiredCases: CaseGroup = {
       same((await store.listExpired({ limit: 1000 })).length, 101, 'rows with a limit of 1000')
     },
 
-    'includes lapsed replacements, but no active rows': async (given) => {
+    'includes expired replacements, but no active rows': async (given) => {
       const { store, clock } = given
       await given.activate()
       const replacement = await given.reserve()
@@ -123,10 +123,10 @@ export const listExpiredCases: CaseGroup = {
 export const purgeExpiredCases: CaseGroup = {
   title: 'purgeExpired',
   cases: {
-    'removes lapsed rows and returns them unchanged, earliest expiry first': async (given) => {
+    'removes expired rows and returns them unchanged, earliest expiry first': async (given) => {
       const { store, clock, scope } = given
-      const rows = await lapsing(given)
-      same(await store.purgeExpired(), [], 'before any row lapses')
+      const rows = await expiring(given)
+      same(await store.purgeExpired(), [], 'before any row expires')
       clock.advance(3 * MINUTE)
       same(await store.purgeExpired(), rows.slice(0, 3))
       same(await store.purgeExpired({}), [], 'a repeat')
@@ -134,19 +134,19 @@ export const purgeExpiredCases: CaseGroup = {
       same(idsOf(objects).sort(), idsOf(rows.slice(3)).sort(), 'remaining ids')
     },
 
-    'removes only rows that are still pending and have lapsed': async (given) => {
+    'removes only rows that are still pending and have expired': async (given) => {
       const { store, clock, at, scope } = given
       await given.reserveEach([{}, {}, {}])
       const active = await given.confirm({ key: 'key 0' })
       await store.release({ ...at, key: 'key 1' })
       clock.advance(HOUR - 1)
       const renewed = await given.reserve({ key: 'key 2', expiresAt: clock.in(2) })
-      clock.advance(1) // key 0 and key 1 would have lapsed by now; key 2 lapses in a millisecond
+      clock.advance(1) // key 0 and key 1 would have expired by now; key 2 expires in a millisecond
       same(await store.purgeExpired(), [])
       same((await store.listByScope({ scope })).objects, [renewed, active], 'the rows of the scope')
     },
 
-    'removes a lapsed replacement, and keeps the object it would have replaced': async (given) => {
+    'removes an expired replacement, and keeps the object it would have replaced': async (given) => {
       const { store, clock, at } = given
       const active = await given.activate()
       const replacement = await given.reserve()
@@ -166,7 +166,7 @@ export const purgeExpiredCases: CaseGroup = {
 
     'treats before as the latest expiry, and a later date than now as now': async (given) => {
       const { store, clock } = given
-      const rows = await lapsing(given)
+      const rows = await expiring(given)
       const start = clock.now().getTime()
       clock.advance(3 * MINUTE)
       same(await store.purgeExpired({ before: new Date(start + MINUTE) }), rows.slice(0, 1), 'up to a minute')
@@ -176,7 +176,7 @@ export const purgeExpiredCases: CaseGroup = {
 
     'removes at most the given number of rows, earliest expiry first': async (given) => {
       const { store, clock } = given
-      const rows = await lapsing(given)
+      const rows = await expiring(given)
       clock.advance(HOUR)
       same(await store.purgeExpired({ limit: 2 }), rows.slice(0, 2), 'the first two')
       same(await store.purgeExpired({ limit: 1 }), rows.slice(2, 3), 'the next')

@@ -75,7 +75,7 @@ export const findCases: CaseGroup = {
       )
     },
 
-    'findPending also returns lapsed reservations': async (given) => {
+    'findPending also returns expired reservations': async (given) => {
       const pending = await given.reserve()
       given.clock.advance(2 * HOUR)
       same(await given.store.findPending(given.at), pending)
@@ -101,7 +101,7 @@ export const findCases: CaseGroup = {
       same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'confirmed')
     },
 
-    'findPendingMultipart ignores lapsed rows': async (given) => {
+    'findPendingMultipart ignores expired rows': async (given) => {
       const { store, clock, at } = given
       const pending = await given.reserve({
         declaredSize: 7,
@@ -109,9 +109,9 @@ export const findCases: CaseGroup = {
         expiresAt: clock.in(MINUTE),
       })
       clock.advance(MINUTE - 1)
-      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'just before it lapses')
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), pending, 'just before it expires')
       clock.advance(1)
-      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'when it lapses')
+      same(await store.findPendingMultipart({ ...at, fileSize: 7 }), null, 'when it expires')
     },
   },
 }

@@ -111,7 +111,7 @@ export const leftoverCases: CaseGroup = {
       same(await attempts(given), [id], 'attempts')
     },
 
-    "record another scope's lapsed reservation that was taken over": async (given) => {
+    "record another scope's expired reservation that was taken over": async (given) => {
       const { clock, at, otherScope } = given
       const { id, expiresAt } = await given.reserve({ storageKey: 'stored', uploadId: 'upload' })
       clock.advance(2 * HOUR)

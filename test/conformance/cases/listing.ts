@@ -56,7 +56,7 @@ export const listCases: CaseGroup = {
       same(await store.listByScope({ scope, status: 'pending' }), { objects: [pending] })
     },
 
-    'includes lapsed reservations in the pending rows': async (given) => {
+    'includes expired reservations in the pending rows': async (given) => {
       const { store, clock, scope } = given
       const pending = await given.reserve()
       clock.advance(2 * HOUR)

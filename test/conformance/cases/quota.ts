@@ -36,7 +36,7 @@ export const quotaCases: CaseGroup = {
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
 
-    'counts lapsed reservations until they are dropped': async (given) => {
+    'counts expired reservations until they are dropped': async (given) => {
       const { store, clock } = given
       await given.reserve({ key: 'a', declaredSize: 4 })
       clock.advance(2 * HOUR)

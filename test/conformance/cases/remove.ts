@@ -46,7 +46,7 @@ export const removeCases: CaseGroup = {
       same(await store.countByScope(scope, 'deleted'), 0, 'rows of history')
     },
 
-    'works on a lapsed reservation': async (given) => {
+    'works on an expired reservation': async (given) => {
       const { store, clock, at } = given
       const pending = await given.reserve()
       clock.advance(2 * HOUR)

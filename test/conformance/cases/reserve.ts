@@ -32,7 +32,7 @@ export const reserveCases: CaseGroup = {
       })
     },
 
-    'returns the pending row of a repeat even after it has lapsed': async (given) => {
+    'returns the pending row of a repeat even after it has expired': async (given) => {
       const { clock } = given
       const id = given.newId()
       const row = await given.reserve({ id })
@@ -82,7 +82,7 @@ export const reserveCases: CaseGroup = {
       same(await store.countByScope(otherScope), 0, 'rows of the other scope')
     },
 
-    'refuses a key that is active in another scope, even if its replacement has lapsed': async (given) => {
+    'refuses a key that is active in another scope, even if its replacement has expired': async (given) => {
       const { clock, otherScope } = given
       await given.activate()
       await given.reserve()
@@ -91,37 +91,36 @@ export const reserveCases: CaseGroup = {
       same(await given.store.countByScope(given.scope), 2, 'rows of the owner')
     },
 
-    "takes over a key that holds only another scope's lapsed reservation, and drops that reservation": async (
-      given,
-    ) => {
-      const { store, clock, at, scope, otherScope } = given
-      const lapsed = await given.reserve({ expiresAt: clock.in(SECOND) })
-      clock.advance(SECOND - 1)
-      await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
-      clock.advance(1)
-      const row = await given.reserve({ scope: otherScope })
-      same(await store.find(at), row, 'the result of find')
-      same(await store.countByScope(scope), 0, 'rows of the previous owner')
-      await refused(() => given.confirm({ id: lapsed.id }), 'OBJECT_NOT_FOUND')
-    },
+    "takes over a key that holds only another scope's expired reservation, and drops that reservation":
+      async (given) => {
+        const { store, clock, at, scope, otherScope } = given
+        const expired = await given.reserve({ expiresAt: clock.in(SECOND) })
+        clock.advance(SECOND - 1)
+        await refused(() => given.reserve({ scope: otherScope }), 'KEY_CONFLICT')
+        clock.advance(1)
+        const row = await given.reserve({ scope: otherScope })
+        same(await store.find(at), row, 'the result of find')
+        same(await store.countByScope(scope), 0, 'rows of the previous owner')
+        await refused(() => given.confirm({ id: expired.id }), 'OBJECT_NOT_FOUND')
+      },
 
-    "keeps another scope's lapsed reservation if it is refused": async (given) => {
+    "keeps another scope's expired reservation if it is refused": async (given) => {
       const { store, clock, at, otherScope } = given
-      const lapsed = await given.reserve({ id: given.newId(), storageKey: 'stored' })
+      const expired = await given.reserve({ id: given.newId(), storageKey: 'stored' })
       clock.advance(2 * HOUR)
       const taking = { scope: otherScope, declaredSize: 5 }
       await refused(() => given.reserve({ ...taking, quota: { maxBytes: 4 } }), 'QUOTA_EXCEEDED')
       await refused(() => given.reserve({ ...taking, declaredSize: -1 }), 'VALIDATION_ERROR')
-      same(await store.find(at), lapsed, 'the lapsed reservation')
+      same(await store.find(at), expired, 'the expired reservation')
       same(await given.leftovers(), [], 'leftovers')
-      sameFields(await given.confirm({ id: lapsed.id }), { status: 'active', scope: given.scope })
+      sameFields(await given.confirm({ id: expired.id }), { status: 'active', scope: given.scope })
     },
 
-    "refuses the id and the storage key of another scope's lapsed reservation": async (given) => {
+    "refuses the id and the storage key of another scope's expired reservation": async (given) => {
       const { store, clock, at, otherScope } = given
-      const lapsed = await given.reserve({ id: given.newId(), storageKey: 'stored' })
+      const expired = await given.reserve({ id: given.newId(), storageKey: 'stored' })
       clock.advance(2 * HOUR)
-      const { id } = lapsed
+      const { id } = expired
       await refused(() => given.reserve({ scope: otherScope, id }), 'VALIDATION_ERROR', { field: 'id' })
       const field = { field: 'storageKey' }
       await refused(
@@ -129,7 +128,7 @@ export const reserveCases: CaseGroup = {
         'VALIDATION_ERROR',
         field,
       )
-      same(await store.find(at), lapsed, 'the lapsed reservation')
+      same(await store.find(at), expired, 'the expired reservation')
     },
 
     'accepts a key from any scope once the key has no live rows': async (given) => {

@@ -82,7 +82,7 @@ export const usageCases: CaseGroup = {
       })
     },
 
-    'counts a lapsed reservation until it is dropped': async (given) => {
+    'counts an expired reservation until it is dropped': async (given) => {
       const { store, clock, scope } = given
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
@@ -112,7 +112,7 @@ export const usageCases: CaseGroup = {
       same(await store.getScopeUsage(scope), { bytes: 0, files: 0, reservedBytes: 14, reservedFiles: 1 })
     },
 
-    'frees the usage of a scope whose lapsed reservation is taken over': async (given) => {
+    'frees the usage of a scope whose expired reservation is taken over': async (given) => {
       const { store, clock, scope, otherScope } = given
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)

@@ -44,7 +44,7 @@ async function someRows(given: Given): Promise<void> {
   await given.history({ storageKey: 'history' })
   await given.activate({ storageKey: 'object' })
   await given.reserve({ storageKey: 'replacement' })
-  await given.reserve({ key: 'lapsed', expiresAt: given.clock.in(1) })
+  await given.reserve({ key: 'expired', expiresAt: given.clock.in(1) })
   given.clock.advance(1)
 }
 

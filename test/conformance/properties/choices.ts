@@ -255,7 +255,7 @@ export const beforeFromOldest: Choice<number, Date> = {
   },
 }
 
-/** One of the lapsed rows, by number. */
+/** One of the expired rows, by number. */
 export const expiredPosition = often<number, StorageObject | undefined>({
   arbitrary: fc.nat(3),
   resolve: (number, { script }) => valueOf(script.model.listExpired({}))[number],

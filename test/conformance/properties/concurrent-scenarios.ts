@@ -144,8 +144,8 @@ const overTheQuota = (quota: QuotaChoice): ConcurrentScenario => ({
   ),
 })
 
-/** Some callers drop lapsed reservations while others still use them. */
-const overLapsedRows: ConcurrentScenario = {
+/** Some callers drop expired reservations while others still use them. */
+const overExpiredRows: ConcurrentScenario = {
   before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
     { weight: 4, arbitrary: reserve(noQuota).map((step) => ({ ...step, expiresAt: SECOND })) },
     { weight: 1, arbitrary: stepOf('confirm') },
@@ -165,7 +165,7 @@ export const CONCURRENT_SCENARIOS: Readonly<Record<string, fc.Arbitrary<Concurre
   'of every kind': fc.constant(anyCalls),
   'over one key': fc.constant(overOneKey),
   'over the rest of a quota': tightQuota.map(overTheQuota),
-  'over lapsed reservations': fc.constant(overLapsedRows),
+  'over expired reservations': fc.constant(overExpiredRows),
 }
 
 export function programs(

@@ -82,7 +82,7 @@ function movesOf(
   if (progress === 'done') return []
   if (typeof progress === 'object') {
     return 'ids' in progress
-      ? dropLapsed(finished, progress.ids, model)
+      ? dropExpired(finished, progress.ids, model)
       : dropHistory(finished, progress.rows, model)
   }
   const { call, outcome } = finished
@@ -102,17 +102,17 @@ function beginPurge(finished: FinishedCall, model: ReferenceModel, calls: readon
   const limit = call.args[0]?.limit ?? 100
   if (purged.length > limit || !isSorted(purged)) return []
   const ids = purged.map(({ id }) => id)
-  const due = model.lapsed(call.args[0])
+  const due = model.expired(call.args[0])
   const skipped = due.filter((row, index) => {
     return !ids.includes(row.id) && index < limit && !isWorkedOn(row, finished, calls)
   })
   return skipped.length > 0 ? [] : [{ model, progress: ids.length > 0 ? { ids } : 'done' }]
 }
 
-function dropLapsed({ call, outcome }: FinishedCall, ids: readonly string[], model: ReferenceModel): Move[] {
+function dropExpired({ call, outcome }: FinishedCall, ids: readonly string[], model: ReferenceModel): Move[] {
   if (call.method !== 'purgeExpired' || !('ok' in outcome)) return []
   const purged = outcome.ok as StorageObject[]
-  return model.lapsed(call.args[0]).flatMap((row) => {
+  return model.expired(call.args[0]).flatMap((row) => {
     if (!ids.includes(row.id)) return []
     const returned = purged.find(({ id }) => id === row.id)
     if (difference(recordOf(row), returned) !== null) return []

@@ -94,7 +94,7 @@ export const SEQUENTIAL_SCENARIOS: Readonly<Record<string, SequentialScenario>> 
     ),
   },
 
-  'about lapsed reservations': {
+  'about expired reservations': {
     words: narrow,
     steps: fc.oneof<fc.WeightedArbitrary<Step>[]>(
       { weight: 5, arbitrary: ownReserveWithStorageKey },

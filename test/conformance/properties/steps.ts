@@ -36,7 +36,7 @@ export type Step =
   | CallStep
   | SpoiledStep
   | { readonly call: 'clock'; readonly by: number }
-  /** Moves the clock to this many milliseconds after the pending row at the key lapses. */
+  /** Moves the clock to this many milliseconds after the pending row at the key expires. */
   | { readonly call: 'clockToExpiry'; readonly atKey: KeyChoice; readonly by: number }
 
 /** Generates calls of a method, from the choices of its fields. */
@@ -105,8 +105,8 @@ function rowsAt(key: KeyChoice, script: ScriptState) {
 export async function runStep(step: Step, script: Script, store: StorageObjectStore): Promise<void> {
   if (step.call === 'clock') return script.moveClock(step.by)
   if (step.call !== 'clockToExpiry') return script.run(callOf(step, script), store)
-  const lapses = rowsAt(step.atKey, script).pending?.expiresAt?.getTime() ?? Infinity
+  const expires = rowsAt(step.atKey, script).pending?.expiresAt?.getTime() ?? Infinity
   // A clock near the last valid date would leave no future for the next reservation.
-  if (lapses < script.clock.in(365 * 24 * HOUR).getTime())
-    script.moveClock(lapses + step.by - script.clock.time)
+  if (expires < script.clock.in(365 * 24 * HOUR).getTime())
+    script.moveClock(expires + step.by - script.clock.time)
 }
