@@ -1,8 +1,8 @@
-import type { StoreDriver } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { expect } from 'vitest'
 import { passingTests, run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
-/** That it passes the suite, `my-adapter.test.ts` shows, which imports it. */
+/** `my-adapter.test.ts` imports this driver and runs the suite on it. */
 const isDriver: SnippetCheck = async (program) => {
   const { createToyDriver } = await run<{ createToyDriver: () => StoreDriver }>(program)
   expect(await createToyDriver().count({ scope: 'ann', statuses: ['active'] })).toBe(0)
