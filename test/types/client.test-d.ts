@@ -21,13 +21,13 @@ describe('createS3Client', () => {
     const without = createS3Client({ plugins: [] })
     expectTypeOf(without.api).not.toHaveProperty('db')
     expectTypeOf(without.api).toHaveProperty('upload')
-    // @ts-expect-error -- there is no api.db without dbClient()
+    // @ts-expect-error -- no api.db without dbClient()
     void without.api.db
-    // @ts-expect-error -- nor with useApi()
+    // @ts-expect-error -- no api.db from useApi() either
     void without.useApi().db
   })
 
-  it('infers plugins from a variable and from third parties', () => {
+  it('accepts plugins from a variable and third-party plugins', () => {
     const plugins = [dbClient()]
     expectTypeOf(createS3Client({ plugins }).api.db).toEqualTypeOf<DbApi>()
 
@@ -58,7 +58,7 @@ describe('createS3Client', () => {
 describe('api', () => {
   const { api } = createS3Client({ plugins: [dbClient()] })
 
-  it('returns client records, without the scope', () => {
+  it('returns client records from list and get', () => {
     expectTypeOf(api.db.listObjects()).resolves.toEqualTypeOf<ObjectPage<DbClientObject>>()
     expectTypeOf(api.db.getObject({ key: 'a' })).resolves.toEqualTypeOf<DbClientObject | null>()
     expectTypeOf<DbClientObject>().not.toHaveProperty('scope')
@@ -66,7 +66,7 @@ describe('api', () => {
     void api.db.listObjects({ status: 'pending', limit: 10, cursor, route: null })
     // @ts-expect-error -- no such status
     void api.db.listObjects({ status: 'gone' })
-    // @ts-expect-error -- the server determines the scope
+    // @ts-expect-error -- the scope is always that of the caller
     void api.db.listObjects({ scope: 'user:1' })
     // @ts-expect-error -- a key is required
     void api.db.getObject({})
@@ -94,7 +94,7 @@ describe('api', () => {
 })
 
 describe('S3ClientError', () => {
-  it('has a code of the server or the client, and an optional status', () => {
+  it('has a server or client code and an optional status', () => {
     expectTypeOf<S3ClientError['code']>().toEqualTypeOf<
       ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'UNEXPECTED_RESPONSE'
     >()

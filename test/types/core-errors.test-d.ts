@@ -35,35 +35,35 @@ describe('StorageError', () => {
     expectTypeOf(ERROR_CODES).toEqualTypeOf<readonly ErrorCode[]>()
   })
 
-  it('is made of a known code only', () => {
-    // @ts-expect-error no such code
+  it('accepts only known codes', () => {
+    // @ts-expect-error unknown code
     new StorageError('NOPE')
-    // @ts-expect-error a code is needed
+    // @ts-expect-error the code is required
     new StorageError()
-    // @ts-expect-error no such option
+    // @ts-expect-error unknown option
     new StorageError('FORBIDDEN', { status: 404 })
-    // @ts-expect-error params are simple values
+    // @ts-expect-error params are primitive values
     new StorageError('FORBIDDEN', { params: { nested: { secret: 1 } } })
     expectTypeOf(new StorageError('FORBIDDEN', { cause: 'anything' })).toExtend<Error>()
     expectTypeOf(new StorageError('FORBIDDEN', { message: undefined, params: undefined })).toExtend<Error>()
   })
 
-  it('is compared with a known code only', () => {
+  it('compares only with known codes', () => {
     const error = new StorageError('FORBIDDEN')
-    // @ts-expect-error no such code
+    // @ts-expect-error unknown code
     expectTypeOf(error.code === 'NOT_ALLOWED').toBeBoolean()
-    // @ts-expect-error no such status
+    // @ts-expect-error unknown status
     expectTypeOf(error.status === 418).toBeBoolean()
   })
 
-  it('is told from other errors by instanceof', () => {
+  it('narrows by instanceof', () => {
     const thrown: unknown = new StorageError('FORBIDDEN')
     if (thrown instanceof StorageError) expectTypeOf(thrown.code).toEqualTypeOf<ErrorCode>()
   })
 
-  it('and its body can not be changed', () => {
+  it('is readonly, and so is its body', () => {
     const error = new StorageError('FORBIDDEN')
-    // @ts-expect-error the status follows from the code
+    // @ts-expect-error the code determines the status
     error.status = 404
     // @ts-expect-error readonly
     error.code = 'NOT_FOUND'

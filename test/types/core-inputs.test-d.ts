@@ -24,13 +24,13 @@ import type {
 
 declare const store: StorageObjectStore
 
-const place = { bucket: 'photos', key: 'a.png' } as const
-const reservation = { ...place, scope: 'user:1', declaredSize: 5, expiresAt: new Date() }
+const reference = { bucket: 'photos', key: 'a.png' } as const
+const reservation = { ...reference, scope: 'user:1', declaredSize: 5, expiresAt: new Date() }
 
-/** The fields that may be left out. */
+/** The optional fields. */
 type OptionalKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T]
 
-/** The optional fields that can not be given as `null` or as `undefined`. */
+/** The optional fields that don't accept both `null` and `undefined`. */
 type Strict<T> = {
   [K in OptionalKeys<T>]: { [_ in K]: null } | { [_ in K]: undefined } extends Pick<T, K> ? never : K
 }[OptionalKeys<T>]
@@ -38,7 +38,7 @@ type Strict<T> = {
 type Same<One, Other> =
   (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false
 
-/** The fields that may be written to. */
+/** The fields that are not readonly. */
 type Writable<T> = {
   [K in keyof T]-?: Same<Pick<T, K>, Readonly<Pick<T, K>>> extends true ? never : K
 }[keyof T]
@@ -71,12 +71,12 @@ describe('every input', () => {
     expectTypeOf<Writable<{ readonly a: 1; b: 2; c?: 3 }>>().toEqualTypeOf<'b' | 'c'>()
   })
 
-  it('takes null and undefined for what may be left out', () => {
+  it('accepts null and undefined for optional fields', () => {
     expectTypeOf<{ [Name in keyof Inputs]: Strict<Inputs[Name]> }[keyof Inputs]>().toBeNever()
     expectTypeOf<Strict<{ a?: 1; b?: 2 | null; c?: 3 | null | undefined; d: 4 }>>().toEqualTypeOf<'a' | 'b'>()
   })
 
-  it('needs no more than what the contract needs', () => {
+  it('requires only the required fields of the contract', () => {
     expectTypeOf<Exclude<keyof ListByScopeInput, OptionalKeys<ListByScopeInput>>>().toEqualTypeOf<'scope'>()
     expectTypeOf<Exclude<keyof ReserveInput, OptionalKeys<ReserveInput>>>().toEqualTypeOf<
       'scope' | 'bucket' | 'key' | 'declaredSize' | 'expiresAt'
@@ -97,8 +97,8 @@ describe('every input', () => {
   })
 })
 
-describe('a call of the store', () => {
-  it('may leave out an input without required fields', () => {
+describe('a store call', () => {
+  it('can omit an input without required fields', () => {
     expectTypeOf<StorageObjectStore['listExpired']>().toBeCallableWith()
     expectTypeOf<StorageObjectStore['purgeExpired']>().toBeCallableWith()
     expectTypeOf<StorageObjectStore['listLeftovers']>().toBeCallableWith()
@@ -108,7 +108,7 @@ describe('a call of the store', () => {
     expectTypeOf<StorageObjectStore['countByScope']>().toBeCallableWith('user:1', null)
   })
 
-  it('takes what is frozen', () => {
+  it('accepts frozen inputs', () => {
     const frozen = Object.freeze({
       ...reservation,
       metadata: Object.freeze({ a: 'b' }),
@@ -117,37 +117,37 @@ describe('a call of the store', () => {
     expectTypeOf<StorageObjectStore['reserve']>().toBeCallableWith(frozen)
   })
 
-  it('takes the last item of a page for the position of the next', async () => {
+  it('accepts the last item of a page as the position of the next', async () => {
     const expired = await store.listExpired()
     await store.listExpired({ after: expired.at(-1) })
     const leftovers = await store.listLeftovers()
     await store.listLeftovers({ after: leftovers.at(-1) })
   })
 
-  it('takes no status, mode or field that is unknown', async () => {
-    // @ts-expect-error no such status
+  it('refuses unknown statuses, modes and fields', async () => {
+    // @ts-expect-error unknown status
     await store.listByScope({ scope: 'user:1', status: 'all' })
-    // @ts-expect-error no such status
+    // @ts-expect-error unknown status
     await store.countByScope('user:1', 'Active')
-    // @ts-expect-error no such mode
-    await store.remove({ ...place, mode: 'purge' })
-    // @ts-expect-error a misspelt field
+    // @ts-expect-error unknown mode
+    await store.remove({ ...reference, mode: 'purge' })
+    // @ts-expect-error misspelt field
     await store.reserve({ ...reservation, filenam: 'a.png' })
     // @ts-expect-error no scope parameter
-    await store.find({ ...place, scope: 'user:1' })
+    await store.find({ ...reference, scope: 'user:1' })
   })
 
-  it('takes no value of another type', async () => {
+  it('refuses values of another type', async () => {
     // @ts-expect-error a date is a Date
     await store.reserve({ ...reservation, expiresAt: '2030-01-01' })
-    // @ts-expect-error metadata values are strings only
+    // @ts-expect-error metadata values are strings
     await store.reserve({ ...reservation, metadata: { width: 5 } })
-    // @ts-expect-error metadata values are strings only
+    // @ts-expect-error metadata values are strings
     await store.reserve({ ...reservation, metadata: { width: null } })
     // @ts-expect-error a size is a number
-    await store.confirm({ ...place, size: '5' })
-    // @ts-expect-error a size is needed
-    await store.confirm(place)
+    await store.confirm({ ...reference, size: '5' })
+    // @ts-expect-error the size is required
+    await store.confirm(reference)
     // @ts-expect-error a limit is a number
     await store.listByScope({ scope: 'user:1', limit: '5' })
     // @ts-expect-error a scope is a string

@@ -4,11 +4,11 @@ import type * as memory from '@svc/db/memory'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
 
-/** What isn't looked into: simple values, and what the platform defines. */
+/** Types that aren't searched: primitives and types of the platform. */
 type Leaf =
   string | number | boolean | bigint | symbol | null | undefined | Date | Request | Response | ReadableStream
 
-/** Where in a type there is an `any`: `Path` is how to get there. `never`: nowhere as far as the fuel lasts. */
+/** Finds each `any` in a type, and returns the path to it. `Fuel` limits the depth. `never`: none found. */
 type AnyIn<T, Path extends string, Fuel extends readonly unknown[] = []> =
   IsAny<T> extends true
     ? Path
@@ -74,7 +74,7 @@ interface PublicTypes {
 }
 
 describe('no any', () => {
-  it('is in what the public functions take and answer', () => {
+  it('is in the parameters and results of public functions', () => {
     expectTypeOf<AnyIn<PublicValues, 'library'>>().toBeNever()
   })
 
@@ -82,8 +82,8 @@ describe('no any', () => {
     expectTypeOf<AnyIn<PublicTypes, 'types'>>().toBeNever()
   })
 
-  it('would be overlooked', () => {
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the very thing that is looked for
+  it('goes undetected', () => {
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the check must find this one
     type Any = any
     expectTypeOf<AnyIn<{ a: { b: Any } }, 'x'>>().toEqualTypeOf<'x.a.b'>()
     expectTypeOf<AnyIn<() => Promise<{ a: Any }[]>, 'x'>>().toEqualTypeOf<'x=>.then[].a'>()

@@ -24,7 +24,7 @@ declare const request: Request
 const resolveScope = () => 'user:1'
 
 describe('db()', () => {
-  it('takes a scope at once or promised, and null or undefined for nobody', () => {
+  it('accepts a scope or a promise of one, and null or undefined without a signed-in user', () => {
     db({ client, resolveScope: () => null })
     db({ client, resolveScope: () => undefined })
     db({ client, resolveScope: async (of) => of.headers.get('x-user') })
@@ -32,34 +32,34 @@ describe('db()', () => {
     db({ client, resolveScope: () => 42 })
     // @ts-expect-error a scope is a string
     db({ client, resolveScope: async () => ({ id: 'user:1' }) })
-    // @ts-expect-error resolveScope is needed
+    // @ts-expect-error resolveScope is required
     db({ client })
-    // @ts-expect-error a client is needed
+    // @ts-expect-error the client is required
     db({ resolveScope })
   })
 
-  it('takes a quota that says what it means', () => {
+  it('accepts only explicit quotas', () => {
     db({ client, resolveScope, quota: { maxBytes: 5, maxFiles: null } })
     db({ client, resolveScope, quota: null })
     db({ client, resolveScope, quota: async (scope, of) => (scope === of.url ? null : { maxFiles: 1 }) })
-    // @ts-expect-error "no quota" must be said
+    // @ts-expect-error no quota is null, not undefined
     db({ client, resolveScope, quota: () => undefined })
     // @ts-expect-error a quota is a number
     db({ client, resolveScope, quota: { maxBytes: '5' } })
-    // @ts-expect-error a misspelt limit
+    // @ts-expect-error misspelt limit
     db({ client, resolveScope, quota: { maxSize: 5 } })
   })
 
-  it('takes no unknown mode, hook or option', () => {
-    // @ts-expect-error no such mode
+  it('refuses unknown modes, hooks and options', () => {
+    // @ts-expect-error unknown mode
     db({ client, resolveScope, deleteMode: 'purge' })
-    // @ts-expect-error no such hook
+    // @ts-expect-error unknown hook
     db({ client, resolveScope, hooks: { onUploaded: () => undefined } })
-    // @ts-expect-error no such option
+    // @ts-expect-error unknown option
     db({ client, resolveScope, ttl: 5 })
   })
 
-  it('tells the hooks what they are shown', () => {
+  it('types the arguments of hooks', () => {
     db({
       client,
       resolveScope,
@@ -75,7 +75,7 @@ describe('db()', () => {
     })
   })
 
-  it('has the writes of the store without what it fills in', async () => {
+  it('has the writes of the store without the fields that it fills in', async () => {
     const files = db({ client, resolveScope })
     expectTypeOf(files).toExtend<DbContext>()
     expectTypeOf(files.id).toEqualTypeOf<'db'>()
@@ -95,7 +95,7 @@ describe('db()', () => {
 })
 
 describe('a guard', () => {
-  it('is a function that denies by throwing, whatever it returns', () => {
+  it('is a function that denies by throwing and may return anything', () => {
     expectTypeOf(() => undefined).toExtend<Guard>()
     expectTypeOf(async () => undefined).toExtend<Guard>()
     expectTypeOf(createObjectAccessGuard({ client, resolveScope })).toExtend<Guard>()
@@ -103,12 +103,12 @@ describe('a guard', () => {
     expectTypeOf(chainHooks(createQuotaGuard({ client, resolveScope }), undefined, null)).toExtend<Guard>()
   })
 
-  it('of objects resolves to the row', () => {
+  it('for objects resolves to the row', () => {
     const guard = createObjectAccessGuard({ client, resolveScope, status: 'any', authorize: null })
     expectTypeOf(guard).returns.resolves.toEqualTypeOf<StorageObject>()
-    // @ts-expect-error no such status
+    // @ts-expect-error unknown status
     createObjectAccessGuard({ client, resolveScope, status: 'deleted' })
-    // @ts-expect-error only true is a yes
+    // @ts-expect-error only true allows
     createObjectAccessGuard({ client, resolveScope, authorize: () => 'yes' })
     createObjectAccessGuard({
       client,
@@ -121,7 +121,7 @@ describe('a guard', () => {
     })
   })
 
-  it('of quotas takes numbers', () => {
+  it('for quotas accepts numbers', () => {
     createQuotaGuard({ client, resolveScope, maxBytes: 5, maxFiles: null })
     // @ts-expect-error a limit is a number
     createQuotaGuard({ client, resolveScope, maxBytes: '5' })
@@ -129,33 +129,33 @@ describe('a guard', () => {
 })
 
 describe('a store', () => {
-  it('is made of a driver, or of nothing in memory', () => {
+  it('is created from a driver, or by memoryAdapter() without arguments', () => {
     expectTypeOf(createStore(driver)).toEqualTypeOf<StorageObjectStore>()
     expectTypeOf(memoryAdapter()).toEqualTypeOf<StorageObjectStore>()
     expectTypeOf(createAttemptId({ now: () => new Date() })).toEqualTypeOf<string>()
-    // @ts-expect-error a clock tells a Date
+    // @ts-expect-error a clock returns a Date
     memoryAdapter({ now: () => Date.now() })
   })
 
-  it('begins with records that have at least scope, bucket and key', () => {
+  it('accepts seed records with at least scope, bucket and key', () => {
     memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png' }] as const })
     memoryAdapter({
       objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png', size: 5, status: 'deleted' }],
     })
-    // @ts-expect-error the key is needed
+    // @ts-expect-error the key is required
     memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos' }] })
-    // @ts-expect-error no such status
+    // @ts-expect-error unknown status
     memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png', status: 'gone' }] })
   })
 
-  it('wants outcomes from its driver, each with what belongs to it', () => {
+  it('requires complete outcomes from its driver', () => {
     const row = {} as StorageObject
     createStore({ ...driver, reserve: async () => ({ outcome: 'reserved', row, scopes: ['user:1'] }) })
-    // @ts-expect-error the scopes that were touched are missing
+    // @ts-expect-error the touched scopes are missing
     createStore({ ...driver, reserve: async () => ({ outcome: 'reserved', row }) })
-    // @ts-expect-error no such outcome
+    // @ts-expect-error unknown outcome
     createStore({ ...driver, reserve: async () => ({ outcome: 'refused' }) })
-    // @ts-expect-error a confirm finds nothing, or confirms
+    // @ts-expect-error confirm has no such outcome
     createStore({ ...driver, confirm: async () => null })
   })
 })
@@ -164,15 +164,15 @@ describe('an endpoint of a plugin', () => {
   const run = async () => ({ status: 204 }) as const
   const time = { method: 'GET', path: '/time', operation: 'time', run } as const
 
-  it('says what it takes and answers', () => {
+  it('describes its parameters and responses', () => {
     const describe = () =>
       ({ summary: 'Nothing.', answer: { status: 204, description: 'None.' }, errors: [] }) as const
     const described: InstalledPlugin = { context: {}, endpoints: [{ ...time, describe }] }
-    // @ts-expect-error without a description the API's document would lie
+    // @ts-expect-error the API document needs a description
     const undescribed: InstalledPlugin = { context: {}, endpoints: [time] }
-    // @ts-expect-error an answer with a body says what is in it
+    // @ts-expect-error a response with a body needs a schema
     const answer: EndpointDescription['answer'] = { status: 200, description: 'Something.' }
-    // @ts-expect-error there is no such error
+    // @ts-expect-error unknown error code
     const errors: EndpointDescription['errors'] = ['TEAPOT']
     expectTypeOf([described, undescribed, answer, errors]).toBeArray()
   })

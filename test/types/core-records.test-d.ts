@@ -11,7 +11,7 @@ import type {
 } from '@svc/db'
 
 describe('a record', () => {
-  it('has every field, null where it is absent and never undefined', () => {
+  it('has every field, with null instead of undefined if absent', () => {
     expectTypeOf<StorageObject>().toEqualTypeOf<{
       readonly id: string
       readonly attemptId: string
@@ -36,7 +36,7 @@ describe('a record', () => {
     }>()
   })
 
-  it('can not be changed', () => {
+  it('is readonly', () => {
     const row = {} as StorageObject
     // @ts-expect-error readonly
     row.status = 'deleted'
@@ -44,7 +44,7 @@ describe('a record', () => {
     row.metadata!['a'] = 'b'
   })
 
-  it('of a browser has only its own fields, and the optional ones are there or not', () => {
+  it('for clients has only client fields, some of them optional', () => {
     expectTypeOf<DbClientObject>().toEqualTypeOf<{
       readonly id: string
       readonly bucket: string
@@ -59,14 +59,14 @@ describe('a record', () => {
     }>()
     const known = { id: 'id', bucket: 'photos', key: 'a.png', status: 'active', createdAt: '' } as const
     expectTypeOf(known).toExtend<DbClientObject>()
-    // @ts-expect-error what is not known is left out
+    // @ts-expect-error absent fields are omitted, not null
     const unknown: DbClientObject = { ...known, size: undefined }
-    // @ts-expect-error a browser never sees the scope
+    // @ts-expect-error clients never see the scope
     const internal: DbClientObject = { ...known, scope: 'user:1' }
     expectTypeOf([unknown, internal]).toExtend<DbClientObject[]>()
   })
 
-  it('of what is left over has its dates', () => {
+  it('of a leftover has its dates', () => {
     expectTypeOf<Leftover>().toEqualTypeOf<{
       readonly attemptId: string
       readonly bucket: string
@@ -79,10 +79,10 @@ describe('a record', () => {
   })
 })
 
-describe('an answer of the store', () => {
+describe('a result of the store', () => {
   type Answer<Method extends keyof StorageObjectStore> = Awaited<ReturnType<StorageObjectStore[Method]>>
 
-  it('is a page with a cursor that is there or not', () => {
+  it('is a page with an optional cursor', () => {
     expectTypeOf<Answer<'listByScope'>>().toEqualTypeOf<ObjectPage>()
     expectTypeOf<ObjectPage<number>>().toEqualTypeOf<{
       readonly objects: number[]
@@ -90,7 +90,7 @@ describe('an answer of the store', () => {
     }>()
   })
 
-  it('is a record, or null where there may be none', () => {
+  it('is a record, or null if there may be none', () => {
     expectTypeOf<
       Answer<'find' | 'findActive' | 'findPending' | 'findPendingMultipart'>
     >().toEqualTypeOf<StorageObject | null>()
@@ -99,7 +99,7 @@ describe('an answer of the store', () => {
     expectTypeOf<Answer<'listExpired' | 'purgeExpired'>>().toEqualTypeOf<StorageObject[]>()
   })
 
-  it('is what the other calls say', () => {
+  it('matches the contract for the other calls', () => {
     expectTypeOf<Answer<'countByScope' | 'purgeDeleted'>>().toEqualTypeOf<number>()
     expectTypeOf<Answer<'getScopeUsage'>>().toEqualTypeOf<ScopeUsage>()
     expectTypeOf<ScopeUsage>().toEqualTypeOf<{

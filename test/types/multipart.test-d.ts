@@ -18,7 +18,7 @@ describe('the option multipart', () => {
     plugins: [db({ client: memoryAdapter(), resolveScope: () => null })],
   } as const
 
-  it('is a boolean, or a guard and the lifetime of URLs', () => {
+  it('is a boolean, or an object with a guard and the lifetime of URLs', () => {
     const guard: Guard = () => undefined
     createS3Server({ ...good, multipart: true })
     createS3Server({ ...good, multipart: false })
@@ -26,22 +26,22 @@ describe('the option multipart', () => {
     createS3Server({ ...good, multipart: { guard, expiresIn: 60 } })
     createS3Server({ ...good, multipart: { guard: null, expiresIn: undefined } })
     expectTypeOf<keyof MultipartOptions>().toEqualTypeOf<'guard' | 'expiresIn'>()
-    // @ts-expect-error -- the part size is not configurable
+    // @ts-expect-error -- neither client nor application chooses the part size
     createS3Server({ ...good, multipart: { partSize: 1 } })
     // @ts-expect-error -- expiresIn must be a number
     createS3Server({ ...good, multipart: { expiresIn: '60' } })
-    // @ts-expect-error -- a string is not an option
+    // @ts-expect-error -- not a string
     createS3Server({ ...good, multipart: 'off' })
   })
 })
 
 describe('a storage', () => {
-  it('can omit multipart support', () => {
+  it('need not support multipart uploads', () => {
     expectTypeOf<ObjectStorage['multipart']>().toEqualTypeOf<MultipartStorage | undefined>()
     expectTypeOf<Omit<ObjectStorage, 'multipart'>>().toExtend<ObjectStorage>()
   })
 
-  it('must return null for a missing upload', () => {
+  it('must return null for an unknown upload', () => {
     expectTypeOf<MultipartStorage['listParts']>().returns.resolves.toEqualTypeOf<PartsPage | null>()
     expectTypeOf<MultipartStorage['complete']>().returns.resolves.toEqualTypeOf<boolean>()
   })

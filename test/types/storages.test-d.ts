@@ -21,7 +21,7 @@ describe('a storage that serves its own URLs', () => {
     diskStorage()
     // @ts-expect-error the directory is an option, not the argument
     diskStorage('bytes')
-    // @ts-expect-error the clock must return a Date
+    // @ts-expect-error a clock returns a Date
     diskStorage({ directory: 'bytes', now: () => Date.now() })
     // @ts-expect-error unknown option
     diskStorage({ directory: 'bytes', mode: 0o600 })

@@ -13,8 +13,8 @@ const EVERYTHING = {
   storageKey: 'stored/1',
 }
 
-describe('the record that a browser sees', () => {
-  it('of an active object has what is known, and nothing internal', () => {
+describe('the client record', () => {
+  it('of an active object has its known fields and no internal ones', () => {
     expect(toClientObject(activeRow({ ...EVERYTHING, size: 0 }))).toStrictEqual({
       id: idNumber(1),
       bucket: 'photos',
@@ -43,7 +43,7 @@ describe('the record that a browser sees', () => {
     })
   })
 
-  it('has no field at all for what is not known', () => {
+  it('omits unknown fields', () => {
     const row = { ...deletedRow(), size: null }
     expect(Object.keys(toClientObject(row)).sort()).toEqual(['bucket', 'createdAt', 'id', 'key', 'status'])
   })

@@ -25,11 +25,11 @@ const serverCodes = codes.filter((code) => STATUS[code] >= 500)
 const clientCodes = codes.filter((code) => STATUS[code] < 500)
 
 describe('StorageError', () => {
-  it('knows exactly the codes of the contract', () => {
+  it('has exactly the codes of the contract', () => {
     expect([...ERROR_CODES].sort()).toEqual([...codes].sort())
   })
 
-  it.each(codes)('%s has its status and a sentence of its own', (code) => {
+  it.each(codes)('%s has its status and a default message', (code) => {
     const error = new StorageError(code)
     expect(error.code).toBe(code)
     expect(error.status).toBe(STATUS[code])
@@ -43,20 +43,20 @@ describe('StorageError', () => {
     expect(error.stack).toContain('errors.test')
   })
 
-  it('takes message, params and cause', () => {
+  it('accepts message, params and cause', () => {
     const cause = new Error('socket hang up')
     const error = new StorageError('KEY_CONFLICT', { message: 'Taken.', params: { key: 'a' }, cause })
     expect(error).toMatchObject({ message: 'Taken.', params: { key: 'a' }, cause })
   })
 
-  it('has neither params nor cause where none are given', () => {
+  it('has neither params nor cause by default', () => {
     const error = new StorageError('FORBIDDEN', { params: undefined, cause: undefined })
     expect('params' in error).toBe(false)
     expect('cause' in error).toBe(false)
   })
 
   it.each(['NOPE', '', 'constructor', '__proto__', 'toString'])(
-    'refuses the unknown code %j with a TypeError that lists the known ones',
+    'throws a TypeError that lists the known codes for the unknown code %j',
     (code) => {
       const make = () => new StorageError(code as ErrorCode)
       expect(make).toThrow(TypeError)
@@ -76,7 +76,7 @@ describe('instanceof StorageError', () => {
     return import('../../../src/core/errors.js')
   }
 
-  it('holds between two copies of the library, in both directions', async () => {
+  it('is true across two copies of the library, in both directions', async () => {
     const first = await loadCopy()
     const second = await loadCopy()
     expect(second.StorageError).not.toBe(first.StorageError)
@@ -84,7 +84,7 @@ describe('instanceof StorageError', () => {
     expect(new first.StorageError('FORBIDDEN')).toBeInstanceOf(second.StorageError)
   })
 
-  it('lets one copy pass on and show the error of another as it is', async () => {
+  it('lets one copy handle the error of another unchanged', async () => {
     const other = await loadCopy()
     const error = new other.StorageError('QUOTA_EXCEEDED', { message: 'Full.', params: { max: 1 } })
     const passed = toStorageError(error)
@@ -92,7 +92,7 @@ describe('instanceof StorageError', () => {
     expect(errorBody(passed)).toEqual({ code: 'QUOTA_EXCEEDED', message: 'Full.', params: { max: 1 } })
   })
 
-  it('is true of a subclass, and the subclass keeps to its own', async () => {
+  it('is true for a subclass, whose own check only matches itself', async () => {
     class PlanError extends StorageError {}
     const other = await loadCopy()
     const planError = new PlanError('FORBIDDEN')
@@ -109,11 +109,11 @@ describe('instanceof StorageError', () => {
     ['a string', 'FORBIDDEN'],
     ['an Error', new Error('FORBIDDEN')],
     ['an object of the same shape', { name: 'StorageError', code: 'FORBIDDEN', status: 403, message: '' }],
-  ])('is false of %s', (_what, value) => {
+  ])('is false for %s', (_what, value) => {
     expect(value instanceof StorageError).toBe(false)
   })
 
-  it('leaves the mark that makes it hold out of what a logger prints', () => {
+  it('keeps its marker out of logs', () => {
     expect(Object.keys(new StorageError('FORBIDDEN')).sort()).toEqual(['code', 'name', 'status'])
     expect(Object.getOwnPropertySymbols({ ...new StorageError('FORBIDDEN') })).toEqual([])
   })
@@ -125,7 +125,7 @@ describe('errorBody', () => {
     params: fc.dictionary(fc.string({ minLength: 1 }), fc.string({ minLength: 12 }), { minKeys: 1 }),
   })
 
-  it('shows nothing of a 5xx beside its code and the sentence of the code', () => {
+  it('has only the code and the default message of a 5xx', () => {
     fc.assert(
       fc.property(fc.constantFrom(...serverCodes), details, (code, { message, params }) => {
         const error = new StorageError(code, { message, params, cause: new Error('ECONNREFUSED db-1:5432') })
@@ -134,7 +134,7 @@ describe('errorBody', () => {
     )
   })
 
-  it('shows code, message and params of a 4xx, and never its cause or stack', () => {
+  it('has code, message and params of a 4xx, and never its cause or stack', () => {
     fc.assert(
       fc.property(fc.constantFrom(...clientCodes), details, (code, { message, params }) => {
         const error = new StorageError(code, { message, params, cause: new Error('ECONNREFUSED db-1:5432') })
@@ -143,7 +143,7 @@ describe('errorBody', () => {
     )
   })
 
-  it('has no params where the error has none', () => {
+  it('has no params if the error has none', () => {
     const body = errorBody(new StorageError('FORBIDDEN', { message: 'Not on this plan.' }))
     expect(body).toStrictEqual({ code: 'FORBIDDEN', message: 'Not on this plan.' })
   })
@@ -151,7 +151,7 @@ describe('errorBody', () => {
 
 describe('toStorageError', () => {
   it.each([[new Error('SELECT * FROM secrets')], ['a string'], [undefined], [null]])(
-    'makes %s an INTERNAL_ERROR that keeps it as the cause and does not quote it',
+    'wraps %s in an INTERNAL_ERROR with the cause, without quoting it',
     (thrown) => {
       const error = toStorageError(thrown)
       expect(error.code).toBe('INTERNAL_ERROR')
@@ -160,12 +160,12 @@ describe('toStorageError', () => {
     },
   )
 
-  it('keeps a StorageError as it is', () => {
+  it('returns a StorageError unchanged', () => {
     const error = new StorageError('FORBIDDEN')
     expect(toStorageError(error)).toBe(error)
   })
 
-  it('makes one of a newer version, with a code that is not known here, an INTERNAL_ERROR', () => {
+  it('wraps a StorageError with an unknown code, from a newer version, in an INTERNAL_ERROR', () => {
     const newer = Object.defineProperty(new StorageError('FORBIDDEN'), 'code', { value: 'NEW_CODE' })
     const error = toStorageError(newer)
     expect(error).toMatchObject({ code: 'INTERNAL_ERROR', cause: newer })

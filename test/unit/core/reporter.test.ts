@@ -5,7 +5,7 @@ import { createReport } from '../../../src/core/reporter.js'
 const request = new Request('http://localhost/')
 const context = { request, operation: 'db.listObjects' }
 
-/** Until every promise that is settled by now has told its listeners. */
+/** Waits until all settled promises have called their handlers. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a report', () => {
@@ -13,7 +13,7 @@ describe('a report', () => {
     vi.restoreAllMocks()
   })
 
-  it('tells the listener the error, the request and the operation', () => {
+  it('passes the error, the request and the operation to the listener', () => {
     const listener = vi.fn()
     const error = new StorageError('DATABASE_UNAVAILABLE')
     createReport(listener)(error, context)
@@ -21,7 +21,7 @@ describe('a report', () => {
     expect(listener.mock.calls[0]![0]).toBe(error)
   })
 
-  it('tells the error of the application itself where an INTERNAL_ERROR only wraps it', () => {
+  it("unwraps the application's error from an INTERNAL_ERROR", () => {
     const listener = vi.fn()
     const cause = new Error('resolveScope broke')
     createReport(listener)(new StorageError('INTERNAL_ERROR', { cause }), context)
@@ -29,16 +29,16 @@ describe('a report', () => {
   })
 
   it.each([
-    new StorageError('INTERNAL_ERROR', { message: 'The answer of the quota function is no object.' }),
+    new StorageError('INTERNAL_ERROR', { message: 'The quota function must return an object.' }),
     new StorageError('DATABASE_UNAVAILABLE', { cause: new Error('ECONNREFUSED') }),
     new Error('of a hook', { cause: new Error('inner') }),
-  ])('tells any other error as it is: %s', (error) => {
+  ])('passes any other error unchanged: %s', (error) => {
     const listener = vi.fn()
     createReport(listener)(error, context)
     expect(listener.mock.calls[0]![0]).toBe(error)
   })
 
-  it.each([null, undefined])('goes to console.error where the listener is %s', (listener) => {
+  it.each([null, undefined])('goes to console.error if the listener is %s', (listener) => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const error = new Error('broken')
     createReport(listener)(error, context)
@@ -47,7 +47,7 @@ describe('a report', () => {
     expect(print.mock.calls[0]![0]).toContain('db.listObjects')
   })
 
-  it('ignores what the listener throws, and what its promise rejects with', async () => {
+  it('ignores errors and rejections of the listener', async () => {
     const unhandled = vi.fn()
     process.on('unhandledRejection', unhandled)
     const throwing = () => {

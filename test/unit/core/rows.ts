@@ -1,7 +1,7 @@
 import type { TrackedRow } from '../../../src/core/store/lifecycle.js'
 import { afterNoon, NOON } from './settable-clock.js'
 
-/** A UUIDv7 that sorts by its number. */
+/** Returns a UUIDv7 that sorts by its number. */
 export function idNumber(number: number): string {
   return `019ca000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`
 }

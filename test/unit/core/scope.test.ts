@@ -8,13 +8,13 @@ const newRequest = () => new Request('http://localhost/api/s3/db/objects')
 
 describe('the scope of a request', () => {
   it.each<[string, ResolveScope]>([
-    ['answered at once', () => 'user:42'],
+    ['returned', () => 'user:42'],
     ['promised', async () => 'user:42'],
-  ])('is what resolveScope says, %s', async (_how, resolveScope) => {
+  ])('is the result of resolveScope, %s', async (_how, resolveScope) => {
     expect(await requireScope(resolveScope, newRequest())).toBe('user:42')
   })
 
-  it('is asked with the request itself', async () => {
+  it('is resolved with the request itself', async () => {
     const resolveScope = vi.fn<ResolveScope>(() => 'user:42')
     const request = newRequest()
     await requireScope(resolveScope, request)
@@ -22,7 +22,7 @@ describe('the scope of a request', () => {
     expect(resolveScope.mock.calls[0]![0]).toBe(request)
   })
 
-  it('is asked once for a request, also by calls at the same time', async () => {
+  it('is resolved once per request, also for concurrent calls', async () => {
     const resolveScope = vi.fn<ResolveScope>(async () => 'user:42')
     const request = newRequest()
     const scopes = await Promise.all([
@@ -33,7 +33,7 @@ describe('the scope of a request', () => {
     expect(resolveScope).toHaveBeenCalledTimes(1)
   })
 
-  it('is asked anew for another request, and for another function', async () => {
+  it('is resolved again for another request or another function', async () => {
     let calls = 0
     const counting = () => `user:${++calls}`
     const request = newRequest()
@@ -44,15 +44,15 @@ describe('the scope of a request', () => {
     expect(await requireScope(counting, request)).toBe('user:1')
   })
 
-  it.each([null, undefined])('is UNAUTHORIZED where the answer is %s', async (answer) => {
-    await expect(requireScope(() => answer, newRequest())).rejects.toMatchObject({
+  it.each([null, undefined])('rejects with UNAUTHORIZED if the result is %s', async (result) => {
+    await expect(requireScope(() => result, newRequest())).rejects.toMatchObject({
       code: 'UNAUTHORIZED',
       status: 401,
     })
-    expect(await resolveScopeOnce(async () => answer, newRequest())).toBeNull()
+    expect(await resolveScopeOnce(async () => result, newRequest())).toBeNull()
   })
 
-  it('is asked once also where nobody is signed in', async () => {
+  it('is resolved once even without a signed-in user', async () => {
     const resolveScope = vi.fn<ResolveScope>(() => null)
     const request = newRequest()
     await expect(requireScope(resolveScope, request)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
@@ -75,16 +75,19 @@ describe('the scope of a request', () => {
     ['256 characters', 'a'.repeat(256)],
     ['an unpaired surrogate', 'user:\ud800'],
     ['a NUL', 'user:\0'],
-  ])('is INTERNAL_ERROR that tells the client nothing where the answer is %s', async (_what, answer) => {
-    const resolveScope = (() => answer) as ResolveScope
-    const error: unknown = await requireScope(resolveScope, newRequest()).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 })
-    expect(errorBody(error as StorageError)).toEqual({
-      code: 'INTERNAL_ERROR',
-      message: new StorageError('INTERNAL_ERROR').message,
-    })
-    expect((error as StorageError).cause).toMatchObject({ params: { field: 'scope' } })
-  })
+  ])(
+    'rejects with INTERNAL_ERROR without details for the client if the result is %s',
+    async (_what, result) => {
+      const resolveScope = (() => result) as ResolveScope
+      const error: unknown = await requireScope(resolveScope, newRequest()).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 })
+      expect(errorBody(error as StorageError)).toEqual({
+        code: 'INTERNAL_ERROR',
+        message: new StorageError('INTERNAL_ERROR').message,
+      })
+      expect((error as StorageError).cause).toMatchObject({ params: { field: 'scope' } })
+    },
+  )
 
   it.each<[string, (error: Error) => ResolveScope]>([
     [
@@ -94,7 +97,7 @@ describe('the scope of a request', () => {
       },
     ],
     ['rejects', (error) => () => Promise.reject(error)],
-  ])('is INTERNAL_ERROR with the cause for the operator where the function %s', async (_how, failing) => {
+  ])('rejects with INTERNAL_ERROR and the cause if the function %s', async (_how, failing) => {
     const cause = new Error('session store at 10.0.0.7 is down')
     const resolveScope = vi.fn(failing(cause))
     const request = newRequest()
@@ -114,7 +117,7 @@ describe('the scope of a request', () => {
     await expect(requireScope(() => Promise.reject(thrown), newRequest())).rejects.toBe(thrown)
   })
 
-  it('is asked once by the plugin and all guards together, where they have the same function', async () => {
+  it('is resolved once for the plugin and all guards that share the function', async () => {
     const resolveScope = vi.fn<ResolveScope>(() => 'user:42')
     const client = memoryAdapter({ objects: [{ scope: 'user:42', bucket: 'photos', key: 'a.png' }] })
     const request = newRequest()

@@ -1,4 +1,4 @@
-/** The time of a test: stands still until the test sets it. */
+/** A clock that stands still until the test moves it. */
 export interface SettableClock {
   readonly now: () => Date
   set(time: Date | string): void
@@ -20,7 +20,7 @@ export function settableClock(start: Date = NOON): SettableClock {
   }
 }
 
-/** A date so many milliseconds after the time at which a settable clock starts. */
+/** Returns the date this many milliseconds after the start of the clock. */
 export function afterNoon(milliseconds: number): Date {
   return new Date(NOON.getTime() + milliseconds)
 }

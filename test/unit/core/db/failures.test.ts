@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createStore, db, StorageError, type DbOptions } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { failingDriver } from '../store/recording-driver.js'
-import { asker, errorOf, requestOf, resolveUser } from './db-requests.js'
+import { requester, errorOf, requestOf, resolveUser } from './db-requests.js'
 
 const PATHS = ['/api/s3/db/objects', '/api/s3/db/object?key=a']
 const unavailable = new StorageError('DATABASE_UNAVAILABLE', {
@@ -14,27 +14,24 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('where the database can not be reached', () => {
+describe('if the database is unreachable', () => {
   const client = createStore(failingDriver(unavailable))
 
-  it.each(PATHS)(
-    '%s answers 503 with Retry-After, and nothing of what the operator must know',
-    async (path) => {
-      const onError = vi.fn()
-      const answer = await asker(client, { onError })(path)
-      expect(answer.status).toBe(503)
-      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-      expect(answer.headers.get('cache-control')).toBe('private, no-store')
-      expect(answer.body).toStrictEqual({
-        code: 'DATABASE_UNAVAILABLE',
-        message: new StorageError('DATABASE_UNAVAILABLE').message,
-      })
-      expect(onError).toHaveBeenCalledTimes(1)
-      expect(onError.mock.calls[0]![0]).toBe(unavailable)
-    },
-  )
+  it.each(PATHS)('%s returns 503 with Retry-After and no internal details', async (path) => {
+    const onError = vi.fn()
+    const response = await requester(client, { onError })(path)
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(response.headers.get('cache-control')).toBe('private, no-store')
+    expect(response.body).toStrictEqual({
+      code: 'DATABASE_UNAVAILABLE',
+      message: new StorageError('DATABASE_UNAVAILABLE').message,
+    })
+    expect(onError).toHaveBeenCalledTimes(1)
+    expect(onError.mock.calls[0]![0]).toBe(unavailable)
+  })
 
-  it('the writes reject with the error, and onError is told by name', async () => {
+  it('writes reject with the error, and onError gets the operation', async () => {
     const onError = vi.fn()
     const files = db({
       client,
@@ -56,17 +53,17 @@ describe('where the database can not be reached', () => {
   })
 })
 
-describe('where something is broken', () => {
+describe('if something is broken', () => {
   const broken = new TypeError(
     "Cannot read properties of undefined (reading 'rows') at SELECT * FROM objects",
   )
   const client = createStore(failingDriver(broken))
 
-  it.each(PATHS)('%s answers 500 that tells nothing, and onError is told what broke', async (path) => {
+  it.each(PATHS)('%s returns 500 without details, and onError gets the error', async (path) => {
     const onError = vi.fn()
-    const answer = await asker(client, { onError })(path)
-    expect(answer.status).toBe(500)
-    expect(answer.body).toStrictEqual({
+    const response = await requester(client, { onError })(path)
+    expect(response.status).toBe(500)
+    expect(response.body).toStrictEqual({
       code: 'INTERNAL_ERROR',
       message: new StorageError('INTERNAL_ERROR').message,
     })
@@ -74,7 +71,7 @@ describe('where something is broken', () => {
     expect(onError.mock.calls).toEqual([[broken, { request: expect.any(Request) as Request, operation }]])
   })
 
-  it('the writes reject with INTERNAL_ERROR because of it', async () => {
+  it('writes reject with INTERNAL_ERROR and the error as its cause', async () => {
     const files = db({ client, resolveScope: resolveUser, bucket: 'b', onError: () => undefined })
     await expect(files.release(requestOf('user:1', '/'), { key: 'a' })).rejects.toMatchObject({
       code: 'INTERNAL_ERROR',
@@ -83,21 +80,21 @@ describe('where something is broken', () => {
   })
 })
 
-describe('where resolveScope', () => {
+describe('if resolveScope', () => {
   const client = memoryAdapter()
   const thrown = new Error('session store at 10.0.0.7 is down')
 
   it.each<[string, DbOptions['resolveScope'], string | RegExp]>([
     ['throws', () => Promise.reject(thrown), thrown.message],
-    ['answers a number', () => 42 as never, /scope must be a string/],
-    ['answers an empty string', () => '', /scope must be a string/],
-  ])('%s, the client is told nothing and onError why', async (_what, resolveScope, why) => {
+    ['returns a number', () => 42 as never, /"scope" must be a string/],
+    ['returns an empty string', () => '', /"scope" must be a string/],
+  ])('%s, the client gets no details and onError gets the reason', async (_what, resolveScope, why) => {
     const onError = vi.fn()
-    const ask = asker(client, { resolveScope, onError })
+    const ask = requester(client, { resolveScope, onError })
     for (const path of PATHS) {
-      const answer = await ask(path)
-      expect(answer.status).toBe(500)
-      expect(answer.body).toEqual({
+      const response = await ask(path)
+      expect(response.status).toBe(500)
+      expect(response.body).toEqual({
         code: 'INTERNAL_ERROR',
         message: new StorageError('INTERNAL_ERROR').message,
       })
@@ -106,20 +103,22 @@ describe('where resolveScope', () => {
     expect((onError.mock.calls[0]![0] as Error).message).toMatch(why)
   })
 
-  it('throws a StorageError, it is answered as it is', async () => {
+  it('throws a StorageError, the response has its code', async () => {
     const onError = vi.fn()
     const suspended = new StorageError('FORBIDDEN', { message: 'Suspended.', params: { until: '2027' } })
-    const answer = await asker(client, { resolveScope: () => Promise.reject(suspended), onError })(PATHS[0]!)
-    expect(answer.status).toBe(403)
-    expect(errorOf(answer)).toEqual({ code: 'FORBIDDEN', message: 'Suspended.', params: { until: '2027' } })
+    const response = await requester(client, { resolveScope: () => Promise.reject(suspended), onError })(
+      PATHS[0]!,
+    )
+    expect(response.status).toBe(403)
+    expect(errorOf(response)).toEqual({ code: 'FORBIDDEN', message: 'Suspended.', params: { until: '2027' } })
     expect(onError).not.toHaveBeenCalled()
   })
 })
 
 describe('onError', () => {
-  it('is not told of what is the fault of the client', async () => {
+  it('is not called for client errors', async () => {
     const onError = vi.fn()
-    const ask = asker(memoryAdapter(), { onError })
+    const ask = requester(memoryAdapter(), { onError })
     await ask('/api/s3/db/objects?limit=0')
     await ask('/api/s3/db/object?key=missing')
     await ask('/api/s3/db/objects', { user: null })
@@ -131,9 +130,9 @@ describe('onError', () => {
     expect(onError).not.toHaveBeenCalled()
   })
 
-  it('is console.error where it is left out', async () => {
+  it('defaults to console.error', async () => {
     const print = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-    await asker(createStore(failingDriver(unavailable)))('/api/s3/db/objects')
+    await requester(createStore(failingDriver(unavailable)))('/api/s3/db/objects')
     expect(print).toHaveBeenCalledTimes(1)
     expect(print.mock.calls[0]).toContain(unavailable)
   })
@@ -146,9 +145,11 @@ describe('onError', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('logger is down'))],
-  ])('that %s changes no answer', async (_how, onError) => {
-    const answer = await asker(createStore(failingDriver(unavailable)), { onError })('/api/s3/db/objects')
-    expect(answer.status).toBe(503)
+  ])('that %s does not change the response', async (_how, onError) => {
+    const response = await requester(createStore(failingDriver(unavailable)), { onError })(
+      '/api/s3/db/objects',
+    )
+    expect(response.status).toBe(503)
     const failing = () => Promise.reject(new Error('hook'))
     const files = db({
       client: memoryAdapter(),

@@ -6,7 +6,7 @@ import { requestOf, resolveUser } from './db-requests.js'
 
 const now = () => NOON
 const request = requestOf('user:1', '/upload')
-const PLACE = { bucket: 'photos', key: 'a' }
+const REFERENCE = { bucket: 'photos', key: 'a' }
 
 let client: StorageObjectStore
 
@@ -23,10 +23,10 @@ function spies() {
 }
 
 describe('the hooks of db()', () => {
-  it('get the server record and the request, once the database has the change', async () => {
+  it('get the server record and the request after the database has the change', async () => {
     const seen: unknown[] = []
     const note = (name: string) => async (event: { object: unknown }) => {
-      seen.push([name, event, await client.find(PLACE)])
+      seen.push([name, event, await client.find(REFERENCE)])
     }
     const files = plugin({
       onReserved: note('reserved'),
@@ -53,7 +53,7 @@ describe('the hooks of db()', () => {
     expect(finished).toBe(true)
   })
 
-  it('get the record before where an object is replaced', async () => {
+  it('get the previous record if an object is replaced', async () => {
     const hooks = spies()
     const files = plugin(hooks)
     await files.reserve(request, { key: 'a', declaredSize: 5 })
@@ -66,7 +66,7 @@ describe('the hooks of db()', () => {
   it.each([
     ['named by its id', true],
     ['known by size and ETag', false],
-  ])('are not called by the repeat of a confirm, %s', async (_how, named) => {
+  ])('are not called for a repeated confirm, %s', async (_how, named) => {
     const hooks = spies()
     const files = plugin(hooks)
     const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
@@ -76,7 +76,7 @@ describe('the hooks of db()', () => {
     expect(hooks.onActivated).toHaveBeenCalledTimes(1)
   })
 
-  it('are not called by the repeat of a confirm beside a replacement in progress', async () => {
+  it('are not called for a repeated confirm during a replacement', async () => {
     const hooks = spies()
     const files = plugin(hooks)
     const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
@@ -86,7 +86,7 @@ describe('the hooks of db()', () => {
     expect(hooks.onActivated).toHaveBeenCalledTimes(1)
   })
 
-  it('are not called for what was refused', async () => {
+  it('are not called for refused calls', async () => {
     const hooks = spies()
     const files = plugin(hooks)
     await expect(files.confirm(request, { key: 'a', size: 5 })).rejects.toMatchObject({
@@ -102,7 +102,7 @@ describe('the hooks of db()', () => {
     for (const hook of Object.values(hooks)) expect(hook).not.toHaveBeenCalled()
   })
 
-  it('tell of a deletion of what was active only, in either mode', async () => {
+  it('report only deletions of active objects, in both modes', async () => {
     const hooks = spies()
     const files = plugin(hooks)
     await files.reserve(request, { key: 'a', declaredSize: 5 })
@@ -118,7 +118,7 @@ describe('the hooks of db()', () => {
   })
 
   it.each(['throws', 'rejects'])(
-    'change nothing for the caller where one %s, and onError is told',
+    "don't affect the caller if one %s, and onError gets the error",
     async (how) => {
       const error = new Error('the mail server is down')
       const failing = (): Promise<never> => {

@@ -5,7 +5,7 @@ import { encodeCursor } from '../../../../src/core/store/cursor.js'
 import { idNumber } from '../rows.js'
 import { NOON } from '../settable-clock.js'
 import { recordingDriver } from '../store/recording-driver.js'
-import { asker, errorOf, listOf } from './db-requests.js'
+import { requester, errorOf, listOf } from './db-requests.js'
 
 const LIST = '/api/s3/db/objects'
 
@@ -22,20 +22,20 @@ const objects: SeedObject[] = [
 ]
 
 describe('GET /db/objects', () => {
-  const ask = asker(memoryAdapter({ now: () => NOON, objects }))
+  const ask = requester(memoryAdapter({ now: () => NOON, objects }))
   const keysOf = async (query: string, user?: string) =>
     listOf(await ask(LIST + query, user === undefined ? {} : { user })).objects.map(({ key }) => key)
 
-  it('lists the active objects of the caller, 50 of them, newest first and of all buckets', async () => {
-    const answer = await ask(LIST)
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('content-type')).toBe('application/json')
-    expect(Object.keys(listOf(answer))).toEqual(['objects', 'nextCursor'])
-    const keys = listOf(answer).objects.map(({ key }) => key)
+  it('lists the 50 newest active objects of the caller, of all buckets', async () => {
+    const response = await ask(LIST)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    expect(Object.keys(listOf(response))).toEqual(['objects', 'nextCursor'])
+    const keys = listOf(response).objects.map(({ key }) => key)
     expect(keys).toEqual(['key 203', ...Array.from({ length: 49 }, (_, index) => `key ${120 - index}`)])
   })
 
-  it('leads from page to page to the end by its cursor', async () => {
+  it('pages to the end by its cursor', async () => {
     const seen: string[] = []
     let cursor = ''
     for (let pages = 0; pages < 10; pages++) {
@@ -52,7 +52,7 @@ describe('GET /db/objects', () => {
     expect(listOf(await ask(`${LIST}?status=deleted`))).not.toHaveProperty('nextCursor')
   })
 
-  it('shows of an object only what a browser may see', async () => {
+  it('returns objects with client fields only', async () => {
     const secrets = {
       metadata: { secret: 'a' },
       eTag: 'etag',
@@ -60,7 +60,7 @@ describe('GET /db/objects', () => {
       attemptId: idNumber(9),
       filename: 'me.png',
     }
-    const known = asker(memoryAdapter({ now: () => NOON, objects: [object(1, { ...secrets, size: 7 })] }))
+    const known = requester(memoryAdapter({ now: () => NOON, objects: [object(1, { ...secrets, size: 7 })] }))
     expect((await known(LIST)).body).toStrictEqual({
       objects: [
         {
@@ -80,7 +80,7 @@ describe('GET /db/objects', () => {
     ['active', 121],
     ['pending', 1],
     ['deleted', 1],
-  ])('lists objects of the status %s', async (status, count) => {
+  ])('lists objects with the status %s', async (status, count) => {
     const { objects: found } = listOf(await ask(`${LIST}?status=${status}&limit=100`))
     expect(found).toHaveLength(Math.min(count, 100))
     expect(new Set(found.map((one) => one.status))).toEqual(new Set([status]))
@@ -92,7 +92,7 @@ describe('GET /db/objects', () => {
     expect(await keysOf('?route=Avatars')).toEqual([])
   })
 
-  it('shows everybody only their own, whatever they ask for', async () => {
+  it("returns only the caller's objects, whatever the parameters", async () => {
     expect(await keysOf('', 'user:2')).toEqual(['key 301'])
     expect(await keysOf('?scope=user:1', 'user:2')).toEqual(['key 301'])
     expect(await keysOf('', 'user:3')).toEqual([])
@@ -101,7 +101,7 @@ describe('GET /db/objects', () => {
     expect(await keysOf(`?cursor=${encodeCursor(idNumber(999))}`, 'user:2')).toEqual(['key 301'])
   })
 
-  it.each(['1', '9', '10', '99', '100'])('takes the limit %s', async (limit) => {
+  it.each(['1', '9', '10', '99', '100'])('accepts the limit %s', async (limit) => {
     expect(listOf(await ask(`${LIST}?limit=${limit}`)).objects).toHaveLength(Number(limit))
   })
 
@@ -122,18 +122,18 @@ describe('GET /db/objects', () => {
     'ten',
     '%D9%A5',
   ])('refuses the limit %j', async (limit) => {
-    const answer = await ask(`${LIST}?limit=${limit}`)
-    expect(answer.status).toBe(400)
-    expect(errorOf(answer)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'limit' } })
-    expect(errorOf(answer).message).toContain('an integer from 1 to 100')
+    const response = await ask(`${LIST}?limit=${limit}`)
+    expect(response.status).toBe(400)
+    expect(errorOf(response)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'limit' } })
+    expect(errorOf(response).message).toContain('an integer from 1 to 100')
   })
 
   it.each(['', 'abc', `${encodeCursor(idNumber(1))}A`, encodeCursor(idNumber(1)).slice(1), idNumber(1)])(
     'refuses the cursor %j',
     async (cursor) => {
-      const answer = await ask(`${LIST}?cursor=${cursor}`)
-      expect(answer.status).toBe(400)
-      expect(errorOf(answer).code).toBe('INVALID_CURSOR')
+      const response = await ask(`${LIST}?cursor=${cursor}`)
+      expect(response.status).toBe(400)
+      expect(errorOf(response).code).toBe('INVALID_CURSOR')
     },
   )
 
@@ -149,51 +149,51 @@ describe('GET /db/objects', () => {
     ['limit', '%zz'],
     ['cursor', '%ed%a0%80'],
   ])('refuses %s=%s', async (name, value) => {
-    const answer = await ask(`${LIST}?${name}=${value}`)
-    expect(answer.status).toBe(400)
-    expect(errorOf(answer)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: name } })
+    const response = await ask(`${LIST}?${name}=${value}`)
+    expect(response.status).toBe(400)
+    expect(errorOf(response)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: name } })
   })
 
   it.each(['status=active', 'limit=5', 'route=avatars', `cursor=${encodeCursor(idNumber(1))}`])(
-    'refuses a parameter that is given twice: %s',
+    'refuses a repeated parameter: %s',
     async (parameter) => {
-      const answer = await ask(`${LIST}?${parameter}&${parameter}`)
-      expect(answer.status).toBe(400)
+      const response = await ask(`${LIST}?${parameter}&${parameter}`)
+      expect(response.status).toBe(400)
       const field = parameter.split('=')[0]
-      expect(errorOf(answer)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
+      expect(errorOf(response)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
     },
   )
 
-  it('ignores parameters that it does not know, however they are spelt', async () => {
+  it('ignores unknown parameters', async () => {
     expect(await keysOf('?limit=1&a=1&a=2&%ff=%ff&Limit=500&__proto__=x')).toEqual(['key 203'])
   })
 
-  it('lets nobody in who is not signed in, also with bad input', async () => {
+  it('returns 401 without a signed-in user, even for invalid input', async () => {
     for (const query of ['', '?limit=101', '?cursor=', '?limit=%ff']) {
-      const answer = await ask(LIST + query, { user: null })
-      expect(answer.status).toBe(401)
-      expect(errorOf(answer).code).toBe('UNAUTHORIZED')
+      const response = await ask(LIST + query, { user: null })
+      expect(response.status).toBe(401)
+      expect(errorOf(response).code).toBe('UNAUTHORIZED')
     }
   })
 })
 
-describe('what GET /db/objects asks of the database', () => {
+describe('the store calls of GET /db/objects', () => {
   let calls: readonly unknown[]
-  let ask: ReturnType<typeof asker>
+  let ask: ReturnType<typeof requester>
 
   beforeEach(() => {
     const recording = recordingDriver({ list: [] })
     calls = recording.calls
-    ask = asker(createStore(recording.driver))
+    ask = requester(createStore(recording.driver))
   })
 
-  it('is one page of its scope', async () => {
+  it('are one page of the scope', async () => {
     await ask(`${LIST}?status=deleted&limit=7&route=avatars&cursor=${encodeCursor(idNumber(1))}`)
     const input = { scope: 'user:1', statuses: ['deleted'], route: 'avatars', before: idNumber(1), limit: 8 }
     expect(calls).toEqual([{ method: 'list', args: [input] }])
   })
 
-  it('is nothing where the input is bad or nobody is signed in', async () => {
+  it('are none if the input is invalid or no user is signed in', async () => {
     const bad = ['?limit=0', '?status=', '?route=', '?cursor=', '?cursor=abc', '?limit=1&limit=1']
     for (const query of bad) expect((await ask(LIST + query)).status).toBe(400)
     expect((await ask(LIST, { user: null })).status).toBe(401)

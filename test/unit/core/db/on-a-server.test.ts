@@ -16,7 +16,7 @@ function installed(options: Partial<DbOptions> = {}, environment: Partial<Server
 }
 
 describe('db() on a server', () => {
-  it('is known by its id, and keeps the records', () => {
+  it('is found by its id, and provides the records', () => {
     const client = memoryAdapter()
     const plugin = db({ client, resolveScope: resolveUser })
     expect(plugin.id).toBe('db')
@@ -29,17 +29,17 @@ describe('db() on a server', () => {
     ])
   })
 
-  it('keeps records with a day for each reservation and softly, unless told otherwise', () => {
+  it('reserves for a day and deletes softly by default', () => {
     expect(installed().records).toMatchObject({ deleteMode: 'soft', pendingTtlSeconds: 86_400 })
   })
 
-  it('has the base path of the server', async () => {
+  it('uses the base path of the server', async () => {
     const { context } = installed({ basePath: '/elsewhere' })
     expect(context.basePath).toBe('/v1')
     expect((await context.handler(request)).status).toBe(200)
   })
 
-  it('has the bucket of the server where a call names none', async () => {
+  it('uses the bucket of the server if a call has none', async () => {
     const { context, client } = installed({ bucket: 'photos' })
     const row = await context.reserve(request, { key: 'a', declaredSize: 5 })
     expect(row.bucket).toBe('files')
@@ -48,7 +48,7 @@ describe('db() on a server', () => {
     expect(response.status).toBe(200)
   })
 
-  it('has its own clock, else that of the server', async () => {
+  it('uses its own clock, else that of the server', async () => {
     const input = { key: 'a', declaredSize: 5 }
     const servers = installed({ pendingTtlSeconds: 1 })
     expect(await servers.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1000) })
@@ -56,21 +56,21 @@ describe('db() on a server', () => {
     expect(await own.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1500) })
   })
 
-  it('tells its own onError, else that of the server', async () => {
+  it('reports to its own onError, else to that of the server', async () => {
     const error = new StorageError('DATABASE_UNAVAILABLE')
     const client = createStore(failingDriver(error))
-    const told = { request, operation: 'db.listObjects' }
+    const reported = { request, operation: 'db.listObjects' }
     const servers = installed({ client })
     await servers.context.handler(request)
-    expect(servers.report.mock.calls).toEqual([[error, told]])
+    expect(servers.report.mock.calls).toEqual([[error, reported]])
     const onError = vi.fn()
     const own = installed({ client, onError })
     await own.context.handler(request)
-    expect(onError.mock.calls).toEqual([[error, told]])
+    expect(onError.mock.calls).toEqual([[error, reported]])
     expect(own.report).not.toHaveBeenCalled()
   })
 
-  it('confirms late without a request, and tells the hook of it', async () => {
+  it('confirms late without a request, and calls the hook', async () => {
     const onActivated = vi.fn()
     const { records, client } = installed({ hooks: { onActivated } })
     const expiresAt = afterNoon(1)
@@ -79,7 +79,7 @@ describe('db() on a server', () => {
     expect(onActivated.mock.calls).toStrictEqual([[{ object, replaced: null }]])
   })
 
-  it('reports the error of a hook that has no request', async () => {
+  it('reports the error of a hook without a request', async () => {
     const error = new Error('the mail server is down')
     const { records, client, report } = installed({ hooks: { onActivated: () => Promise.reject(error) } })
     const expiresAt = afterNoon(1)
@@ -88,7 +88,7 @@ describe('db() on a server', () => {
     expect(report.mock.calls).toStrictEqual([[error, { operation: 'onActivated' }]])
   })
 
-  it('works on two servers at once, each with its own', async () => {
+  it('works on two servers with their own settings', async () => {
     const client = memoryAdapter()
     const plugin = db({ client, resolveScope: resolveUser, bucket: 'photos' })
     const server = { report: vi.fn(), now: () => new Date() }

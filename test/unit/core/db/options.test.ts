@@ -6,11 +6,11 @@ const GOOD: DbOptions = { client: memoryAdapter(), resolveScope: () => 'user:1' 
 const make = (options: unknown) => () => db({ ...GOOD, ...(options as Partial<DbOptions>) })
 
 describe('db()', () => {
-  it('takes a client and resolveScope alone', () => {
+  it('accepts only a client and resolveScope', () => {
     expect(db(GOOD)).toMatchObject({ id: 'db', basePath: '/api/s3', objects: GOOD.client })
   })
 
-  it('takes all of its options at their limits', () => {
+  it('accepts all options at their limits', () => {
     const hooks = { onReserved: () => undefined, onActivated: undefined }
     expect(
       make({
@@ -26,7 +26,7 @@ describe('db()', () => {
     ).not.toThrow()
   })
 
-  it('takes null for every option that may be left out', () => {
+  it('accepts null for every optional option', () => {
     const none = { quota: null, pendingTtlSeconds: null, deleteMode: null, bucket: null, basePath: null }
     const hooks = { onReserved: null, onActivated: null, onDeleted: null }
     const plugin = db({ ...GOOD, ...none, hooks, onError: null, now: null })
@@ -46,7 +46,7 @@ describe('db()', () => {
     { hooks: undefined },
     { onError: undefined },
     { now: undefined },
-  ])('takes %o', (options) => {
+  ])('accepts %o', (options) => {
     expect(make(options)).not.toThrow()
   })
 
@@ -64,7 +64,7 @@ describe('db()', () => {
     ['deleteMode', ['', 'Soft', 'purge', 5], '"soft" or "hard"'],
     ['bucket', ['', 5, 'b'.repeat(256), 'a\0'], 'a string of 1 to 255 characters'],
     ['basePath', ['api', 5, '/a?b'], 'a path such as "/api/s3"'],
-  ])('throws a TypeError for a bad %s', (name, values, allowed) => {
+  ])('throws a TypeError for an invalid %s', (name, values, allowed) => {
     for (const value of values) {
       expect(make({ [name]: value })).toThrow(TypeError)
       expect(make({ [name]: value })).toThrow(/^db\(\): /)
@@ -74,7 +74,7 @@ describe('db()', () => {
   })
 
   it.each(['onReserved', 'onActivated', 'onDeleted'])(
-    'throws a TypeError for a hook that is no function: %s',
+    'throws a TypeError for a hook that is not a function: %s',
     (hook) => {
       expect(make({ hooks: { [hook]: 'log' } })).toThrow(TypeError)
       expect(make({ hooks: { [hook]: 'log' } })).toThrow(`hooks.${hook} must be a function`)

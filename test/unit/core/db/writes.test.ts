@@ -8,7 +8,7 @@ import { requestOf, resolveUser } from './db-requests.js'
 const now = () => NOON
 const mine = requestOf('user:1', '/upload')
 const theirs = requestOf('user:2', '/upload')
-const nobodys = requestOf(null, '/upload')
+const anonymous = requestOf(null, '/upload')
 
 let client: StorageObjectStore
 
@@ -21,7 +21,7 @@ function plugin(options: Partial<DbOptions> = {}) {
 }
 
 describe('the quota function', () => {
-  it('is not asked about an input that is refused anyway', async () => {
+  it('is not called for invalid input', async () => {
     const quota = vi.fn(() => null)
     const files = plugin({ quota })
     const refusal = { code: 'VALIDATION_ERROR', params: { field: 'key' } }
@@ -45,7 +45,7 @@ describe('db.reserve', () => {
     expect(await client.findPending({ bucket: 'photos', key: 'a' })).toEqual(row)
   })
 
-  it('reserves for pendingTtlSeconds, or until the date that it is given', async () => {
+  it('reserves for pendingTtlSeconds, or until the given date', async () => {
     const files = plugin({ pendingTtlSeconds: 60 })
     const input = { key: 'a', declaredSize: 5 }
     expect(await files.reserve(mine, input)).toMatchObject({ expiresAt: afterNoon(60_000) })
@@ -57,7 +57,7 @@ describe('db.reserve', () => {
     })
   })
 
-  it('passes on everything else', async () => {
+  it('passes all other fields to the store', async () => {
     const input = {
       key: 'a',
       id: idNumber(1),
@@ -75,7 +75,7 @@ describe('db.reserve', () => {
     await expect(plugin().reserve(mine, again)).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
   })
 
-  it('takes scope and quota from nowhere but resolveScope and the options', async () => {
+  it('takes scope and quota only from resolveScope and the options', async () => {
     const smuggled = { key: 'a', declaredSize: 5, scope: 'user:2', quota: { maxBytes: 1000 } }
     const files = plugin({ quota: { maxBytes: 5 } })
     expect(await files.reserve(mine, smuggled)).toMatchObject({ scope: 'user:1' })
@@ -99,7 +99,7 @@ describe('db.confirm', () => {
     expect(row).toMatchObject({ scope: 'user:1', status: 'active', size: 6, eTag: 'etag' })
   })
 
-  it('holds the quota against what grows beyond the reservation', async () => {
+  it('checks the quota for growth beyond the reservation', async () => {
     const files = plugin({ quota: { maxBytes: 5 } })
     await files.reserve(mine, { key: 'a', declaredSize: 5 })
     await expect(files.confirm(mine, { key: 'a', size: 6 })).rejects.toMatchObject({
@@ -109,7 +109,7 @@ describe('db.confirm', () => {
     expect(await files.confirm(mine, { key: 'a', size: 5 })).toMatchObject({ status: 'active' })
   })
 
-  it('does not find what is of another scope', async () => {
+  it("doesn't find keys of another scope", async () => {
     await plugin().reserve(theirs, { key: 'a', declaredSize: 5 })
     await expect(plugin().confirm(mine, { key: 'a', size: 5 })).rejects.toMatchObject({
       code: 'OBJECT_NOT_FOUND',
@@ -119,7 +119,7 @@ describe('db.confirm', () => {
 })
 
 describe('db.release', () => {
-  it('releases the reservation of the caller, and of nobody else', async () => {
+  it('releases only reservations of the caller', async () => {
     await plugin().reserve(mine, { key: 'a', declaredSize: 5 })
     expect(await plugin().release(theirs, { key: 'a' })).toBeNull()
     expect(await plugin().release(mine, { key: 'a', id: idNumber(9) })).toBeNull()
@@ -134,7 +134,7 @@ describe('db.remove', () => {
     await plugin().confirm(mine, { key: 'a', size: 5 })
   })
 
-  it('removes an object of the caller, and of nobody else', async () => {
+  it('removes only objects of the caller', async () => {
     expect(await plugin().remove(theirs, { key: 'a' })).toBeNull()
     expect(await plugin().remove(mine, { key: 'a' })).toMatchObject({ key: 'a', status: 'deleted' })
     expect(await plugin().remove(mine, { key: 'a' })).toBeNull()
@@ -163,7 +163,7 @@ describe('all four', () => {
     ['remove', (of, request, bucket) => of.remove(request, { key: 'a', bucket })],
   ]
 
-  it.each(WRITES)('take the bucket that is named, else that of the plugin: %s', async (_name, write) => {
+  it.each(WRITES)('use the given bucket, else that of the plugin: %s', async (_name, write) => {
     for (const [given, taken] of [
       ['videos', 'videos'],
       [null, 'photos'],
@@ -177,7 +177,7 @@ describe('all four', () => {
     }
   })
 
-  it.each(WRITES)('need a bucket where the plugin has none: %s', async (_name, write) => {
+  it.each(WRITES)('require a bucket if the plugin has none: %s', async (_name, write) => {
     await expect(write(plugin({ bucket: undefined }), mine)).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
       params: { field: 'bucket' },
@@ -185,16 +185,18 @@ describe('all four', () => {
   })
 
   it.each(WRITES)(
-    'are UNAUTHORIZED where nobody is signed in, before any input is looked at: %s',
+    'reject with UNAUTHORIZED without a signed-in user, before checking the input: %s',
     async (_name, write) => {
-      await expect(write(plugin(), nobodys, '')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+      await expect(write(plugin(), anonymous, '')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
       const files = plugin()
-      await expect(files.reserve(nobodys, undefined as never)).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
+      await expect(files.reserve(anonymous, undefined as never)).rejects.toMatchObject({
+        code: 'UNAUTHORIZED',
+      })
     },
   )
 
   it.each(['reserve', 'confirm', 'release', 'remove'] as const)(
-    'refuse an input that is no object: %s',
+    'refuse an input that is not an object: %s',
     async (name) => {
       for (const input of [undefined, null, 'a']) {
         await expect(plugin()[name](mine, input as never)).rejects.toMatchObject({
@@ -209,14 +211,14 @@ describe('all four', () => {
 describe('the quota', () => {
   const exceeded = { code: 'QUOTA_EXCEEDED' }
 
-  it('may be numbers for everybody', async () => {
+  it('can be the same for all scopes', async () => {
     const files = plugin({ quota: { maxFiles: 1 } })
     await files.reserve(mine, { key: 'a', declaredSize: 5 })
     await files.reserve(theirs, { key: 'b', declaredSize: 5 })
     await expect(files.reserve(mine, { key: 'c', declaredSize: 5 })).rejects.toMatchObject(exceeded)
   })
 
-  it('may be a function of the scope and the request', async () => {
+  it('can be a function of the scope and the request', async () => {
     const quota = vi.fn(async (scope: string) => ({ maxBytes: scope === 'user:1' ? 5 : 10 }))
     const files = plugin({ quota })
     await expect(files.reserve(mine, { key: 'a', declaredSize: 6 })).rejects.toMatchObject(exceeded)
@@ -227,7 +229,7 @@ describe('the quota', () => {
     ])
   })
 
-  it('may be none, for a scope or for all', async () => {
+  it('can be absent, for one scope or for all', async () => {
     for (const quota of [null, undefined, {}, () => null, async () => null, () => ({})]) {
       const files = plugin({ quota })
       await files.reserve(mine, { key: 'a', declaredSize: 1e15 })
@@ -236,28 +238,28 @@ describe('the quota', () => {
   })
 
   it.each([undefined, 5, 'none', true, [], { maxBytes: -1 }, { maxBytes: '5' }, { maxFiles: NaN }])(
-    'is INTERNAL_ERROR, told to onError, and never none where a function answers %o',
-    async (answer) => {
+    'is INTERNAL_ERROR, reported to onError, and never unlimited if a function returns %o',
+    async (result) => {
       const onError = vi.fn()
-      const files = plugin({ quota: () => answer as never, onError })
+      const files = plugin({ quota: () => result as never, onError })
       for (const write of [
         () => files.reserve(mine, { key: 'a', declaredSize: 5 }),
         () => files.confirm(mine, { key: 'a', size: 5 }),
       ]) {
         await expect(write()).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
       }
-      const told = expect.objectContaining({
+      const reported = expect.objectContaining({
         message: expect.stringContaining('quota function') as string,
       }) as Error
       expect(onError.mock.calls).toEqual([
-        [told, { request: mine, operation: 'db.reserve' }],
-        [told, { request: mine, operation: 'db.confirm' }],
+        [reported, { request: mine, operation: 'db.reserve' }],
+        [reported, { request: mine, operation: 'db.confirm' }],
       ])
       expect(await client.find({ bucket: 'photos', key: 'a' })).toBeNull()
     },
   )
 
-  it('is INTERNAL_ERROR, told to onError, where a function throws or rejects', async () => {
+  it('is INTERNAL_ERROR, reported to onError, if a function throws or rejects', async () => {
     const error = new Error('the billing service is down')
     const throwing = () => {
       throw error

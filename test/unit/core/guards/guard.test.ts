@@ -11,28 +11,31 @@ describe('the guards of the application', () => {
       () => null,
       (thrown: unknown) => thrown,
     )
-    return { error: error as StorageError | null, told: report.mock.calls.map(([first]) => first as unknown) }
+    return {
+      error: error as StorageError | null,
+      reported: report.mock.calls.map(([first]) => first as unknown),
+    }
   }
 
-  it('run in their order, each awaited, with the same context, and what is left out is skipped', async () => {
+  it('run in order, each awaited, with the same context, skipping absent ones', async () => {
     const seen: unknown[] = []
     const first: Guard = async (context) => {
       await Promise.resolve()
       seen.push('first', context)
     }
     const second: Guard = (context) => seen.push('second', context)
-    expect(await denialOf(first, null, undefined, second)).toEqual({ error: null, told: [] })
+    expect(await denialOf(first, null, undefined, second)).toEqual({ error: null, reported: [] })
     expect(seen).toEqual(['first', CONTEXT, 'second', CONTEXT])
     expect(seen[1]).toBe(CONTEXT)
   })
 
-  it('let pass whatever they resolve to: only a throw denies', async () => {
+  it('allow whatever they resolve to: only a throw denies', async () => {
     expect(
       await denialOf(
         () => false,
         async () => new StorageError('FORBIDDEN'),
       ),
-    ).toEqual({ error: null, told: [] })
+    ).toEqual({ error: null, reported: [] })
   })
 
   it('stop at the first that denies', async () => {
@@ -44,31 +47,31 @@ describe('the guards of the application', () => {
     expect(later).not.toHaveBeenCalled()
   })
 
-  it('keep the status and the code of a StorageError, and nobody is told', async () => {
+  it('keep the status and the code of a StorageError, and report nothing', async () => {
     const denial = new StorageError('QUOTA_EXCEEDED', { message: 'Full.', params: { max: 1 } })
-    expect(await denialOf(() => Promise.reject(denial))).toEqual({ error: denial, told: [] })
+    expect(await denialOf(() => Promise.reject(denial))).toEqual({ error: denial, reported: [] })
     const forbidden = new StorageError('FORBIDDEN')
-    expect(await denialOf(() => Promise.reject(forbidden))).toEqual({ error: forbidden, told: [] })
+    expect(await denialOf(() => Promise.reject(forbidden))).toEqual({ error: forbidden, reported: [] })
   })
 
   it.each([new TypeError('x is not a function'), 'no', 0, null, undefined] as Error[])(
-    'become FORBIDDEN without the message where they throw anything else, and it is told: %s',
+    'reject with FORBIDDEN without the message if they throw anything else, and report it: %s',
     async (thrown) => {
-      const { error, told } = await denialOf(() => Promise.reject(thrown))
+      const { error, reported } = await denialOf(() => Promise.reject(thrown))
       expect(error).toMatchObject({ code: 'FORBIDDEN', message: new StorageError('FORBIDDEN').message })
-      expect(told).toEqual([thrown ?? expect.anything()])
+      expect(reported).toEqual([thrown ?? expect.anything()])
     },
   )
 
-  it('deny where one is no function', async () => {
-    const { error, told } = await denialOf('guard' as unknown as Guard)
+  it('deny if one is not a function', async () => {
+    const { error, reported } = await denialOf('guard' as unknown as Guard)
     expect(error).toMatchObject({ code: 'FORBIDDEN' })
-    expect(told[0]).toBeInstanceOf(TypeError)
+    expect(reported[0]).toBeInstanceOf(TypeError)
   })
 })
 
 describe('chainHooks', () => {
-  it('is one hook that runs them in order, each awaited, and skips what is left out', async () => {
+  it('returns a hook that runs all hooks in order, each awaited, skipping absent ones', async () => {
     const seen: string[] = []
     const hook = chainHooks<string>(
       undefined,
@@ -83,7 +86,7 @@ describe('chainHooks', () => {
     expect(seen).toEqual(['first event', 'second event'])
   })
 
-  it('stops at the first throw, which it passes on', async () => {
+  it('stops at the first throw and rethrows it', async () => {
     const thrown = new Error('no')
     const later = vi.fn()
     await expect(chainHooks(() => Promise.reject(thrown), later)('event')).rejects.toBe(thrown)
@@ -94,7 +97,7 @@ describe('chainHooks', () => {
     expect(later).not.toHaveBeenCalled()
   })
 
-  it('of nothing does nothing', async () => {
+  it('does nothing without hooks', async () => {
     await expect(chainHooks()('event')).resolves.toBeUndefined()
   })
 })

@@ -23,8 +23,8 @@ const client = memoryAdapter({
 const resolveScope = () => 'user:1'
 const at = (key: string) => ({ request: new Request('http://localhost/'), bucket: BUCKET, key })
 
-async function denialOf(answer: Promise<unknown>): Promise<StorageError> {
-  const error: unknown = await answer.then(
+async function denialOf(result: Promise<unknown>): Promise<StorageError> {
+  const error: unknown = await result.then(
     () => new Error('It was not denied.'),
     (thrown: unknown) => thrown,
   )
@@ -33,12 +33,12 @@ async function denialOf(answer: Promise<unknown>): Promise<StorageError> {
 }
 
 describe('createObjectAccessGuard', () => {
-  it('resolves to the row that the caller owns', async () => {
+  it('resolves to the row if the caller owns it', async () => {
     const guard = createObjectAccessGuard({ client, resolveScope })
     expect(await guard(at('mine'))).toEqual(await client.find({ bucket: BUCKET, key: 'mine' }))
   })
 
-  it('answers an object of another scope exactly as one that does not exist', async () => {
+  it("treats another scope's object exactly like a missing one", async () => {
     const guard = createObjectAccessGuard({ client, resolveScope })
     const others = await denialOf(guard(at('other')))
     const missing = await denialOf(guard(at('missing')))
@@ -46,19 +46,19 @@ describe('createObjectAccessGuard', () => {
     expect({ ...others, message: others.message }).toEqual({ ...missing, message: missing.message })
   })
 
-  it('is UNAUTHORIZED where nobody is signed in, whether there is an object or not', async () => {
+  it('rejects with UNAUTHORIZED without a signed-in user, whether the object exists or not', async () => {
     const guard = createObjectAccessGuard({ client, resolveScope: () => null })
     for (const key of ['mine', 'missing']) expect((await denialOf(guard(at(key)))).code).toBe('UNAUTHORIZED')
   })
 
-  it('asks for the scope before it looks for anything', async () => {
+  it('resolves the scope before it reads the object', async () => {
     const { driver, calls } = recordingDriver()
     const guard = createObjectAccessGuard({ client: createStore(driver), resolveScope: () => null })
     expect((await denialOf(guard(at('')))).code).toBe('UNAUTHORIZED')
     expect(calls).toEqual([])
   })
 
-  it('is VALIDATION_ERROR for a bad bucket or key', async () => {
+  it('rejects with VALIDATION_ERROR for an invalid bucket or key', async () => {
     const guard = createObjectAccessGuard({ client, resolveScope })
     expect(await denialOf(guard(at('')))).toMatchObject({
       code: 'VALIDATION_ERROR',
@@ -67,14 +67,14 @@ describe('createObjectAccessGuard', () => {
     expect(await denialOf(guard({ ...at('a'), bucket: '' }))).toMatchObject({ params: { field: 'bucket' } })
   })
 
-  it('passes on that the database can not be reached', async () => {
+  it('passes on DATABASE_UNAVAILABLE', async () => {
     const thrown = new StorageError('DATABASE_UNAVAILABLE')
     const down = { ...client, findActive: () => Promise.reject(thrown) }
     expect(await denialOf(createObjectAccessGuard({ client: down, resolveScope })(at('mine')))).toBe(thrown)
   })
 
   describe('with the status', () => {
-    it.each([undefined, null, 'active' as const])('%s takes active objects only', async (status) => {
+    it.each([undefined, null, 'active' as const])('%s accepts only active objects', async (status) => {
       const guard = createObjectAccessGuard({ client, resolveScope, status })
       expect(await guard(at('mine'))).toMatchObject({ status: 'active' })
       for (const key of ['pending', 'deleted']) {
@@ -82,7 +82,7 @@ describe('createObjectAccessGuard', () => {
       }
     })
 
-    it('any takes pending objects too, the active one first, and never deleted ones', async () => {
+    it('any accepts active objects, then pending ones, and never deleted ones', async () => {
       const guard = createObjectAccessGuard({ client, resolveScope, status: 'any' })
       expect(await guard(at('pending'))).toMatchObject({ status: 'pending' })
       expect(await guard(at('replaced'))).toMatchObject({ status: 'active', size: 7 })
@@ -90,7 +90,7 @@ describe('createObjectAccessGuard', () => {
     })
 
     it.each(['pending', 'deleted', '', 5, true])(
-      '%o throws a TypeError that says what is allowed',
+      '%o throws a TypeError that lists the allowed values',
       (status) => {
         const options = { client, resolveScope, status: status as 'any' }
         expect(() => createObjectAccessGuard(options)).toThrow(TypeError)
@@ -104,20 +104,20 @@ describe('authorize', () => {
   const guardWith = (authorize: (object: StorageObject, context: AuthorizeContext) => unknown) =>
     createObjectAccessGuard({ client, resolveScope, authorize: authorize as () => boolean })
 
-  it('replaces the comparison of owners: true lets through an object of another scope', async () => {
+  it('replaces the owner check: true allows an object of another scope', async () => {
     expect(await guardWith(() => true)(at('other'))).toMatchObject({ scope: 'user:2' })
     expect(await guardWith(async () => true)(at('other'))).toMatchObject({ scope: 'user:2' })
   })
 
   it.each([false, 1, 'true', {}, [true], null, undefined, 0])(
-    'is FORBIDDEN for any other answer, the owner included: %o',
-    async (answer) => {
-      expect((await denialOf(guardWith(() => answer)(at('mine')))).code).toBe('FORBIDDEN')
-      expect((await denialOf(guardWith(async () => answer)(at('mine')))).code).toBe('FORBIDDEN')
+    'rejects with FORBIDDEN for any other result, even for the owner: %o',
+    async (result) => {
+      expect((await denialOf(guardWith(() => result)(at('mine')))).code).toBe('FORBIDDEN')
+      expect((await denialOf(guardWith(async () => result)(at('mine')))).code).toBe('FORBIDDEN')
     },
   )
 
-  it('is shown the object and the context with the scope', async () => {
+  it('gets the object and the context with the scope', async () => {
     const authorize = vi.fn(() => true)
     const context = { ...at('other'), route: 'avatars', size: 5 }
     await guardWith(authorize)(context)
@@ -125,14 +125,14 @@ describe('authorize', () => {
     expect(authorize.mock.calls).toEqual([[object, { ...context, scope: 'user:1', object }]])
   })
 
-  it('is shown the scope null where nobody is signed in, and may let it pass', async () => {
+  it('gets the scope null without a signed-in user, and may allow it', async () => {
     const authorize = vi.fn((_object: StorageObject, context: AuthorizeContext) => context.scope === null)
     const guard = createObjectAccessGuard({ client, resolveScope: () => undefined, authorize })
     expect(await guard(at('mine'))).toMatchObject({ key: 'mine' })
     expect(authorize).toHaveBeenCalledTimes(1)
   })
 
-  it('is not shown a scope that the caller of the guard made up', async () => {
+  it("doesn't get a scope that the caller of the guard passes in", async () => {
     const authorize = vi.fn((_object: StorageObject, context: AuthorizeContext) => context.scope === 'admin')
     const guard = createObjectAccessGuard({ client, resolveScope, authorize })
     expect((await denialOf(guard({ ...at('mine'), scope: 'admin' }))).code).toBe('FORBIDDEN')
@@ -144,7 +144,7 @@ describe('authorize', () => {
     expect(authorize).not.toHaveBeenCalled()
   })
 
-  it('that throws a StorageError keeps its code, so that it can hide the object', async () => {
+  it('can throw a StorageError to hide the object', async () => {
     const hidden = new StorageError('OBJECT_NOT_FOUND')
     const throwing = guardWith(() => {
       throw hidden
@@ -153,13 +153,13 @@ describe('authorize', () => {
     expect(await denialOf(guardWith(() => Promise.reject(hidden))(at('mine')))).toBe(hidden)
   })
 
-  it('that throws anything else is FORBIDDEN, and does not say why', async () => {
+  it('rejects with FORBIDDEN without the reason if it throws anything else', async () => {
     const cause = new Error('the role table is gone')
     const denial = await denialOf(guardWith(() => Promise.reject(cause))(at('mine')))
     expect(denial).toMatchObject({ code: 'FORBIDDEN', message: new StorageError('FORBIDDEN').message, cause })
   })
 
-  it('left out as null leaves the comparison of owners', async () => {
+  it('may be null, which keeps the owner check', async () => {
     const guard = createObjectAccessGuard({ client, resolveScope, authorize: null })
     expect((await denialOf(guard(at('other')))).code).toBe('OBJECT_NOT_FOUND')
   })

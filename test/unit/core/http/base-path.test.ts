@@ -10,7 +10,7 @@ describe('a base path', () => {
     ['', ''],
     ['/a-b_c.d~e/f', '/a-b_c.d~e/f'],
     ['/caf%C3%A9', '/caf%C3%A9'],
-  ])('%j is taken as %j', (given, taken) => {
+  ])('%j becomes %j', (given, taken) => {
     expect(checkBasePath('db()', given)).toBe(taken)
   })
 
@@ -33,7 +33,7 @@ describe('a base path', () => {
     null,
     undefined,
     {},
-  ])('%j is refused with a TypeError that names the caller and shows what is allowed', (given) => {
+  ])('%j throws a TypeError that names the caller and shows what is allowed', (given) => {
     expect(() => checkBasePath('db()', given)).toThrow(TypeError)
     expect(() => checkBasePath('db()', given)).toThrow(
       /^db\(\): basePath must be a path such as "\/api\/s3" \(got /,

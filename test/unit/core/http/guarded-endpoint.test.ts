@@ -8,7 +8,7 @@ type Step = (typeof STEPS)[number]
 
 const request = new Request('http://localhost/api/s3/thing')
 
-/** An operation that notes its steps; the step `denies` throws. */
+/** An operation that records its steps. The step `denies` throws. */
 function operation(denies: Step | null, error: Error = new StorageError('FORBIDDEN')) {
   const taken: Step[] = []
   const take = (step: Step) => {
@@ -53,19 +53,19 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
 }
 
 describe('a guarded operation', () => {
-  it('takes its steps in order: scope, input, ownership, guards, the act', async () => {
+  it('runs its steps in order: scope, input, ownership, guards, action', async () => {
     const { steps, exchange, taken } = operation(null)
     expect(await guardedEndpoint(steps).run(exchange)).toEqual({ status: 204 })
     expect(taken).toEqual(STEPS)
   })
 
-  it.each(STEPS)('takes no step behind one that denies: %s', async (denies) => {
+  it.each(STEPS)('runs no step after one that denies: %s', async (denies) => {
     const { steps, exchange, taken } = operation(denies)
     await expect(guardedEndpoint(steps).run(exchange)).rejects.toMatchObject({ code: 'FORBIDDEN' })
     expect(taken).toEqual(STEPS.slice(0, STEPS.indexOf(denies) + 1))
   })
 
-  it('gives each step what the steps before found', async () => {
+  it('passes the results of earlier steps to each step', async () => {
     const { steps, exchange } = operation(null)
     const subject = { route: 'films' }
     const own = vi.fn(() => subject)
@@ -80,14 +80,14 @@ describe('a guarded operation', () => {
     expect(act).toHaveBeenCalledWith('input', subject, call)
   })
 
-  it('reports the error of a guard by the name of the operation, and answers FORBIDDEN', async () => {
+  it('reports the error of a guard with the operation, and returns FORBIDDEN', async () => {
     const error = new Error('the role table is gone')
     const { steps, exchange, report } = operation('guard', error)
     await expect(guardedEndpoint(steps).run(exchange)).rejects.toMatchObject({ code: 'FORBIDDEN' })
     expect(report).toHaveBeenCalledWith(error, { request, operation: 'thing.get' })
   })
 
-  it('needs no guards', async () => {
+  it('works without guards', async () => {
     const { steps, exchange, taken } = operation(null)
     const without = { ...steps }
     delete without.guard

@@ -15,7 +15,7 @@ function endpoint(method: Endpoint['method'], path: Endpoint['path'], run: Endpo
   return { method, path, operation: `${method} ${path}`, describe: () => NO_DESCRIPTION, run }
 }
 
-const answering = (body: object) => async () => ({ status: 200, body }) as const
+const responding = (body: object) => async () => ({ status: 200, body }) as const
 
 function handlerOf(endpoints: readonly Endpoint[], subtrees: readonly Subtree[] = [], basePath = '/api/s3') {
   const report = vi.fn()
@@ -28,7 +28,7 @@ function handlerOf(endpoints: readonly Endpoint[], subtrees: readonly Subtree[] 
 
 describe('the router', () => {
   const table = [
-    endpoint('GET', '/thing', answering({ got: true })),
+    endpoint('GET', '/thing', responding({ got: true })),
     endpoint('DELETE', '/thing', async () => ({ status: 204 })),
     endpoint('POST', '/act', async () => ({ status: 201, body: { made: true } })),
   ]
@@ -39,7 +39,7 @@ describe('the router', () => {
     ['HEAD', '/api/s3/thing', 200, ''],
     ['DELETE', '/api/s3/thing', 204, ''],
     ['POST', '/api/s3/act', 201, '{"made":true}'],
-  ])('%s %s answers %i', async (method, path, status, body) => {
+  ])('%s %s returns %i', async (method, path, status, body) => {
     const response = await handlerOf(table).ask(method, path)
     expect(response.status).toBe(status)
     expect(await response.text()).toBe(body)
@@ -58,7 +58,7 @@ describe('the router', () => {
     '/api/s3thing',
     '/thing',
     '/x/api/s3/thing',
-  ])('knows nothing at %s', async (path) => {
+  ])('returns 404 at %s', async (path) => {
     const { ask, resolveScope } = handlerOf(table)
     const response = await ask('GET', path)
     expect(response.status).toBe(404)
@@ -72,7 +72,7 @@ describe('the router', () => {
     ['PUT', '/api/s3/act', 'POST'],
     ['GET', '/api/s3/act', 'POST'],
     ['HEAD', '/api/s3/act', 'POST'],
-  ])('refuses %s %s and says what is allowed', async (method, path, allow) => {
+  ])('refuses %s %s and lists the allowed methods', async (method, path, allow) => {
     const { ask, resolveScope } = handlerOf(table)
     const response = await ask(method, path)
     expect(response.status).toBe(405)
@@ -82,7 +82,7 @@ describe('the router', () => {
     expect(resolveScope).not.toHaveBeenCalled()
   })
 
-  it('answers HEAD with the headers of GET, errors included', async () => {
+  it('responds to HEAD with the headers of GET, also for errors', async () => {
     const { ask } = handlerOf([
       ...table,
       endpoint('GET', '/denied', () => Promise.reject(new StorageError('FORBIDDEN'))),
@@ -95,19 +95,19 @@ describe('the router', () => {
     }
   })
 
-  it('may lie at the root', async () => {
+  it('can be mounted at the root', async () => {
     const { ask } = handlerOf(table, [], '')
     expect((await ask('GET', '/thing')).status).toBe(200)
     expect((await ask('GET', '/')).status).toBe(404)
   })
 
-  it('goes by the base path of the call where a binding names one', async () => {
+  it('uses the base path of the call if a binding passes one', async () => {
     const { ask } = handlerOf(table)
     expect((await ask('GET', '/v1/api/s3/thing', { basePath: '/v1/api/s3' })).status).toBe(200)
     expect((await ask('GET', '/api/s3/thing', { basePath: '/v1/api/s3' })).status).toBe(404)
   })
 
-  it('gives the endpoint the query, the body, the base URL and the scope of the request', async () => {
+  it('passes the query, the body, the base URL and the scope of the request to the endpoint', async () => {
     const seen: unknown[] = []
     const { ask, handler } = handlerOf([
       endpoint('POST', '/act', async (exchange) => {
@@ -129,7 +129,7 @@ describe('the router', () => {
     expect((await ask('POST', '/api/s3/act')).status).toBe(400)
   })
 
-  it('answers a StorageError with its status and its body, and tells nobody of a 4xx', async () => {
+  it("responds to a StorageError with its status and body, and doesn't report a 4xx", async () => {
     const error = new StorageError('KEY_CONFLICT', {
       message: 'Taken.',
       params: { key: 'a' },
@@ -142,7 +142,7 @@ describe('the router', () => {
     expect(report).not.toHaveBeenCalled()
   })
 
-  it('answers any other error with 500 that tells the client nothing, and reports it', async () => {
+  it('responds to any other error with 500 without details, and reports it', async () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432')
     const { ask, report } = handlerOf([
       endpoint('GET', '/thing', () => {
@@ -167,7 +167,7 @@ describe('a subtree', () => {
   const serve = vi.fn(async () => new Response('served', { status: 202 }))
   const subtree: Subtree = { prefix: '/_storage', operation: 'storage', serve }
 
-  it('is served whole by somebody else, with the rest of the path as it was sent', async () => {
+  it('is served by its own handler, with the rest of the path unchanged', async () => {
     serve.mockClear()
     const { ask, resolveScope } = handlerOf([], [subtree])
     const response = await ask('PUT', '/api/s3/_storage/a%2Fb/c%20d?x=1')
@@ -181,7 +181,7 @@ describe('a subtree', () => {
     expect(resolveScope).not.toHaveBeenCalled()
   })
 
-  it('begins behind its slash', async () => {
+  it('starts after its slash', async () => {
     serve.mockClear()
     const { ask } = handlerOf([], [subtree])
     for (const path of ['/api/s3/_storage', '/api/s3/_storagex', '/_storage/a', '/api/s3']) {
@@ -192,7 +192,7 @@ describe('a subtree', () => {
     expect(serve).toHaveBeenCalledWith(expect.objectContaining({ path: '' }))
   })
 
-  it('answers HEAD without a body, and lets go what would have fed it', async () => {
+  it("responds to HEAD without a body, and cancels the body's stream", async () => {
     const cancelled = vi.fn(() => Promise.reject(new Error('already closed')))
     const file = { ...subtree, serve: async () => new Response(new ReadableStream({ cancel: cancelled })) }
     const response = await handlerOf([], [file]).ask('HEAD', '/api/s3/_storage/a')
@@ -201,7 +201,7 @@ describe('a subtree', () => {
     expect(cancelled).toHaveBeenCalledTimes(1)
   })
 
-  it('has its errors answered and reported as those of endpoints', async () => {
+  it('has its errors handled and reported like those of endpoints', async () => {
     const broken = { ...subtree, serve: () => Promise.reject(new Error('disk full')) }
     const { ask, report } = handlerOf([], [broken])
     expect((await ask('PUT', '/api/s3/_storage/a')).status).toBe(500)
@@ -229,8 +229,8 @@ describe('a path below another', () => {
   })
 })
 
-describe('an answer', () => {
-  it('is JSON that nobody may cache', async () => {
+describe('a response', () => {
+  it('is JSON that must not be cached', async () => {
     const response = replyResponse({ status: 201, body: { a: 1 } })
     expect(response.status).toBe(201)
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -238,14 +238,14 @@ describe('an answer', () => {
     expect(await response.json()).toEqual({ a: 1 })
   })
 
-  it('has no body where there is nothing to say', () => {
+  it('has no body for 204', () => {
     const response = replyResponse({ status: 204 })
     expect(response.status).toBe(204)
     expect(response.body).toBeNull()
     expect(response.headers.get('cache-control')).toBe('private, no-store')
   })
 
-  it('of an error is the body of the error, with headers on top', async () => {
+  it('for an error has the error body and additional headers', async () => {
     const response = errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: 'GET' })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe('GET')
@@ -254,7 +254,7 @@ describe('an answer', () => {
     expect(Object.keys((await response.json()) as object)).toEqual(['code', 'message'])
   })
 
-  it('says when to try again on 503, and only there', () => {
+  it('has Retry-After only for 503', () => {
     const unavailable = errorResponse(new StorageError('DATABASE_UNAVAILABLE'))
     expect(unavailable.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     for (const code of ['STORAGE_UNAVAILABLE', 'INTERNAL_ERROR', 'QUOTA_EXCEEDED'] as const) {

@@ -4,7 +4,7 @@ import { db, StorageError, type OperationObserver, type OperationResult } from '
 import { memoryAdapter } from '@svc/db/memory'
 import { BASE, startService } from '../../server/service.js'
 
-/** An observer that notes what it saw. */
+/** An observer that records the operations. */
 function noting() {
   const seen: ({ operation: string } & OperationResult)[] = []
   const onOperation: OperationObserver = async ({ operation }, run) => {
@@ -13,16 +13,16 @@ function noting() {
   return { seen, onOperation }
 }
 
-describe('an observer of operations', () => {
-  it('sees each one with its name, its status and its error', async () => {
+describe('onOperation', () => {
+  it('gets each operation with its name, status and error', async () => {
     const { seen, onOperation } = noting()
     const ann = startService({ onOperation, quota: { maxBytes: 5 } }).as('user:ann')
     await ann.upload()
     await ann.begin({ size: 6 })
     await ann.send('GET', '/db/objects')
     await ann.send('HEAD', '/db/objects')
-    const told = seen.map(({ operation, status, error }) => [operation, status, error?.code ?? null])
-    expect(told).toEqual([
+    const reported = seen.map(({ operation, status, error }) => [operation, status, error?.code ?? null])
+    expect(reported).toEqual([
       ['upload', 201, null],
       ['storage', 200, null],
       ['upload.confirm', 200, null],
@@ -32,7 +32,7 @@ describe('an observer of operations', () => {
     ])
   })
 
-  it('sees who asked, and by which route, also of what is refused', async () => {
+  it('gets the scope and the route, also of refused operations', async () => {
     const { seen, onOperation } = noting()
     const service = startService({
       onOperation,
@@ -49,8 +49,8 @@ describe('an observer of operations', () => {
     await ann.send('GET', `/db/object?key=${object.key}`)
     await ann.send('GET', '/db/objects?route=films')
     await service.as(null).send('GET', '/db/objects')
-    const told = seen.map(({ operation, scope, route, error }) => [operation, scope, route, error?.code])
-    expect(told).toEqual([
+    const reported = seen.map(({ operation, scope, route, error }) => [operation, scope, route, error?.code])
+    expect(reported).toEqual([
       ['upload', 'user:ann', 'films', undefined],
       ['storage', null, null, undefined],
       ['upload.confirm', 'user:ann', 'films', undefined],
@@ -66,7 +66,7 @@ describe('an observer of operations', () => {
     ])
   })
 
-  it('does not see what is no operation', async () => {
+  it('is not called for requests that are not operations', async () => {
     const { seen, onOperation } = noting()
     const ann = startService({ onOperation }).as('user:ann')
     expect((await ann.send('GET', '/nothing')).status).toBe(404)
@@ -74,7 +74,7 @@ describe('an observer of operations', () => {
     expect(seen).toEqual([])
   })
 
-  it('gives the operation its context: guards, hooks and onError run in it', async () => {
+  it('sets the context of the operation: guards, hooks and onError run in it', async () => {
     const context = new AsyncLocalStorage<string>()
     const within: [string, string | undefined][] = []
     const note = (what: string) => within.push([what, context.getStore()])
@@ -111,7 +111,7 @@ describe('an observer of operations', () => {
         throw new Error('broken')
       },
     ],
-  ])('that %s changes nothing for the client, and is told of', async (_, onOperation) => {
+  ])("that %s doesn't affect the client, and is reported", async (_, onOperation) => {
     const service = startService({ onOperation })
     expect((await service.as('user:ann').send('GET', '/db/objects')).status).toBe(200)
     await vi.waitFor(async () =>
@@ -119,7 +119,7 @@ describe('an observer of operations', () => {
     )
   })
 
-  it('that never runs it, or twice, or waits for ever, changes nothing for the client', async () => {
+  it("that never runs it, runs it twice or hangs doesn't affect the client", async () => {
     const observers: OperationObserver[] = [
       () => undefined,
       () => new Promise(() => undefined),
@@ -132,7 +132,7 @@ describe('an observer of operations', () => {
     }
   })
 
-  it('stands before a db() alone too', async () => {
+  it('also observes a standalone db()', async () => {
     const { seen, onOperation } = noting()
     const resolveScope = () => {
       throw new StorageError('FORBIDDEN')
@@ -142,7 +142,7 @@ describe('an observer of operations', () => {
     expect(seen).toMatchObject([{ operation: 'db.listObjects', status: 403, error: { code: 'FORBIDDEN' } }])
   })
 
-  it('is a function', () => {
+  it('must be a function', () => {
     const wrong = 'trace' as unknown as OperationObserver
     expect(() => startService({ onOperation: wrong })).toThrow(TypeError)
     expect(() => db({ client: memoryAdapter(), resolveScope: () => null, onOperation: wrong })).toThrow(

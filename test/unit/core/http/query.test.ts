@@ -7,17 +7,17 @@ const refusal = (name: string) =>
   expect.objectContaining({ code: 'VALIDATION_ERROR', params: { field: name } }) as unknown
 
 describe('a query', () => {
-  it('has the value of a parameter, decoded', () => {
+  it('returns the decoded value of a parameter', () => {
     const query = parseQuery('?key=a%20b+c%2Bd&bucket=photos%26%3D')
     expect(query.get('key')).toBe('a b c+d')
     expect(query.get('bucket')).toBe('photos&=')
   })
 
-  it('is the same without a question mark', () => {
+  it('works without a question mark', () => {
     expect(parseQuery('key=a').get('key')).toBe('a')
   })
 
-  it('tells an absent parameter from an empty one', () => {
+  it('distinguishes absent and empty parameters', () => {
     const query = parseQuery('?empty=&bare&&')
     expect(query.get('absent')).toBeNull()
     expect(query.get('empty')).toBe('')
@@ -30,32 +30,32 @@ describe('a query', () => {
     expect(parseQuery('?key=a=b==').get('key')).toBe('a=b==')
   })
 
-  it('knows a parameter by its decoded name', () => {
+  it('matches parameters by decoded name', () => {
     expect(parseQuery('?%6Bey=a').get('key')).toBe('a')
   })
 
-  it('tells names apart by case', () => {
+  it('matches names by case', () => {
     expect(parseQuery('?Key=a').get('key')).toBeNull()
   })
 
-  it('refuses a parameter that is given twice, also where the values are the same, or one is empty', () => {
+  it('refuses a repeated parameter, even if the values are equal or empty', () => {
     for (const search of ['?key=a&key=a', '?key=&key=a', '?key&key', '?key=a&%6Bey=b']) {
       expect(() => parseQuery(search).get('key')).toThrow(refusal('key'))
     }
   })
 
-  it('refuses a value whose percent-encoding is broken or is no UTF-8', () => {
+  it('refuses a value with invalid percent-encoding or UTF-8', () => {
     for (const value of ['%', '%a', '%zz', 'a%', '%ff', '%c3', '%ed%a0%80', '%c0%80']) {
       expect(() => parseQuery(`?key=${value}`).get('key')).toThrow(refusal('key'))
     }
   })
 
-  it('looks at nothing that it is not asked for', () => {
+  it('ignores other parameters', () => {
     const query = parseQuery('?utm=%ff&utm=1&%ff=a&key=a')
     expect(query.get('key')).toBe('a')
   })
 
-  it('gives back any well-formed text that was encoded', () => {
+  it('decodes any well-formed string', () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         expect(parseQuery(`?a=1&key=${encodeURIComponent(text)}`).get('key')).toBe(text)

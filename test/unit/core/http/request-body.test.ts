@@ -24,8 +24,8 @@ function post(
 const read = (request: Request) => readJsonObject(request, bodyOf(request))
 const readParsed = (value: unknown) => readJsonObject(post(null), { kind: 'parsed', value })
 
-async function expectRefused(answer: Promise<unknown>, message: RegExp): Promise<void> {
-  await expect(answer).rejects.toMatchObject({
+async function expectRefused(result: Promise<unknown>, message: RegExp): Promise<void> {
+  await expect(result).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
     status: 400,
     params: { field: 'body' },
@@ -33,7 +33,7 @@ async function expectRefused(answer: Promise<unknown>, message: RegExp): Promise
   })
 }
 
-/** A JSON object that is so many bytes long. */
+/** Returns a JSON object of this many bytes. */
 function jsonOfLength(length: number): string {
   return JSON.stringify({ a: 'é'.repeat(4) + 'a'.repeat(length - 16) })
 }
@@ -48,7 +48,7 @@ function streamOf(...chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> 
 }
 
 describe('a JSON body', () => {
-  it('is the object that was sent', async () => {
+  it('is parsed into an object', async () => {
     expect(await read(post('{"key":"a.png","size":5,"nested":{"a":[1]}}'))).toEqual({
       key: 'a.png',
       size: 5,
@@ -56,7 +56,7 @@ describe('a JSON body', () => {
     })
   })
 
-  it('has __proto__ as an ordinary name', async () => {
+  it('treats __proto__ as an ordinary name', async () => {
     const body = await read(post('{"__proto__":{"admin":true}}'))
     expect(Object.keys(body)).toEqual(['__proto__'])
     expect(body['admin']).toBeUndefined()
@@ -68,7 +68,7 @@ describe('a JSON body', () => {
     'application/json;charset="UTF-8"',
     'APPLICATION/JSON',
     ' application/json ; charset=utf-8',
-  ])('may be sent as %j', async (contentType) => {
+  ])('can be sent as %j', async (contentType) => {
     expect(await read(post('{"a":1}', contentType))).toEqual({ a: 1 })
   })
 
@@ -82,7 +82,7 @@ describe('a JSON body', () => {
     'application/json, text/plain',
     '',
     null,
-  ])('is refused, unread, where it is sent as %j', async (contentType) => {
+  ])('is refused without being read if sent as %j', async (contentType) => {
     const open = vi.fn(() => streamOf(bytesOf('{}')))
     await expectRefused(
       readJsonObject(post('{}', contentType), { kind: 'stream', open }),
@@ -95,18 +95,18 @@ describe('a JSON body', () => {
     )
   })
 
-  it('may be 64 KiB long, in bytes, and not one more', async () => {
+  it('may have up to 64 KiB, in bytes', async () => {
     expect(bytesOf(jsonOfLength(LIMIT))).toHaveLength(LIMIT)
     expect(await read(post(jsonOfLength(LIMIT)))).toHaveProperty('a')
     await expectRefused(read(post(jsonOfLength(LIMIT + 1))), /must be at most 65536 bytes/)
     await expectRefused(read(post(`{}${' '.repeat(LIMIT - 1)}`)), /must be at most 65536 bytes/)
   })
 
-  it('may begin with a byte order mark', async () => {
+  it('may start with a byte order mark', async () => {
     expect(await read(post('\ufeff{"a":1}'))).toEqual({ a: 1 })
   })
 
-  it('is refused where it is not valid UTF-8', async () => {
+  it('is refused if it is not valid UTF-8', async () => {
     for (const bytes of [
       [0x7b, 0xff, 0x7d],
       [0x22, 0xc3, 0x22],
@@ -116,14 +116,14 @@ describe('a JSON body', () => {
     }
   })
 
-  it('is put together from chunks that cut a character', async () => {
+  it('is joined from chunks that split a character', async () => {
     const [one, two] = [bytesOf('{"a":"\u{1f600}"}').slice(0, 8), bytesOf('{"a":"\u{1f600}"}').slice(8)]
     const body: RequestBody = { kind: 'stream', open: () => streamOf(one, two) }
     expect(await readJsonObject(post(null), body)).toEqual({ a: '\u{1f600}' })
   })
 
   it.each(['', ' ', '{', '{"a":1,}', "{'a':1}", 'undefined', '{}{}', '\0'])(
-    'is refused where it is no JSON: %j',
+    'is refused if it is not JSON: %j',
     async (text) => {
       await expectRefused(read(post(text)), /must be valid JSON/)
       await expectRefused(readParsed(text), /must be valid JSON/)
@@ -131,18 +131,18 @@ describe('a JSON body', () => {
   )
 
   it.each(['null', '[]', '[{"a":1}]', '"a"', '5', 'true'])(
-    'is refused where it is no object: %s',
+    'is refused if it is not an object: %s',
     async (text) => {
       await expectRefused(read(post(text)), /must be a JSON object/)
       await expectRefused(readParsed(text), /must be a JSON object/)
     },
   )
 
-  it('is refused where there is none', async () => {
-    await expectRefused(read(post(null)), /must be valid JSON/)
+  it('is refused if absent', async () => {
+    await expectRefused(read(post(null)), /not valid JSON/)
   })
 
-  it('is refused where the client goes away in its middle', async () => {
+  it('is refused if the client disconnects', async () => {
     const open = () =>
       new ReadableStream<Uint8Array>({
         start(controller) {
@@ -159,15 +159,15 @@ describe('a JSON body', () => {
   })
 })
 
-describe('a body that a parser has read', () => {
-  it('is what the parser made of it: an object, text or bytes', async () => {
+describe('a body that was parsed before', () => {
+  it('can be an object, text or bytes', async () => {
     expect(await readParsed({ a: 1 })).toEqual({ a: 1 })
     expect(await readParsed('{"a":1}')).toEqual({ a: 1 })
     expect(await readParsed(bytesOf('{"a":1}'))).toEqual({ a: 1 })
     expect(await readParsed(Buffer.from('{"a":1}'))).toEqual({ a: 1 })
   })
 
-  it('is held to the same length', async () => {
+  it('has the same length limit', async () => {
     const longest = jsonOfLength(LIMIT)
     const tooLong = jsonOfLength(LIMIT + 1)
     for (const form of [(text: string) => text, bytesOf, (text: string) => JSON.parse(text) as unknown]) {
@@ -177,29 +177,29 @@ describe('a body that a parser has read', () => {
   })
 
   it.each([[undefined], [null], [5], [true], [['a']], [() => 'a']])(
-    'is refused where it is no object: %s',
+    'is refused if it is not an object: %s',
     async (value) => {
       await expectRefused(readParsed(value), /must be a JSON object/)
     },
   )
 
-  it('is refused where its bytes are no UTF-8', async () => {
-    await expectRefused(readParsed(new Uint8Array([0xff])), /must be valid UTF-8/)
+  it('is refused if its bytes are not UTF-8', async () => {
+    await expectRefused(readParsed(new Uint8Array([0xff])), /not valid UTF-8/)
   })
 })
 
 describe('reading bytes', () => {
-  it('puts all chunks together', async () => {
+  it('joins all chunks', async () => {
     const bytes = await readBytes(streamOf(bytesOf('ab'), bytesOf(''), bytesOf('cd')), 4)
     expect(new TextDecoder().decode(bytes)).toBe('abcd')
   })
 
-  it('reads nothing of what is not there', async () => {
+  it('returns nothing without a body', async () => {
     expect(await readBytes(null, 4)).toHaveLength(0)
     expect(await readBytes(streamOf(), 0)).toHaveLength(0)
   })
 
-  it('stops as soon as it is too much, and lets the rest go', async () => {
+  it('stops at the limit and cancels the rest', async () => {
     const cancelled = vi.fn()
     let pulled = 0
     const endless = new ReadableStream<Uint8Array>(
@@ -217,7 +217,7 @@ describe('reading bytes', () => {
     expect(cancelled).toHaveBeenCalledTimes(1)
   })
 
-  it('refuses for the length also where the rest can not be let go', async () => {
+  it("refuses by length even if the rest can't be cancelled", async () => {
     const stuck = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(10)),
       cancel: () => Promise.reject(new Error('socket is gone')),

@@ -17,13 +17,13 @@ function expectStrictlyIncreasing(ids: readonly string[]): void {
 describe('createAttemptId', () => {
   let createAttemptId: typeof CreateAttemptId
 
-  // The sequence belongs to the process, so each test loads its own.
+  // The sequence is per process, so each test loads its own copy.
   beforeEach(async () => {
     vi.resetModules()
     createAttemptId = (await import('@svc/db')).createAttemptId
   })
 
-  it('makes a lower-case, hyphenated UUIDv7 of the system time', () => {
+  it('returns a lower-case, hyphenated UUIDv7 of the system time', () => {
     const before = Date.now()
     const id = createAttemptId()
     expect(id).toMatch(UUID_V7)
@@ -31,23 +31,23 @@ describe('createAttemptId', () => {
     expect(timeIn(id)).toBeLessThanOrEqual(Date.now())
   })
 
-  it('carries the time of the clock it is given', () => {
+  it('uses the time of the given clock', () => {
     const id = createAttemptId({ now: () => NOON })
     expect(timeIn(id)).toBe(NOON.getTime())
   })
 
-  it('takes a left out clock for the system clock', () => {
+  it('uses the system clock by default', () => {
     const before = Date.now()
     expect(timeIn(createAttemptId({ now: undefined }))).toBeGreaterThanOrEqual(before)
   })
 
-  it('sorts strictly by creation while the clock stands', () => {
+  it('sorts strictly by creation while the clock stands still', () => {
     const ids = Array.from({ length: 20_000 }, () => createAttemptId({ now: () => NOON }))
     expectStrictlyIncreasing(ids)
     expect(new Set(ids.map(timeIn))).toEqual(new Set([NOON.getTime()]))
   })
 
-  it('sorts strictly by creation when the clock goes back, and waits for it with the time it had', () => {
+  it('sorts strictly by creation when the clock goes back, and keeps the latest time', () => {
     const clock = settableClock()
     const first = createAttemptId(clock)
     clock.advance(-86_400_000)
@@ -65,14 +65,14 @@ describe('createAttemptId', () => {
     expect(timeIn(second)).toBe(clock.now().getTime())
   })
 
-  it('is one sequence for two clocks that differ', () => {
+  it('is one sequence for two different clocks', () => {
     const early = settableClock()
     const late = settableClock(new Date('2027-01-01T00:00:00.000Z'))
     const ids = [early, late, early, early, late, early].map((clock) => createAttemptId(clock))
     expectStrictlyIncreasing(ids)
   })
 
-  it('sorts strictly by creation and stays a UUIDv7 whatever the clock says', () => {
+  it('sorts strictly by creation and stays a UUIDv7 for any clock', () => {
     fc.assert(
       fc.property(fc.array(fc.date({ noInvalidDate: false }), { minLength: 2 }), (times) => {
         const ids = times.map((time) => createAttemptId({ now: () => time }))
@@ -82,7 +82,7 @@ describe('createAttemptId', () => {
     )
   })
 
-  it('does not repeat in another process at the same millisecond', async () => {
+  it('does not repeat in another process in the same millisecond', async () => {
     const here = Array.from({ length: 1000 }, () => createAttemptId({ now: () => NOON }))
     vi.resetModules()
     const other = await import('@svc/db')
@@ -90,12 +90,12 @@ describe('createAttemptId', () => {
     expect(new Set([...here, ...there]).size).toBe(2000)
   })
 
-  it('cannot be guessed from the id before: 42 bits of each are random', () => {
+  it('cannot be guessed from the previous id: 42 bits are random', () => {
     const tails = Array.from({ length: 100 }, () => createAttemptId({ now: () => NOON }).slice(-10))
     expect(new Set(tails).size).toBe(100)
   })
 
-  describe('with random bytes that the test knows', () => {
+  describe('with known random bytes', () => {
     afterEach(() => {
       vi.restoreAllMocks()
     })
@@ -108,13 +108,13 @@ describe('createAttemptId', () => {
       return createAttemptId({ now: () => NOON })
     }
 
-    it('starts a millisecond in the lower half of the counter, so that it has room to count', () => {
+    it('starts each millisecond in the lower half of the counter', () => {
       const most = Array.from({ length: 10 }, () => 0xff)
       expect(idOf(...most).slice(14)).toBe('77ff-bfff-ffffffffffff')
       expect(idOf(...most).slice(14)).toBe('7800-8000-03ffffffffff')
     })
 
-    it('has each of them in its place: 31 bits of the counter, then 42 bits', () => {
+    it('uses 31 bits for the counter and 42 for the tail', () => {
       expect(idOf(0x12, 0x34, 0x56, 0x78, 0x02, 0xab, 0xcd, 0xef, 0x01, 0x23).slice(14)).toBe(
         '7091-a8ac-f2abcdef0123',
       )
@@ -129,11 +129,11 @@ describe('the position of an id in the sequence', () => {
     expect(positionAfter({ time: 5, counter: 7 }, 5, 1)).toEqual({ time: 5, counter: 8 })
   })
 
-  it('begins to count anew in a later millisecond', () => {
+  it('restarts the counter in a later millisecond', () => {
     expect(positionAfter({ time: 5, counter: 7 }, 6, 1)).toEqual({ time: 6, counter: 1 })
   })
 
-  it('goes on with the next millisecond where the counter is at its end', () => {
+  it('continues in the next millisecond when the counter is full', () => {
     expect(positionAfter({ time: 5, counter: LAST_NUMBER - 1 }, 5, 1)).toEqual({
       time: 5,
       counter: LAST_NUMBER,
@@ -141,7 +141,7 @@ describe('the position of an id in the sequence', () => {
     expect(positionAfter({ time: 5, counter: LAST_NUMBER }, 5, 1)).toEqual({ time: 6, counter: 0 })
   })
 
-  it('takes a clock beyond what 48 bits can say, and one without a time, for one that stands', () => {
+  it('treats a clock above 48 bits or without a time as standing still', () => {
     for (const clock of [2 ** 48, 8.64e15, NaN]) {
       expect(positionAfter({ time: 5, counter: 7 }, clock, 1)).toEqual({ time: 5, counter: 8 })
     }

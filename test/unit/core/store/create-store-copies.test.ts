@@ -4,8 +4,8 @@ import { idNumber, pendingRow } from '../rows.js'
 import { afterNoon, NOON } from '../settable-clock.js'
 import { recordingDriver } from './recording-driver.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
-const answers = {
+const REFERENCE = { bucket: 'photos', key: 'a.png' }
+const results = {
   reserve: { outcome: 'reserved', row: pendingRow(), scopes: [] },
   listExpired: [],
   listLeftovers: [],
@@ -13,23 +13,23 @@ const answers = {
 } as const
 
 function recorded() {
-  const { driver, calls } = recordingDriver({ ...answers, listExpired: [], listLeftovers: [] })
+  const { driver, calls } = recordingDriver({ ...results, listExpired: [], listLeftovers: [] })
   return { driver, lastInput: () => calls.at(-1)!.args[0] }
 }
 
 describe('a store', () => {
-  it('gives the driver copies of the dates and the metadata of its caller', async () => {
+  it("passes copies of the caller's dates and metadata to the driver", async () => {
     const { driver, lastInput } = recorded()
     const expiresAt = afterNoon(1)
     const metadata = { a: 'b' }
     const store = createStore(driver, { now: () => NOON })
-    await store.reserve({ ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt, metadata })
+    await store.reserve({ ...REFERENCE, scope: 'user:1', declaredSize: 5, expiresAt, metadata })
     expiresAt.setTime(0)
     metadata.a = 'changed'
     expect(lastInput()).toMatchObject({ expiresAt: afterNoon(1), metadata: { a: 'b' } })
   })
 
-  it('gives the driver copies of the dates of a position', async () => {
+  it("passes copies of a position's dates to the driver", async () => {
     const { driver, lastInput } = recorded()
     const store = createStore(driver, { now: () => NOON })
     const date = afterNoon(-5)
@@ -45,16 +45,16 @@ describe('a store', () => {
     expect(deleted).toMatchObject({ before: afterNoon(-5) })
   })
 
-  it('copies the Date of its clock, which a test may move', async () => {
+  it('copies the Date of its clock', async () => {
     const { driver, lastInput } = recorded()
     const time = new Date(NOON)
     const store = createStore(driver, { now: () => time })
-    await store.reserve({ ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) })
+    await store.reserve({ ...REFERENCE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) })
     time.setTime(0)
     expect(lastInput()).toMatchObject({ now: NOON })
   })
 
-  it('asks its clock anew for each call', async () => {
+  it('reads its clock for each call', async () => {
     const { driver, lastInput } = recorded()
     let time = NOON
     const store = createStore(driver, { now: () => time })
@@ -65,7 +65,7 @@ describe('a store', () => {
     expect(lastInput()).toMatchObject({ before: afterNoon(1000) })
   })
 
-  it('goes by the clock of the system where it is given none', async () => {
+  it('uses the system clock by default', async () => {
     const { driver, lastInput } = recorded()
     const before = Date.now()
     await createStore(driver).listExpired()

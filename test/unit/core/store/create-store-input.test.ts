@@ -15,14 +15,14 @@ import {
 import { encodeCursor } from '../../../../src/core/store/cursor.js'
 import { activeRow, idNumber, pendingRow } from '../rows.js'
 import { afterNoon, NOON } from '../settable-clock.js'
-import { recordingDriver, type DriverAnswers } from './recording-driver.js'
+import { recordingDriver, type DriverResults } from './recording-driver.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
+const REFERENCE = { bucket: 'photos', key: 'a.png' }
 const UNLIMITED = { maxBytes: null, maxFiles: null }
 const QUOTA = { maxBytes: 1000, maxFiles: 10 }
 
 const touched = { scopes: ['user:1'] }
-const ANSWERS: DriverAnswers = {
+const RESULTS: DriverResults = {
   list: [],
   count: 3,
   usage: { bytes: 1, files: 2, reservedBytes: 3, reservedFiles: 4 },
@@ -48,9 +48,9 @@ const ANSWERS: DriverAnswers = {
   close: undefined,
 }
 
-/** What the driver is given where the store is called like this. */
+/** Returns the driver input of a store call. */
 async function inputOf(call: (store: StorageObjectStore) => Promise<unknown>): Promise<unknown> {
-  const { driver, calls } = recordingDriver(ANSWERS)
+  const { driver, calls } = recordingDriver(RESULTS)
   await call(createStore(driver, { now: () => NOON }))
   expect(calls).toHaveLength(1)
   expect(calls[0]!.args).toHaveLength(1)
@@ -59,7 +59,7 @@ async function inputOf(call: (store: StorageObjectStore) => Promise<unknown>): P
 
 interface Example<Input> {
   readonly least: Input
-  /** As little, with `null` for all that may be left out. */
+  /** The same with `null` for all optional fields. */
   readonly nulls: Input
   readonly leastResolved: unknown
   readonly most: Input
@@ -71,16 +71,16 @@ function describeInput<Input>(
   call: (store: StorageObjectStore, input: Input) => Promise<unknown>,
   { least, nulls, leastResolved, most, mostResolved }: Example<Input>,
 ): void {
-  describe(`what a driver gets of ${method}`, () => {
-    it('is complete where the caller gives the least', async () => {
+  describe(`the driver input of ${method}`, () => {
+    it('is complete for the smallest input', async () => {
       expect(await inputOf((store) => call(store, least))).toStrictEqual(leastResolved)
     })
 
-    it('is the same where null is given for what may be left out', async () => {
+    it('is the same with null for optional fields', async () => {
       expect(await inputOf((store) => call(store, nulls))).toStrictEqual(leastResolved)
     })
 
-    it('is all that the caller gives, and nothing that the contract does not know', async () => {
+    it('has all given fields and no unknown ones', async () => {
       const input = { ...most, unknown: 'field' }
       expect(await inputOf((store) => call(store, input))).toStrictEqual(mostResolved)
     })
@@ -114,18 +114,18 @@ describeInput<ListByScopeInput>('listByScope', (store, input) => store.listBySco
 })
 
 describeInput<FindPendingInput>('findPending', (store, input) => store.findPending(input), {
-  least: PLACE,
-  nulls: { ...PLACE, id: null, uploadId: null },
-  leastResolved: { ...PLACE, id: null, uploadId: null },
-  most: { ...PLACE, id: idNumber(1), uploadId: 'upload' },
-  mostResolved: { ...PLACE, id: idNumber(1), uploadId: 'upload' },
+  least: REFERENCE,
+  nulls: { ...REFERENCE, id: null, uploadId: null },
+  leastResolved: { ...REFERENCE, id: null, uploadId: null },
+  most: { ...REFERENCE, id: idNumber(1), uploadId: 'upload' },
+  mostResolved: { ...REFERENCE, id: idNumber(1), uploadId: 'upload' },
 })
 
 describeInput<ConfirmInput>('confirm', (store, input) => store.confirm(input), {
-  least: { ...PLACE, size: 5 },
-  nulls: { ...PLACE, size: 5, id: null, scope: null, eTag: null, contentType: null, quota: null },
+  least: { ...REFERENCE, size: 5 },
+  nulls: { ...REFERENCE, size: 5, id: null, scope: null, eTag: null, contentType: null, quota: null },
   leastResolved: {
-    ...PLACE,
+    ...REFERENCE,
     size: 5,
     id: null,
     scope: null,
@@ -135,7 +135,7 @@ describeInput<ConfirmInput>('confirm', (store, input) => store.confirm(input), {
     now: NOON,
   },
   most: {
-    ...PLACE,
+    ...REFERENCE,
     size: 5,
     id: idNumber(1),
     scope: 'user:1',
@@ -144,7 +144,7 @@ describeInput<ConfirmInput>('confirm', (store, input) => store.confirm(input), {
     quota: QUOTA,
   },
   mostResolved: {
-    ...PLACE,
+    ...REFERENCE,
     size: 5,
     id: idNumber(1),
     scope: 'user:1',
@@ -156,19 +156,19 @@ describeInput<ConfirmInput>('confirm', (store, input) => store.confirm(input), {
 })
 
 describeInput<ReleaseInput>('release', (store, input) => store.release(input), {
-  least: PLACE,
-  nulls: { ...PLACE, id: null, scope: null, uploadId: null },
-  leastResolved: { ...PLACE, id: null, scope: null, uploadId: null, now: NOON },
-  most: { ...PLACE, id: idNumber(1), scope: 'user:1', uploadId: 'upload' },
-  mostResolved: { ...PLACE, id: idNumber(1), scope: 'user:1', uploadId: 'upload', now: NOON },
+  least: REFERENCE,
+  nulls: { ...REFERENCE, id: null, scope: null, uploadId: null },
+  leastResolved: { ...REFERENCE, id: null, scope: null, uploadId: null, now: NOON },
+  most: { ...REFERENCE, id: idNumber(1), scope: 'user:1', uploadId: 'upload' },
+  mostResolved: { ...REFERENCE, id: idNumber(1), scope: 'user:1', uploadId: 'upload', now: NOON },
 })
 
 describeInput<RemoveInput>('remove', (store, input) => store.remove(input), {
-  least: PLACE,
-  nulls: { ...PLACE, scope: null, mode: null },
-  leastResolved: { ...PLACE, scope: null, mode: 'soft', now: NOON },
-  most: { ...PLACE, scope: 'user:1', mode: 'hard' },
-  mostResolved: { ...PLACE, scope: 'user:1', mode: 'hard', now: NOON },
+  least: REFERENCE,
+  nulls: { ...REFERENCE, scope: null, mode: null },
+  leastResolved: { ...REFERENCE, scope: null, mode: 'soft', now: NOON },
+  most: { ...REFERENCE, scope: 'user:1', mode: 'hard' },
+  mostResolved: { ...REFERENCE, scope: 'user:1', mode: 'hard', now: NOON },
 })
 
 describeInput<ListExpiredInput>('listExpired', (store, input) => store.listExpired(input), {
@@ -213,8 +213,8 @@ describeInput<PurgeDeletedInput>('purgeDeleted', (store, input) => store.purgeDe
   mostResolved: { before: NOON, limit: 1000 },
 })
 
-describe('what a driver gets of reserve', () => {
-  const least = { ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
+describe('the driver input of reserve', () => {
+  const least = { ...REFERENCE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
   const nulls = {
     route: null,
     filename: null,
@@ -244,16 +244,16 @@ describe('what a driver gets of reserve', () => {
     quota: { maxFiles: 3 },
   }
 
-  it('is complete where the caller gives the least, with an id made for the attempt', async () => {
+  it('is complete for the smallest input, with a new id', async () => {
     expect(await inputOf((store) => store.reserve(least))).toStrictEqual(leastResolved)
   })
 
-  it('is the same where null is given for what may be left out', async () => {
+  it('is the same with null for optional fields', async () => {
     const input = { ...least, ...nulls, overwrite: null, quota: null, id: null }
     expect(await inputOf((store) => store.reserve(input))).toStrictEqual(leastResolved)
   })
 
-  it('is all that the caller gives, and nothing that the contract does not know', async () => {
+  it('has all given fields and no unknown ones', async () => {
     const input = { ...most, status: 'active', createdAt: NOON, unknown: 'field' }
     expect(await inputOf((store) => store.reserve(input))).toStrictEqual({
       ...most,
@@ -262,7 +262,7 @@ describe('what a driver gets of reserve', () => {
     })
   })
 
-  it('has an id of its own for each attempt', async () => {
+  it('has a new id for each attempt', async () => {
     const ids = [
       await inputOf((store) => store.reserve(least)),
       await inputOf((store) => store.reserve(least)),
@@ -272,19 +272,19 @@ describe('what a driver gets of reserve', () => {
   })
 })
 
-describe('what a driver gets of the other calls', () => {
+describe('the driver input of the other calls', () => {
   it.each<[keyof StorageObjectStore, (store: StorageObjectStore) => Promise<unknown>, unknown]>([
-    ['find', (store) => store.find({ ...PLACE }), PLACE],
-    ['findActive', (store) => store.findActive({ ...PLACE }), PLACE],
+    ['find', (store) => store.find({ ...REFERENCE }), REFERENCE],
+    ['findActive', (store) => store.findActive({ ...REFERENCE }), REFERENCE],
     [
       'findPendingMultipart',
-      (store) => store.findPendingMultipart({ ...PLACE, fileSize: 5 }),
-      { ...PLACE, fileSize: 5, now: NOON },
+      (store) => store.findPendingMultipart({ ...REFERENCE, fileSize: 5 }),
+      { ...REFERENCE, fileSize: 5, now: NOON },
     ],
     [
       'setUploadId',
-      (store) => store.setUploadId({ ...PLACE, id: idNumber(1), uploadId: 'upload' }),
-      { ...PLACE, id: idNumber(1), uploadId: 'upload', now: NOON },
+      (store) => store.setUploadId({ ...REFERENCE, id: idNumber(1), uploadId: 'upload' }),
+      { ...REFERENCE, id: idNumber(1), uploadId: 'upload', now: NOON },
     ],
     ['getScopeUsage', (store) => store.getScopeUsage('user:1'), 'user:1'],
     ['forgetLeftover', (store) => store.forgetLeftover({ attemptId: idNumber(1) }), idNumber(1)],
@@ -312,14 +312,14 @@ describe('what a driver gets of the other calls', () => {
     expect(input).toStrictEqual({ scope: 'user:1', statuses })
   })
 
-  it.each(['migrate', 'verify', 'ping', 'close'] as const)('is nothing for %s', async (method) => {
-    const { driver, calls } = recordingDriver(ANSWERS)
+  it.each(['migrate', 'verify', 'ping', 'close'] as const)('is empty for %s', async (method) => {
+    const { driver, calls } = recordingDriver(RESULTS)
     await createStore(driver)[method]()
     expect(calls).toEqual([{ method, args: [] }])
   })
 })
 
-describe('the latest expiry that a driver is asked for', () => {
+describe('the latest expiry in the driver input', () => {
   it.each(['listExpired', 'purgeExpired'] as const)('is never later than now: %s', async (method) => {
     const bounds = [afterNoon(-1), NOON, afterNoon(1), new Date('9999-12-31T23:59:59.999Z')]
     const resolved = []

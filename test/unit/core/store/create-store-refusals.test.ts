@@ -4,7 +4,7 @@ import { idNumber } from '../rows.js'
 import { afterNoon, NOON } from '../settable-clock.js'
 import { recordingDriver } from './recording-driver.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
+const REFERENCE = { bucket: 'photos', key: 'a.png' }
 const TEXT = ['', 5, 'a\0', '\ud800', {}]
 const ID = ['', 'id', 5, idNumber(1).toUpperCase()]
 const SIZE = [-1, 1.5, '5', Number.MAX_SAFE_INTEGER + 1]
@@ -16,7 +16,7 @@ const MISSING = [null, undefined]
 type Method = Exclude<keyof StorageObjectStore, 'migrate' | 'verify' | 'ping' | 'close'>
 
 interface Rules {
-  /** An input that is good as it is. */
+  /** A valid input. */
   readonly good: Readonly<Record<string, unknown>>
   readonly bad: Readonly<Record<string, readonly unknown[]>>
 }
@@ -28,15 +28,15 @@ const OF_OBJECTS: Partial<Record<Method, Rules>> = {
     good: { scope: 'user:1' },
     bad: { scope: [...MISSING, ...TEXT], status: ['', 'all', 5], route: TEXT, limit: LIMIT },
   },
-  find: { good: PLACE, bad: atKey },
-  findActive: { good: PLACE, bad: atKey },
-  findPending: { good: PLACE, bad: { ...atKey, id: ID, uploadId: TEXT } },
+  find: { good: REFERENCE, bad: atKey },
+  findActive: { good: REFERENCE, bad: atKey },
+  findPending: { good: REFERENCE, bad: { ...atKey, id: ID, uploadId: TEXT } },
   findPendingMultipart: {
-    good: { ...PLACE, fileSize: 5 },
+    good: { ...REFERENCE, fileSize: 5 },
     bad: { ...atKey, fileSize: [...MISSING, ...SIZE] },
   },
   reserve: {
-    good: { ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) },
+    good: { ...REFERENCE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) },
     bad: {
       ...atKey,
       scope: [...MISSING, ...TEXT],
@@ -54,7 +54,7 @@ const OF_OBJECTS: Partial<Record<Method, Rules>> = {
     },
   },
   confirm: {
-    good: { ...PLACE, size: 5 },
+    good: { ...REFERENCE, size: 5 },
     bad: {
       ...atKey,
       size: [...MISSING, ...SIZE],
@@ -66,11 +66,11 @@ const OF_OBJECTS: Partial<Record<Method, Rules>> = {
     },
   },
   setUploadId: {
-    good: { ...PLACE, id: idNumber(1), uploadId: 'upload' },
+    good: { ...REFERENCE, id: idNumber(1), uploadId: 'upload' },
     bad: { ...atKey, id: [...MISSING, ...ID], uploadId: [...MISSING, ...TEXT] },
   },
-  release: { good: PLACE, bad: { ...atKey, id: ID, scope: TEXT, uploadId: TEXT } },
-  remove: { good: PLACE, bad: { ...atKey, scope: TEXT, mode: ['', 'Soft', 5] } },
+  release: { good: REFERENCE, bad: { ...atKey, id: ID, scope: TEXT, uploadId: TEXT } },
+  remove: { good: REFERENCE, bad: { ...atKey, scope: TEXT, mode: ['', 'Soft', 5] } },
   listExpired: {
     good: {},
     bad: {
@@ -93,8 +93,8 @@ async function expectRefused(method: Method, args: readonly unknown[], field: st
   const { driver, calls } = recordingDriver()
   const store = createStore(driver, { now: () => NOON })
   const untyped = store as unknown as Record<Method, (...args: readonly unknown[]) => Promise<unknown>>
-  const answer = untyped[method](...args)
-  await expect(answer).rejects.toMatchObject({
+  const result = untyped[method](...args)
+  await expect(result).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
     params: { field },
     message: expect.stringMatching(new RegExp(`^${field}[ .].+\\.$`)) as string,
@@ -107,7 +107,7 @@ describe.each(Object.entries(OF_OBJECTS) as [Method, Rules][])('%s', (method, { 
     for (const value of values) await expectRefused(method, [{ ...good, [field]: value }], field)
   })
 
-  it('refuses what is no object, and calls no driver', async () => {
+  it('refuses inputs that are not objects without calling the driver', async () => {
     for (const input of ['a', 5, true, () => good]) await expectRefused(method, [input], 'input')
   })
 })
@@ -117,20 +117,20 @@ const needAnInput = (Object.entries(OF_OBJECTS) as [Method, Rules][]).filter(
 )
 
 describe.each(needAnInput)('%s', (method) => {
-  it('rejects, and does not throw, where its input is missing', async () => {
+  it('rejects instead of throwing if the input is missing', async () => {
     await expectRefused(method, [], 'input')
     await expectRefused(method, [null], 'input')
   })
 })
 
 describe.each(['countByScope', 'getScopeUsage', 'checkUsage', 'repairUsage'] as const)('%s', (method) => {
-  it('refuses a bad scope, and calls no driver', async () => {
+  it('refuses an invalid scope without calling the driver', async () => {
     for (const scope of TEXT) await expectRefused(method, [scope], 'scope')
   })
 })
 
 describe('countByScope', () => {
-  it('refuses a bad status and a missing scope, and calls no driver', async () => {
+  it('refuses an invalid status and a missing scope without calling the driver', async () => {
     for (const status of ['', 'all', 5]) await expectRefused('countByScope', ['user:1', status], 'status')
     for (const scope of MISSING) await expectRefused('countByScope', [scope], 'scope')
   })

@@ -15,7 +15,7 @@ function expectRefused(value: unknown): void {
   expect(() => decodeCursor(value)).toThrow(expect.objectContaining({ code: 'INVALID_CURSOR' }))
 }
 
-/** A cursor with these 17 bytes and the checksum that belongs to them. */
+/** Returns a cursor with these 17 bytes and their checksum. */
 function cursorOf(payload: Buffer): string {
   const checksum = Buffer.alloc(4)
   checksum.writeUInt32BE(crc32(payload))
@@ -23,7 +23,7 @@ function cursorOf(payload: Buffer): string {
 }
 
 describe('cursor', () => {
-  it('decodes to the id that it was made of', () => {
+  it('decodes to its id', () => {
     fc.assert(
       fc.property(id, (value) => {
         expect(decodeCursor(encodeCursor(value))).toBe(value)
@@ -31,7 +31,7 @@ describe('cursor', () => {
     )
   })
 
-  it('is URL-safe as it stands, and at most 200 characters long', () => {
+  it('is URL-safe and at most 200 characters long', () => {
     fc.assert(
       fc.property(cursor, (text) => {
         expect(text).toMatch(/^[A-Za-z0-9_-]+$/)
@@ -96,7 +96,7 @@ describe('cursor', () => {
     )
   })
 
-  it('is INVALID_CURSOR when it is made up', () => {
+  it('is INVALID_CURSOR when made up', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.array(fc.constantFrom(...ALPHABET))), (value) =>
         expectRefused(Array.isArray(value) ? value.join('') : value),
@@ -104,7 +104,7 @@ describe('cursor', () => {
     )
   })
 
-  it('is INVALID_CURSOR where its version is another, also with a right checksum', () => {
+  it('is INVALID_CURSOR with another version, even with a correct checksum', () => {
     const payload = Buffer.from(encodeCursor(idNumber(1)), 'base64url').subarray(0, 17)
     expect(decodeCursor(cursorOf(payload))).toBe(idNumber(1))
     for (const version of [0, 2, 255]) {
@@ -115,13 +115,13 @@ describe('cursor', () => {
   })
 
   it.each([5, true, {}, [], ['AAAA'], new String(encodeCursor(idNumber(1)))])(
-    'is INVALID_CURSOR where it is no string: %o',
+    'is INVALID_CURSOR when not a string: %o',
     (value) => {
       expectRefused(value)
     },
   )
 
-  it('reaches no database when it is bad', async () => {
+  it('is not passed to the driver when invalid', async () => {
     const { driver, calls } = recordingDriver({ list: [] })
     const store = createStore(driver)
     const good = encodeCursor(idNumber(1))

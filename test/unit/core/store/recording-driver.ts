@@ -2,8 +2,8 @@ import type { StoreDriver } from '@svc/db'
 
 type Method = keyof StoreDriver
 
-/** What each method resolves to. */
-export type DriverAnswers = { readonly [Name in Method]?: Awaited<ReturnType<StoreDriver[Name]>> }
+/** The result of each method. */
+export type DriverResults = { readonly [Name in Method]?: Awaited<ReturnType<StoreDriver[Name]>> }
 
 export interface DriverCall {
   readonly method: string
@@ -15,22 +15,22 @@ export interface RecordingDriver {
   readonly calls: DriverCall[]
 }
 
-/** A driver that notes every call, and answers what the test has given it; without an answer the call rejects. */
-export function recordingDriver(answers: DriverAnswers = {}): RecordingDriver {
+/** A driver that records every call and returns the given results. A call without a result rejects. */
+export function recordingDriver(results: DriverResults = {}): RecordingDriver {
   const calls: DriverCall[] = []
   const driver = new Proxy({} as StoreDriver, {
     get:
       (_target, method: Method) =>
       async (...args: unknown[]): Promise<unknown> => {
         calls.push({ method, args })
-        if (method in answers) return answers[method]
-        throw new Error(`The test gives no answer to ${method}.`)
+        if (method in results) return results[method]
+        throw new Error(`No result is defined for ${method}.`)
       },
   })
   return { driver, calls }
 }
 
-/** A driver whose every call rejects with this. */
+/** A driver whose calls all reject with this error. */
 export function failingDriver(error: unknown): StoreDriver {
   return new Proxy({} as StoreDriver, {
     get: () => async () => {

@@ -3,7 +3,7 @@ import { createStore } from '@svc/db'
 import { partsOf } from '../../../../src/core/store/store-parts.js'
 import { recordingDriver } from './recording-driver.js'
 
-it('a store remembers the driver and the clock that it was made of', () => {
+it('a store remembers its driver and its clock', () => {
   const { driver } = recordingDriver()
   const now = () => new Date(5)
   const parts = partsOf(createStore(driver, { now }))
@@ -11,13 +11,13 @@ it('a store remembers the driver and the clock that it was made of', () => {
   expect(parts?.now()).toEqual(new Date(5))
 })
 
-it('that shows nowhere, and is not copied', () => {
+it('in a property that is neither enumerable nor copied', () => {
   const store = createStore(recordingDriver().driver)
   expect(Object.values(store).every((value) => typeof value === 'function')).toBe(true)
   expect(partsOf({ ...store })).toBeNull()
 })
 
-it('of another copy of the library, too', () => {
+it('also for another copy of the library', () => {
   const { driver } = recordingDriver()
   const parts = { driver, now: () => new Date() }
   expect(partsOf({ [Symbol.for('@svc/db/driver')]: parts })).toBe(parts)

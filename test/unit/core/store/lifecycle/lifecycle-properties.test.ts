@@ -23,15 +23,15 @@ const SCOPES = ['user:1', 'user:2']
 const KEYS = ['a', 'b', 'c']
 const QUOTA: QuotaLimits = { maxBytes: 100, maxFiles: 3 }
 
-/** A store as small as can be: the rows of each key, counters kept by the changes, and what is left over. */
+/** A minimal store: the rows of each key, the usage as changed by each write, and the leftovers. */
 class SmallStore {
   readonly rows = new Map<string, LiveRows>()
   readonly usage = new Map<string, ScopeUsage>()
   readonly history: StorageObject[] = []
   readonly leftovers: Leftover[] = []
-  /** Every storage key that was ever reserved. */
+  /** Every storage key reserved so far. */
   readonly storageKeys: string[] = []
-  /** The upload of each attempt that ever had one. */
+  /** The upload id of each attempt that had one. */
   readonly uploads = new Map<string, string>()
   readonly confirmed = new Set<string>()
 
@@ -85,9 +85,9 @@ const step: fc.Arbitrary<Step> = fc.record({
   hard: fc.boolean(),
 })
 
-/** Takes the step at its number of seconds after noon. A reservation lapses after five of them. */
+/** Runs the step this many seconds after noon. A reservation expires after five seconds. */
 function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, number: number): void {
-  const place = { bucket: 'photos', key }
+  const reference = { bucket: 'photos', key }
   const now = afterNoon(number * 1000)
   const before = store.at(key)
   switch (act) {
@@ -96,7 +96,7 @@ function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, 
       const storageKey = stored ? `stored/${number}` : null
       const uploadId = hard ? `upload/${number}` : null
       const expiresAt = afterNoon((number + 5) * 1000)
-      const attempt = { ...place, scope, declaredSize: size, id, storageKey, uploadId, expiresAt }
+      const attempt = { ...reference, scope, declaredSize: size, id, storageKey, uploadId, expiresAt }
       const command = reserveCommand({ ...attempt, now, quota: QUOTA })
       const plan = planReserve(before, store.usedBy(scope), command)
       if (plan.outcome === 'change' && storageKey !== null) store.storageKeys.push(storageKey)
@@ -104,7 +104,7 @@ function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, 
       return store.apply(key, plan)
     }
     case 'confirm': {
-      const command = confirmCommand({ ...place, size, now, quota: QUOTA })
+      const command = confirmCommand({ ...reference, size, now, quota: QUOTA })
       const plan = planConfirm(before, store.usedBy(scopeOf(before)), command)
       if (plan.outcome === 'change') store.confirmed.add(plan.row.attemptId)
       return store.apply(key, plan)
@@ -112,14 +112,14 @@ function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, 
     case 'setUploadId': {
       const uploadId = `upload/${number}`
       const id = before.pending?.id ?? idNumber(0)
-      const plan = planSetUploadId(before, { ...place, id, uploadId, now })
+      const plan = planSetUploadId(before, { ...reference, id, uploadId, now })
       if (plan.outcome === 'change') store.uploads.set(id, uploadId)
       return store.apply(key, plan)
     }
     case 'release':
-      return store.apply(key, planRelease(before, { ...place, id: null, scope, uploadId: null, now }))
+      return store.apply(key, planRelease(before, { ...reference, id: null, scope, uploadId: null, now }))
     case 'remove':
-      return store.apply(key, planRemove(before, { ...place, scope, mode: hard ? 'hard' : 'soft', now }))
+      return store.apply(key, planRemove(before, { ...reference, scope, mode: hard ? 'hard' : 'soft', now }))
     case 'purge':
       return store.apply(key, planPurge(before, before.pending?.id ?? idNumber(0), now, now))
   }
@@ -137,8 +137,8 @@ function always(holds: (store: SmallStore) => void): void {
   )
 }
 
-describe('whatever is written in whatever order,', () => {
-  it('the counters of a scope are the sum of its keys, and never negative', () => {
+describe('after any writes in any order,', () => {
+  it('the usage of a scope is the sum of its keys, and never negative', () => {
     always((store) => {
       for (const scope of SCOPES) {
         const rows = [...store.rows.values()].filter((live) => scopeOf(live) === scope)
@@ -149,7 +149,7 @@ describe('whatever is written in whatever order,', () => {
     })
   })
 
-  it('no scope is ever over its quota', () => {
+  it('no scope is over its quota', () => {
     always((store) => {
       for (const scope of SCOPES) {
         const { bytes, reservedBytes, files, reservedFiles } = store.usedBy(scope)
@@ -159,7 +159,7 @@ describe('whatever is written in whatever order,', () => {
     })
   })
 
-  it('the rows of a key are of one scope, with the fields that their status has', () => {
+  it('the rows of a key have one scope and the fields of their status', () => {
     always((store) => {
       for (const { active, pending } of store.rows.values()) {
         if (active && pending) expect(pending.scope).toBe(active.scope)
@@ -187,7 +187,7 @@ describe('whatever is written in whatever order,', () => {
     })
   })
 
-  it('no storage key is forgotten: it is on a live row or left over, and never on both', () => {
+  it('every storage key is on a live row or a leftover, and never on both', () => {
     always((store) => {
       const live = [...store.rows.values()].flatMap(({ active, pending }) => [active, pending])
       const onRows = live.flatMap((row) => row?.storageKey ?? [])
@@ -196,7 +196,7 @@ describe('whatever is written in whatever order,', () => {
     })
   })
 
-  it('no upload is forgotten: its attempt is pending, or was confirmed, or has left it over', () => {
+  it('every upload has a pending or confirmed attempt, or a leftover', () => {
     always((store) => {
       const pending = new Set([...store.rows.values()].map((live) => live.pending?.id))
       const leftOver = new Map(store.leftovers.map(({ attemptId, uploadId }) => [attemptId, uploadId]))

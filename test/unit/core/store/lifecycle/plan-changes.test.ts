@@ -53,7 +53,7 @@ describe('a confirm', () => {
     expect(plan).toMatchObject({ after: { pending: null }, history: null, leftovers: [] })
   })
 
-  it('of a replacement keeps id and creation of the active row, and takes all else from the attempt', () => {
+  it('of a replacement keeps id and createdAt, and takes the other fields from the attempt', () => {
     const plan = planConfirm(both, NO_USAGE, confirmCommand({ now: LATER }))
     expect(plan.outcome === 'change' && plan.row).toStrictEqual({
       ...pending,
@@ -71,7 +71,7 @@ describe('a confirm', () => {
     })
   })
 
-  it('of a replacement leaves over the bytes it replaces, until the URL of their attempt has lapsed', () => {
+  it('of a replacement records the replaced bytes as a leftover', () => {
     expect(planConfirm(both, NO_USAGE, confirmCommand({ now: LATER }))).toMatchObject({
       leftovers: [
         {
@@ -85,19 +85,19 @@ describe('a confirm', () => {
     })
   })
 
-  it('takes its content type where it has one, else the attempt has it', () => {
+  it('uses its content type, else that of the attempt', () => {
     const given = planConfirm(onlyPending, NO_USAGE, confirmCommand({ contentType: 'image/webp' }))
     expect(given).toMatchObject({ row: { contentType: 'image/webp' } })
     const leftOut = planConfirm(onlyPending, NO_USAGE, confirmCommand())
     expect(leftOut).toMatchObject({ row: { contentType: 'image/png' } })
   })
 
-  it('names its attempt: another one is not found', () => {
+  it('refuses another attempt with not-found', () => {
     expect(planConfirm(both, NO_USAGE, confirmCommand({ id: pending.id })).outcome).toBe('change')
     expect(planConfirm(both, NO_USAGE, confirmCommand({ id: idNumber(9) })).outcome).toBe('not-found')
   })
 
-  it('of another scope is not found, whatever is there', () => {
+  it('of another scope returns not-found', () => {
     for (const before of [both, onlyPending, onlyActive, NOTHING_LIVE]) {
       const command = confirmCommand({ scope: 'user:2', size: 100, eTag: 'old' })
       expect(planConfirm(before, NO_USAGE, command)).toEqual({ outcome: 'not-found' })
@@ -108,12 +108,12 @@ describe('a confirm', () => {
     ['the attempt and the size', { id: active.attemptId, size: 100 }],
     ['the attempt, the size and the ETag', { id: active.attemptId, size: 100, eTag: 'old' }],
     ['without an id, the size and the ETag', { size: 100, eTag: 'old' }],
-  ])('is a repeat that changes nothing where it names %s of the active row', (_what, fields) => {
+  ])('is a repeat that changes nothing with %s of the active row', (_what, fields) => {
     const plan = planConfirm(onlyActive, NO_USAGE, confirmCommand(fields))
     expect(plan).toEqual({ outcome: 'unchanged', row: active })
   })
 
-  it('by its attempt is a repeat also beside a replacement in progress', () => {
+  it('by its attempt is a repeat even during a replacement', () => {
     const plan = planConfirm(both, NO_USAGE, confirmCommand({ id: active.attemptId, size: 100 }))
     expect(plan).toEqual({ outcome: 'unchanged', row: active })
   })
@@ -124,12 +124,12 @@ describe('a confirm', () => {
     ['another attempt', { id: idNumber(9), size: 100, eTag: 'old' }],
     ['without an id, no ETag', { size: 100 }],
     ['without an id, another ETag', { size: 100, eTag: 'other' }],
-  ])('is no repeat with %s', (_what, fields) => {
+  ])('is not a repeat with %s', (_what, fields) => {
     const plan = planConfirm(onlyActive, NO_USAGE, confirmCommand(fields))
     expect(plan).toEqual({ outcome: 'not-found' })
   })
 
-  it('compares with the quota only what it grows beyond the reservation', () => {
+  it('checks only growth beyond the reservation against the quota', () => {
     const usage = { ...NO_USAGE, reservedBytes: 10, reservedFiles: 1 }
     const quota = { maxBytes: 10, maxFiles: 0 }
     expect(planConfirm(onlyPending, usage, confirmCommand({ size: 10, quota })).outcome).toBe('change')
@@ -142,22 +142,22 @@ describe('a confirm', () => {
     })
   })
 
-  it('is refused where it would carry the sums too far', () => {
+  it('is refused if the sum would be too large', () => {
     const usage = { ...NO_USAGE, bytes: Number.MAX_SAFE_INTEGER - 10, reservedBytes: 10 }
     expect(planConfirm(onlyPending, usage, confirmCommand({ size: 11 })).outcome).toBe('sum-too-large')
   })
 
-  it('may come late: a lapsed reservation is confirmed until it is dropped', () => {
-    const lapsed = { active: null, pending: pendingRow({ expiresAt: afterNoon(-1) }) }
-    expect(planConfirm(lapsed, NO_USAGE, confirmCommand()).outcome).toBe('change')
+  it('accepts an expired reservation until it is dropped', () => {
+    const expired = { active: null, pending: pendingRow({ expiresAt: afterNoon(-1) }) }
+    expect(planConfirm(expired, NO_USAGE, confirmCommand()).outcome).toBe('change')
   })
 })
 
-describe('setting the upload id', () => {
+describe('setUploadId', () => {
   const begun = pendingRow({ id: idNumber(2), uploadId: null })
   const command = { bucket: 'photos', key: 'a.png', id: begun.id, uploadId: 'upload', now: LATER }
 
-  it('changes the upload id and the time of the change, and leaves the active row', () => {
+  it('changes uploadId and updatedAt, and keeps the active row', () => {
     expect(planSetUploadId({ active, pending: begun }, command)).toMatchObject({
       outcome: 'change',
       after: { active, pending: { ...begun, uploadId: 'upload', updatedAt: LATER } },
@@ -165,12 +165,12 @@ describe('setting the upload id', () => {
     })
   })
 
-  it('changes nothing where it is the same again, and is refused where it is another', () => {
+  it('changes nothing for the same id, and refuses another one', () => {
     expect(planSetUploadId(both, command)).toEqual({ outcome: 'unchanged', row: pending })
     expect(planSetUploadId(both, { ...command, uploadId: 'other' })).toEqual({ outcome: 'other-upload' })
   })
 
-  it('finds no attempt that has ended', () => {
+  it('returns not-found for an ended attempt', () => {
     for (const before of [NOTHING_LIVE, onlyActive]) {
       expect(planSetUploadId(before, command)).toEqual({ outcome: 'not-found' })
     }
@@ -181,7 +181,7 @@ describe('setting the upload id', () => {
 describe('a release', () => {
   const command = { bucket: 'photos', key: 'a.png', id: null, scope: null, uploadId: null, now: LATER }
 
-  it('ends the attempt, leaves the active row and records what lies in the bucket', () => {
+  it('ends the attempt, keeps the active row and records a leftover', () => {
     const exact = { id: pending.id, scope: 'user:1', uploadId: 'upload' }
     for (const fields of [{}, exact]) {
       expect(planRelease(both, { ...command, ...fields })).toMatchObject({
@@ -198,22 +198,22 @@ describe('a release', () => {
     ['another attempt', { id: idNumber(9) }],
     ['another scope', { scope: 'user:2' }],
     ['another upload', { uploadId: 'other' }],
-  ])('does not touch the attempt where it names %s', (_what, fields) => {
+  ])('keeps the attempt with %s', (_what, fields) => {
     expect(planRelease(both, { ...command, ...fields })).toEqual({ outcome: 'unchanged', row: null })
   })
 
-  it('of nothing pending changes nothing', () => {
+  it('changes nothing if nothing is pending', () => {
     for (const before of [NOTHING_LIVE, onlyActive]) {
       expect(planRelease(before, command)).toEqual({ outcome: 'unchanged', row: null })
     }
   })
 })
 
-describe('a removal', () => {
+describe('a remove', () => {
   const command = { bucket: 'photos', key: 'a.png', scope: null, mode: 'soft', now: LATER } as const
   const deleted = { ...active, status: 'deleted', updatedAt: LATER, deletedAt: LATER }
 
-  it('takes the active row and its replacement, and keeps the active row as history with all it had', () => {
+  it('removes the active row and its replacement, and keeps the active row as history', () => {
     expect(planRemove(both, command)).toMatchObject({
       outcome: 'change',
       after: NOTHING_LIVE,
@@ -226,7 +226,7 @@ describe('a removal', () => {
     })
   })
 
-  it('keeps nothing where it is hard, and answers the row as it was', () => {
+  it('keeps no history in hard mode, and returns the row unchanged', () => {
     const plan = planRemove(both, { ...command, mode: 'hard' })
     expect(plan).toMatchObject({ history: null, row: active, leftovers: [{}, {}] })
   })
@@ -240,7 +240,7 @@ describe('a removal', () => {
     })
   })
 
-  it('of nothing, or of what is live in another scope, changes nothing', () => {
+  it('changes nothing if nothing is live or another scope owns the key', () => {
     const nothing = { outcome: 'unchanged', row: null }
     expect(planRemove(NOTHING_LIVE, command)).toEqual(nothing)
     for (const before of [both, onlyPending, onlyActive]) {
@@ -250,21 +250,21 @@ describe('a removal', () => {
 })
 
 describe('a purge', () => {
-  const lapsed = pendingRow({ id: idNumber(2), expiresAt: NOON, storageKey: 'stored/new' })
+  const expired = pendingRow({ id: idNumber(2), expiresAt: NOON, storageKey: 'stored/new' })
 
-  it('drops a reservation that has lapsed by then, to the millisecond', () => {
-    const rows = { active, pending: lapsed }
-    expect(planPurge(rows, lapsed.id, NOON, LATER)).toMatchObject({
+  it('drops a reservation that has expired, to the millisecond', () => {
+    const rows = { active, pending: expired }
+    expect(planPurge(rows, expired.id, NOON, LATER)).toMatchObject({
       outcome: 'change',
-      row: lapsed,
+      row: expired,
       after: { active, pending: null },
-      leftovers: [{ attemptId: lapsed.id, since: LATER }],
+      leftovers: [{ attemptId: expired.id, since: LATER }],
     })
-    expect(planPurge(rows, lapsed.id, afterNoon(-1), LATER)).toEqual({ outcome: 'unchanged', row: null })
+    expect(planPurge(rows, expired.id, afterNoon(-1), LATER)).toEqual({ outcome: 'unchanged', row: null })
   })
 
-  it('leaves an attempt that took the place of the lapsed one', () => {
-    expect(planPurge(both, lapsed.id, LATER, LATER)).toEqual({ outcome: 'unchanged', row: null })
-    expect(planPurge(onlyActive, lapsed.id, LATER, LATER)).toEqual({ outcome: 'unchanged', row: null })
+  it('keeps a newer attempt than the expired one', () => {
+    expect(planPurge(both, expired.id, LATER, LATER)).toEqual({ outcome: 'unchanged', row: null })
+    expect(planPurge(onlyActive, expired.id, LATER, LATER)).toEqual({ outcome: 'unchanged', row: null })
   })
 })

@@ -15,8 +15,8 @@ function plan(before: LiveRows, fields: Partial<ReserveCommand> = {}, usage = NO
   return planReserve(before, usage, reserveCommand(fields))
 }
 
-describe('a reservation is refused in this order:', () => {
-  // Each call is refused for its own reason and for all that follow.
+describe('a reserve is refused in this order:', () => {
+  // Each call fails its own check and all later ones.
   const quota = { quota: FULL, declaredSize: 1000 }
   const overwrite = { ...quota, overwrite: false }
   const reused = { ...overwrite, id: idNumber(2), storageKey: 'stored/pending' }
@@ -26,11 +26,11 @@ describe('a reservation is refused in this order:', () => {
     expect(plan(both, { ...reused, scope: 'user:2' }, full)).toEqual({ outcome: 'key-conflict' })
   })
 
-  it('then an id of another attempt', () => {
+  it('then an id that is already used', () => {
     expect(plan(both, reused, full)).toEqual({ outcome: 'reused', field: 'id' })
   })
 
-  it('then a storage key of another attempt', () => {
+  it('then a storage key that is already used', () => {
     expect(plan(both, { ...reused, id: idNumber(9) }, full)).toEqual({
       outcome: 'reused',
       field: 'storageKey',
@@ -45,7 +45,7 @@ describe('a reservation is refused in this order:', () => {
     expect(plan(both, quota, full)).toMatchObject({ outcome: 'quota-exceeded' })
   })
 
-  it('then the sums', () => {
+  it('then the sum', () => {
     expect(plan(both, { declaredSize: 1000 }, full)).toEqual({ outcome: 'sum-too-large' })
   })
 
@@ -57,31 +57,31 @@ describe('a reservation is refused in this order:', () => {
 describe('a key of another scope', () => {
   const stranger = { scope: 'user:2' }
 
-  it('is taken by an active row, by a reservation that runs, and by both', () => {
+  it('is refused if it has an active row, an unexpired reservation, or both', () => {
     for (const before of [both, { active, pending: null }, { active: null, pending }]) {
       expect(plan(before, stranger)).toEqual({ outcome: 'key-conflict' })
     }
   })
 
-  it('is taken by an active row also where the reservation beside it has lapsed', () => {
-    const lapsed = pendingRow({ expiresAt: afterNoon(-1) })
-    expect(plan({ active, pending: lapsed }, stranger)).toEqual({ outcome: 'key-conflict' })
+  it('is refused if it has an active row and an expired replacement', () => {
+    const expired = pendingRow({ expiresAt: afterNoon(-1) })
+    expect(plan({ active, pending: expired }, stranger)).toEqual({ outcome: 'key-conflict' })
   })
 
-  it('is free where all that it has there is a lapsed reservation: expired by now, to the millisecond', () => {
-    const lapsed = pendingRow({ expiresAt: NOON })
+  it('is free if it has only an expired reservation, to the millisecond', () => {
+    const expired = pendingRow({ expiresAt: NOON })
     const running = pendingRow({ expiresAt: afterNoon(1) })
-    expect(plan({ active: null, pending: lapsed }, stranger)).toMatchObject({
+    expect(plan({ active: null, pending: expired }, stranger)).toMatchObject({
       outcome: 'change',
-      before: { pending: lapsed },
+      before: { pending: expired },
       after: { active: null, pending: { scope: 'user:2' } },
     })
     expect(plan({ active: null, pending: running }, stranger)).toEqual({ outcome: 'key-conflict' })
   })
 
-  it('grows the new scope by the whole of the reservation, not by what the lapsed one held', () => {
-    const lapsed = pendingRow({ declaredSize: 100, expiresAt: NOON })
-    const before = { active: null, pending: lapsed }
+  it('counts the whole reservation for the new scope', () => {
+    const expired = pendingRow({ declaredSize: 100, expiresAt: NOON })
+    const before = { active: null, pending: expired }
     const fields = { ...stranger, declaredSize: 40 }
     expect(plan(before, { ...fields, quota: { maxBytes: 40, maxFiles: 1 } })).toMatchObject({
       outcome: 'change',
@@ -92,11 +92,11 @@ describe('a key of another scope', () => {
     })
   })
 
-  it('does not lend its lapsed id or storage key', () => {
-    const lapsed = pendingRow({ id: idNumber(3), storageKey: 'stored/lapsed', expiresAt: NOON })
-    const before = { active: null, pending: lapsed }
-    expect(plan(before, { ...stranger, id: lapsed.id })).toEqual({ outcome: 'reused', field: 'id' })
-    expect(plan(before, { ...stranger, storageKey: 'stored/lapsed' })).toEqual({
+  it('keeps its expired id and storage key reserved', () => {
+    const expired = pendingRow({ id: idNumber(3), storageKey: 'stored/expired', expiresAt: NOON })
+    const before = { active: null, pending: expired }
+    expect(plan(before, { ...stranger, id: expired.id })).toEqual({ outcome: 'reused', field: 'id' })
+    expect(plan(before, { ...stranger, storageKey: 'stored/expired' })).toEqual({
       outcome: 'reused',
       field: 'storageKey',
     })
@@ -109,16 +109,16 @@ describe('an id or a storage key', () => {
     ['the attempt that made the active row', { id: active.attemptId }, 'id'],
     ['the storage key of the active row', { storageKey: 'stored/active' }, 'storageKey'],
     ['the storage key of the pending row', { storageKey: 'stored/pending' }, 'storageKey'],
-  ])('is refused where it is %s', (_what, fields, field) => {
+  ])('is refused if it is %s', (_what, fields, field) => {
     expect(plan(both, fields)).toEqual({ outcome: 'reused', field })
   })
 
-  it('is not shared by rows that have no storage key', () => {
+  it('is not reused if both are null', () => {
     const before = { active: activeRow({ storageKey: null }), pending: null }
     expect(plan(before, { storageKey: null })).toMatchObject({ outcome: 'change' })
   })
 
-  it('of the pending row, from the same scope, is a repeat that answers the row as it is', () => {
+  it('of the pending row, by the same scope, returns the row unchanged', () => {
     const repeat = {
       id: pending.id,
       declaredSize: 5000,
@@ -129,17 +129,17 @@ describe('an id or a storage key', () => {
     expect(plan(both, repeat)).toEqual({ outcome: 'unchanged', row: pending })
   })
 
-  it('of a lapsed pending row is a repeat too', () => {
-    const lapsed = pendingRow({ expiresAt: afterNoon(-1) })
-    expect(plan({ active: null, pending: lapsed }, { id: lapsed.id })).toEqual({
+  it('of an expired pending row is also a repeat', () => {
+    const expired = pendingRow({ expiresAt: afterNoon(-1) })
+    expect(plan({ active: null, pending: expired }, { id: expired.id })).toEqual({
       outcome: 'unchanged',
-      row: lapsed,
+      row: expired,
     })
   })
 })
 
-describe('a reservation that is made', () => {
-  it('is a pending row of what was given, made now, and nothing else', () => {
+describe('an accepted reserve', () => {
+  it('creates a pending row with the given fields and the current time', () => {
     const command = reserveCommand({
       route: 'avatars',
       filename: 'me.png',
@@ -174,12 +174,12 @@ describe('a reservation that is made', () => {
     })
   })
 
-  it('leaves the active row where it is', () => {
+  it('keeps the active row', () => {
     const made = plan(both)
     expect(made.outcome === 'change' && made.after.active).toBe(active)
   })
 
-  it('takes the place of the earlier attempt, whose bytes are left over', () => {
+  it('displaces the earlier attempt and records its leftover', () => {
     expect(plan(both)).toMatchObject({
       after: { pending: { id: idNumber(50) } },
       history: null,
@@ -197,12 +197,12 @@ describe('a reservation that is made', () => {
     })
   })
 
-  it('leaves nothing over of an attempt without a storage key or an upload id', () => {
+  it('records no leftover without a storage key and an upload id', () => {
     const before = { active: null, pending: pendingRow({ storageKey: null, uploadId: null }) }
     expect(plan(before)).toMatchObject({ outcome: 'change', leftovers: [] })
   })
 
-  it('gives back what the earlier attempt held', () => {
+  it('frees the reservation of the earlier attempt', () => {
     const before = { active: null, pending: pendingRow({ declaredSize: 100 }) }
     const usage = { ...NO_USAGE, reservedBytes: 100, reservedFiles: 1 }
     const quota = { maxBytes: 110, maxFiles: 1 }

@@ -30,17 +30,17 @@ function usage(fields: Partial<ScopeUsage>): ScopeUsage {
 }
 
 describe('the usage of a key', () => {
-  it('is nothing without rows', () => {
+  it('is zero without rows', () => {
     const nothing = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
     expect(usageOfKey(null, null)).toEqual(nothing)
     expect(NO_USAGE).toEqual(nothing)
   })
 
-  it('is the bytes and the file of its active row', () => {
+  it('counts the bytes and the file of its active row', () => {
     expect(usageOfKey({ size: 7 }, null)).toEqual({ bytes: 7, files: 1, reservedBytes: 0, reservedFiles: 0 })
   })
 
-  it('is reserved bytes and a reserved file where it is only pending', () => {
+  it('counts reserved bytes and a reserved file if it is only pending', () => {
     expect(usageOfKey(null, { declaredSize: 7 })).toEqual({
       bytes: 0,
       files: 0,
@@ -63,11 +63,11 @@ describe('the usage of a key', () => {
     })
   })
 
-  it('counts a size that is not known as 0', () => {
+  it('counts an unknown size as 0', () => {
     expect(usageOfKey({ size: null }, { declaredSize: null })).toEqual(usage({ files: 1 }))
   })
 
-  it('is in all what the key holds at most, before and after its upload', () => {
+  it('is in total the largest size of the key before and after its upload', () => {
     fc.assert(
       fc.property(active, pending, (object, upload) => {
         const all = usageOfKey(object, upload)
@@ -79,7 +79,7 @@ describe('the usage of a key', () => {
 })
 
 describe('the usage of a scope', () => {
-  it('is the sum of its keys, however they changed, and never negative', () => {
+  it('is the sum of its keys after any changes, and never negative', () => {
     const change = fc.record({ key: fc.nat({ max: 4 }), usage: usageOfAKey })
     fc.assert(
       fc.property(fc.array(change), (changes) => {
@@ -105,7 +105,7 @@ describe('the usage of a scope', () => {
   })
 
   it.each(['bytes', 'files', 'reservedBytes', 'reservedFiles'] as const)(
-    'differs where its %s differ',
+    'differs if its %s differ',
     (field) => {
       const one = { bytes: 1, files: 2, reservedBytes: 3, reservedFiles: 4 }
       expect(sameUsage(one, { ...one })).toBe(true)
@@ -117,12 +117,12 @@ describe('the usage of a scope', () => {
 describe('growth', () => {
   const held = { bytes: 60, files: 3, reservedBytes: 30, reservedFiles: 2 }
 
-  it('may reach the quota exactly', () => {
+  it('can reach the quota exactly', () => {
     const added = usage({ reservedBytes: 10, reservedFiles: 1 })
     expect(refuseGrowth(held, NO_USAGE, added, { maxBytes: 100, maxFiles: 6 })).toBeNull()
   })
 
-  it('is refused one byte over, with the sum as it is and what would come on top', () => {
+  it('is refused one byte over, with the usage and the growth', () => {
     const added = usage({ reservedBytes: 11, reservedFiles: 1 })
     expect(refuseGrowth(held, NO_USAGE, added, { maxBytes: 100, maxFiles: 6 })).toEqual({
       outcome: 'quota-exceeded',
@@ -133,7 +133,7 @@ describe('growth', () => {
     })
   })
 
-  it('is refused one file over, with the sum as it is and what would come on top', () => {
+  it('is refused one file over, with the usage and the growth', () => {
     const added = usage({ reservedBytes: 10, reservedFiles: 1 })
     expect(refuseGrowth(held, NO_USAGE, added, { maxBytes: 100, maxFiles: 5 })).toEqual({
       outcome: 'quota-exceeded',
@@ -144,21 +144,21 @@ describe('growth', () => {
     })
   })
 
-  it('is refused for bytes first where both are exceeded', () => {
+  it('is refused for bytes first if both limits are exceeded', () => {
     const added = usage({ reservedBytes: 11, reservedFiles: 1 })
     expect(refuseGrowth(held, NO_USAGE, added, { maxBytes: 100, maxFiles: 5 })).toMatchObject({
       limit: 'maxBytes',
     })
   })
 
-  it('is what the key adds beyond what it had', () => {
+  it('is the difference of the usage of the key', () => {
     const before = usage({ bytes: 40, files: 1 })
     const after = usage({ bytes: 40, files: 1, reservedBytes: 10 })
     expect(refuseGrowth(held, before, after, { maxBytes: 100, maxFiles: 0 })).toBeNull()
     expect(refuseGrowth(held, before, after, { maxBytes: 99, maxFiles: 0 })).toMatchObject({ requested: 10 })
   })
 
-  it('is none, and never refused, where no byte and no file is added, however far over the quota a scope is', () => {
+  it('is never refused if it is zero, even if the scope is over its quota', () => {
     fc.assert(
       fc.property(usageOfAKey, usageOfAKey, (before, after) => {
         fc.pre(bytesOf(after) <= bytesOf(before) && filesOf(after) <= filesOf(before))
@@ -168,14 +168,14 @@ describe('growth', () => {
     )
   })
 
-  it('of files is refused also where no byte is added', () => {
+  it('of files is refused even if no byte is added', () => {
     const added = usage({ reservedFiles: 1 })
     expect(refuseGrowth(held, NO_USAGE, added, { maxBytes: 0, maxFiles: 5 })).toMatchObject({
       limit: 'maxFiles',
     })
   })
 
-  it('that is let through never leaves a scope over a quota it kept before', () => {
+  it('that is allowed never exceeds a quota that was kept before', () => {
     const quota = fc.record({ maxBytes: maybe(size), maxFiles: maybe(fc.nat({ max: 3 })) })
     fc.assert(
       fc.property(fc.array(usageOfAKey), usageOfAKey, usageOfAKey, quota, (others, before, after, limits) => {
@@ -190,7 +190,7 @@ describe('growth', () => {
     )
   })
 
-  it('may carry the sum to the largest exact number, and not one byte beyond', () => {
+  it('can take the sum to the largest safe integer, and not one byte further', () => {
     const nearlyFull = usage({ bytes: MOST - 5, reservedBytes: 2 })
     expect(refuseGrowth(nearlyFull, NO_USAGE, usage({ bytes: 3 }), UNLIMITED)).toBeNull()
     expect(refuseGrowth(nearlyFull, NO_USAGE, usage({ bytes: 4 }), UNLIMITED)).toEqual({
@@ -198,7 +198,7 @@ describe('growth', () => {
     })
   })
 
-  it('is judged right where the sum itself is no exact number any more', () => {
+  it('is checked correctly if the sum is not a safe integer', () => {
     const full = usage({ bytes: MOST })
     expect(refuseGrowth(full, NO_USAGE, usage({ reservedBytes: MOST }), UNLIMITED)).toEqual({
       outcome: 'sum-too-large',
@@ -209,7 +209,7 @@ describe('growth', () => {
     expect(refuseGrowth(full, usage({ bytes: MOST }), usage({ bytes: MOST }), UNLIMITED)).toBeNull()
   })
 
-  it('is refused for the quota before it is for the sums', () => {
+  it('is refused for the quota before the sum', () => {
     const full = usage({ bytes: MOST })
     const added = usage({ reservedBytes: 1, reservedFiles: 1 })
     expect(refuseGrowth(full, NO_USAGE, added, { maxBytes: null, maxFiles: 0 })).toMatchObject({

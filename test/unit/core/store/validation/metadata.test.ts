@@ -11,13 +11,13 @@ const entries = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`name ${index}`, '']))
 
 describe('metadata', () => {
-  it('comes back as it was, names that mean something elsewhere included', () => {
+  it('is returned unchanged, including names with a special meaning elsewhere', () => {
     const given = { $set: 'a', 'a.b': 'b', '': 'empty', constructor: 'c', toString: 'd', value: '' }
     expect(checkMetadata(given)).toEqual(given)
     expect(checkMetadata({})).toEqual({})
   })
 
-  it('comes back as it was for any strings that can be kept', () => {
+  it('is returned unchanged for any valid strings', () => {
     const storable = anyText({ maxLength: 20 })
     fc.assert(
       fc.property(fc.dictionary(storable, storable, { maxKeys: 20 }), (given) => {
@@ -26,7 +26,7 @@ describe('metadata', () => {
     )
   })
 
-  it('takes __proto__ for an ordinary name', () => {
+  it('treats __proto__ as an ordinary name', () => {
     const copy = checkMetadata(JSON.parse('{"__proto__":"text","other":"b"}'))
     expect(Object.entries(copy)).toEqual([
       ['__proto__', 'text'],
@@ -36,7 +36,7 @@ describe('metadata', () => {
     expect(({} as Record<string, unknown>)['other']).toBeUndefined()
   })
 
-  it('takes an object without a prototype', () => {
+  it('accepts an object without a prototype', () => {
     const given = Object.assign(Object.create(null) as object, { a: 'b' })
     expect(checkMetadata(given)).toEqual({ a: 'b' })
   })
@@ -62,7 +62,7 @@ describe('metadata', () => {
     }
   })
 
-  it('has strings as values only, and says which entry has none', () => {
+  it('accepts only string values, and names the invalid entry', () => {
     for (const value of [null, undefined, 5, true, {}, ['a']]) {
       expect(refusal({ good: 'a', bad: value })).toContain(
         `must have strings as values (got ${shown(value)} for "bad")`,
@@ -81,7 +81,7 @@ describe('metadata', () => {
   })
 
   it.each([null, undefined, 'a', 5, ['a'], new Map([['a', 'b']]), new Date(0), () => 'a'])(
-    'is not %o',
+    'refuses %o',
     (value) => {
       expect(refusal(value)).toContain(`must be an object of strings (got ${shown(value)})`)
     },

@@ -10,17 +10,17 @@ describe('a quota', () => {
     { maxFiles: 0 },
     { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
     { maxBytes: null, maxFiles: undefined },
-  ])('may be %o', (quota) => {
-    expect(quotaFlaw('quota', quota)).toBeNull()
+  ])('can be %o', (quota) => {
+    expect(quotaFlaw(quota)).toBeNull()
   })
 
-  it.each([null, undefined, 5, '5', true, [], [5], () => ({})])('is an object and not %o', (value) => {
-    expect(quotaFlaw('quota', value)).toContain('quota must be an object { maxBytes?, maxFiles? } (got ')
+  it.each([null, undefined, 5, '5', true, [], [5], () => ({})])('must be an object, not %o', (value) => {
+    expect(quotaFlaw(value)).toContain('must be an object { maxBytes?, maxFiles? }, not ')
   })
 
   describe.each(NAMES)('%s', (name) => {
     it.each([-1, 1.5, NaN, Infinity, Number.MAX_SAFE_INTEGER + 1, '5', 5n, true, {}])(
-      'is a non-negative integer and not %o',
+      'must be a non-negative integer, not %o',
       (value) => {
         expect(quotaFlaw('quota', { [name]: value })).toMatch(
           new RegExp(
@@ -31,7 +31,7 @@ describe('a quota', () => {
     )
   })
 
-  it('has null for each limit that is not set', () => {
+  it('has null for each absent limit', () => {
     expect(quotaLimits(null)).toEqual({ maxBytes: null, maxFiles: null })
     expect(quotaLimits({ maxBytes: undefined, maxFiles: null })).toEqual({ maxBytes: null, maxFiles: null })
     expect(quotaLimits({ maxBytes: 0 })).toEqual({ maxBytes: 0, maxFiles: null })

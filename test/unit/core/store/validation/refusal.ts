@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { StorageError } from '@svc/db'
 
-/** The message of the `VALIDATION_ERROR` that a check throws for this field. */
+/** Returns the message of the `VALIDATION_ERROR` that the check throws for this field. */
 export function refusalOf(field: string, check: () => unknown): string {
   try {
     check()

@@ -27,14 +27,14 @@ describe.each(inCharacters)('%s', (field, max) => {
     ['ASCII', 'a'],
     ['two bytes each', 'é'],
     ['a surrogate pair each', CLEF],
-  ])(`takes ${max} characters of %s, and not one more`, (_what, character) => {
+  ])(`accepts up to ${max} characters of %s`, (_what, character) => {
     const longest = character.repeat(max)
     expect(checkText(field, longest)).toBe(longest)
     const message = refusalOf(field, () => checkText(field, longest + character))
     expect(message).toContain(`a string of 1 to ${max} characters (got a longer one)`)
   })
 
-  it('counts code points where the text mixes planes', () => {
+  it('counts code points of mixed planes', () => {
     const longest = CLEF + 'a'.repeat(max - 1)
     expect(checkText(field, longest)).toBe(longest)
     refusalOf(field, () => checkText(field, longest + CLEF))
@@ -47,21 +47,21 @@ describe.each(inBytes)('%s', (field, max) => {
     ['one byte', 'a'],
     ['two bytes', 'é'],
     ['four bytes', CLEF],
-  ])(`takes ${max} bytes in characters of %s, and not one more`, (_what, character) => {
+  ])(`accepts up to ${max} bytes in characters of %s`, (_what, character) => {
     const longest = character.repeat(max / utf8Length(character))
     expect(checkText(field, longest)).toBe(longest)
     const message = refusalOf(field, () => checkText(field, `${longest}a`))
     expect(message).toContain(`a string of 1 to ${max} bytes of UTF-8 (got a longer one)`)
   })
 
-  it('refuses one that has few characters and too many bytes', () => {
+  it('refuses a short string with too many bytes', () => {
     refusalOf(field, () => checkText(field, '€'.repeat(max / 2)))
     refusalOf(field, () => checkText(field, 'a'.repeat(100_000)))
   })
 })
 
 describe.each(fields)('%s', (field) => {
-  it('is a string of one character at least', () => {
+  it('requires at least one character', () => {
     expect(checkText(field, 'a')).toBe('a')
     expect(refusalOf(field, () => checkText(field, ''))).toMatch(
       /a string of 1 to \d+ .* \(got an empty string\)/,
@@ -78,18 +78,18 @@ describe.each(fields)('%s', (field) => {
     ['a function', () => 'a'],
     ['an array', ['a']],
     ['an object', new String('a')],
-  ])('is refused where it is no string but %s', (shown, value) => {
+  ])('refuses %s', (shown, value) => {
     const message = refusalOf(field, () => checkText(field, value))
     expect(message).toMatch(new RegExp(`must be a string of 1 to .* \\(got ${shown}\\)\\.$`))
   })
 
-  it('has no NUL', () => {
+  it('refuses NUL', () => {
     for (const value of ['\0', 'a\0', '\0a', 'a\0b']) {
       expect(refusalOf(field, () => checkText(field, value))).toContain('NUL')
     }
   })
 
-  it('has no unpaired surrogate', () => {
+  it('refuses unpaired surrogates', () => {
     for (const value of [
       '\ud83d',
       '\ude00',
@@ -102,7 +102,7 @@ describe.each(fields)('%s', (field) => {
     }
   })
 
-  it('comes back as it was: not trimmed, not folded, not normalised', () => {
+  it('is not trimmed, folded or normalized', () => {
     const values = fc.oneof(
       anyText({ minLength: 1, maxLength: 100 }),
       fc.constantFrom(

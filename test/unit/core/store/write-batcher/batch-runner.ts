@@ -1,46 +1,46 @@
 import type { BatchRecovery, WriteBatcherOptions } from '../../../../../src/core/store/write-batcher.js'
 
-/** A job: `thing` is what it concerns. */
+/** A job with an optional conflict key. */
 export interface TestJob {
   readonly name: string
-  readonly thing: string
+  readonly conflictKey: string
 }
 
-export const job = (name: string, thing = name): TestJob => ({ name, thing })
+export const job = (name: string, conflictKey = name): TestJob => ({ name, conflictKey })
 
-export const answered = (value: string): PromiseSettledResult<string> => ({ status: 'fulfilled', value })
+export const fulfilled = (value: string): PromiseSettledResult<string> => ({ status: 'fulfilled', value })
 export const refused = (reason: unknown): PromiseSettledResult<string> => ({ status: 'rejected', reason })
 
-interface Begun {
+interface StartedBatch {
   readonly names: readonly string[]
-  /** Answers the batch: each job with its own name, or as is said here. */
+  /** Ends the batch: with the name of each job, or with these results. */
   readonly end: (results?: readonly PromiseSettledResult<string>[]) => Promise<void>
   readonly fail: (error: Error) => Promise<void>
 }
 
-/** Runs batches when the test says so, and remembers what began. */
+/** Runs batches under the control of the test, and records which ones started. */
 export function batchRunner(recoveryFrom: BatchRecovery = 'fail'): {
-  readonly begun: Begun[]
+  readonly started: StartedBatch[]
   readonly options: WriteBatcherOptions<TestJob, string>
 } {
-  const begun: Begun[] = []
+  const started: StartedBatch[] = []
   return {
-    begun,
+    started,
     options: {
       recoveryFrom: () => recoveryFrom,
-      conflictKeyOf: ({ thing }) => thing,
+      conflictKeyOf: ({ conflictKey }) => conflictKey,
       run: (jobs) => {
         const names = jobs.map(({ name }) => name)
         return new Promise((resolve, reject) => {
-          begun.push({
+          started.push({
             names,
-            async end(results = names.map((name) => answered(`${name} done`))) {
+            async end(results = names.map((name) => fulfilled(`${name} done`))) {
               resolve(results)
-              await everythingElse()
+              await pendingCallbacks()
             },
             async fail(error) {
               reject(error)
-              await everythingElse()
+              await pendingCallbacks()
             },
           })
         })
@@ -49,7 +49,7 @@ export function batchRunner(recoveryFrom: BatchRecovery = 'fail'): {
   }
 }
 
-/** Lets all that waits for promises go on. */
-export async function everythingElse(): Promise<void> {
+/** Waits until all pending promise callbacks have run. */
+export async function pendingCallbacks(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0))
 }

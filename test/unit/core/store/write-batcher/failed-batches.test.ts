@@ -1,75 +1,75 @@
 import { describe, expect, it } from 'vitest'
 import { createWriteBatcher, type BatchRecovery } from '../../../../../src/core/store/write-batcher.js'
-import { answered, batchRunner, everythingElse, job, refused } from './batch-runner.js'
+import { fulfilled, batchRunner, pendingCallbacks, job, refused } from './batch-runner.js'
 
 const broken = new Error('broken')
 
-/** Three jobs in one batch, which has just begun. */
+/** Three jobs in one batch that has just started. */
 async function batchOfThree(recoveryFrom: BatchRecovery) {
-  const { begun, options } = batchRunner(recoveryFrom)
+  const { started, options } = batchRunner(recoveryFrom)
   const batcher = createWriteBatcher(options)
   void batcher.run('queue', job('first'))
   const settled = Promise.allSettled(['a', 'b', 'c'].map((name) => batcher.run('queue', job(name))))
-  await begun[0]!.end()
-  expect(begun[1]!.names).toEqual(['a', 'b', 'c'])
-  return { batcher, begun, settled, names: () => begun.slice(2).map((batch) => batch.names) }
+  await started[0]!.end()
+  expect(started[1]!.names).toEqual(['a', 'b', 'c'])
+  return { batcher, started, settled, names: () => started.slice(2).map((batch) => batch.names) }
 }
 
 describe('a batch that fails as a whole', () => {
-  it('fail: gives its error to each, and the queue goes on', async () => {
-    const { begun, batcher, settled } = await batchOfThree('fail')
+  it('fail: rejects every job with the error, and continues the queue', async () => {
+    const { started, batcher, settled } = await batchOfThree('fail')
     const next = batcher.run('queue', job('next'))
-    await begun[1]!.fail(broken)
+    await started[1]!.fail(broken)
     expect(await settled).toEqual([refused(broken), refused(broken), refused(broken)])
-    await begun[2]!.end()
+    await started[2]!.end()
     expect(await next).toBe('next done')
     expect(batcher.busyQueues).toBe(0)
   })
 
-  it('one-by-one: runs each by itself in turn, and only the one to blame fails', async () => {
-    const { begun, batcher, settled, names } = await batchOfThree('sequential')
+  it('one-by-one: runs each job alone in sequence, and only the failing job rejects', async () => {
+    const { started, batcher, settled, names } = await batchOfThree('sequential')
     const next = batcher.run('queue', job('next'))
-    await begun[1]!.fail(broken)
+    await started[1]!.fail(broken)
     expect(names()).toEqual([['a']])
-    await begun[2]!.end()
+    await started[2]!.end()
     expect(names()).toEqual([['a'], ['b']])
-    await begun[3]!.fail(broken)
+    await started[3]!.fail(broken)
     expect(names()).toEqual([['a'], ['b'], ['c']])
-    await begun[4]!.end()
-    expect(await settled).toEqual([answered('a done'), refused(broken), answered('c done')])
+    await started[4]!.end()
+    expect(await settled).toEqual([fulfilled('a done'), refused(broken), fulfilled('c done')])
     expect(names()).toEqual([['a'], ['b'], ['c'], ['next']])
-    await begun[5]!.end()
+    await started[5]!.end()
     expect(await next).toBe('next done')
   })
 
-  it('at-once: runs each by itself at the same time; what comes later waits for all', async () => {
-    const { begun, batcher, settled, names } = await batchOfThree('concurrent')
+  it('at-once: runs all jobs alone concurrently; later jobs wait for all of them', async () => {
+    const { started, batcher, settled, names } = await batchOfThree('concurrent')
     const next = batcher.run('queue', job('next'))
-    await begun[1]!.fail(broken)
+    await started[1]!.fail(broken)
     expect(names()).toEqual([['a'], ['b'], ['c']])
-    await begun[4]!.end()
-    await begun[2]!.fail(broken)
+    await started[4]!.end()
+    await started[2]!.fail(broken)
     expect(names()).toHaveLength(3)
-    await begun[3]!.end()
-    expect(await settled).toEqual([refused(broken), answered('b done'), answered('c done')])
-    await begun[5]!.end()
+    await started[3]!.end()
+    expect(await settled).toEqual([refused(broken), fulfilled('b done'), fulfilled('c done')])
+    await started[5]!.end()
     expect(await next).toBe('next done')
   })
 
-  it('at-once: who has an answer does not wait for a neighbour that hangs', async () => {
-    const { begun, options } = batchRunner('concurrent')
+  it('at-once: settles each job without waiting for one that hangs', async () => {
+    const { started, options } = batchRunner('concurrent')
     const batcher = createWriteBatcher(options)
     void batcher.run('queue', job('first'))
     void batcher.run('queue', job('hanging'))
     const other = batcher.run('queue', job('other'))
-    await begun[0]!.end()
-    await begun[1]!.fail(broken)
-    await begun[3]!.end()
+    await started[0]!.end()
+    await started[1]!.fail(broken)
+    await started[3]!.end()
     expect(await other).toBe('other done')
   })
 
-  it('asks about batches of several only, and with the error', async () => {
-    const { begun, options } = batchRunner()
+  it('calls recoveryFrom only for batches of several jobs, with the error', async () => {
+    const { started, options } = batchRunner()
     const asked: unknown[] = []
     const batcher = createWriteBatcher({
       ...options,
@@ -79,13 +79,13 @@ describe('a batch that fails as a whole', () => {
       },
     })
     const settled = Promise.allSettled(['a', 'b', 'c'].map((name) => batcher.run('queue', job(name))))
-    await begun[0]!.fail(new Error('alone'))
-    await begun[1]!.fail(broken)
+    await started[0]!.fail(new Error('alone'))
+    await started[1]!.fail(broken)
     expect(await settled).toEqual([refused(new Error('alone')), refused(broken), refused(broken)])
     expect(asked).toEqual([broken])
   })
 
-  it('takes what is thrown for a rejection', async () => {
+  it('treats a synchronous throw as a rejection', async () => {
     const batcher = createWriteBatcher({
       run: () => {
         throw broken
@@ -97,16 +97,16 @@ describe('a batch that fails as a whole', () => {
     expect(batcher.busyQueues).toBe(0)
   })
 
-  it('takes a wrong number of answers for a failure, so that nobody waits for ever', async () => {
-    const { begun, settled } = await batchOfThree('fail')
-    await begun[1]!.end([answered('a done')])
+  it('treats a wrong number of results as a failure', async () => {
+    const { started, settled } = await batchOfThree('fail')
+    await started[1]!.end([fulfilled('a done')])
     for (const result of await settled) {
       expect(result).toMatchObject({ reason: new RangeError('A batch of 3 jobs returned 1 results.') })
     }
   })
 
-  it('a fault in recoveryFrom is told to the callers, and the queue goes on', async () => {
-    const { begun, options } = batchRunner()
+  it('rejects the callers if recoveryFrom throws, and continues the queue', async () => {
+    const { started, options } = batchRunner()
     const fault = new TypeError('a fault')
     const batcher = createWriteBatcher({
       ...options,
@@ -115,18 +115,18 @@ describe('a batch that fails as a whole', () => {
       },
     })
     const settled = Promise.allSettled(['a', 'b', 'c'].map((name) => batcher.run('queue', job(name))))
-    await begun[0]!.end()
-    await begun[1]!.fail(broken)
-    expect(await settled).toEqual([answered('a done'), refused(fault), refused(fault)])
+    await started[0]!.end()
+    await started[1]!.fail(broken)
+    expect(await settled).toEqual([fulfilled('a done'), refused(fault), refused(fault)])
     const next = batcher.run('queue', job('next'))
-    await everythingElse()
-    await begun[2]!.end()
+    await pendingCallbacks()
+    await started[2]!.end()
     expect(await next).toBe('next done')
   })
 })
 
-it('a job that conflictKeyOf fails for is refused by itself', async () => {
-  const { begun, options } = batchRunner()
+it('rejects only the job for which conflictKeyOf throws', async () => {
+  const { started, options } = batchRunner()
   const batcher = createWriteBatcher({
     ...options,
     conflictKeyOf: ({ name }) => {
@@ -135,7 +135,7 @@ it('a job that conflictKeyOf fails for is refused by itself', async () => {
     },
   })
   const settled = Promise.allSettled(['a', 'bad', 'b'].map((name) => batcher.run('queue', job(name))))
-  await begun[0]!.end()
-  await begun[1]!.end()
-  expect(await settled).toEqual([answered('a done'), refused(broken), answered('b done')])
+  await started[0]!.end()
+  await started[1]!.end()
+  expect(await settled).toEqual([fulfilled('a done'), refused(broken), fulfilled('b done')])
 })

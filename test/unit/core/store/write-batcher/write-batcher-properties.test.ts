@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createWriteBatcher, type BatchRecovery } from '../../../../../src/core/store/write-batcher.js'
-import { everythingElse } from './batch-runner.js'
+import { pendingCallbacks } from './batch-runner.js'
 
 interface RandomJob {
   readonly index: number
   readonly queue: number
-  readonly thing: number
-  /** `poisoned` fails whatever it is run with, as a whole. */
+  readonly conflictKey: number
+  /** `poisoned` makes its whole batch fail. */
   readonly kind: 'sound' | 'refused' | 'poisoned'
 }
 
@@ -17,14 +17,14 @@ const jobs = fc
   .array(
     fc.record({
       queue: fc.nat(2),
-      thing: fc.nat(3),
+      conflictKey: fc.nat(3),
       kind: fc.constantFrom('sound', 'sound', 'refused', 'poisoned' as const),
     }),
     { maxLength: 25 },
   )
   .map((list) => list.map((job, index): RandomJob => ({ ...job, index })))
 
-it('each job has one effect or the error that is its own, in order, whoever its neighbours are', async () => {
+it('each job has its own effect or error, in order, in any batch', async () => {
   const policies = fc.constantFrom<BatchRecovery>('sequential', 'concurrent')
   const gatherings = fc.integer({ min: 1, max: 3 })
   await fc.assert(
@@ -40,17 +40,17 @@ it('each job has one effect or the error that is its own, in order, whoever its 
         const batcher = createWriteBatcher<RandomJob, number>({
           maxBatchSize: MAX_TOGETHER,
           batchThreshold,
-          conflictKeyOf: ({ thing }) => `${thing}`,
+          conflictKeyOf: ({ conflictKey }) => `${conflictKey}`,
           recoveryFrom: () => policy,
           async run(batch) {
             const { queue } = batch[0]!
             const others = inFlight.filter((job) => job.queue === queue)
-            // Collected, because what is thrown here would be taken for a failed batch, and repeated.
+            // Collected, because an error thrown here would count as a failed batch and be retried.
             if (batch.some((job) => job.queue !== queue)) faults.push('a batch of two batcher')
             if (batch.length > MAX_TOGETHER) faults.push('a batch that is too large')
-            const together = [...batch, ...others].map(({ thing }) => thing)
-            if (new Set(together).size < together.length) faults.push('one thing twice in flight')
-            // Jobs that run by themselves after a failure may do so beside others.
+            const together = [...batch, ...others].map(({ conflictKey }) => conflictKey)
+            if (new Set(together).size < together.length) faults.push('one conflictKey twice in flight')
+            // Jobs that run alone after a failure may run concurrently.
             if (others.length >= batchThreshold && (policy === 'sequential' || batch.length > 1))
               faults.push('a batch that did not wait')
             inFlight.push(...batch)
@@ -86,14 +86,15 @@ it('each job has one effect or the error that is its own, in order, whoever its 
         })
         const sound = list.filter(({ kind }) => kind === 'sound')
         expect([...effects].sort((a, b) => a.index - b.index)).toEqual(sound)
-        for (const { queue, thing } of list) {
-          // Of jobs that are in flight at the same time, only those on one thing have an order.
+        for (const { queue, conflictKey } of list) {
+          // Among concurrent jobs, only those with the same conflict key have an order.
           const inTurn = policy === 'sequential' && batchThreshold === 1
-          const sameOrder = (job: RandomJob) => job.queue === queue && (inTurn || job.thing === thing)
+          const sameOrder = (job: RandomJob) =>
+            job.queue === queue && (inTurn || job.conflictKey === conflictKey)
           expect(effects.filter(sameOrder)).toEqual(sound.filter(sameOrder))
         }
         expect(faults).toEqual([])
-        await everythingElse()
+        await pendingCallbacks()
         expect(batcher.busyQueues).toBe(0)
       },
     ),

@@ -3,46 +3,46 @@ import { createStore, StorageError, type StorageObjectStore } from '@svc/db'
 import { decodeCursor } from '../../../../src/core/store/cursor.js'
 import { activeRow, idNumber, pendingRow } from '../rows.js'
 import { afterNoon, NOON } from '../settable-clock.js'
-import { failingDriver, recordingDriver, type DriverAnswers } from './recording-driver.js'
+import { failingDriver, recordingDriver, type DriverResults } from './recording-driver.js'
 
-const PLACE = { bucket: 'photos', key: 'a.png' }
-const RESERVATION = { ...PLACE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
+const REFERENCE = { bucket: 'photos', key: 'a.png' }
+const RESERVATION = { ...REFERENCE, scope: 'user:1', declaredSize: 5, expiresAt: afterNoon(1) }
 
-function storeThatAnswers(answers: DriverAnswers): StorageObjectStore {
-  return createStore(recordingDriver(answers).driver, { now: () => NOON })
+function storeReturning(results: DriverResults): StorageObjectStore {
+  return createStore(recordingDriver(results).driver, { now: () => NOON })
 }
 
 describe('a page', () => {
   const rows = [5, 4, 3, 2, 1].map((number) => activeRow({ id: idNumber(number) }))
   const pageOf = (found: number, limit: number) =>
-    storeThatAnswers({ list: rows.slice(0, found) }).listByScope({ scope: 'user:1', limit })
+    storeReturning({ list: rows.slice(0, found) }).listByScope({ scope: 'user:1', limit })
 
-  it('has a nextCursor that stands behind its last row where the driver found one row more', async () => {
+  it('has a nextCursor for its last row if the driver returns one row more', async () => {
     const { objects, nextCursor } = await pageOf(5, 4)
     expect(objects).toEqual(rows.slice(0, 4))
     expect(decodeCursor(nextCursor)).toBe(idNumber(2))
   })
 
-  it('has no nextCursor where the rows just fill it', async () => {
+  it('has no nextCursor if the rows just fill it', async () => {
     expect(await pageOf(4, 4)).toStrictEqual({ objects: rows.slice(0, 4) })
   })
 
-  it('has no nextCursor where it is not full, or empty', async () => {
+  it('has no nextCursor if it is not full or empty', async () => {
     expect(await pageOf(1, 4)).toStrictEqual({ objects: rows.slice(0, 1) })
     expect(await pageOf(0, 4)).toStrictEqual({ objects: [] })
   })
 
-  it('may be of a single row', async () => {
+  it('can have a single row', async () => {
     const { objects, nextCursor } = await pageOf(2, 1)
     expect(objects).toEqual([rows[0]])
     expect(decodeCursor(nextCursor)).toBe(idNumber(5))
   })
 })
 
-describe('what a driver found', () => {
+describe("a driver's result", () => {
   const usage = { bytes: 1, files: 2, reservedBytes: 3, reservedFiles: 4 }
   const leftover = {
-    ...PLACE,
+    ...REFERENCE,
     attemptId: idNumber(1),
     storageKey: null,
     uploadId: 'upload',
@@ -53,18 +53,18 @@ describe('what a driver found', () => {
   const touched = { scopes: ['user:1'] }
 
   it.each<
-    [keyof StorageObjectStore, DriverAnswers, (store: StorageObjectStore) => Promise<unknown>, unknown]
+    [keyof StorageObjectStore, DriverResults, (store: StorageObjectStore) => Promise<unknown>, unknown]
   >([
     ['countByScope', { count: 3 }, (store) => store.countByScope('user:1'), 3],
     ['getScopeUsage', { usage }, (store) => store.getScopeUsage('user:1'), usage],
-    ['find', { find: activeRow() }, (store) => store.find(PLACE), activeRow()],
-    ['find', { find: null }, (store) => store.find(PLACE), null],
-    ['findActive', { findActive: activeRow() }, (store) => store.findActive(PLACE), activeRow()],
-    ['findPending', { findPending: pendingRow() }, (store) => store.findPending(PLACE), pendingRow()],
+    ['find', { find: activeRow() }, (store) => store.find(REFERENCE), activeRow()],
+    ['find', { find: null }, (store) => store.find(REFERENCE), null],
+    ['findActive', { findActive: activeRow() }, (store) => store.findActive(REFERENCE), activeRow()],
+    ['findPending', { findPending: pendingRow() }, (store) => store.findPending(REFERENCE), pendingRow()],
     [
       'findPendingMultipart',
       { findPendingMultipart: pendingRow() },
-      (store) => store.findPendingMultipart({ ...PLACE, fileSize: 1 }),
+      (store) => store.findPendingMultipart({ ...REFERENCE, fileSize: 1 }),
       pendingRow(),
     ],
     [
@@ -76,24 +76,24 @@ describe('what a driver found', () => {
     [
       'confirm',
       { confirm: { outcome: 'confirmed', row: activeRow(), ...touched } },
-      (store) => store.confirm({ ...PLACE, size: 1 }),
+      (store) => store.confirm({ ...REFERENCE, size: 1 }),
       activeRow(),
     ],
     [
       'setUploadId',
       { setUploadId: { outcome: 'set', row: pendingRow(), ...touched } },
-      (store) => store.setUploadId({ ...PLACE, id: idNumber(1), uploadId: 'upload' }),
+      (store) => store.setUploadId({ ...REFERENCE, id: idNumber(1), uploadId: 'upload' }),
       pendingRow(),
     ],
     [
       'release',
       { release: { row: pendingRow(), ...touched } },
-      (store) => store.release(PLACE),
+      (store) => store.release(REFERENCE),
       pendingRow(),
     ],
-    ['release', { release: { row: null, scopes: [] } }, (store) => store.release(PLACE), null],
-    ['remove', { remove: { row: activeRow(), ...touched } }, (store) => store.remove(PLACE), activeRow()],
-    ['remove', { remove: { row: null, scopes: [] } }, (store) => store.remove(PLACE), null],
+    ['release', { release: { row: null, scopes: [] } }, (store) => store.release(REFERENCE), null],
+    ['remove', { remove: { row: activeRow(), ...touched } }, (store) => store.remove(REFERENCE), activeRow()],
+    ['remove', { remove: { row: null, scopes: [] } }, (store) => store.remove(REFERENCE), null],
     ['listExpired', { listExpired: [pendingRow()] }, (store) => store.listExpired(), [pendingRow()]],
     [
       'purgeExpired',
@@ -120,22 +120,22 @@ describe('what a driver found', () => {
     ['repairUsage', { repairUsage: [difference] }, (store) => store.repairUsage(), [difference]],
     ['ping', { ping: undefined }, (store) => store.ping(), undefined],
     ['close', { close: undefined }, (store) => store.close(), undefined],
-  ])('is what %s answers', async (_method, answers, call, expected) => {
-    expect(await call(storeThatAnswers(answers))).toStrictEqual(expected)
+  ])('is returned by %s', async (_method, results, call, expected) => {
+    expect(await call(storeReturning(results))).toStrictEqual(expected)
   })
 })
 
-describe('what a driver refuses', () => {
+describe("a driver's refusal", () => {
   const excess = { max: 100, used: 90, requested: 11 }
   const reserve = (store: StorageObjectStore) => store.reserve(RESERVATION)
-  const confirm = (store: StorageObjectStore) => store.confirm({ ...PLACE, size: 1 })
+  const confirm = (store: StorageObjectStore) => store.confirm({ ...REFERENCE, size: 1 })
   const setUploadId = (store: StorageObjectStore) =>
-    store.setUploadId({ ...PLACE, id: idNumber(1), uploadId: 'upload' })
+    store.setUploadId({ ...REFERENCE, id: idNumber(1), uploadId: 'upload' })
 
   it.each<
     [
       string,
-      DriverAnswers,
+      DriverResults,
       (store: StorageObjectStore) => Promise<unknown>,
       Pick<StorageError, 'code' | 'params'>,
     ]
@@ -206,28 +206,28 @@ describe('what a driver refuses', () => {
       setUploadId,
       { code: 'VALIDATION_ERROR', params: { field: 'uploadId' } },
     ],
-  ])('is thrown: %s', async (_what, answers, call, { code, params }) => {
-    const error: unknown = await call(storeThatAnswers(answers)).catch((thrown: unknown) => thrown)
+  ])('is thrown: %s', async (_what, results, call, { code, params }) => {
+    const error: unknown = await call(storeReturning(results)).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(StorageError)
     expect(error).toMatchObject({ code })
     expect((error as StorageError).params).toStrictEqual(params)
   })
 
-  it('is told in numbers where it is a quota', async () => {
-    const store = storeThatAnswers({ reserve: { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess } })
+  it('has the numbers of a quota', async () => {
+    const store = storeReturning({ reserve: { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess } })
     await expect(reserve(store)).rejects.toThrow(
       'The quota of 100 files would be exceeded: 90 in use, 11 more requested.',
     )
   })
 })
 
-describe('what a driver throws', () => {
+describe("a driver's error", () => {
   it.each([new StorageError('DATABASE_UNAVAILABLE', { message: 'Run migrate().' }), new Error('broken')])(
-    'reaches the caller as it is: %s',
+    'reaches the caller unchanged: %s',
     async (thrown) => {
       const store = createStore(failingDriver(thrown))
       await expect(store.ping()).rejects.toBe(thrown)
-      await expect(store.find(PLACE)).rejects.toBe(thrown)
+      await expect(store.find(REFERENCE)).rejects.toBe(thrown)
     },
   )
 })
