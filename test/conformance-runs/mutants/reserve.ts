@@ -92,7 +92,10 @@ export const reserveMutants: readonly Mutant[] = [
         return driver.reserve(command)
       },
     })),
-    rejectedBy: ["reserve: keeps another scope's expired reservation if it is refused", SCRIPTS.aboutExpiry],
+    rejectedBy: [
+      "reserve: keeps another scope's expired reservation if the reserve is refused",
+      SCRIPTS.aboutExpiry,
+    ],
   },
   {
     defect: 'accepts a storage key that is already used',

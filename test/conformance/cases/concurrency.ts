@@ -236,7 +236,7 @@ export const concurrencyCases: CaseGroup = {
       }
     },
 
-    'usage never exceeds the actual usage while objects are replaced': async (given) => {
+    'usage never exceeds what the scope holds while objects are replaced': async (given) => {
       const { store, scope } = given
       await given.activate({ declaredSize: 100 })
       const replace = async () => {

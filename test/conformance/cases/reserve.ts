@@ -104,7 +104,7 @@ export const reserveCases: CaseGroup = {
         await refused(() => given.confirm({ id: expired.id }), 'OBJECT_NOT_FOUND')
       },
 
-    "keeps another scope's expired reservation if it is refused": async (given) => {
+    "keeps another scope's expired reservation if the reserve is refused": async (given) => {
       const { store, clock, at, otherScope } = given
       const expired = await given.reserve({ id: given.newId(), storageKey: 'stored' })
       clock.advance(2 * HOUR)
