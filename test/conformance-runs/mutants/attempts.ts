@@ -108,4 +108,29 @@ export const attemptMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['release: works on an expired reservation'],
   },
+  {
+    defect: 'sets the upload id of an attempt at another key',
+    createStore: overDriver((driver) => {
+      const keyOf = new Map<string, string>()
+      return {
+        async reserve(command) {
+          keyOf.set(command.id, command.key)
+          return driver.reserve(command)
+        },
+        setUploadId: (command) =>
+          driver.setUploadId({ ...command, key: keyOf.get(command.id) ?? command.key }),
+      }
+    }),
+    rejectedBy: ['setUploadId: refuses an attempt of another key'],
+  },
+  {
+    defect: 'releases an attempt without an upload id for any upload id',
+    createStore: overDriver((driver) => ({
+      async release(command) {
+        const pending = await driver.findPending({ ...command, uploadId: null })
+        return driver.release(pending?.uploadId === null ? { ...command, uploadId: null } : command)
+      },
+    })),
+    rejectedBy: ['release: ignores an attempt without an upload id if an upload id is given'],
+  },
 ]

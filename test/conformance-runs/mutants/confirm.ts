@@ -230,4 +230,16 @@ export const confirmMutants: readonly Mutant[] = [
     ),
     rejectedBy: ['confirm: keeps the id of the first attempt through many replacements'],
   },
+  {
+    defect: 'accepts a repeat after the object was removed',
+    createStore: overStore((store) => ({
+      confirm: (input) =>
+        store.confirm(input).catch(async (error: unknown) => {
+          const row = input?.id == null ? null : await store.find(input)
+          if (row?.status !== 'deleted' || row.attemptId !== input.id) throw error
+          return row
+        }),
+    })),
+    rejectedBy: ['confirm: refuses a repeat after the object was removed'],
+  },
 ]

@@ -152,6 +152,19 @@ export const cursorMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['cursor: may be null'],
   },
+  {
+    defect: 'accepts the beginning of a cursor',
+    createStore: overKnownCursors((cursor, known) => cursor !== known && known.startsWith(cursor)),
+    rejectedBy: ['cursor: is invalid if truncated'],
+  },
+  {
+    defect: 'treats a cursor that is not a string as absent',
+    createStore: overStore((store) => ({
+      listByScope: (input) =>
+        store.listByScope(typeof input?.cursor === 'number' ? { ...input, cursor: null } : input),
+    })),
+    rejectedBy: ['cursor: is invalid if it is not a string'],
+  },
 ]
 
 function overCursors(

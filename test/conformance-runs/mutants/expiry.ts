@@ -176,6 +176,13 @@ export const expiryMutants: readonly Mutant[] = [
     }),
     rejectedBy: ['purgeExpired: frees the key for any scope'],
   },
+  {
+    defect: 'purges 50 rows by default',
+    createStore: overStore((store) => ({
+      purgeExpired: (input) => store.purgeExpired({ ...input, limit: input?.limit ?? 50 }),
+    })),
+    rejectedBy: ['purgeExpired: removes 100 rows by default'],
+  },
 ]
 
 /** Passes a `before` in the future to the driver, as if `createStore` did not clamp it. */

@@ -9,6 +9,7 @@ import { listingMutants } from './listing.js'
 import { maintenanceMutants } from './maintenance.js'
 import type { Mutant } from './mutant.js'
 import { objectMutants } from './objects.js'
+import { purgeRaceMutants } from './purge-races.js'
 import { quotaMutants } from './quota.js'
 import { raceMutants } from './races.js'
 import { reserveMutants } from './reserve.js'
@@ -31,5 +32,6 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'expired reservations': expiryMutants,
   inputs: inputMutants,
   concurrency: raceMutants,
+  'concurrent purges': purgeRaceMutants,
   maintenance: maintenanceMutants,
 }

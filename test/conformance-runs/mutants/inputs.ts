@@ -186,4 +186,22 @@ export const inputMutants: readonly Mutant[] = [
     })),
     rejectedBy: [`validation: ${method} names every invalid field, and changes nothing`],
   })),
+  {
+    defect: 'returns the stored row from a confirm',
+    createStore: overStore((store) => {
+      const stored = new Map<string, StorageObject>()
+      return {
+        async confirm(input) {
+          const row = await store.confirm(input)
+          stored.set(row.key, row)
+          return row
+        },
+        async find(reference) {
+          const row = await store.find(reference)
+          return row?.status === 'active' ? { ...row, eTag: stored.get(row.key)!.eTag } : row
+        },
+      }
+    }),
+    rejectedBy: ['copies: are returned by every write'],
+  },
 ]

@@ -239,6 +239,13 @@ export const leftoverMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['leftovers: are listed in pages that start after the last item of the previous page'],
   },
+  {
+    defect: 'lists 50 leftovers by default',
+    createStore: overStore((store) => ({
+      listLeftovers: (input) => store.listLeftovers({ ...input, limit: input?.limit ?? 50 }),
+    })),
+    rejectedBy: ['leftovers: are listed 100 at a time by default'],
+  },
 ]
 
 function overLeftovers(

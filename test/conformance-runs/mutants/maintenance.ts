@@ -1,4 +1,4 @@
-import { overStore, type Mutant } from './mutant.js'
+import { gap, overStore, type Mutant } from './mutant.js'
 
 export const maintenanceMutants: readonly Mutant[] = [
   {
@@ -29,5 +29,18 @@ export const maintenanceMutants: readonly Mutant[] = [
     defect: 'reports a migration each time',
     createStore: overStore(() => ({ migrate: async () => ({ from: 0, to: 1 }) })),
     rejectedBy: ['maintenance: migrate can be repeated, also concurrently, and keeps all rows'],
+  },
+  {
+    defect: 'reports a usage difference if a write runs during the check',
+    createStore: overStore((store) => ({
+      async checkUsage(scope) {
+        const recorded = await store.getScopeUsage('alice')
+        await gap()
+        const actual = await store.getScopeUsage('alice')
+        const isSame = JSON.stringify(recorded) === JSON.stringify(actual)
+        return isSame ? store.checkUsage(scope) : [{ scope: 'alice', recorded, actual }]
+      },
+    })),
+    rejectedBy: ['maintenance: checkUsage and repairUsage are correct during concurrent writes'],
   },
 ]

@@ -88,6 +88,9 @@ export function invalid(field: string): StorageError {
   return new StorageError('VALIDATION_ERROR', { params: { field } })
 }
 
+/** Lets every other started call run first: the gap between a read and a write. */
+export const gap = () => new Promise((resolve) => setImmediate(resolve))
+
 export const NO_QUOTA = { maxBytes: null, maxFiles: null }
 
 type TrackedRow = NonNullable<Change['after']['active']>

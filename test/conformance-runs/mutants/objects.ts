@@ -168,4 +168,35 @@ export const objectMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['remove: removes the object and its pending replacement'],
   },
+  {
+    defect: 'removes the key from all buckets',
+    createStore: overStore((store) => ({
+      async remove(input) {
+        if (input?.bucket === 'bucket') await store.remove({ ...input, bucket: 'another bucket' })
+        return store.remove(input)
+      },
+    })),
+    rejectedBy: ['remove: keeps the rows of other keys'],
+  },
+  {
+    defect: "doesn't remove expired reservations",
+    createStore: overStore((store, { now }) => ({
+      async remove(input) {
+        const row = await store.find(input)
+        return row?.expiresAt && row.expiresAt <= now() ? null : store.remove(input)
+      },
+    })),
+    rejectedBy: ['remove: works on an expired reservation'],
+  },
+  {
+    defect: 'keeps a key with history for the scope of the history',
+    createStore: overStore((store) => ({
+      async remove(input) {
+        const { objects } = await store.listByScope({ scope: 'alice', status: 'deleted' })
+        const isOfAlice = objects.some(({ key }) => key === input?.key)
+        return isOfAlice && input.scope != null && input.scope !== 'alice' ? null : store.remove(input)
+      },
+    })),
+    rejectedBy: ['remove: removes an object at a key with history of another scope'],
+  },
 ]

@@ -240,4 +240,25 @@ export const quotaMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['quota: allows the confirm of a replacement that is not larger than the object'],
   },
+  {
+    defect: 'ignores the quota of a reserve that takes over a key',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const isTakenOver = pending !== null && pending.scope !== command.scope
+        return driver.reserve(isTakenOver ? { ...command, quota: NO_QUOTA } : command)
+      },
+    })),
+    rejectedBy: ['quota: counts a key taken over from another scope as a new file'],
+  },
+  {
+    defect: 'ignores the quota of the confirm of a replacement',
+    createStore: overDriver((driver) => ({
+      async confirm(command) {
+        const active = await driver.findActive(command)
+        return driver.confirm(active ? { ...command, quota: NO_QUOTA } : command)
+      },
+    })),
+    rejectedBy: ['quota: checks the growth of a replacement beyond its reservation'],
+  },
 ]

@@ -1,8 +1,5 @@
-import { StorageError, type StorageObject } from '@svc/db'
-import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
-
-/** Lets every other started call run first: the gap between a read and a write. */
-const gap = () => new Promise((resolve) => setImmediate(resolve))
+import { StorageError } from '@svc/db'
+import { NO_QUOTA, SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'
 
 /** These stores are correct as long as each call ends before the next begins. */
 export const raceMutants: readonly Mutant[] = [
@@ -56,76 +53,6 @@ export const raceMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: ['concurrency: only one of many scopes gets a key', SCRIPTS.overOneKey],
-  },
-  {
-    defect: 'returns a purged row to every purge that read it',
-    createStore: overDriver((driver) => ({
-      async purgeExpired(command) {
-        const rows = await driver.listExpired({ ...command, after: null })
-        await gap()
-        const { scopes } = await driver.purgeExpired(command)
-        return { rows, scopes }
-      },
-    })),
-    rejectedBy: ['concurrency: each expired row is returned by exactly one purge', SCRIPTS.overExpired],
-  },
-  {
-    defect: 'purges a row that was confirmed after it was read',
-    createStore: overDriver((driver) => ({
-      async purgeExpired(command) {
-        const rows = await driver.listExpired({ ...command, after: null })
-        await gap()
-        const purged: StorageObject[] = []
-        for (const row of rows) {
-          const result = await driver.release({ ...row, uploadId: null, now: command.now })
-          if (result.row) purged.push(result.row)
-          else if ((await driver.findActive(row))?.attemptId === row.id) {
-            await driver.remove({ ...row, mode: 'hard', now: command.now })
-          }
-        }
-        return { rows: purged, scopes: [] }
-      },
-    })),
-    rejectedBy: ['concurrency: a purge never drops a confirmed row', SCRIPTS.overExpired],
-  },
-  {
-    defect: 'skips expired rows while another key is written',
-    createStore: overDriver((driver) => {
-      let writing = 0
-      return {
-        async reserve(command) {
-          writing++
-          await gap()
-          writing--
-          return driver.reserve(command)
-        },
-        purgeExpired: async (command) =>
-          writing > 0 ? { rows: [], scopes: [] } : driver.purgeExpired(command),
-      }
-    }),
-    rejectedBy: [SCRIPTS.overExpired],
-  },
-  {
-    defect: 'counts a row of history in every purge that read it',
-    createStore: overDriver((driver) => ({
-      async purgeDeleted(command) {
-        let dropped = 0
-        for (const scope of ['alice', 'bob']) {
-          const rows = await driver.list({
-            scope,
-            statuses: ['deleted'],
-            route: null,
-            before: null,
-            limit: 1000,
-          })
-          dropped += rows.filter(({ deletedAt }) => deletedAt! <= command.before).length
-        }
-        await gap()
-        const { scopes } = await driver.purgeDeleted(command)
-        return { dropped: Math.min(dropped, command.limit), scopes }
-      },
-    })),
-    rejectedBy: ['concurrency: each row of history is counted by exactly one purge'],
   },
   {
     defect: 'lets the last upload id win',
@@ -266,5 +193,41 @@ export const raceMutants: readonly Mutant[] = [
       }
     }),
     rejectedBy: [SCRIPTS.concurrent],
+  },
+  {
+    defect: 'checks the owner of an expired key before the write, not as part of it',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const isExpired = pending && pending.scope !== command.scope && pending.expiresAt! <= command.now
+        if (!isExpired) return driver.reserve(command)
+        await gap()
+        const taken = await driver.findPending({ ...command, id: null, uploadId: null })
+        if (taken && taken.id !== pending.id)
+          await driver.release({ ...command, id: null, scope: null, uploadId: null })
+        return driver.reserve(command)
+      },
+    })),
+    rejectedBy: ['concurrency: only one of many scopes takes over an expired reservation'],
+  },
+  {
+    defect: 'counts an object and its replacement while it is being replaced',
+    createStore: overDriver((driver) => {
+      let replacing = 0
+      return {
+        async confirm(command) {
+          if ((await driver.findActive(command)) === null) return driver.confirm(command)
+          replacing++
+          await gap()
+          replacing--
+          return driver.confirm(command)
+        },
+        async usage(scope) {
+          const usage = await driver.usage(scope)
+          return { ...usage, files: usage.files + replacing }
+        },
+      }
+    }),
+    rejectedBy: ['concurrency: usage never exceeds what the scope holds while objects are replaced'],
   },
 ]

@@ -193,4 +193,40 @@ export const reserveMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['reserve: overwrites by default'],
   },
+  {
+    defect: 'accepts an expiresAt that is the current time',
+    createStore: overStore((store, { now }) => ({
+      async reserve(input) {
+        const isNow = input?.expiresAt instanceof Date && input.expiresAt.getTime() === now().getTime()
+        return store.reserve(isNow ? { ...input, expiresAt: new Date(now().getTime() + 1) } : input)
+      },
+    })),
+    rejectedBy: ['reserve: requires expiresAt to be in the future'],
+  },
+  {
+    defect: 'refuses a repeated reserve of an expired attempt',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const pending = await driver.findPending({ ...command, uploadId: null })
+        return pending && pending.expiresAt! <= command.now
+          ? { outcome: 'key-conflict' }
+          : driver.reserve(command)
+      },
+    })),
+    rejectedBy: ['reserve: returns the pending row of a repeat even after it has expired'],
+  },
+  {
+    defect: 'takes over an active key if its replacement has expired',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const isExpired = pending && pending.scope !== command.scope && pending.expiresAt! <= command.now
+        if (isExpired) await driver.remove({ ...command, scope: null, mode: 'hard' })
+        return driver.reserve(command)
+      },
+    })),
+    rejectedBy: [
+      'reserve: refuses a key that is active in another scope, even if its replacement has expired',
+    ],
+  },
 ]

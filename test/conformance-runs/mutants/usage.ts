@@ -195,6 +195,18 @@ export const usageMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['getScopeUsage: is the sum over many files'],
   },
+  {
+    defect: 'shrinks a confirm that would take the sum above the largest safe integer',
+    createStore: overDriver((driver) => ({
+      async confirm(command) {
+        const result = await driver.confirm(command)
+        return result.outcome === 'sum-too-large' ? driver.confirm({ ...command, size: 0 }) : result
+      },
+    })),
+    rejectedBy: [
+      'getScopeUsage: refuses a confirm that would take the sum above the largest safe integer, and changes nothing',
+    ],
+  },
 ]
 
 /** Adds wrong amounts to the usage of scopes. */

@@ -6,6 +6,8 @@ type Write = 'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove'
 const WRITES: readonly Write[] = ['reserve', 'confirm', 'setUploadId', 'release', 'remove']
 const READS = ['find', 'findActive', 'findPending', 'findPendingMultipart'] as const
 
+const YEAR_9000 = new Date('9000-01-01T00:00:00.000Z')
+
 export const valueMutants: readonly Mutant[] = [
   {
     defect: 'trims keys',
@@ -205,6 +207,18 @@ export const valueMutants: readonly Mutant[] = [
     rejectedBy: [
       'records: makes UUIDv7 ids that sort by creation, even if the clock stands still or goes back',
     ],
+  },
+  {
+    defect: 'returns a declared size for active rows',
+    createStore: overEveryRow((row) => (row.status === 'active' ? { ...row, declaredSize: row.size } : row)),
+    rejectedBy: ['records: has every field in an active row, with null for what belongs to uploads'],
+  },
+  {
+    defect: 'stores dates up to the year 9000',
+    createStore: overEveryRow((row) =>
+      row.expiresAt && row.expiresAt > YEAR_9000 ? { ...row, expiresAt: YEAR_9000 } : row,
+    ),
+    rejectedBy: ['records: keeps dates up to the last millisecond of the year 9999'],
   },
 ]
 
