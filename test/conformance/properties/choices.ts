@@ -58,7 +58,7 @@ export interface KeyChoice {
 
 export function keyChoice(...having: KeyChoice['having'][]): fc.Arbitrary<KeyChoice> {
   return fc.record({
-    // Mostly the same key, so that calls meet.
+    // Mostly the same key, so calls meet.
     bucket: fc.constantFrom(0, 0, 0, 1),
     key: fc.constantFrom(0, 0, 0, 1, 1, 2),
     having: fc.constantFrom(...having),
