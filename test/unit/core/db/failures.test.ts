@@ -86,8 +86,8 @@ describe('if resolveScope', () => {
 
   it.each<[string, DbOptions['resolveScope'], string | RegExp]>([
     ['throws', () => Promise.reject(thrown), thrown.message],
-    ['returns a number', () => 42 as never, /"scope" must be a string/],
-    ['returns an empty string', () => '', /"scope" must be a string/],
+    ['returns a number', () => 42 as never, /scope must be a string/],
+    ['returns an empty string', () => '', /scope must be a string/],
   ])('%s, the client gets no details and onError gets the reason', async (_what, resolveScope, why) => {
     const onError = vi.fn()
     const ask = requester(client, { resolveScope, onError })

@@ -69,7 +69,7 @@ describe('GET /db/object', () => {
       const response = await ask(`${GET}?key=${encodeURIComponent(key)}`)
       expect(response.status).toBe(404)
       expect(response.body).toEqual(missing.body)
-      expect(errorOf(response)).toEqual({ code: 'OBJECT_NOT_FOUND', message: 'There is no such object.' })
+      expect(errorOf(response)).toEqual({ code: 'OBJECT_NOT_FOUND', message: 'The object does not exist.' })
       expect([...response.headers]).toEqual([...missing.headers])
     },
   )

@@ -139,7 +139,7 @@ describe('a JSON body', () => {
   )
 
   it('is refused if absent', async () => {
-    await expectRefused(read(post(null)), /not valid JSON/)
+    await expectRefused(read(post(null)), /must be valid JSON/)
   })
 
   it('is refused if the client disconnects', async () => {
@@ -184,7 +184,7 @@ describe('a body that was parsed before', () => {
   )
 
   it('is refused if its bytes are not UTF-8', async () => {
-    await expectRefused(readParsed(new Uint8Array([0xff])), /not valid UTF-8/)
+    await expectRefused(readParsed(new Uint8Array([0xff])), /must be valid UTF-8/)
   })
 })
 

@@ -11,11 +11,11 @@ describe('a quota', () => {
     { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER },
     { maxBytes: null, maxFiles: undefined },
   ])('can be %o', (quota) => {
-    expect(quotaFlaw(quota)).toBeNull()
+    expect(quotaFlaw('quota', quota)).toBeNull()
   })
 
   it.each([null, undefined, 5, '5', true, [], [5], () => ({})])('must be an object, not %o', (value) => {
-    expect(quotaFlaw(value)).toContain('must be an object { maxBytes?, maxFiles? }, not ')
+    expect(quotaFlaw('quota', value)).toContain('quota must be an object { maxBytes?, maxFiles? } (got ')
   })
 
   describe.each(NAMES)('%s', (name) => {

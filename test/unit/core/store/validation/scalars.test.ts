@@ -76,7 +76,9 @@ describe('a date', () => {
   })
 
   it('refuses an invalid Date', () => {
-    expect(refusalOf('before', () => checkDate('before', new Date(NaN)))).toContain('has no time')
+    expect(refusalOf('before', () => checkDate('before', new Date(NaN)))).toContain(
+      'must be a valid Date (got Invalid Date)',
+    )
   })
 
   it.each([0, 1.7e12, '2026-03-01T12:00:00.000Z', null, undefined, true, {}, { getTime: () => 0 }])(
