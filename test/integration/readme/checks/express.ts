@@ -13,12 +13,12 @@ const servesTenants: SnippetCheck = async (program) => {
   expect((await list('acme')).status).toBe(401)
 
   const ann = signedInAs('ann')
-  const announced = await fetch(`${origin}/acme/api/s3/upload`, {
+  const created = await fetch(`${origin}/acme/api/s3/upload`, {
     method: 'POST',
     headers: { ...ann, 'content-type': 'application/json' },
     body: JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 1 }),
   })
-  const { upload } = (await announced.json()) as { upload: { url: string } }
+  const { upload } = (await created.json()) as { upload: { url: string } }
   expect(upload.url.startsWith(`${origin}/acme/api/s3/_storage/`)).toBe(true)
   expect(((await (await list('acme', ann)).json()) as { objects: [] }).objects.length).toBe(1)
   expect(await (await list('other', ann)).json()).toEqual({ objects: [] })

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
-const servesByKoa: SnippetCheck = async (program) => {
+const servesWithSession: SnippetCheck = async (program) => {
   const { server } = await run<{ server: Server }>(program)
   const origin = await originOf(server)
   expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
@@ -16,5 +16,5 @@ const servesByKoa: SnippetCheck = async (program) => {
 }
 
 export const koaChecks: SnippetChecks = {
-  'docs/koa.md#koa-server.ts': servesByKoa,
+  'docs/koa.md#koa-server.ts': servesWithSession,
 }
