@@ -78,6 +78,19 @@ describe('the prose rules', () => {
     expect(await problemsOf(page)).toHaveLength(4)
   })
 
+  it('accept everyday English that resembles a rejected phrase', async () => {
+    const page = [
+      'A signed URL writes the bytes of its own attempt.',
+      'Headers of your own `fetch` are sent.',
+      'A different code tells the two apart.',
+      '## Where the files are',
+      'The list is empty if there are none.',
+      'What is guaranteed?',
+      'Which adapter do you use, and why?',
+    ]
+    expect(await problemsOf(page.join('\n\n'))).toEqual([])
+  })
+
   it('ignore code', async () => {
     expect(await problemsOf('Call `answers()`:\n\n```ts\nconst nobody = answers()\n```')).toEqual([])
   })
