@@ -1,5 +1,5 @@
 import {
-  hasLapsed,
+  hasExpired,
   planConfirm,
   planPurge,
   planRelease,
@@ -80,7 +80,7 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
         (pending) =>
           pending.uploadId !== null &&
           pending.declaredSize === query.fileSize &&
-          !hasLapsed(pending, query.now),
+          !hasExpired(pending, query.now),
       )
     },
 

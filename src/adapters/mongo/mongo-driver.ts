@@ -1,4 +1,4 @@
-import { hasLapsed } from '../../core/store/lifecycle.js'
+import { hasExpired } from '../../core/store/lifecycle.js'
 import { copyObject, type UsageDifference } from '../../core/store/records.js'
 import type { RowOutcome, StoreDriver } from '../../core/store/driver.js'
 import { sameUsage } from '../../core/store/usage.js'
@@ -84,7 +84,7 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
 
     async findPendingMultipart({ fileSize, now, ...reference }) {
       const row = await read(findLive(namespace, reference, 'pending'))
-      if (!row || row.uploadId === null || row.declaredSize !== fileSize || hasLapsed(row, now)) return null
+      if (!row || row.uploadId === null || row.declaredSize !== fileSize || hasExpired(row, now)) return null
       return row
     },
 

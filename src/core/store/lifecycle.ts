@@ -58,7 +58,7 @@ export function usageOf({ active, pending }: LiveRows): ScopeUsage {
 }
 
 /** Returns whether a reservation has expired. */
-export function hasLapsed(pending: StorageObject, now: Date): boolean {
+export function hasExpired(pending: StorageObject, now: Date): boolean {
   return pending.expiresAt !== null && pending.expiresAt <= now
 }
 
@@ -78,7 +78,7 @@ export function planReserve(
   const { active, pending } = before
   const { now, overwrite, quota } = command
   const mine = scopeOf(before) === null || scopeOf(before) === command.scope
-  if (!mine && (active !== null || (pending !== null && !hasLapsed(pending, now))))
+  if (!mine && (active !== null || (pending !== null && !hasExpired(pending, now))))
     return { outcome: 'key-conflict' }
   if (mine && pending?.id === command.id) return { outcome: 'unchanged', row: pending }
   if ([active?.id, active?.attemptId, pending?.id].includes(command.id))
@@ -233,7 +233,7 @@ export function planRemove(
 /** Decides the purge of one reservation: it is deleted if it still exists and expired by `before`. */
 export function planPurge(rows: LiveRows, id: string, before: Date, now: Date): KeyChange | Unchanged<null> {
   const { pending } = rows
-  return pending?.id === id && hasLapsed(pending, before)
+  return pending?.id === id && hasExpired(pending, before)
     ? endOfAttempt(rows, pending, now)
     : { outcome: 'unchanged', row: null }
 }
