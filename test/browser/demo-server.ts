@@ -1,6 +1,6 @@
 import { startExample, type ExampleProcess } from '../servers/example-process.js'
 
-/** Settings that select stores or limits, cleared so that the environment of the tests has no influence. */
+/** Settings that select stores or limits, cleared to ignore the environment of the tests. */
 const NO_SETTINGS = {
   DATABASE_URL: '',
   MONGODB_URL: '',

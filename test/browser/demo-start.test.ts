@@ -101,7 +101,7 @@ describe('npm start', () => {
         AWS_SECRET_ACCESS_KEY: 'secret',
       }),
     },
-  ])('says that it cannot reach $store without the password', async ({ store, settings }) => {
+  ])('reports that it cannot reach $store without showing the password', async ({ store, settings }) => {
     const host = `127.0.0.1:${await freePort()}`
     const refusal = await refusalOf({ settings: settings(host) })
     expect(refusal).toContain(`Can't use ${store.replace('HOST', host)}`)

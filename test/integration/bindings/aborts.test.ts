@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
 import { deferred, until } from './deferred.js'
@@ -19,7 +19,7 @@ function waitingHandler() {
     called.resolve(request)
     if (!request.signal.aborted) await once(request.signal, 'abort')
     left.resolve()
-    return new Response('for nobody')
+    return new Response('unread')
   }
   return { handler, called: called.promise, left: left.promise }
 }
@@ -199,7 +199,7 @@ describe.each(frameworks)('a client that disconnects, in $name', ({ app: newApp 
       requests.push(request)
       await once(request.signal, 'abort')
       left.add(request)
-      return new Response('for nobody')
+      return new Response('unread')
     }
     const { port } = await newApp().bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
@@ -222,7 +222,7 @@ describe.each(frameworks)('a client that disconnects, in $name', ({ app: newApp 
       await reader.read()
       opened.resolve()
       await reader.read().catch(failure.resolve)
-      return new Response('for nobody')
+      return new Response('unread')
     }
     const { port } = await newApp().bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
@@ -240,7 +240,7 @@ describe.each(frameworks)('a client that stays connected, in $name', ({ app: new
     const handler: Handler = async ({ signal }, options) => {
       const body = options!.body!
       if (body.kind === 'stream') await readToEnd(body.open())
-      for (let turn = 0; turn < 20; turn++) await nextTurn()
+      for (let tick = 0; tick < 20; tick++) await nextTick()
       return Response.json(signal.aborted)
     }
     for (const app of [newApp(), newApp().useJsonParser()]) {

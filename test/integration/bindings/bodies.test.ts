@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { Step } from './framework.js'
 import { frameworks } from './frameworks.js'
@@ -10,11 +10,11 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
     const chunk = 'x'.repeat(50_000)
     async function* chunks() {
       for (let i = 0; i < 20; i++) {
-        await nextTurn()
+        await nextTick()
         yield Buffer.from(chunk)
       }
     }
-    const slow: Step = (_message, _response, proceed) => void nextTurn().then(proceed)
+    const slow: Step = (_message, _response, proceed) => void nextTick().then(proceed)
     const { url } = await newApp().use(slow).useJsonParser().use(slow).bind(reading).listen()
 
     const body = Readable.toWeb(Readable.from(chunks()))
@@ -34,7 +34,7 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
       ...reading,
       handler: async (request, options) => {
         // As long as resolving the caller may take.
-        for (let turn = 0; turn < 10; turn++) await nextTurn()
+        for (let tick = 0; tick < 10; tick++) await nextTick()
         return reading.handler(request, options)
       },
     })

@@ -6,7 +6,7 @@ import { frameworks } from './frameworks.js'
 
 const COOKIE = 'session=ann'
 const scope = 'user:ann'
-const place = { scope, bucket: 'files', key: 'hers.txt' }
+const object = { scope, bucket: 'files', key: 'hers.txt' }
 
 /** Content types that a cross-site page can send with cookies and without a preflight request (CORS-safelisted in Fetch). */
 const SIMPLE_TYPES = [
@@ -53,9 +53,9 @@ async function everything(client: StorageObjectStore): Promise<unknown> {
 
 describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
   async function served(app: FrameworkApp = newApp()) {
-    const client = memoryAdapter({ objects: [place] })
+    const client = memoryAdapter({ objects: [object] })
     const { id } = await client.reserve({
-      ...{ ...place, key: 'begun.txt', declaredSize: 1, uploadId: null },
+      ...{ ...object, key: 'begun.txt', declaredSize: 1, uploadId: null },
       expiresAt: new Date(Date.now() + 3_600_000),
     })
     const { url } = await app.bind(serverOfAnn(client)).listen()
@@ -83,8 +83,8 @@ describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
     ],
   ])('can change nothing with POST, behind %s', async (_how, app) => {
     const { client, ask, before, begun } = await served(app())
-    const announcement = { filename: 'a', contentType: 'text/plain', size: 1 }
-    const body = JSON.stringify({ ...begun, ...announcement, uploadId: 'x', partNumbers: [1] })
+    const uploadRequest = { filename: 'a', contentType: 'text/plain', size: 1 }
+    const body = JSON.stringify({ ...begun, ...uploadRequest, uploadId: 'x', partNumbers: [1] })
     for (const path of POSTS) {
       for (const type of SIMPLE_TYPES) {
         const response = await ask('POST', path, type === null ? {} : { 'content-type': type }, body)
@@ -158,6 +158,6 @@ describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const response = await ask('POST', '/object?key=hers.txt&_method=DELETE', form, '')
     expect(response.status).toBe(204)
-    expect(await client.findActive(place)).toBeNull()
+    expect(await client.findActive(object)).toBeNull()
   })
 })

@@ -87,26 +87,26 @@ describe.each(frameworks)('application routes in $name', ({ app: newApp }) => {
     const hidden = [404, 'OBJECT_NOT_FOUND']
     const seen = [200, 10]
 
-    for (const [key, byAnn, byBob, byEve, byNobody] of [
+    for (const [key, byAnn, byBob, byEve, anonymously] of [
       ['diary.txt', seen, hidden, hidden, hidden],
       ['poster.png', seen, seen, seen, seen],
       ['plan.pdf', seen, seen, hidden, hidden],
       ['none.txt', hidden, hidden, hidden, hidden],
     ] as const) {
-      const answers = [await ask(`/size?key=${key}`)]
-      for (const name of ['ann', 'bob', 'eve']) answers.push(await ask(`/size?key=${key}`, name))
-      expect([key, ...answers]).toEqual([key, byNobody, byAnn, byBob, byEve])
+      const responses = [await ask(`/size?key=${key}`)]
+      for (const name of ['ann', 'bob', 'eve']) responses.push(await ask(`/size?key=${key}`, name))
+      expect([key, ...responses]).toEqual([key, anonymously, byAnn, byBob, byEve])
     }
   })
 
   it('deny access unless the application’s rule returns true', async () => {
-    const answers: Record<string, unknown> = { 'diary.txt': false, 'poster.png': 'yes', 'plan.pdf': true }
+    const decisions: Record<string, unknown> = { 'diary.txt': false, 'poster.png': 'yes', 'plan.pdf': true }
     const guard = createObjectAccessGuard({
       client: memoryAdapter({ objects }),
       ...signIn(),
       authorize: async ({ key }) => {
-        if (!(key in answers)) throw new Error('the list of friends is at friends.internal')
-        return answers[key] as boolean
+        if (!(key in decisions)) throw new Error('the list of friends is at friends.internal')
+        return decisions[key] as boolean
       },
     })
     const ask = await serve(async (request, url) => (await guard({ request, ...keyIn(url) })).size)

@@ -48,9 +48,9 @@ describe.each(frameworks)('unexpected errors in $name', ({ app: newApp }) => {
     )
     const connection = await RawConnection.open(port)
 
-    const answer = await connection.send('GET /api/s3/x HTTP/1.1\r\nHost: a\r\n\r\n').rest()
+    const response = await connection.send('GET /api/s3/x HTTP/1.1\r\nHost: a\r\n\r\n').rest()
 
-    expect(answer).not.toMatch(/\r\n0\r\n\r\n$/)
+    expect(response).not.toMatch(/\r\n0\r\n\r\n$/)
     await until(() => errors.length === 1)
     expect(errors).toEqual([broken])
     expect(await (await fetch(`${url}/api/s3/whole`)).json()).toBe('whole')

@@ -10,7 +10,7 @@ import { frameworks } from './frameworks.js'
 
 const get = 'GET /api/s3/x HTTP/1.1\r\nHost: a\r\n\r\n'
 
-function answerTimeout(response: ServerResponse): void {
+function respondWithTimeout(response: ServerResponse): void {
   response.statusCode = 200
   response.end('timed out')
 }
@@ -32,7 +32,7 @@ describe.each(frameworks)('a response that another handler has sent, in $name', 
   it('before the library: cancels the body of the library', async () => {
     const { body, cancelled } = unfinishedBody('a', 'b', 'c')
     const { errors, connection } = await serve(async (response) => {
-      answerTimeout(response)
+      respondWithTimeout(response)
       return new Response(body)
     })
 
@@ -44,7 +44,7 @@ describe.each(frameworks)('a response that another handler has sent, in $name', 
 
   it('before the library: ignores a response without a body', async () => {
     const { errors, connection } = await serve(async (response) => {
-      answerTimeout(response)
+      respondWithTimeout(response)
       return new Response(null, { status: 204, headers: { 'x-late': '1' } })
     })
     for (let i = 0; i < 2; i++) {
@@ -91,7 +91,7 @@ describe.each(frameworks)('a response that another handler has sent, in $name', 
   it('and that is over: cancels a body that never yields', async () => {
     const { body, cancelled } = unfinishedBody()
     const { errors, connection } = await serve(async (response) => {
-      answerTimeout(response)
+      respondWithTimeout(response)
       await once(response, 'close')
       return new Response(body)
     })

@@ -83,10 +83,10 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     connection.send(get('/api/s3/x', 'HEAD'))
     await cancelled
     connection.socket.end()
-    const answer = await connection.rest()
-    expect(answer).toMatch(/^content-length: 5\r$/im)
-    expect(answer).toMatch(/^content-type: image\/png\r$/im)
-    expect(answer).toMatch(/\r\n\r\n$/)
+    const response = await connection.rest()
+    expect(response).toMatch(/^content-length: 5\r$/im)
+    expect(response).toMatch(/^content-type: image\/png\r$/im)
+    expect(response).toMatch(/\r\n\r\n$/)
   })
 
   it('are streamed, with and without a length', async () => {
@@ -171,8 +171,8 @@ describe.each(frameworks)('responses in $name', ({ app: newApp }) => {
     expect(given).toBeLessThan(total / 2)
 
     connection.socket.resume()
-    const answer = await connection.rest()
-    expect(answer.length - answer.indexOf('\r\n\r\n') - 4).toBe(total * chunk.length)
+    const response = await connection.rest()
+    expect(response.length - response.indexOf('\r\n\r\n') - 4).toBe(total * chunk.length)
   })
 
   it.each([

@@ -44,7 +44,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     await yesterday.migrate()
     const at = { scope: 'user:ann', bucket: 'files' }
     const expiresAt = new Date(Date.now() - 3_600_000)
-    for (const key of ['kept', 'gone']) {
+    for (const key of ['active', 'gone']) {
       const id = createAttemptId()
       await yesterday.reserve({ ...at, key, id, declaredSize: 10, expiresAt, storageKey: key })
       await yesterday.confirm({ ...at, key, id, size: 10 })
@@ -56,7 +56,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     const usageOf = async () => jsonLines((await run('usage', 'user:ann', '--json')).stdout)
     expect(await usageOf()).toEqual([{ scope: 'user:ann', ...usage }])
     const listed = jsonLines((await run('list', 'user:ann', '--json')).stdout) as { key: string }[]
-    expect(listed.map(({ key }) => key)).toEqual(['expired', 'kept'])
+    expect(listed.map(({ key }) => key)).toEqual(['expired', 'active'])
     expect((await run('leftovers')).stdout).toContain('files/gone')
 
     await database

@@ -14,7 +14,7 @@ describe.each(versions)('a response in $name', ({ express }) => {
     const handler: Handler = async (request) => {
       called.resolve(request)
       await once(request.signal, 'abort')
-      return new Response('for nobody')
+      return new Response('unread')
     }
     const ended = deferred<boolean>()
     const app = express().use((_req, res, next) => {

@@ -48,7 +48,7 @@ it('aborts the request when its stream is reset', async () => {
     called.resolve()
     await once(signal, 'abort')
     left.resolve(signal.aborted)
-    return new Response('for nobody')
+    return new Response('unread')
   })
   const stream = session.request({ ':path': '/x' })
   stream.on('error', () => undefined)

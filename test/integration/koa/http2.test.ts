@@ -41,9 +41,9 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
       ...(json && { 'content-type': 'application/json' }),
     })
     stream.end(json ? JSON.stringify(json) : body)
-    const [answered] = (await once(stream, 'response')) as [Record<string, string | number>]
+    const [responseHeaders] = (await once(stream, 'response')) as [Record<string, string | number>]
     const text = Buffer.concat(await stream.toArray()).toString()
-    return { status: answered[':status'], text, type: answered['content-type'] }
+    return { status: responseHeaders[':status'], text, type: responseHeaders['content-type'] }
   }
 
   it('serves uploads, responses without a body, and errors', async () => {
@@ -53,8 +53,8 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
       plugins: [db({ client: memoryAdapter(), resolveScope: ({ headers }) => headers.get('x-user') })],
     })
     const client = await open(s3)
-    const announcement = { filename: 'a.txt', contentType: 'text/plain', size: 5 }
-    const begun = await ask(client, 'POST /api/s3/upload', { json: announcement })
+    const uploadRequest = { filename: 'a.txt', contentType: 'text/plain', size: 5 }
+    const begun = await ask(client, 'POST /api/s3/upload', { json: uploadRequest })
     expect(begun.status).toBe(201)
     const { object, upload } = JSON.parse(begun.text) as {
       object: { key: string; id: string }
@@ -69,8 +69,8 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     expect(await ask(client, 'POST /api/s3/upload/confirm', { json: { key, id } })).toMatchObject({
       status: 200,
     })
-    const place = `key=${encodeURIComponent(key)}`
-    const found = await ask(client, `GET /api/s3/download?${place}`)
+    const query = `key=${encodeURIComponent(key)}`
+    const found = await ask(client, `GET /api/s3/download?${query}`)
     const { url } = JSON.parse(found.text) as { url: string }
     const download = new URL(url).pathname
     expect(await ask(client, `GET ${download}`)).toEqual({ status: 200, text: 'hello', type: 'text/plain' })
@@ -78,8 +78,8 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
     if (name !== 'Koa 2') {
       expect(await ask(client, `HEAD ${download}`)).toEqual({ status: 200, text: '', type: 'text/plain' })
     }
-    expect(await ask(client, `DELETE /api/s3/object?${place}`)).toMatchObject({ status: 204, text: '' })
-    expect(await ask(client, `DELETE /api/s3/object?${place}`)).toMatchObject({ status: 404 })
+    expect(await ask(client, `DELETE /api/s3/object?${query}`)).toMatchObject({ status: 204, text: '' })
+    expect(await ask(client, `DELETE /api/s3/object?${query}`)).toMatchObject({ status: 404 })
     expect(await ask(client, 'OPTIONS /api/s3/upload')).toMatchObject({ status: 405 })
     const tooLong = { json: { filename: 'x'.repeat(70_000) } }
     expect(await ask(client, 'POST /api/s3/upload', tooLong)).toMatchObject({ status: 400 })
@@ -112,7 +112,7 @@ describe.each(versions)('HTTP/2 in $name', ({ name, Koa }) => {
       called.resolve(signal)
       await once(signal, 'abort')
       left.resolve()
-      return new Response('for nobody')
+      return new Response('unread')
     }
     const client = await open({ basePath, handler })
     const stream = client.request({ ':path': '/api/s3/x' })

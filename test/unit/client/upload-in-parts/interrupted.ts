@@ -3,7 +3,7 @@ import { rejectionOf } from '../rejection.js'
 import { withoutPauses } from './fake-pauses.js'
 import { lostBefore, type startUploads } from './faulty-uploads.js'
 
-/** Starts an upload and breaks the network, so that all parts arrive except `lost`. */
+/** Starts an upload whose requests matching `lost` fail, until it rejects. */
 export async function interrupt(uploads: ReturnType<typeof startUploads>, file: File, lost = /^PUT [23]$/) {
   uploads.inject(lost, async (serve) => {
     // Fake pauses take no time, so without this all retries would be over before the other parts have arrived.
