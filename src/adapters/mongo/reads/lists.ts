@@ -161,7 +161,7 @@ function afterPosition(
 ): Document {
   return {
     $or: [
-      { ...common, [dateField]: date, [idField]: { $gt: id } },
+      { ...common, [dateField]: { $eq: date, ...end }, [idField]: { $gt: id } },
       { ...common, [dateField]: { $gt: date, ...end } },
     ],
   }
