@@ -18,9 +18,9 @@ const DATABASE = 'crashes'
 const CALLS_BETWEEN = 40
 const TIMEOUT = 240_000
 
-const KILLS = runs(3, 10)
+const KILLS = runs(2, 10)
 const PRIMARY_KILLS = runs(1, 3)
-const STEP_DOWNS = runs(3, 10)
+const STEP_DOWNS = runs(2, 10)
 
 const program = installedMongod()
 const server = inject('mongodb')
@@ -101,7 +101,7 @@ describe.skipIf(program === null)(
           await member.restart()
         }
         const failures = Array.from({ length: STEP_DOWNS + PRIMARY_KILLS }, (_, i) =>
-          i % 4 === 3 ? kill : stepDown,
+          i % 4 === 1 ? kill : stepDown,
         )
         expect(failures.filter((failure) => failure === kill)).toHaveLength(PRIMARY_KILLS)
         await expectNoErrors(started, failures)
