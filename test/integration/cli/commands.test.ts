@@ -60,7 +60,7 @@ describePostgres('svc-db', (url) => {
   it('refuses an invalid scope', async () => {
     const ran = await run('usage', 's'.repeat(256))
     expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
-    expect(ran.stderr).toContain('"scope" must be a string of 1 to 255 characters')
+    expect(ran.stderr).toContain('scope must be a string of 1 to 255 characters')
   })
 
   it('list prints the newest objects first, filtered by status and route, up to a limit', async () => {

@@ -85,7 +85,7 @@ describe('an unreachable server', () => {
     })
     expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
     expect(jsonLines(ran.stderr)).toEqual([
-      { error: { message: 'The database could not be reached.', hints: expect.any(Array) as unknown[] } },
+      { error: { message: 'The database is unavailable.', hints: expect.any(Array) as unknown[] } },
     ])
   })
 })
@@ -99,7 +99,7 @@ describePostgres('a database that is not usable', (url) => {
     target.pathname = '/not_there'
     const ran = await command.run(['usage', 'user:1'], { DATABASE_URL: target.href })
     expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
-    expect(ran.stderr).toContain('There is no such database.')
+    expect(ran.stderr).toContain('The database does not exist.')
   })
 
   it('exits with 3 and suggests migrate when the schema was never migrated', async () => {
@@ -173,7 +173,7 @@ describeCluster(
         target.password = ENCODED
         const refused = await command.run(['verify'], { DATABASE_URL: target.href })
         expect(refused).toMatchObject({ exitCode: 3, stdout: '' })
-        expect(refused.stderr).toContain('The database refused the login.')
+        expect(refused.stderr).toContain('The database rejected the login.')
         expect(refused.stderr).toContain('Check user and password')
         expectNoPassword(refused)
 

@@ -112,7 +112,7 @@ describeStandalone(
       try {
         const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
         expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
-        expect(ran.stderr).toMatch(/MongoDB refused the login[\s\S]*app:\*\*\*@[\s\S]*authSource=admin/)
+        expect(ran.stderr).toMatch(/MongoDB rejected the login[\s\S]*app:\*\*\*@[\s\S]*authSource=admin/)
         expect(ran.stderr).not.toMatch(/word#1|word%231/)
       } finally {
         await set.remove()

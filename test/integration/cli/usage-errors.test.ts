@@ -45,7 +45,7 @@ describe('invalid arguments', () => {
     [
       'an invalid prefix',
       ['verify', '--url', 'mongodb://h/d', '--prefix', 'a$b'],
-      /--prefix must be at most 100 bytes/,
+      /--prefix must have at most 100 bytes/,
     ],
     [
       'a MongoDB URL without a database name',

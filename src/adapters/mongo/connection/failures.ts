@@ -93,11 +93,11 @@ export const NOT_MIGRATED =
 const UNAVAILABLE: Readonly<Record<number, string>> = {
   [UNKNOWN_INDEX]: NOT_MIGRATED,
   13: 'The MongoDB user lacks a privilege that the adapter needs.',
-  18: 'MongoDB refused the login.',
+  18: 'MongoDB rejected the login.',
   20: 'MongoDB must be a replica set (one member is enough): a standalone server has no transactions.',
   26: NOT_MIGRATED,
   50: 'MongoDB cancelled the operation because it exceeded its time limit.',
-  8000: 'MongoDB refused the login.',
+  8000: 'MongoDB rejected the login.',
 }
 
 /** Returns whether a DNS lookup for a `mongodb+srv:` URL failed. The driver passes such errors on unchanged. */
