@@ -18,9 +18,13 @@ const source = {
  */
 const longRuns = [
   'test/conformance-runs/**/*.test.ts',
-  'test/integration/**/conformance*.test.ts',
-  'test/integration/**/crashes.test.ts',
-  'test/integration/**/races.test.ts',
+  'test/unit/server/crashes.test.ts',
+  'test/integration/**/{conformance,crashes,races}*.test.ts',
+  'test/integration/postgres/{batch-function,pgbouncer}.test.ts',
+  'test/integration/mongo/client-options.test.ts',
+  'test/integration/redis/{outages,processes}.test.ts',
+  'test/integration/s3/keys.test.ts',
+  'test/browser/demo-s3.test.ts',
 ]
 
 /** MongoDB is the only server without a distribution package, so it may be missing. */

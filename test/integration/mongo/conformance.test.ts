@@ -20,7 +20,7 @@ describeMongo('MongoDB', (url) => {
 
     storeConformance({
       name: `mongoAdapter with driver ${driver}`,
-      numRuns: runs(20, 100),
+      numRuns: runs(5, 100),
       delays: 5,
       test: { describe, it },
       async createStore({ now }) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEachDatabase } from './describe-each-database.js'
+import { isLongRun } from '../../long-runs.js'
+import { describeEachDatabase, describeFirstDatabase } from './describe-each-database.js'
 import { startLoad, type LoadProcesses } from './load-processes.js'
 import { openDatabase } from './loaded-database.js'
 import { describeRedis, freshPrefix } from './redis-servers.js'
@@ -9,7 +10,9 @@ const PROCESSES = 4
 const CALLERS = 4
 
 describeRedis(`${PROCESSES} processes that share Redis`, (redis) => {
-  describeEachDatabase('and', (location, drop) => {
+  // The cache works alike over every database, so one is enough most of the time.
+  const describeOver = isLongRun ? describeEachDatabase : describeFirstDatabase
+  describeOver('and', (location, drop) => {
     const { store: database, close } = openDatabase(location, CALLERS)
     let load: LoadProcesses | undefined
     beforeAll(() => database.migrate())
