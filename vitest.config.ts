@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { entries } from './build/entries.js'
@@ -45,8 +46,8 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       env: isLong ? { TEST_LONG: '1' } : {},
-      // Most files wait for servers, and the default leaves one processor idle.
-      maxWorkers: '100%',
+      // Many files wait for servers, so one more worker than processors keeps these busy.
+      maxWorkers: availableParallelism() + 1,
       coverage: {
         provider: 'v8',
         include: ['src/**/*.ts'],
