@@ -53,6 +53,18 @@ export const expiryMutants: readonly Mutant[] = [
     ],
   },
   {
+    defect: 'lists rows with the expiry of the previous item, even if before is earlier',
+    createStore: overDriver((driver) => ({
+      listExpired: ({ before, after, ...query }) =>
+        driver.listExpired({
+          ...query,
+          before: after && after.expiresAt > before ? after.expiresAt : before,
+          after,
+        }),
+    })),
+    rejectedBy: ['listExpired: returns nothing after an item that expires later than before'],
+  },
+  {
     defect: 'lists the expired rows of all scopes',
     createStore: overDriver((driver) => ({
       listExpired: (query) => driver.listExpired({ ...query, scope: null }),

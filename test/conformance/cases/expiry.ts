@@ -102,6 +102,14 @@ export const listExpiredCases: CaseGroup = {
       same(await store.listExpired({ limit: 2, after: second }), rows.slice(2, 4), 'the second page')
     },
 
+    'returns nothing after an item that expires later than before': async (given) => {
+      const { store, clock } = given
+      const [first] = await given.reserveEach(numbers(2).map(() => ({ id: given.newId() })))
+      clock.advance(HOUR)
+      const before = new Date(first!.expiresAt!.getTime() - 1)
+      same(await store.listExpired({ before, after: first }), [])
+    },
+
     'returns 100 rows by default': async (given) => {
       const { store, clock } = given
       await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))
