@@ -11,7 +11,7 @@ describe('PGlite', () => {
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
-    numRuns: runs(3, 40),
+    numRuns: runs(3, 20),
     test: { describe, it },
     async createStore({ now }) {
       const store = postgresAdapter(database, { now })

@@ -9,14 +9,14 @@ import { clientOf, describeRedis, freshPrefix } from './redis-servers.js'
 import { sharedByTwo } from './shared-store.js'
 
 describeRedis('two caches on one Redis', (url) => {
-  conformance(memoryBase())
+  conformance(memoryBase(), runs(20, 100))
   // Of a database, the cache only relies on usages and on the scopes that the driver reports for each write. The tests in
   // touched-scopes.test.ts check those for each driver, so one store under the cache is enough most of the time.
   if (!isLongRun) return
-  describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl)))
-  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl)))
+  describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl), 20))
+  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl), 20))
 
-  function conformance(base: BaseAdapter): void {
+  function conformance(base: BaseAdapter, numRuns: number): void {
     const clients = [clientOf(url), clientOf(url)]
     const bases = new Map<StorageObjectStore, StorageObjectStore>()
     const results: string[] = []
@@ -28,7 +28,7 @@ describeRedis('two caches on one Redis', (url) => {
 
     storeConformance({
       name: `redisUsageCache over ${base.name}`,
-      numRuns: runs(20, 100),
+      numRuns,
       delays: 3,
       test: { describe, it },
       async createStore(context) {
