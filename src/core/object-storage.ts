@@ -148,6 +148,6 @@ export interface ObjectStorage {
   remove(reference: BytesReference): Promise<void>
   /** Multipart uploads. Without it, the server has no `/multipart` endpoints. */
   readonly multipart?: MultipartStorage
-  /** Serves the storage's own signed URLs, if it has no server of its own. */
+  /** Serves the storage's signed URLs, for storages without a separate server. */
   serve?(exchange: SubtreeExchange): Promise<Response>
 }

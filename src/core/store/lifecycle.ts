@@ -62,7 +62,7 @@ export function hasExpired(pending: StorageObject, now: Date): boolean {
   return pending.expiresAt !== null && pending.expiresAt <= now
 }
 
-/** Returns the leftover of a row that ends, if it may have bytes or an upload of its own in the bucket. */
+/** Returns the leftover of a row that is no longer live, if it may have bytes or an upload in the bucket. */
 function leftoverOf(row: TrackedRow | null, now: Date): Leftover[] {
   if (row === null || (row.storageKey === null && row.uploadId === null)) return []
   const { attemptId, bucket, key, storageKey, uploadId, writableUntil } = row

@@ -52,7 +52,7 @@ export function describeCrashes(
     })
 
     if (maxJobCalls === 0) return
-    it('leaves a state that cleanUp makes consistent even after a crash of its own', async () => {
+    it('leaves a state that cleanUp makes consistent even if cleanUp crashes once', async () => {
       await forEachCrash(0, async ({ callsBefore }) => {
         // A short run stops before every third call, starting at a different one for each `callsBefore`.
         const jobStep = runs(3, 1)

@@ -19,7 +19,7 @@ const CONFLICT = [24, WRITE_CONFLICT, 134, 239, 246, NO_SUCH_TRANSACTION]
 
 const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, DUPLICATE_KEY])
 
-// Errors of the driver are recognized by name, because the application's driver has classes of its own.
+// Driver errors are recognized by name: the application may load another copy of the driver, with other classes.
 
 /** Names of errors of a broken connection. The driver reconnects by itself. */
 const BROKEN_CONNECTION = new Set([
