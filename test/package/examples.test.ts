@@ -7,7 +7,7 @@ interface Listed {
   readonly filename?: string
 }
 
-/** A person at a browser, who keeps the cookies that the server sets. */
+/** Sends requests like a browser: keeps the cookies that the server sets. */
 class Visitor {
   readonly #origin: string
   readonly #cookies = new Map<string, string>()
@@ -16,7 +16,7 @@ class Visitor {
     this.#origin = origin
   }
 
-  async ask(request: string, body?: unknown): Promise<Response> {
+  async send(request: string, body?: unknown): Promise<Response> {
     const [method = '', path = ''] = request.split(' ')
     const type = typeof body === 'string' ? 'text/plain' : 'application/json'
     const response = await fetch(this.#origin + path, {
@@ -36,22 +36,22 @@ class Visitor {
   }
 
   async status(request: string, body?: unknown): Promise<number> {
-    const response = await this.ask(request, body)
+    const response = await this.send(request, body)
     await response.arrayBuffer()
     return response.status
   }
 
   async list(): Promise<Listed[]> {
-    const response = await this.ask('GET /api/s3/db/objects')
+    const response = await this.send('GET /api/s3/db/objects')
     expect(response.status).toBe(200)
     return ((await response.json()) as { objects: Listed[] }).objects
   }
 
   async upload(filename: string, text: string): Promise<string> {
-    const announcement = { filename, contentType: 'text/plain', size: text.length }
-    const begun = await this.ask('POST /api/s3/upload', announcement)
-    expect(begun.status).toBe(201)
-    const { object, upload } = (await begun.json()) as {
+    const uploadRequest = { filename, contentType: 'text/plain', size: text.length }
+    const started = await this.send('POST /api/s3/upload', uploadRequest)
+    expect(started.status).toBe(201)
+    const { object, upload } = (await started.json()) as {
       object: { key: string; id: string }
       upload: { url: string; headers: Record<string, string> }
     }
@@ -77,22 +77,22 @@ describe.each(['express', 'koa'])('examples/%s', (framework) => {
     return visitor
   }
 
-  it('goes on serving what it has served before', async () => {
+  it('keeps serving its existing routes and requires a login for the API', async () => {
     const visitor = new Visitor(example.url)
-    expect(await (await visitor.ask('GET /health')).text()).toBe('ok')
+    expect(await (await visitor.send('GET /health')).text()).toBe('ok')
     expect(await visitor.status('GET /missing')).toBe(404)
     expect(await visitor.status('POST /login', { user: 'mallory' })).toBe(401)
     expect(await visitor.status('GET /api/s3/db/objects')).toBe(401)
   })
 
-  it('gives each user a view of their own, until they log out', async () => {
+  it('limits each user to their own objects and returns 401 after logout', async () => {
     const ann = await signedIn('ann')
     const bob = await signedIn('bob')
     const key = await ann.upload('plan.txt', 'to the sea')
     const download = `GET /api/s3/download?key=${encodeURIComponent(key)}`
 
     expect(await ann.list()).toMatchObject([{ key, filename: 'plan.txt', bucket: 'files' }])
-    const { url } = (await (await ann.ask(download)).json()) as { url: string }
+    const { url } = (await (await ann.send(download)).json()) as { url: string }
     expect(await (await fetch(url)).text()).toBe('to the sea')
 
     expect(await bob.list()).toEqual([])
@@ -105,37 +105,37 @@ describe.each(['express', 'koa'])('examples/%s', (framework) => {
     expect(await (await signedIn('ann')).list()).toMatchObject([{ key }])
   })
 
-  it('shares notes with those whom their owner has named', async () => {
+  it('lets only the owner and the named readers read a note', async () => {
     const ann = await signedIn('ann')
     const bob = await signedIn('bob')
     const eve = await signedIn('eve')
-    const nobody = new Visitor(example.url)
+    const anonymous = new Visitor(example.url)
     expect(await ann.status('POST /notes/diary', 'private')).toBe(201)
     expect(await ann.status('POST /notes/poster?readers=everybody', 'public')).toBe(201)
     expect(await ann.status('POST /notes/plan?readers=user:bob', 'shared')).toBe(201)
 
     const readable: Record<string, readonly (Visitor | null)[]> = {
       diary: [ann],
-      poster: [ann, bob, eve, nobody],
+      poster: [ann, bob, eve, anonymous],
       plan: [ann, bob],
       none: [],
     }
     for (const [key, readers] of Object.entries(readable)) {
-      for (const visitor of [ann, bob, eve, nobody]) {
+      for (const visitor of [ann, bob, eve, anonymous]) {
         expect(await visitor.status(`GET /notes/${key}`)).toBe(readers.includes(visitor) ? 200 : 404)
       }
     }
-    expect(await (await bob.ask('GET /notes/plan')).text()).toBe('shared')
+    expect(await (await bob.send('GET /notes/plan')).text()).toBe('shared')
     expect(await bob.status('POST /notes/plan', 'mine now')).toBe(409)
   })
 
-  it('refuses a note that is no text', async () => {
+  it('refuses a note with a JSON body', async () => {
     const ann = await signedIn('ann')
-    const response = await ann.ask('POST /notes/json', { no: 'text' })
+    const response = await ann.send('POST /notes/json', { no: 'text' })
     expect([response.status, await response.json()]).toMatchObject([400, { params: { field: 'body' } }])
   })
 
-  it('refuses what is over the quota, also in its own routes', async () => {
+  it('enforces the quota in the API and in the routes of the example', async () => {
     const ann = await signedIn('ann')
     const eve = await signedIn('eve')
     expect(await eve.status('POST /notes/long', 'x'.repeat(1001))).toBe(413)

@@ -4,31 +4,31 @@ import { join } from 'node:path'
 import { findServer, type ServerKind } from '../servers/found-server.js'
 import { runProgram } from './packed-package.js'
 
-/** The releases of Node that the package is for. */
+/** The major versions of Node that the package supports. */
 export const supportedMajors = [20, 22, 24] as const
 
 /**
- * The program of one release of Node: a path in the environment, the one that runs the tests where it is of that release,
- * or that which npm carries for this platform.
+ * Returns the path of a Node executable of this major version, or the reason why there is none. Tries the path in
+ * `TEST_NODE_<major>`, then the Node that runs the tests, then the build for this platform from npm.
  */
 export async function findNode(major: number, into: string): Promise<string | { readonly reason: string }> {
-  const found = await findServer(nodeOf(major, into))
+  const found = await findServer(nodeKind(major, into))
   return 'url' in found ? found.url : found
 }
 
-function nodeOf(major: number, into: string): ServerKind {
+function nodeKind(major: number, into: string): ServerKind {
   return {
     name: `node${major}`,
     variable: `TEST_NODE_${major}`,
-    howToGet: `npm has to reach its registry, which carries Node for ${process.platform}-${process.arch}`,
+    howToGet: `connect npm to a registry that has Node for ${process.platform}-${process.arch}`,
     ways: [
-      async () => (majorOf(process.execPath) === major ? program(process.execPath) : null),
-      async () => program(await installNode(major, into)),
+      async () => (majorOf(process.execPath) === major ? foundAt(process.execPath) : null),
+      async () => foundAt(await installNode(major, into)),
     ],
   }
 }
 
-const program = (path: string) => ({ url: path, from: path, stop: async () => {} })
+const foundAt = (path: string) => ({ url: path, from: path, stop: async () => {} })
 
 async function installNode(major: number, into: string): Promise<string> {
   const folder = join(into, `node-${major}`)

@@ -10,29 +10,29 @@ const { engines, peerDependencies } = JSON.parse(
   readFileSync(join(repository, 'package.json'), 'utf8'),
 ) as Record<'engines' | 'peerDependencies', Record<string, string>>
 const specifiers = Object.keys(entries).map((name) => (name === 'index' ? '@svc/db' : `@svc/db/${name}`))
-const workshop = mkdtempSync(join(tmpdir(), 'svc-db-node-'))
-const application = join(workshop, 'application')
-const programs = await Promise.all(
-  supportedMajors.map(async (major) => ({ major, node: await findNode(major, workshop) })),
+const workspace = mkdtempSync(join(tmpdir(), 'svc-db-node-'))
+const application = join(workspace, 'application')
+const versions = await Promise.all(
+  supportedMajors.map(async (major) => ({ major, node: await findNode(major, workspace) })),
 )
 
 beforeAll(async () => {
-  await installInto(application, await packPackage(workshop))
+  await installInto(application, await packPackage(workspace))
   linkPackages(application, Object.keys(peerDependencies))
 })
 
-afterAll(() => rmSync(workshop, { recursive: true, force: true }))
+afterAll(() => rmSync(workspace, { recursive: true, force: true }))
 
-it('is for the oldest of these releases and later ones', () => {
+it('requires the oldest tested version of Node or later in engines', () => {
   expect(engines['node']).toBe(`>=${supportedMajors[0]}`)
 })
 
-for (const { major, node } of programs) {
+for (const { major, node } of versions) {
   const skipped = typeof node === 'string' ? '' : ` (skipped: ${node.reason})`
   describe.skipIf(typeof node !== 'string')(`on Node ${major}${skipped}`, () => {
     const run = (...args: string[]) => runProgram(application, node as string, ...args)
 
-    it('loads every entry, with the same names as ESM and as CommonJS', async () => {
+    it('exports the same names from every entry as ESM and as CommonJS', async () => {
       const { exitCode, output } = await run('load-entries.mjs', ...specifiers)
       expect(exitCode, output).toBe(0)
       const loaded = JSON.parse(output) as Record<string, Record<'esm' | 'cjs', { names?: string[] }>>
@@ -42,11 +42,11 @@ for (const { major, node } of programs) {
       }
     })
 
-    it('has one StorageError between entries, and between ESM and CommonJS', async () => {
+    it('recognizes a StorageError across entries and across ESM and CommonJS', async () => {
       expect(await run('one-error-class.mjs')).toEqual({ exitCode: 0, output: 'one class\n' })
     })
 
-    it('runs the conformance suite under node:test', async () => {
+    it('passes the conformance suite under node:test', async () => {
       const { output } = await run('--test', '--test-reporter=tap', 'conformance.test.mjs')
       expect(output).toMatch(/^# fail 0$/m)
       expect(Number(/^# pass (\d+)$/m.exec(output)?.[1])).toBeGreaterThan(0)

@@ -26,8 +26,8 @@ interface Manifest {
 
 const specifierOf = (name: string) => (name === 'index' ? '@svc/db' : `@svc/db/${name}`)
 const specifiers = Object.keys(entries).map(specifierOf)
-/** The entries that can't do without one of the optional packages; the others use at most types of it. */
-const needed: Readonly<Record<string, string>> = {
+/** The optional package that an entry needs at runtime. Other entries only use types of optional packages. */
+const requiredPeers: Readonly<Record<string, string>> = {
   '@svc/db/conformance': 'fast-check',
   '@svc/db/s3': '@aws-sdk/client-s3',
 }
@@ -35,13 +35,13 @@ const needed: Readonly<Record<string, string>> = {
 const resolutions = ['nodenext', 'bundler'] as const
 
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as Manifest
-const workshop = mkdtempSync(join(tmpdir(), 'svc-db-package-'))
-const withPeers = join(workshop, 'with-peers')
-const withoutPeers = join(workshop, 'without-peers')
+const workspace = mkdtempSync(join(tmpdir(), 'svc-db-package-'))
+const withPeers = join(workspace, 'with-peers')
+const withoutPeers = join(workspace, 'without-peers')
 let tarball: Tarball
 
 beforeAll(async () => {
-  tarball = await packPackage(workshop)
+  tarball = await packPackage(workspace)
   await installInto(withPeers, tarball)
   await installInto(withoutPeers, tarball)
   const installed = readdirSync(join(repository, 'node_modules', '@types'))
@@ -50,10 +50,10 @@ beforeAll(async () => {
   linkPackages(withPeers, [...peers, ...typesOfPeers.map((name) => `@types/${name}`)])
 })
 
-afterAll(() => rmSync(workshop, { recursive: true, force: true }))
+afterAll(() => rmSync(workspace, { recursive: true, force: true }))
 
 describe('the tarball', () => {
-  it('contains the build of every entry, the documents, and nothing else', () => {
+  it('contains only the built entries, the command and the documentation', () => {
     expect(tarball.contents).toEqual(
       expect.arrayContaining([
         ...builtEntries,
@@ -71,23 +71,23 @@ describe('the tarball', () => {
     expect(tarball.contents.filter((path) => !expected.test(path))).toEqual([])
   })
 
-  it('names no path of the machine that built it', () => {
+  it('contains no absolute path of the build machine', () => {
     const traces = [repository.replace(/\/$/, ''), homedir(), 'file:///']
     const texts = tarball.contents.map((path) => [path, readInstalled(path)] as const)
     const found = texts.filter(([, text]) => traces.some((trace) => text.includes(trace)))
     expect(found.map(([path]) => path)).toEqual([])
   })
 
-  it('has source maps of its own sources only, by relative paths', () => {
+  it('has source maps that list only sources of this repository, by relative path', () => {
     const maps = tarball.contents.filter((path) => path.endsWith('.map'))
     expect(maps).not.toEqual([])
     const sources = maps.flatMap((path) => (JSON.parse(readInstalled(path)) as { sources: string[] }).sources)
-    // The CommonJS step has lines of its own, whose source is the built file itself.
-    const own = /^(?:\.\.\/(?:src|test\/conformance)\/.+\.ts|[\w-]+\.cjs)$/
-    expect(sources.filter((path) => !own.test(path))).toEqual([])
+    // The CommonJS build step adds lines, and their source is the built file.
+    const allowed = /^(?:\.\.\/(?:src|test\/conformance)\/.+\.ts|[\w-]+\.cjs)$/
+    expect(sources.filter((path) => !allowed.test(path))).toEqual([])
   })
 
-  it('has an export for every entry, and package.json', () => {
+  it('exports every entry and package.json', () => {
     const expected = Object.keys(entries).map((name) => (name === 'index' ? '.' : `./${name}`))
     expect(Object.keys(manifest.exports).sort()).toEqual([...expected, './package.json'].sort())
     for (const name of Object.keys(entries)) {
@@ -98,7 +98,7 @@ describe('the tarball', () => {
     }
   })
 
-  it('brings no other package with it', () => {
+  it('has only optional peer dependencies and installs no other package', () => {
     expect(manifest.dependencies ?? {}).toEqual({})
     const optional = Object.keys(manifest.peerDependenciesMeta).filter(
       (name) => manifest.peerDependenciesMeta[name]?.optional,
@@ -110,7 +110,7 @@ describe('the tarball', () => {
 })
 
 describe('with the optional packages', () => {
-  it('loads every entry, with the same names as ESM and as CommonJS', async () => {
+  it('exports the same names from every entry as ESM and as CommonJS', async () => {
     const loaded = await load(withPeers, specifiers)
     for (const specifier of specifiers) {
       expect(loaded[specifier]!.esm.names, specifier).not.toEqual([])
@@ -118,9 +118,9 @@ describe('with the optional packages', () => {
     }
   })
 
-  it('exports the names that are promised', async () => {
+  it('exports the documented names', async () => {
     const loaded = await load(withPeers, specifiers)
-    const promised: Record<string, string[]> = {
+    const documented: Record<string, string[]> = {
       '@svc/db': ['db', 'createS3Server', 'memoryStorage', 'cleanUp', 'StorageError', 'createAttemptId'],
       '@svc/db/memory': ['memoryAdapter'],
       '@svc/db/postgres': ['postgresAdapter', 'postgresSchema'],
@@ -133,40 +133,40 @@ describe('with the optional packages', () => {
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
       '@svc/db/conformance': ['storeConformance'],
     }
-    promised['@svc/db']!.push(
+    documented['@svc/db']!.push(
       'openApiDocument',
       'createStore',
       'createObjectAccessGuard',
       'createQuotaGuard',
       'chainHooks',
     )
-    for (const [specifier, names] of Object.entries(promised)) {
+    for (const [specifier, names] of Object.entries(documented)) {
       expect(loaded[specifier]!.esm.names, specifier).toEqual(expect.arrayContaining(names))
     }
   })
 
-  it.each(resolutions)('has types under %s', async (moduleResolution) => {
+  it.each(resolutions)('type-checks under %s', async (moduleResolution) => {
     const compiled = await compile(withPeers, 'types.ts', { moduleResolution, types: ['node'] })
     expect(compiled).toEqual({ exitCode: 0, output: '' })
-    // PGlite's own declarations name types of a package that it doesn't bring.
+    // The declarations of PGlite import types from a package that it doesn't install.
     const withPglite = { moduleResolution, types: [], skipLibCheck: true }
     expect(await compile(withPeers, 'types-with-pglite.ts', withPglite)).toEqual({ exitCode: 0, output: '' })
   })
 })
 
 describe('with Koa', () => {
-  it.each(resolutions)('has types under %s', async (moduleResolution) => {
-    // The types of Koa 3 name some of content-disposition that its version 2 doesn't export.
+  it.each(resolutions)('type-checks under %s', async (moduleResolution) => {
+    // The types of Koa 3 import names that content-disposition 2 doesn't export.
     const options = { moduleResolution, types: ['node'], skipLibCheck: true }
     expect(await compile(withPeers, 'types-koa.ts', options)).toEqual({ exitCode: 0, output: '' })
   })
 })
 
 describe('without the optional packages', () => {
-  it('loads every entry that needs none, and names the package that another one needs', async () => {
+  it('loads every entry that needs none, and names the missing package for the others', async () => {
     const loaded = await load(withoutPeers, specifiers)
     for (const specifier of specifiers) {
-      const peer = needed[specifier]
+      const peer = requiredPeers[specifier]
       for (const { names, code, message } of Object.values(loaded[specifier]!)) {
         if (peer === undefined) expect(names, `${specifier}: ${message}`).not.toBeUndefined()
         else {
@@ -177,19 +177,16 @@ describe('without the optional packages', () => {
     }
   })
 
-  it.each(resolutions)(
-    'has types under %s, with nothing but the standard library',
-    async (moduleResolution) => {
-      const compiled = await compile(withoutPeers, 'types-without-peers.ts', { moduleResolution, types: [] })
-      expect(compiled).toEqual({ exitCode: 0, output: '' })
-    },
-  )
+  it.each(resolutions)('type-checks under %s with only the standard library', async (moduleResolution) => {
+    const compiled = await compile(withoutPeers, 'types-without-peers.ts', { moduleResolution, types: [] })
+    expect(compiled).toEqual({ exitCode: 0, output: '' })
+  })
 })
 
 describe('the command', () => {
   const command = join('node_modules', '.bin', 'svc-db')
 
-  it('is what the tarball installs, with its parser and the licence of that inside', async () => {
+  it('is installed by the tarball and bundles its argument parser with its license', async () => {
     const { version } = JSON.parse(readInstalled('package.json')) as { version: string }
     expect(await runProgram(withoutPeers, command, '--version')).toEqual({
       exitCode: 0,
@@ -200,12 +197,12 @@ describe('the command', () => {
     expect(program).toContain('TJ Holowaychuk')
   })
 
-  it('prints the schema with nothing else installed', async () => {
+  it('prints the schema without any other package', async () => {
     const { exitCode, output } = await runProgram(withoutPeers, command, 'schema')
     expect({ exitCode, head: output.slice(0, 12) }).toEqual({ exitCode: 0, head: 'DO $migratio' })
   })
 
-  it('names the driver that a database needs, and uses it where it is installed', async () => {
+  it('names the missing driver of a database, and uses the driver if it is installed', async () => {
     const port = await freePort()
     const verify = ['verify', '--url', `postgres://app:secret@127.0.0.1:${port}/files`]
     const without = await runProgram(withoutPeers, command, ...verify)
@@ -222,16 +219,16 @@ describe('the command', () => {
   })
 })
 
-it('keeps everything else to itself', async () => {
-  const inner = [
+it('exports no internal modules', async () => {
+  const internal = [
     '@svc/db/dist/index.js',
     '@svc/db/src/index.ts',
     '@svc/db/index',
     '@svc/db/core',
     '@svc/db/server',
   ]
-  const loaded = await load(withPeers, inner)
-  for (const specifier of inner) {
+  const loaded = await load(withPeers, internal)
+  for (const specifier of internal) {
     expect(loaded[specifier]!.esm.code, specifier).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
     expect(loaded[specifier]!.cjs.code, specifier).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
   }

@@ -17,21 +17,22 @@ import { entries } from '../../build/entries.js'
 export const repository = fileURLToPath(new URL('../..', import.meta.url))
 const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
 
-/** What `npm pack` made. */
+/** The output of `npm pack`. */
 export interface Tarball {
   readonly file: string
-  /** Paths below the root of the package. */
+  /** Paths relative to the root of the package. */
   readonly contents: readonly string[]
 }
 
-export interface Run {
+export interface ProgramResult {
   readonly exitCode: number
+  /** stdout, followed by stderr if the exit code is not 0. */
   readonly output: string
 }
 
-/** Runs a program to its end, and resolves whatever that was. */
-export async function runProgram(folder: string, command: string, ...args: string[]): Promise<Run> {
-  // What the test runner says to its own workers is not meant for these.
+/** Runs a program until it exits. Rejects if it can't start or is killed. */
+export async function runProgram(folder: string, command: string, ...args: string[]): Promise<ProgramResult> {
+  // These variables configure the workers of the test runner and would change how the program runs.
   const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '' }
   try {
     const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env, maxBuffer: 2 ** 26 })
@@ -49,24 +50,24 @@ async function npm(folder: string, ...args: string[]): Promise<string> {
   return output
 }
 
-/** Builds the package unless `dist` is complete and newer than its sources. */
+/** Builds the package if a file is missing in `dist` or older than a source. */
 export async function buildIfOutdated(): Promise<void> {
   if (isOutdated()) await npm(repository, 'run', 'build')
 }
 
-/** Packs the built package as npm would publish it. */
+/** Packs the built package with `npm pack`. */
 export async function packPackage(into: string): Promise<Tarball> {
-  const answer = await npm(repository, 'pack', '--json', '--ignore-scripts', '--pack-destination', into)
-  const [packed] = JSON.parse(answer) as [{ filename: string; files: { path: string }[] }]
+  const json = await npm(repository, 'pack', '--json', '--ignore-scripts', '--pack-destination', into)
+  const [packed] = JSON.parse(json) as [{ filename: string; files: { path: string }[] }]
   return { file: join(into, packed.filename), contents: packed.files.map(({ path }) => path) }
 }
 
-/** The four files of every entry: both kinds of modules, each with its types. */
+/** The four files of every entry: an ES module and a CommonJS module, each with its types. */
 export const builtEntries: readonly string[] = Object.keys(entries).flatMap((name) =>
   ['js', 'cjs', 'd.ts', 'd.cts'].map((extension) => `dist/${name}.${extension}`),
 )
 
-/** What the build makes in all: the entries, and the command. */
+/** Every file that the build must have written: the entries and the command. */
 const builtFiles = [...builtEntries, 'dist/cli.js']
 
 function isOutdated(): boolean {
@@ -86,7 +87,7 @@ function sourceFiles(): string[] {
   return [...folders, ...settings].map((path) => join(repository, path))
 }
 
-/** Installs the tarball into an empty application, which has no other package, and copies the fixtures into it. */
+/** Creates an application with the tarball as its only package, and copies the fixtures into it. */
 export async function installInto(folder: string, { file }: Tarball): Promise<void> {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
@@ -94,7 +95,7 @@ export async function installInto(folder: string, { file }: Tarball): Promise<vo
   cpSync(fixtures, folder, { recursive: true })
 }
 
-/** Gives the application packages of this repository, and what they need with them. */
+/** Links packages from `node_modules` of this repository into the application. They bring their dependencies. */
 export function linkPackages(folder: string, names: readonly string[]): void {
   for (const name of names) {
     const link = join(folder, 'node_modules', name)
@@ -104,8 +105,8 @@ export function linkPackages(folder: string, names: readonly string[]): void {
 }
 
 /**
- * Compiles a file of the application as strictly as can be, by default with the types of its packages. Under `nodenext` it is
- * compiled as an ES module and as a CommonJS one.
+ * Type-checks a file of the application with strict settings, including the declarations of its packages by default.
+ * `nodenext` checks it both as an ES module and as a CommonJS module.
  */
 export async function compile(
   folder: string,
@@ -113,14 +114,14 @@ export async function compile(
   options: {
     readonly moduleResolution: 'nodenext' | 'bundler'
     readonly types: readonly string[]
-    /** For packages whose own types don't compile. */
+    /** Set it for packages whose declarations don't compile. */
     readonly skipLibCheck?: boolean
   },
-): Promise<Run> {
+): Promise<ProgramResult> {
   const { moduleResolution } = options
-  const asBoth = [file.replace(/ts$/, 'mts'), file.replace(/ts$/, 'cts')]
-  const files = moduleResolution === 'nodenext' ? asBoth : [file]
-  for (const copy of asBoth) copyFileSync(join(folder, file), join(folder, copy))
+  const bothKinds = [file.replace(/ts$/, 'mts'), file.replace(/ts$/, 'cts')]
+  const files = moduleResolution === 'nodenext' ? bothKinds : [file]
+  for (const copy of bothKinds) copyFileSync(join(folder, file), join(folder, copy))
 
   const config = join(folder, `tsconfig.${moduleResolution}.json`)
   const compilerOptions = {
