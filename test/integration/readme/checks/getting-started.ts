@@ -18,6 +18,10 @@ interface AppProgram {
 
 interface ServerProgram {
   readonly server: Server
+}
+
+interface S3Program {
+  readonly app: Express
   readonly s3: { readonly handler: Handler; readonly db: { readonly objects: StorageObjectStore } }
   readonly summary: (scope: string) => Promise<object>
 }
@@ -72,11 +76,17 @@ const servesUploads: SnippetCheck = async (program) => {
   expect((await list(bob)).objects).toEqual([])
 }
 
-const listensAndSummarizes: SnippetCheck = async (program) => {
-  const { server, summary } = await run<ServerProgram>(program)
-  const list = await fetch(`${await originOf(server)}/api/s3/db/objects`, { headers: ann })
+const servesAndSummarizes: SnippetCheck = async (program) => {
+  const { s3, summary } = await run<S3Program>(program)
+  const list = await s3.handler(new Request('http://app.test/api/s3/db/objects', { headers: ann }))
   expect(list.status).toBe(200)
   expect(await summary('user:unknown')).toEqual({ bytes: 0, files: 0, reservedBytes: 0, deleted: 0 })
+}
+
+const listens: SnippetCheck = async (program) => {
+  const { server } = await run<ServerProgram>(program)
+  const list = await fetch(`${await originOf(server)}/api/s3/db/objects`, { headers: ann })
+  expect(list.status).toBe(200)
 }
 
 /** Signs in and resolves to the cookie header that a browser would send from then on. */
@@ -87,7 +97,7 @@ async function sessionAt(origin: string): Promise<{ cookie: string }> {
 }
 
 const servesBesideOtherExpressRoutes: SnippetCheck = async (program) => {
-  const { server } = await run<Pick<ServerProgram, 'server'>>(program)
+  const { server } = await run<ServerProgram>(program)
   const origin = await originOf(server)
   expect(await (await fetch(`${origin}/api/health`)).text()).toBe('ok')
   expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
@@ -96,14 +106,18 @@ const servesBesideOtherExpressRoutes: SnippetCheck = async (program) => {
   const started = await fetch(`${origin}/api/s3/upload`, {
     method: 'POST',
     headers: { ...session, 'content-type': 'application/json' },
-    body: JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 1 }),
+    body: JSON.stringify({ filename: 'settings.json', contentType: 'application/json', size: 2 }),
   })
   expect(started.status).toBe(201)
+  // The type that the server's own body parser consumes.
+  const { upload } = (await started.json()) as StartedUpload
+  const sent = await fetch(upload.url, { method: upload.method, headers: upload.headers, body: '{}' })
+  expect(sent.status).toBe(200)
   expect((await fetch(`${origin}/api/elsewhere`)).status).toBe(404)
 }
 
 const servesBesideOtherKoaMiddleware: SnippetCheck = async (program) => {
-  const { server } = await run<Pick<ServerProgram, 'server'>>(program)
+  const { server } = await run<ServerProgram>(program)
   const origin = await originOf(server)
   expect((await fetch(`${origin}/api/s3/db/objects`)).status).toBe(401)
   const list = await fetch(`${origin}/api/s3/db/objects`, { headers: { 'x-signed-in-as': 'ann' } })
@@ -111,17 +125,13 @@ const servesBesideOtherKoaMiddleware: SnippetCheck = async (program) => {
   expect(await (await fetch(`${origin}/elsewhere`)).text()).toBe('the rest of your server')
 }
 
-/** Imitates a browser: `fetch` resolves relative URLs against the page and sends its cookie. */
+/** Imitates a browser: `fetch` resolves relative URLs against the page. */
 const worksInBrowser: SnippetCheck = async (program) => {
-  const { server } = await runSibling<Pick<ServerProgram, 'server'>>(program, 'existing-server.mjs')
-  const origin = await originOf(server)
-  const session = await sessionAt(origin)
+  const { createApp } = await runSibling<AppProgram>(program, 'app.mjs')
+  const client = memoryAdapter()
+  const origin = await originOf(createApp({ client, storage: memoryStorage() }).app.listen(0))
   const realFetch = globalThis.fetch
-  vi.stubGlobal('fetch', (input: string, init?: RequestInit) => {
-    const headers = new Headers(init?.headers)
-    headers.set('cookie', session.cookie)
-    return realFetch(new URL(input, origin), { ...init, headers })
-  })
+  vi.stubGlobal('fetch', (input: string, init?: RequestInit) => realFetch(new URL(input, origin), init))
   try {
     const { uploadFile, allFiles, linkTo, deleteFile } = await run<FilesProgram>(program)
     const shown: string[] = []
@@ -132,17 +142,14 @@ const worksInBrowser: SnippetCheck = async (program) => {
     expect(shown.at(-1)).toBe('5 of 5 bytes')
     expect(await allFiles()).toEqual([file])
     expect(await (await realFetch(await linkTo(file!))).text()).toBe('hello')
-    // The type that the server's own body parser consumes.
-    const settings = await uploadFile(
-      new File(['{}'], 'settings.json', { type: 'application/json' }),
-      () => {},
-    )
-    expect(settings).toMatchObject({ size: 2, status: 'active' })
-    await deleteFile(settings!)
     await deleteFile(file!)
     expect(await allFiles()).toEqual([])
 
-    const large = Object.defineProperty(new File([], 'large.bin'), 'size', { value: 2_000_000_000 })
+    const film = { bucket: 'uploads', key: 'ann/film.mp4' }
+    const expiresAt = new Date(Date.now() + A_DAY)
+    await client.reserve({ ...film, scope: 'user:ann', declaredSize: 90_000_000, expiresAt })
+    await client.confirm({ ...film, size: 90_000_000 })
+    const large = Object.defineProperty(new File([], 'large.bin'), 'size', { value: 40_000_000 })
     expect(await uploadFile(large, (text) => shown.push(text))).toBeNull()
     expect(shown.at(-1)).toBe('There is not enough space left.')
   } finally {
@@ -154,8 +161,7 @@ const releasesExpiredUploads: SnippetCheck = async (program) => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
   try {
     const { job } = await run<{ job: NodeJS.Timeout }>(program)
-    const { s3, server } = await runSibling<ServerProgram>(program, 'server.mjs')
-    await originOf(server)
+    const { s3 } = await runSibling<S3Program>(program, 's3.mjs')
     const file = { route: 'documents', filename: 'abandoned.txt', contentType: 'text/plain', size: 500 }
     await s3.handler(new Request('http://app.test/api/s3/upload', postAsAnn(file)))
     const reserved = async () => (await s3.db.objects.getScopeUsage('user:ann')).reservedBytes
@@ -172,13 +178,13 @@ const releasesExpiredUploads: SnippetCheck = async (program) => {
 
 const guardsOwnRoute: SnippetCheck = async (program) => {
   await run(program)
-  const { s3, server } = await runSibling<ServerProgram>(program, 'server.mjs')
+  const { app, s3 } = await runSibling<S3Program>(program, 's3.mjs')
   const reference = { bucket: 'uploads', key: 'ann/face.png' }
   const expiresAt = new Date(Date.now() + A_DAY)
   await s3.db.objects.reserve({ ...reference, scope: 'user:ann', declaredSize: 7, expiresAt })
   await s3.db.objects.confirm({ ...reference, size: 7 })
 
-  const thumbnail = `${await originOf(server)}/thumbnail?key=ann/face.png`
+  const thumbnail = `${await originOf(app.listen(0))}/thumbnail?key=ann/face.png`
   const own = await fetch(thumbnail, { headers: ann })
   expect(await own.json()).toEqual({ name: 'ann/face.png', size: 7 })
   expect((await fetch(thumbnail, { headers: bob })).status).toBe(404)
@@ -187,7 +193,8 @@ const guardsOwnRoute: SnippetCheck = async (program) => {
 
 export const gettingStartedChecks: SnippetChecks = {
   'docs/getting-started.md#app.ts': servesUploads,
-  'docs/getting-started.md#server.ts': { onPostgres: listensAndSummarizes },
+  'docs/getting-started.md#s3.ts': { onPostgres: servesAndSummarizes },
+  'docs/getting-started.md#server.ts': { onPostgres: listens },
   'docs/getting-started.md#app.test.ts': passingTests(2),
   'docs/getting-started.md#existing-server.ts': servesBesideOtherExpressRoutes,
   'docs/getting-started.md#existing-koa-server.ts': servesBesideOtherKoaMiddleware,
