@@ -44,7 +44,7 @@ export interface DbOptions {
   readonly pendingTtlSeconds?: number | null | undefined
   /** `soft` keeps deleted objects as history. Default `soft`. */
   readonly deleteMode?: 'soft' | 'hard' | null | undefined
-  /** The bucket of calls that name none. Default: the server's bucket. */
+  /** The bucket of calls that name none. On a server, the server's bucket counts. */
   readonly bucket?: string | null | undefined
   readonly hooks?: DbHooks | null | undefined
   /** Path of the endpoints, if `db()` is used without a server. Default `/api/s3`. */
