@@ -13,7 +13,7 @@ import {
  * Implements `planReserve` of core/store/lifecycle.ts. Returns one JSON object, a `WriteResult` of
  * statements/writes.ts. It leaves out a new attempt, because the caller knows the whole row.
  *
- * The usage row is written last, because other writes of the scope wait for whoever has changed it. That UPDATE also
+ * The usage row is written last, because other writes of the scope wait for the one that changed it. That UPDATE also
  * compares the quota, because it reads the newest version of the row.
  */
 export const RESERVE = `
