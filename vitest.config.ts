@@ -52,9 +52,7 @@ export default defineConfig(({ mode }) => {
         provider: 'v8',
         include: ['src/**/*.ts'],
         exclude: [
-          // Needs XMLHttpRequest. It is tested in a real browser, where v8 in this process sees nothing.
-          'src/client/upload/transport.ts',
-          // Is tested as a process of its own, where v8 in this process sees nothing either.
+          // Is tested as a separate process, where v8 in this process sees nothing.
           'src/cli/**',
           ...(hasMongoDB ? [] : ['src/adapters/mongo/**']),
         ],
