@@ -14,15 +14,30 @@ import {
   type ObjectReference,
   type StorageObject,
 } from '../../core/store/records.js'
-import type { StoreDriver } from '../../core/store/driver.js'
+import type { FindQuery, StoreDriver } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
-import { datePosition, endOfDate, type Tables } from './tables.js'
+import { datePosition, endOfDate } from './date-position.js'
+import { duePosition } from './leftover-table.js'
+import type { Tables } from './tables.js'
 
 function copyLeftover(leftover: Leftover): Leftover {
-  return { ...leftover, since: new Date(leftover.since), writableUntil: new Date(leftover.writableUntil) }
+  const { since, writableUntil, dueAt } = leftover
+  return {
+    ...leftover,
+    since: new Date(since),
+    writableUntil: new Date(writableUntil),
+    dueAt: dueAt && new Date(dueAt),
+  }
 }
 
-const copyOrNull = (row: StorageObject | null) => row && copyObject(row)
+function copyWithoutMetadata(row: StorageObject): StorageObject {
+  return copyObject({ ...row, metadata: null })
+}
+
+/** Copies the row unless it belongs to another scope than the query names. */
+function copyOwn(row: StorageObject | null, { scope }: FindQuery): StorageObject | null {
+  return row && (scope === null || row.scope === scope) ? copyObject(row) : null
+}
 
 /** Creates the store driver over tables in memory. Every method is atomic because it never awaits. */
 export function createMemoryDriver(tables: Tables): StoreDriver {
@@ -41,11 +56,13 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
   }
 
   return {
-    async list({ scope, statuses, route, before, limit }) {
+    contract: '1.6',
+
+    async list({ scope, statuses, route, before, limit, withMetadata }) {
       const rows = tables.rows(scope, route)
       if (!rows) return []
       const pages = statuses.map((status) => rows[status].descending(before, limit))
-      return newestFirst(pages, limit).map(copyObject)
+      return newestFirst(pages, limit).map(withMetadata ? copyObject : copyWithoutMetadata)
     },
 
     async count({ scope, statuses }) {
@@ -57,20 +74,22 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       return { ...tables.usage(scope) }
     },
 
-    async find(reference) {
-      const { active, pending } = tables.liveRows(reference)
-      return copyOrNull(active ?? pending ?? tables.newestDeleted(reference))
+    async find(query) {
+      const { active, pending } = tables.liveRows(query)
+      return copyOwn(active ?? pending ?? tables.newestDeleted(query), query)
     },
 
-    async findActive(reference) {
-      return copyOrNull(tables.liveRows(reference).active)
+    async findActive(query) {
+      return copyOwn(tables.liveRows(query).active, query)
     },
 
     async findPending(query) {
       return findPending(
         query,
-        ({ id, uploadId }) =>
-          (query.id === null || query.id === id) && (query.uploadId === null || query.uploadId === uploadId),
+        ({ id, scope, uploadId }) =>
+          (query.scope === null || query.scope === scope) &&
+          (query.id === null || query.id === id) &&
+          (query.uploadId === null || query.uploadId === uploadId),
       )
     },
 
@@ -116,16 +135,14 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     },
 
     async listExpired({ scope, before, limit, after }) {
-      const expiring = scope === null ? tables.expiring : tables.expiringIn(scope)
       const from = after && datePosition(after.expiresAt, after.id)
-      return expiring?.ascending(from, endOfDate(before), limit).map(copyObject) ?? []
+      return tables.expiring(scope)?.ascending(from, endOfDate(before), limit).map(copyObject) ?? []
     },
 
     async purgeExpired({ scope, before, limit, now }) {
-      const expiring = scope === null ? tables.expiring : tables.expiringIn(scope)
       const rows: StorageObject[] = []
       const scopes = new Set<string>()
-      for (const expired of expiring?.ascending(null, endOfDate(before), limit) ?? []) {
+      for (const expired of tables.expiring(scope)?.ascending(null, endOfDate(before), limit) ?? []) {
         const removed = write(planPurge(tables.liveRows(expired), expired.id, before, now))
         if (removed.row) rows.push(removed.row)
         for (const touched of removed.scopes) scopes.add(touched)
@@ -133,19 +150,29 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       return { rows, scopes: [...scopes] }
     },
 
-    async listLeftovers({ limit, after }) {
+    async listLeftovers({ scope, limit, after }) {
       const from = after && datePosition(after.since, after.attemptId)
-      return tables.leftovers.ascending(from, null, limit).map(copyLeftover)
+      return tables.leftovers.of(scope)?.bySince.ascending(from, null, limit).map(copyLeftover) ?? []
+    },
+
+    async listDueLeftovers({ scope, dueBefore, limit, after }) {
+      const from = after && duePosition(after)
+      const { byDue } = tables.leftovers.of(scope) ?? {}
+      return byDue?.ascending(from, endOfDate(dueBefore), limit).map(copyLeftover) ?? []
+    },
+
+    async deferLeftover({ attemptId, until }) {
+      return tables.leftovers.defer(attemptId, until)
     },
 
     async forgetLeftover(attemptId) {
-      return tables.forgetLeftover(attemptId)
+      return tables.leftovers.forget(attemptId)
     },
 
-    async purgeDeleted({ before, limit }) {
-      const rows = tables.deleted.ascending(null, endOfDate(before), limit)
+    async purgeDeleted({ scope, before, limit }) {
+      const rows = tables.deleted(scope)?.ascending(null, endOfDate(before), limit) ?? []
       for (const row of rows) tables.dropHistory(row)
-      return { dropped: rows.length, scopes: [...new Set(rows.map(({ scope }) => scope))] }
+      return { dropped: rows.length, scopes: [...new Set(rows.map((row) => row.scope))] }
     },
 
     async migrate() {

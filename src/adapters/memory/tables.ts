@@ -8,7 +8,6 @@ import {
 } from '../../core/store/lifecycle.js'
 import { OBJECT_STATUSES } from '../../core/store/records.js'
 import type {
-  Leftover,
   ObjectReference,
   ObjectStatus,
   ScopeUsage,
@@ -16,15 +15,18 @@ import type {
   UsageDifference,
 } from '../../core/store/records.js'
 import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/usage.js'
+import { datePosition } from './date-position.js'
+import { LeftoverTable } from './leftover-table.js'
 import { SortedMap } from './sorted-map.js'
 
 type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
 
-/** The data of one scope: rows by status, the same rows by route, rows that may expire, and the usage. */
+/** The data of one scope: rows by status, the same rows by route, rows that may expire, history by deletion, and the usage. */
 interface ScopeTable {
   readonly rows: RowsByStatus
   readonly routes: Map<string, RowsByStatus>
   readonly expiring: SortedMap<StorageObject>
+  readonly deleted: SortedMap<StorageObject>
   usage: ScopeUsage
 }
 
@@ -41,33 +43,14 @@ function keyName({ bucket, key }: ObjectReference): string {
   return `${bucket}\0${key}`
 }
 
-/** The start of the year 1, the earliest date of a row or a bound. */
-const YEAR_ONE = -62_135_596_800_000
-const DIGITS = 15
-
-function timeKey(date: Date): string {
-  return String(date.getTime() - YEAR_ONE).padStart(DIGITS, '0')
-}
-
-/** Returns the sort key of a row in a list that is ordered by a date, then by id. */
-export function datePosition(date: Date, id: string): string {
-  return `${timeKey(date)}/${id}`
-}
-
-/** Returns the sort key after everything of that date. */
-export function endOfDate(date: Date): string {
-  return `${timeKey(date)}/~`
-}
-
 /** The rows, with an index for every read. No method awaits, so every change is atomic. */
 export class Tables {
   readonly #live = new Map<string, LiveRows>()
   readonly #history = new Map<string, SortedMap<StorageObject>>()
   readonly #scopes = new Map<string, ScopeTable>()
-  readonly #leftoverPositions = new Map<string, string>()
-  readonly expiring = new SortedMap<StorageObject>()
-  readonly deleted = new SortedMap<StorageObject>()
-  readonly leftovers = new SortedMap<Leftover>()
+  readonly #expiring = new SortedMap<StorageObject>()
+  readonly #deleted = new SortedMap<StorageObject>()
+  readonly leftovers = new LeftoverTable()
 
   liveRows(reference: ObjectReference): LiveRows {
     return this.#live.get(keyName(reference)) ?? NOTHING_LIVE
@@ -87,8 +70,14 @@ export class Tables {
     return (route === null ? table?.rows : table?.routes.get(route)) ?? null
   }
 
-  expiringIn(scope: string): SortedMap<StorageObject> | null {
-    return this.#scopes.get(scope)?.expiring ?? null
+  /** Returns the rows that may expire, of a scope or of all (`null`), by expiry. */
+  expiring(scope: string | null): SortedMap<StorageObject> | null {
+    return scope === null ? this.#expiring : (this.#scopes.get(scope)?.expiring ?? null)
+  }
+
+  /** Returns the history of a scope or of all (`null`), by deletion. */
+  deleted(scope: string | null): SortedMap<StorageObject> | null {
+    return scope === null ? this.#deleted : (this.#scopes.get(scope)?.deleted ?? null)
   }
 
   /** Applies a change. Returns the scopes it touched. */
@@ -100,7 +89,7 @@ export class Tables {
     this.#chargeUsage(scopeOf(before), usageOf(before), NO_USAGE)
     this.#chargeUsage(scopeOf(after), NO_USAGE, usageOf(after))
     if (history) this.addHistory(history)
-    for (const leftover of leftovers) this.#addLeftover(leftover)
+    for (const leftover of leftovers) this.leftovers.set(leftover)
 
     const touched = new Set([scopeOf(before), scopeOf(after)].filter((scope) => scope !== null))
     for (const scope of touched) this.#dropIfEmpty(scope)
@@ -120,13 +109,6 @@ export class Tables {
     history?.delete(row.id)
     if (history?.size === 0) this.#history.delete(keyName(row))
     this.#dropIfEmpty(row.scope)
-  }
-
-  forgetLeftover(attemptId: string): boolean {
-    const position = this.#leftoverPositions.get(attemptId)
-    if (position === undefined) return false
-    this.#leftoverPositions.delete(attemptId)
-    return this.leftovers.delete(position)
   }
 
   /** Adds up the rows. Returns the scopes whose recorded usage differs, and corrects it if asked to. */
@@ -157,7 +139,13 @@ export class Tables {
   #table(scope: string): ScopeTable {
     let table = this.#scopes.get(scope)
     if (!table) {
-      table = { rows: emptyRows(), routes: new Map(), expiring: new SortedMap(), usage: NO_USAGE }
+      table = {
+        rows: emptyRows(),
+        routes: new Map(),
+        expiring: new SortedMap(),
+        deleted: new SortedMap(),
+        usage: NO_USAGE,
+      }
       this.#scopes.set(scope, table)
     }
     return table
@@ -179,9 +167,12 @@ export class Tables {
     }
     if (row.expiresAt) {
       table.expiring.set(datePosition(row.expiresAt, row.id), row)
-      this.expiring.set(datePosition(row.expiresAt, row.id), row)
+      this.#expiring.set(datePosition(row.expiresAt, row.id), row)
     }
-    if (row.deletedAt) this.deleted.set(datePosition(row.deletedAt, row.id), row)
+    if (row.deletedAt) {
+      table.deleted.set(datePosition(row.deletedAt, row.id), row)
+      this.#deleted.set(datePosition(row.deletedAt, row.id), row)
+    }
   }
 
   #unindex(row: StorageObject): void {
@@ -192,16 +183,12 @@ export class Tables {
     if (row.route !== null && ofRoute && isEmpty(ofRoute)) table.routes.delete(row.route)
     if (row.expiresAt) {
       table.expiring.delete(datePosition(row.expiresAt, row.id))
-      this.expiring.delete(datePosition(row.expiresAt, row.id))
+      this.#expiring.delete(datePosition(row.expiresAt, row.id))
     }
-    if (row.deletedAt) this.deleted.delete(datePosition(row.deletedAt, row.id))
-  }
-
-  #addLeftover(leftover: Leftover): void {
-    this.forgetLeftover(leftover.attemptId)
-    const position = datePosition(leftover.since, leftover.attemptId)
-    this.leftovers.set(position, leftover)
-    this.#leftoverPositions.set(leftover.attemptId, position)
+    if (row.deletedAt) {
+      table.deleted.delete(datePosition(row.deletedAt, row.id))
+      this.#deleted.delete(datePosition(row.deletedAt, row.id))
+    }
   }
 
   /** Drops the table of a scope without rows. Its usage is zero, and keeping the table would leak memory. */

@@ -41,7 +41,10 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     return result
   }
 
+  const { contract } = driver
   return {
+    ...(contract && { contract }),
+
     async usage(scope) {
       const found = await cache.read(scope)
       if (found && 'usage' in found) return found.usage
@@ -111,16 +114,18 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     // These writes don't change any usage.
     setUploadId: (command) => driver.setUploadId(command),
     forgetLeftover: (attemptId) => driver.forgetLeftover(attemptId),
+    ...(driver.deferLeftover && { deferLeftover: driver.deferLeftover.bind(driver) }),
     purgeDeleted: (command) => driver.purgeDeleted(command),
 
     list: (query) => driver.list(query),
     count: (query) => driver.count(query),
-    find: (reference) => driver.find(reference),
-    findActive: (reference) => driver.findActive(reference),
+    find: (query) => driver.find(query),
+    findActive: (query) => driver.findActive(query),
     findPending: (query) => driver.findPending(query),
     findPendingMultipart: (query) => driver.findPendingMultipart(query),
     listExpired: (query) => driver.listExpired(query),
     listLeftovers: (query) => driver.listLeftovers(query),
+    ...(driver.listDueLeftovers && { listDueLeftovers: driver.listDueLeftovers.bind(driver) }),
     checkUsage: (scope) => driver.checkUsage(scope),
 
     migrate: () => driver.migrate(),

@@ -23,9 +23,16 @@ export interface ListByScopeInput {
   readonly limit?: Maybe<number>
   /** `nextCursor` of the previous page. */
   readonly cursor?: Maybe<string>
+  /** `false` doesn't read the metadata: it is `null` in every row. Default `true`. */
+  readonly withMetadata?: Maybe<boolean>
 }
 
-export interface FindPendingInput extends ObjectReference {
+export interface FindInput extends ObjectReference {
+  /** Returns `null` if the row belongs to another scope. */
+  readonly scope?: Maybe<string>
+}
+
+export interface FindPendingInput extends FindInput {
   /** Only the attempt with this id. */
   readonly id?: Maybe<string>
   /** Only the multipart upload with this id. */
@@ -86,6 +93,8 @@ export interface ReleaseInput extends ObjectReference {
 
 export interface RemoveInput extends ObjectReference {
   readonly scope?: Maybe<string>
+  /** Only this attempt: removes nothing if another one has taken its place. The id of a pending attempt removes only that row. */
+  readonly attemptId?: Maybe<string>
   /** `soft` keeps the row as history, `hard` deletes it. Default `soft`. */
   readonly mode?: Maybe<'soft' | 'hard'>
 }
@@ -102,11 +111,33 @@ export interface ListExpiredInput {
 
 export type PurgeExpiredInput = Omit<ListExpiredInput, 'after'>
 
-export interface ListLeftoversInput {
+interface LeftoversInput {
+  readonly scope?: Maybe<string>
   /** 1..1000. Default 100. */
   readonly limit?: Maybe<number>
+}
+
+/** Lists by `since`, then `attemptId`. */
+export interface ListAllLeftoversInput extends LeftoversInput {
+  readonly dueBefore?: null | undefined
   /** The last item of the previous page. */
   readonly after?: Maybe<Pick<Leftover, 'since' | 'attemptId'>>
+}
+
+/** Lists leftovers that were never put off, by `attemptId`; then those due by `dueBefore`, by `dueAt` and `attemptId`. */
+export interface ListDueLeftoversInput extends LeftoversInput {
+  /** Inclusive. */
+  readonly dueBefore: Date
+  /** The last item of the previous page. */
+  readonly after?: Maybe<Pick<Leftover, 'dueAt' | 'attemptId'>>
+}
+
+export type ListLeftoversInput = ListAllLeftoversInput | ListDueLeftoversInput
+
+export interface DeferLeftoverInput {
+  readonly attemptId: string
+  /** When the leftover is next worth a look. */
+  readonly until: Date
 }
 
 export interface ForgetLeftoverInput {
@@ -114,6 +145,7 @@ export interface ForgetLeftoverInput {
 }
 
 export interface PurgeDeletedInput {
+  readonly scope?: Maybe<string>
   /** Only history with `deletedAt` up to and including this time. */
   readonly before: Date
   /** 1..1000. Default 100. */
@@ -146,9 +178,9 @@ export interface StorageObjectStore {
   /** Returns the usage of a scope in constant time; zeros for an unknown scope. */
   getScopeUsage(scope: string): Promise<ScopeUsage>
   /** Returns the active row of a key, else the pending one, else the most recent deleted one. */
-  find(reference: ObjectReference): Promise<StorageObject | null>
+  find(input: FindInput): Promise<StorageObject | null>
   /** Returns the active row of a key. */
-  findActive(reference: ObjectReference): Promise<StorageObject | null>
+  findActive(input: FindInput): Promise<StorageObject | null>
   /** Returns the pending row of a key. */
   findPending(input: FindPendingInput): Promise<StorageObject | null>
   /** Returns the pending row of a key if it has an `uploadId`, declared this size and has not expired. */
@@ -178,13 +210,21 @@ export interface StorageObjectStore {
 
   /** Lists expired reservations, earliest expiry first, then by `id`. Changes nothing. */
   listExpired(input?: ListExpiredInput): Promise<StorageObject[]>
-  /** Removes expired reservations and returns them. Of several concurrent calls, exactly one returns each row. */
+  /**
+   * Removes expired reservations and returns them. Of several concurrent calls, exactly one returns each row. Refuses
+   * unknown fields, because a misspelled filter would remove too much.
+   */
   purgeExpired(input?: PurgeExpiredInput): Promise<StorageObject[]>
-  /** Lists leftovers, oldest first (by `since`, then `attemptId`). */
+  /** Lists leftovers, oldest first (by `since`, then `attemptId`), or those that are due, if `dueBefore` is given. */
   listLeftovers(input?: ListLeftoversInput): Promise<Leftover[]>
   /** Deletes a leftover. Call it only once nothing is in the bucket and nothing can arrive any more. Returns whether it existed. */
   forgetLeftover(input: ForgetLeftoverInput): Promise<boolean>
-  /** Deletes history, earliest deletion first, and returns the number of rows. */
+  /** Puts a leftover off: until then, lists with `dueBefore` leave it out. Returns whether it exists. */
+  deferLeftover(input: DeferLeftoverInput): Promise<boolean>
+  /**
+   * Deletes history, earliest deletion first, then lowest `id`, and returns the number of rows. Refuses unknown fields,
+   * because a misspelled filter would delete too much.
+   */
   purgeDeleted(input: PurgeDeletedInput): Promise<number>
 
   /** Creates or upgrades the schema in the database. Idempotent, and safe to call from several processes at once. */

@@ -1,8 +1,9 @@
 import { encodeCursor } from './cursor.js'
 import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
-import type { QuotaExcess, StoreDriver } from './driver.js'
+import type { FindQuery, QuotaExcess, RecordedLeftover, StoreDriver } from './driver.js'
 import * as inputs from './inputs.js'
+import type { Leftover, StorageObject } from './records.js'
 import { rememberParts } from './store-parts.js'
 import { invalid } from './validation/invalid.js'
 import { optional } from './validation/scalars.js'
@@ -22,10 +23,18 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
   // A copy, because rows keep the Date, and a test may change the one its clock returns.
   const now = () => new Date(clock())
 
+  /** Refuses a field that a driver of 1.5 would ignore. */
+  function needsContract(feature: string, value: unknown): void {
+    if (value === null || driver.contract === '1.6') return
+    throw new TypeError(`${feature} needs a StoreDriver with contract: '1.6', and this driver declares none.`)
+  }
+
   const store: StorageObjectStore = {
     async listByScope(input) {
       const query = inputs.listQuery(input)
-      const rows = await driver.list({ ...query, limit: query.limit + 1 })
+      const found = await driver.list({ ...query, limit: query.limit + 1 })
+      const readsAll = !query.withMetadata && driver.contract === undefined
+      const rows = readsAll ? found.map((row) => ({ ...row, metadata: null })) : found
       if (rows.length <= query.limit) return { objects: rows }
       const objects = rows.slice(0, query.limit)
       return { objects, nextCursor: encodeCursor(objects[query.limit - 1]!.id) }
@@ -39,16 +48,19 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return driver.usage(checkText('scope', scope))
     },
 
-    async find(reference) {
-      return driver.find(inputs.reference(reference))
+    async find(input) {
+      const query = inputs.findQuery(input)
+      return ofScope(await driver.find(query), query)
     },
 
-    async findActive(reference) {
-      return driver.findActive(inputs.reference(reference))
+    async findActive(input) {
+      const query = inputs.findQuery(input)
+      return ofScope(await driver.findActive(query), query)
     },
 
     async findPending(input) {
-      return driver.findPending(inputs.findPendingQuery(input))
+      const query = inputs.findPendingQuery(input)
+      return ofScope(await driver.findPending(query), query)
     },
 
     async findPendingMultipart(input) {
@@ -108,7 +120,9 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async remove(input) {
-      return (await driver.remove(inputs.removeCommand(input, now()))).row
+      const command = inputs.removeCommand(input, now())
+      needsContract('remove({ attemptId })', command.attemptId)
+      return (await driver.remove(command)).row
     },
 
     async listExpired(input) {
@@ -120,7 +134,20 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async listLeftovers(input) {
-      return driver.listLeftovers(inputs.listLeftoversQuery(input))
+      const dueQuery = inputs.listDueLeftoversQuery(input)
+      if (dueQuery) {
+        if (!driver.listDueLeftovers) throw missingMethod('listLeftovers({ dueBefore })', 'listDueLeftovers')
+        return (await driver.listDueLeftovers(dueQuery)).map(completeLeftover)
+      }
+      const query = inputs.listLeftoversQuery(input)
+      needsContract('listLeftovers({ scope })', query.scope)
+      return (await driver.listLeftovers(query)).map(completeLeftover)
+    },
+
+    async deferLeftover(input) {
+      const command = inputs.deferLeftoverCommand(input)
+      if (!driver.deferLeftover) throw missingMethod('deferLeftover()', 'deferLeftover')
+      return driver.deferLeftover(command)
     },
 
     async forgetLeftover(input) {
@@ -128,7 +155,9 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async purgeDeleted(input) {
-      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
+      const command = inputs.purgeDeletedCommand(input)
+      needsContract('purgeDeleted({ scope })', command.scope)
+      return (await driver.purgeDeleted(command)).dropped
     },
 
     async migrate() {
@@ -158,12 +187,28 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
   return rememberParts(store, { driver, now })
 }
 
+/** Returns the row unless it belongs to another scope than the query names. */
+function ofScope(row: StorageObject | null, { scope }: FindQuery): StorageObject | null {
+  return row !== null && scope !== null && row.scope !== scope ? null : row
+}
+
+/** Fills in the fields that a driver of 1.5 doesn't return. */
+function completeLeftover(leftover: RecordedLeftover): Leftover {
+  return { ...leftover, scope: leftover.scope ?? null, dueAt: leftover.dueAt ?? null }
+}
+
+function missingMethod(call: string, method: keyof StoreDriver): TypeError {
+  return new TypeError(
+    `${call} needs the method "${method}" of StoreDriver, and this driver does not have it.`,
+  )
+}
+
 /** Creates the error for a write that would exceed a quota. */
-export function quotaExceeded({ limit, max, used, requested }: QuotaExcess): StorageError {
+export function quotaExceeded({ limit, max, used, reserved, requested }: QuotaExcess): StorageError {
   const unit = limit === 'maxBytes' ? 'bytes' : 'files'
   return new StorageError('QUOTA_EXCEEDED', {
     message: `The quota of ${max} ${unit} would be exceeded: ${used} in use, ${requested} more requested.`,
-    params: { limit, max, used, requested },
+    params: { limit, max, used, ...(reserved !== undefined && { reserved }), requested },
   })
 }
 

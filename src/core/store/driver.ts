@@ -31,18 +31,29 @@ import type { MigrationResult } from './contract.js'
  */
 export interface StoreDriver {
   /**
+   * The contract that the driver implements. Without it the driver counts as one of version 1.5: methods and input fields
+   * marked "1.6" never reach it, and a call that needs one throws a `TypeError`.
+   */
+  readonly contract?: '1.6'
+
+  /**
    * Returns rows of the scope with `id < before` (all rows if `before` is `null`), by `id` descending, at most `limit`.
    * MUST NOT read rows that it doesn't return: a page costs the same at any depth. The rows MUST be the state of one moment.
+   * If `withMetadata` is `false`, a driver of 1.6 MUST return `null` as metadata, and SHOULD NOT read it.
    */
   list(query: ListQuery): Promise<StorageObject[]>
   /** Returns the number of rows with these statuses at one moment. MUST take constant time. */
   count(query: CountQuery): Promise<number>
   /** Returns the usage of the scope; zeros for an unknown scope. MUST take constant time. */
   usage(scope: string): Promise<ScopeUsage>
-  /** Returns the active row of the key, else the pending one, else the deleted one with the highest `id`. */
-  find(reference: ObjectReference): Promise<StorageObject | null>
+  /**
+   * Returns the active row of the key, else the pending one, else the deleted one with the highest `id`. A row of another
+   * scope than `scope` (`null` matches any) is not returned: it SHOULD NOT be read in full, because how long that takes
+   * could reveal that the key exists. The store checks the scope again. The same holds for the next two methods.
+   */
+  find(query: FindQuery): Promise<StorageObject | null>
   /** Returns the active row of the key. */
-  findActive(reference: ObjectReference): Promise<StorageObject | null>
+  findActive(query: FindQuery): Promise<StorageObject | null>
   /** Returns the pending row of the key, if it has the given `id` and `uploadId` (`null` matches any). */
   findPending(query: FindPendingQuery): Promise<StorageObject | null>
   /** Returns the pending row of the key, if it has an `uploadId`, `declaredSize === fileSize` and `expiresAt > now`. */
@@ -96,6 +107,8 @@ export interface StoreDriver {
   /**
    * Removes the active row and the pending row of the key, if `scope` matches (`null` matches any). `soft` keeps the active row
    * as history, with status `deleted`; `hard` drops it. A pending row never becomes history.
+   * 1.6: with an `attemptId`, acts only if the active row has it; if the pending row has it, deletes only that row;
+   * otherwise as if nothing were there.
    * Returns the active row as it was removed (for `soft` with its new status); if only a pending row existed, that row;
    * `null` if nothing was there.
    */
@@ -108,12 +121,19 @@ export interface StoreDriver {
    * returns each row. MAY be atomic for each row rather than for all, and MAY skip a row that another call is working on.
    */
   purgeExpired(command: PurgeExpiredCommand): Promise<RowsOutcome>
-  /** Returns leftovers by `(since, attemptId)` ascending, after the position `after`. */
-  listLeftovers(query: ListLeftoversQuery): Promise<Leftover[]>
+  /** Returns leftovers by `(since, attemptId)` ascending, after the position `after`. 1.6: only of `scope`, if it is not `null`. */
+  listLeftovers(query: ListLeftoversQuery): Promise<RecordedLeftover[]>
   /** Deletes the leftover of the attempt. Returns whether it existed. */
   forgetLeftover(attemptId: string): Promise<boolean>
   /**
-   * Deletes history with `deletedAt <= before`: the earliest `deletedAt` first, then the lowest `id`, at most `limit` rows.
+   * 1.6: returns leftovers that have no `dueAt` or one up to and including `dueBefore`, by `(dueAt, attemptId)` ascending,
+   * those without `dueAt` first, after the position `after`. MUST NOT read leftovers that it doesn't return.
+   */
+  listDueLeftovers?(query: ListDueLeftoversQuery): Promise<RecordedLeftover[]>
+  /** 1.6: sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
+  deferLeftover?(command: DeferLeftoverCommand): Promise<boolean>
+  /**
+   * Deletes history with `deletedAt <= before`, 1.6: only of `scope`, if it is not `null`. Deletes the earliest `deletedAt` first, then the lowest `id`, at most `limit` rows.
    * Returns the number of deleted rows. MAY be atomic for each row rather than for all, and MAY skip a row that another
    * call is working on.
    */
@@ -141,6 +161,7 @@ export interface ListQuery {
   /** Exclusive upper bound of `id`. */
   readonly before: string | null
   readonly limit: number
+  readonly withMetadata: boolean
 }
 
 export interface CountQuery {
@@ -148,7 +169,11 @@ export interface CountQuery {
   readonly statuses: readonly ObjectStatus[]
 }
 
-export interface FindPendingQuery extends ObjectReference {
+export interface FindQuery extends ObjectReference {
+  readonly scope: string | null
+}
+
+export interface FindPendingQuery extends FindQuery {
   readonly id: string | null
   readonly uploadId: string | null
 }
@@ -205,6 +230,8 @@ export interface ReleaseCommand extends ObjectReference {
 
 export interface RemoveCommand extends ObjectReference {
   readonly scope: string | null
+  /** Always `null` for a driver of 1.5. */
+  readonly attemptId: string | null
   readonly mode: 'soft' | 'hard'
   readonly now: Date
 }
@@ -223,12 +250,31 @@ export interface PurgeExpiredCommand {
   readonly now: Date
 }
 
+/** A leftover as drivers return it. A driver of 1.6 MUST return `scope` and `dueAt`. */
+export type RecordedLeftover = Omit<Leftover, 'scope' | 'dueAt'> & Partial<Pick<Leftover, 'scope' | 'dueAt'>>
+
 export interface ListLeftoversQuery {
+  /** Always `null` for a driver of 1.5. */
+  readonly scope: string | null
   readonly limit: number
   readonly after: { readonly since: Date; readonly attemptId: string } | null
 }
 
+export interface ListDueLeftoversQuery {
+  readonly scope: string | null
+  readonly dueBefore: Date
+  readonly limit: number
+  readonly after: { readonly dueAt: Date | null; readonly attemptId: string } | null
+}
+
+export interface DeferLeftoverCommand {
+  readonly attemptId: string
+  readonly until: Date
+}
+
 export interface PurgeDeletedCommand {
+  /** Always `null` for a driver of 1.5. */
+  readonly scope: string | null
   readonly before: Date
   readonly limit: number
 }
@@ -252,6 +298,8 @@ export interface QuotaExcess {
   readonly max: number
   /** The usage before the write, reservations included. */
   readonly used: number
+  /** The part of `used` that unfinished uploads hold. A driver of 1.6 MUST return it. */
+  readonly reserved?: number
   /** By how much the write would grow it. */
   readonly requested: number
 }

@@ -4,6 +4,8 @@ import { decodeCursor } from './cursor.js'
 import { OBJECT_STATUSES, type ObjectReference, type ObjectStatus, type Quota } from './records.js'
 import type {
   ConfirmInput,
+  DeferLeftoverInput,
+  FindInput,
   FindPendingInput,
   FindPendingMultipartInput,
   ForgetLeftoverInput,
@@ -71,19 +73,24 @@ export function reference(input: ObjectReference): ObjectReference {
 }
 
 export function listQuery(input: ListByScopeInput): Driver.ListQuery {
-  const { scope, status, route, limit, cursor } = checkObject('input', input)
+  const { scope, status, route, limit, cursor, withMetadata } = checkObject('input', input)
   return {
     scope: checkText('scope', scope),
     statuses: statuses(status),
     route: optionalText('route', route),
     limit: pageLimit(limit),
     before: optional(cursor, decodeCursor),
+    withMetadata: optional(withMetadata, (value) => checkBoolean('withMetadata', value)) ?? true,
   }
+}
+
+export function findQuery(input: FindInput): Driver.FindQuery {
+  return { ...reference(input), scope: optionalText('scope', input.scope) }
 }
 
 export function findPendingQuery(input: FindPendingInput): Driver.FindPendingQuery {
   return {
-    ...reference(input),
+    ...findQuery(input),
     id: optionalId('id', input.id),
     uploadId: optionalText('uploadId', input.uploadId),
   }
@@ -155,38 +162,51 @@ export function removeCommand(input: RemoveInput, now: Date): Driver.RemoveComma
   return {
     ...reference(input),
     scope: optionalText('scope', input.scope),
+    attemptId: optionalId('attemptId', input.attemptId),
     mode: optional(input.mode, (mode) => checkOneOf('mode', mode, ['soft', 'hard'])) ?? 'soft',
     now,
   }
 }
 
 export function listExpiredQuery(input: ListExpiredInput | undefined, now: Date): Driver.ListExpiredQuery {
-  const { after, ...rest } = checkObject('input', input ?? {})
-  const position = optional(after, (item) => {
-    const { expiresAt, id } = checkObject('after', item)
-    return { expiresAt: checkDate('after', expiresAt), id: checkAttemptId('after', id) }
-  })
-  const { scope, before, limit } = purgeExpiredCommand(rest, now)
-  return { scope, before, limit, after: position }
+  const { after, scope, before, limit } = checkObject('input', input ?? {})
+  return {
+    ...expiredRows(scope, before, limit, now),
+    after: optional(after, (item) => {
+      const { expiresAt, id } = checkObject('after', item)
+      return { expiresAt: checkDate('after', expiresAt), id: checkAttemptId('after', id) }
+    }),
+  }
 }
 
 export function purgeExpiredCommand(
   input: PurgeExpiredInput | undefined,
   now: Date,
 ): Driver.PurgeExpiredCommand {
-  const { scope, before, limit } = checkObject('input', input ?? {})
+  const { scope, before, limit, ...unknown } = checkObject('input', input ?? {})
+  refuseFields(unknown, 'scope, before and limit')
+  return { ...expiredRows(scope, before, limit, now), now }
+}
+
+function expiredRows(scope: unknown, before: unknown, limit: unknown, now: Date) {
   const latest = optional(before, (date) => checkDate('before', date)) ?? now
   return {
     scope: optionalText('scope', scope),
     before: latest > now ? now : latest,
     limit: pageLimit(limit),
-    now,
   }
 }
 
+/** Refuses unknown fields of a deletion: ignoring a misspelled filter would delete too much. */
+function refuseFields(unknown: object, known: string): void {
+  const [name] = Object.keys(unknown)
+  if (name !== undefined) throw invalid(name, `is not a field of this call, which takes ${known}.`)
+}
+
 export function listLeftoversQuery(input: ListLeftoversInput | undefined): Driver.ListLeftoversQuery {
-  const { limit, after } = checkObject('input', input ?? {})
+  const { scope, limit, after } = checkObject('input', input ?? {})
   return {
+    scope: optionalText('scope', scope),
     limit: pageLimit(limit),
     after: optional(after, (item) => {
       const { since, attemptId } = checkObject('after', item)
@@ -195,11 +215,42 @@ export function listLeftoversQuery(input: ListLeftoversInput | undefined): Drive
   }
 }
 
+/** Returns `null` if the input names no `dueBefore`: then it is an input for {@link listLeftoversQuery}. */
+export function listDueLeftoversQuery(
+  input: ListLeftoversInput | undefined,
+): Driver.ListDueLeftoversQuery | null {
+  const { scope, dueBefore, limit, after } = checkObject('input', input ?? {})
+  const latest = optional(dueBefore, (date) => checkDate('dueBefore', date))
+  if (latest === null) return null
+  return {
+    scope: optionalText('scope', scope),
+    dueBefore: latest,
+    limit: pageLimit(limit),
+    after: optional(after, (item) => {
+      const { dueAt, attemptId } = checkObject('after', item)
+      return {
+        dueAt: optional(dueAt, (date) => checkDate('after', date)),
+        attemptId: checkAttemptId('after', attemptId),
+      }
+    }),
+  }
+}
+
+export function deferLeftoverCommand(input: DeferLeftoverInput): Driver.DeferLeftoverCommand {
+  const { attemptId, until } = checkObject('input', input)
+  return { attemptId: checkAttemptId('attemptId', attemptId), until: checkDate('until', until) }
+}
+
 export function leftoverId(input: ForgetLeftoverInput): string {
   return checkAttemptId('attemptId', checkObject('input', input).attemptId)
 }
 
 export function purgeDeletedCommand(input: PurgeDeletedInput): Driver.PurgeDeletedCommand {
-  const { before, limit } = checkObject('input', input)
-  return { before: checkDate('before', before), limit: pageLimit(limit) }
+  const { scope, before, limit, ...unknown } = checkObject('input', input)
+  refuseFields(unknown, 'before, scope and limit')
+  return {
+    scope: optionalText('scope', scope),
+    before: checkDate('before', before),
+    limit: pageLimit(limit),
+  }
 }

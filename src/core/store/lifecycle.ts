@@ -65,8 +65,8 @@ export function hasExpired(pending: StorageObject, now: Date): boolean {
 /** Returns the leftover of a row that is no longer live, if it may have bytes or an upload in the bucket. */
 function leftoverOf(row: TrackedRow | null, now: Date): Leftover[] {
   if (row === null || (row.storageKey === null && row.uploadId === null)) return []
-  const { attemptId, bucket, key, storageKey, uploadId, writableUntil } = row
-  return [{ attemptId, bucket, key, storageKey, uploadId, since: now, writableUntil }]
+  const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil } = row
+  return [{ attemptId, scope, bucket, key, storageKey, uploadId, since: now, writableUntil, dueAt: null }]
 }
 
 /** Decides a reserve. The order of refusals is part of the contract: see `StoreDriver.reserve`. */
@@ -213,12 +213,14 @@ function endOfAttempt(before: LiveRows, pending: TrackedRow, now: Date): KeyChan
 /** Decides a remove: see `StoreDriver.remove`. */
 export function planRemove(
   before: LiveRows,
-  { scope, mode, now }: RemoveCommand,
+  { scope, attemptId, mode, now }: RemoveCommand,
 ): KeyChange | Unchanged<null> {
   const { active, pending } = before
   if (scope !== null && scope !== scopeOf(before)) return { outcome: 'unchanged', row: null }
-  if (active === null)
-    return pending ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
+  if (active === null || (attemptId !== null && active.attemptId !== attemptId)) {
+    const named = pending !== null && (attemptId === null || pending.id === attemptId)
+    return named ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
+  }
   const deleted: StorageObject = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
   return {
     outcome: 'change',

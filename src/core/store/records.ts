@@ -94,6 +94,8 @@ export interface Quota {
 export interface Leftover extends ObjectReference {
   /** The attempt that created them. */
   readonly attemptId: string
+  /** The owner. `null` if a process of version 1.5 recorded the leftover. */
+  readonly scope: string | null
   readonly storageKey: string | null
   /** `null` if the attempt was confirmed. */
   readonly uploadId: string | null
@@ -101,6 +103,8 @@ export interface Leftover extends ObjectReference {
   readonly since: Date
   /** When the last upload URL of the attempt expires. Until then, bytes may still arrive. */
   readonly writableUntil: Date
+  /** When the leftover is next worth a look, as `deferLeftover` stored it. `null` until then. */
+  readonly dueAt: Date | null
 }
 
 /** A scope whose recorded usage differs from its rows. */

@@ -55,6 +55,7 @@ export function refuseGrowth(
       limit: 'maxBytes',
       max: maxBytes,
       used: usedBytes,
+      reserved: usage.reservedBytes,
       requested: moreBytes,
     }
   }
@@ -66,6 +67,7 @@ export function refuseGrowth(
       limit: 'maxFiles',
       max: maxFiles,
       used: usedFiles,
+      reserved: usage.reservedFiles,
       requested: moreFiles,
     }
   }

@@ -1,3 +1,4 @@
+import type { RecordedLeftover } from '../../../core/store/driver.js'
 import type { Leftover } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { keyId, referenceOf } from './key-document.js'
@@ -24,7 +25,7 @@ export function leftoverDocument(leftover: Leftover): Stored {
   }
 }
 
-export function readLeftover(document: LeftoverDocument): Leftover {
+export function readLeftover(document: LeftoverDocument): RecordedLeftover {
   const { _id, at, storageKey, uploadId, since, writableUntil } = document
   const absent = { storageKey: storageKey ?? null, uploadId: uploadId ?? null }
   return { attemptId: _id, ...referenceOf(at), ...absent, since, writableUntil }

@@ -1,6 +1,11 @@
 import type { AggregationCursor, Document } from 'mongodb'
-import type { Leftover, StorageObject } from '../../../core/store/records.js'
-import type { ListExpiredQuery, ListLeftoversQuery, ListQuery } from '../../../core/store/driver.js'
+import type { StorageObject } from '../../../core/store/records.js'
+import type {
+  ListExpiredQuery,
+  ListLeftoversQuery,
+  ListQuery,
+  RecordedLeftover,
+} from '../../../core/store/driver.js'
 import type { Namespace } from '../connection/namespace.js'
 import { snapshot, type Read } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'
@@ -139,7 +144,10 @@ export function listExpired(
   }
 }
 
-export function listLeftovers(namespace: Namespace, { limit, after }: ListLeftoversQuery): Read<Leftover[]> {
+export function listLeftovers(
+  namespace: Namespace,
+  { limit, after }: ListLeftoversQuery,
+): Read<RecordedLeftover[]> {
   const filter = after ? afterPosition({}, ['since', after.since], ['_id', after.attemptId], {}) : {}
   return async (session) => {
     const documents = await namespace.leftovers

@@ -1,4 +1,5 @@
-import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
+import type { RecordedLeftover } from '../../../core/store/driver.js'
+import type { ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 
 /**
@@ -69,7 +70,7 @@ export function readObjects(rows: readonly TextRow[]): StorageObject[] {
 /** The columns of a leftover in the order of {@link readLeftover}. */
 export const LEFTOVER_COLUMNS = `l.attempt_id, l.bucket, l.key, l.storage_key, l.upload_id, ${milliseconds('l.since')}, ${milliseconds('l.writable_until')}`
 
-export function readLeftover(row: TextRow): Leftover {
+export function readLeftover(row: TextRow): RecordedLeftover {
   return {
     attemptId: row[0]!,
     bucket: row[1]!,

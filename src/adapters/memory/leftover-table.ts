@@ -1,0 +1,66 @@
+import type { Leftover } from '../../core/store/records.js'
+import { datePosition } from './date-position.js'
+import { SortedMap } from './sorted-map.js'
+
+/** Leftovers sorted by `since`, and sorted by when they are due. */
+class LeftoverOrders {
+  readonly bySince = new SortedMap<Leftover>()
+  readonly byDue = new SortedMap<Leftover>()
+
+  set(leftover: Leftover): void {
+    this.bySince.set(datePosition(leftover.since, leftover.attemptId), leftover)
+    this.byDue.set(duePosition(leftover), leftover)
+  }
+
+  delete(leftover: Leftover): void {
+    this.bySince.delete(datePosition(leftover.since, leftover.attemptId))
+    this.byDue.delete(duePosition(leftover))
+  }
+}
+
+/** Returns the sort key of a leftover in the list of those that are due. Leftovers that were never put off come first. */
+export function duePosition({ dueAt, attemptId }: Pick<Leftover, 'dueAt' | 'attemptId'>): string {
+  return dueAt === null ? `-/${attemptId}` : datePosition(dueAt, attemptId)
+}
+
+/** The leftovers, with an index for every list. */
+export class LeftoverTable {
+  readonly #byAttempt = new Map<string, Leftover>()
+  readonly #all = new LeftoverOrders()
+  readonly #scopes = new Map<string, LeftoverOrders>()
+
+  /** Returns the leftovers of a scope, or all for `null`; `null` if there are none. */
+  of(scope: string | null): LeftoverOrders | null {
+    return scope === null ? this.#all : (this.#scopes.get(scope) ?? null)
+  }
+
+  /** Adds a leftover, in place of one of the same attempt. */
+  set(leftover: Leftover): void {
+    this.forget(leftover.attemptId)
+    this.#byAttempt.set(leftover.attemptId, leftover)
+    this.#all.set(leftover)
+    if (leftover.scope === null) return
+    const ofScope = this.#scopes.get(leftover.scope) ?? new LeftoverOrders()
+    ofScope.set(leftover)
+    this.#scopes.set(leftover.scope, ofScope)
+  }
+
+  /** Sets when a leftover is due. Returns whether it exists. */
+  defer(attemptId: string, until: Date): boolean {
+    const leftover = this.#byAttempt.get(attemptId)
+    if (leftover) this.set({ ...leftover, dueAt: until })
+    return leftover !== undefined
+  }
+
+  /** Deletes the leftover of an attempt. Returns whether it existed. */
+  forget(attemptId: string): boolean {
+    const leftover = this.#byAttempt.get(attemptId)
+    if (!leftover) return false
+    this.#byAttempt.delete(attemptId)
+    this.#all.delete(leftover)
+    const ofScope = leftover.scope === null ? null : this.of(leftover.scope)
+    ofScope?.delete(leftover)
+    if (leftover.scope !== null && ofScope?.bySince.size === 0) this.#scopes.delete(leftover.scope)
+    return true
+  }
+}
