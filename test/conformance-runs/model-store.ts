@@ -46,6 +46,7 @@ export function modelStore(now: () => Date): StorageObjectStore {
     listExpired: async (input) => settle(model.listExpired(input)),
     purgeExpired: async (input) => settle(model.purgeExpired(input)),
     listLeftovers: async (input) => settle(model.listLeftovers(input)),
+    deferLeftover: async (input) => settle(model.deferLeftover(input)),
     forgetLeftover: async (input) => settle(model.forgetLeftover(input)),
     purgeDeleted: async (input) => settle(model.purgeDeleted(input)),
     migrate: async () => ({ from: 0, to: 0 }),

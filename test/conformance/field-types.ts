@@ -168,7 +168,8 @@ const BAD_POSITIONS = [
   { id: 'a', expiresAt: new Date(0), attemptId: 'a', since: new Date(0) },
 ]
 export const expiredPosition = objectWith({ id: attemptId, expiresAt: date }, BAD_POSITIONS)
-export const leftoverPosition = objectWith({ attemptId, since: date }, BAD_POSITIONS)
+/** The position of a list by `since` or, with `dueBefore`, of one by `dueAt`. Scripts pass whole leftovers, which have both. */
+export const leftoverPosition = objectWith({ attemptId, since: orNull(date) }, BAD_POSITIONS)
 
 /** Cursors have their own error, so the cases of `cursor` check them. */
 export const cursor: FieldType = { isValid: () => true, invalid: [] }

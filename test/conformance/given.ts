@@ -3,10 +3,14 @@ import type { ConfirmInput, ReserveInput, StorageObjectStore } from '../../src/c
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
+import type { Contract } from './contract.js'
+import type { EmptyStore } from './store-factory.js'
 
 /** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
 export interface CaseGroup {
   readonly title: string
+  /** The contract that the cases need. */
+  readonly since?: '1.6'
   readonly cases: Readonly<Record<string, (given: Given) => Promise<void>>>
 }
 
@@ -14,15 +18,17 @@ export interface CaseGroup {
 export class Given {
   readonly store: StorageObjectStore
   readonly clock: ManualClock
+  readonly contract: Contract
   readonly scope = 'alice'
   readonly otherScope = 'bob'
   /** The key that the shortcuts use by default. */
   readonly at: ObjectReference = { bucket: 'bucket', key: 'key' }
   #ids = 0
 
-  constructor(store: StorageObjectStore, clock: ManualClock) {
+  constructor({ store, clock, contract }: EmptyStore) {
     this.store = store
     this.clock = clock
+    this.contract = contract
   }
 
   /** The smallest input of a reserve that expires in an hour. */
@@ -69,6 +75,21 @@ export class Given {
 
   leftovers(): Promise<Leftover[]> {
     return this.store.listLeftovers({ limit: 1000 })
+  }
+
+  /** Completes a leftover of the case's key and scope. A driver of 1.5 doesn't record the scope. */
+  leftover(fields: Omit<Leftover, 'bucket' | 'key' | 'scope' | 'dueAt'> & Partial<Leftover>): Leftover {
+    const scope = this.contract === '1.6' ? (fields.scope ?? this.scope) : null
+    return { ...this.at, dueAt: null, ...fields, scope }
+  }
+
+  /** Returns the `params` of a quota's refusal. A driver of 1.5 doesn't return `reserved`. */
+  quotaParams(
+    params: Readonly<Record<'max' | 'used' | 'reserved' | 'requested', number>> & { readonly limit: string },
+  ) {
+    if (this.contract === '1.6') return params
+    const { reserved: _, ...rest } = params
+    return rest
   }
 }
 

@@ -6,6 +6,7 @@ import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
 import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
 import { checkSequentialCalls } from './properties/sequential.js'
+import { skipTest } from './skip.js'
 import { storeFactory } from './store-factory.js'
 
 export type { ConformanceOptions, TestRunner } from './options.js'
@@ -14,9 +15,12 @@ export type { ConformanceOptions, TestRunner } from './options.js'
 const CASE_TIME_LIMIT = 60_000
 const PROPERTY_TIME_LIMIT = 600_000
 
+const NEEDS_CONTRACT = "the case needs a StoreDriver with contract: '1.6'"
+
 /**
  * Registers the conformance suite with a test runner. The suite has one case for each sentence of the contract, and
- * properties that run random scripts of sequential and concurrent calls and compare the results with a model.
+ * properties that run random scripts of sequential and concurrent calls and compare the results with a model. If the driver
+ * behind the store doesn't declare contract 1.6, cases of what 1.6 added are skipped, and scripts leave it out.
  *
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
@@ -26,14 +30,19 @@ export function storeConformance(options: ConformanceOptions): void {
   const stores = storeFactory(options)
 
   runner.describe(`${options.name}: StorageObjectStore`, () => {
-    for (const { title, cases } of CASE_GROUPS) {
+    for (const { title, since, cases } of CASE_GROUPS) {
       runner.describe(title, () => {
         for (const [title, body] of Object.entries(cases)) {
-          runner.it(
-            title,
-            () => stores.withStore((store, clock) => body(new Given(store, clock))),
-            CASE_TIME_LIMIT,
-          )
+          // Rest parameters, because Mocha and Jest pass a callback to a test with a parameter.
+          async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
+            let isSkipped = false
+            await stores.withStore(async (empty) => {
+              isSkipped = since !== undefined && since !== empty.contract
+              if (!isSkipped) await body(new Given(empty))
+            })
+            if (isSkipped) skipTest([...contexts, this], NEEDS_CONTRACT)
+          }
+          runner.it(title, test, CASE_TIME_LIMIT)
         }
       })
     }

@@ -56,16 +56,24 @@ export const INPUTS = {
     route: optional(types.name, rarely(choices.route)),
     limit: optional(types.pageLimit, choices.limit),
     cursor: optional(types.cursor, choices.cursor),
+    withMetadata: optional(types.boolean, literal(fc.constantFrom(null, null, true, false))),
   },
   countByScope: {
     scope: required(types.name, choices.scope),
     status: optional(types.objectStatus, choices.status),
   },
   getScopeUsage: { scope: required(types.name, choices.scope) },
-  find: { atKey: keyChoice(null, 'pending', 'active') },
-  findActive: { atKey: keyChoice(null, 'pending', 'active') },
+  find: {
+    atKey: keyChoice(null, 'pending', 'active'),
+    scope: optional(types.name, rarely(choices.scope)),
+  },
+  findActive: {
+    atKey: keyChoice(null, 'pending', 'active'),
+    scope: optional(types.name, rarely(choices.scope)),
+  },
   findPending: {
     atKey: keyChoice(null, 'pending'),
+    scope: optional(types.name, rarely(choices.scope)),
     id: optional(types.attemptId, choices.attempt),
     uploadId: optional(types.longName, often(choices.uploadId)),
   },
@@ -111,6 +119,7 @@ export const INPUTS = {
   remove: {
     atKey: keyChoice(null, 'active', 'pending', 'active'),
     scope: optional(types.name, rarely(choices.scope)),
+    attemptId: optional(types.attemptId, rarely(choices.attemptToRemove)),
     mode: optional(types.removeMode, literal(fc.constantFrom(null, 'soft' as const, 'hard' as const))),
   },
   listExpired: {
@@ -125,11 +134,18 @@ export const INPUTS = {
     limit: optional(types.pageLimit, choices.limit),
   },
   listLeftovers: {
+    scope: optional(types.name, rarely(choices.scope)),
+    dueBefore: optional(types.date, often(choices.dueBefore)),
     limit: optional(types.pageLimit, choices.limit),
     after: optional(types.leftoverPosition, choices.leftoverPosition),
   },
+  deferLeftover: {
+    attemptId: required(types.attemptId, choices.leftoverAttempt),
+    until: required(types.date, choices.until),
+  },
   forgetLeftover: { attemptId: required(types.attemptId, choices.leftoverAttempt) },
   purgeDeleted: {
+    scope: optional(types.name, rarely(choices.scope)),
     before: required(types.date, choices.beforeFromOldest),
     limit: optional(types.pageLimit, choices.limit),
   },
@@ -149,13 +165,21 @@ function checkedFields(method: MethodName): Record<string, CheckedField> {
   return atKey ? { ...REFERENCE, ...fields } : fields
 }
 
+/** The calls that refuse unknown fields. */
+const STRICT_METHODS: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
+
 /** Returns the names of the invalid fields of an input; `['input']` if it is not an object. */
 export function badFields(method: MethodName, input: unknown, now: Date): string[] {
   const fields = Object.entries(checkedFields(method))
   const given = input === undefined && !hasRequiredFields(method) ? {} : input
   if (typeof given !== 'object' || given === null) return ['input']
   const values = given as Record<string, unknown>
-  return fields.filter(([name, { type }]) => !type.isValid(values[name], now)).map(([name]) => name)
+  const known = fields.map(([name]) => name)
+  const unknown = STRICT_METHODS.includes(method)
+    ? Object.keys(values).filter((name) => !known.includes(name))
+    : []
+  const bad = fields.filter(([name, { type }]) => !type.isValid(values[name], now)).map(([name]) => name)
+  return [...unknown, ...bad]
 }
 
 /** Returns the invalid values of each field. */

@@ -38,6 +38,15 @@ export function compareExpiry(
   return compare(a.expiresAt, b.expiresAt) || compare(a.id, b.id)
 }
 
+/** Sorts leftovers that were never put off first, then by `dueAt`, then by attempt. */
+export function compareDueLeftovers(
+  a: Pick<Leftover, 'dueAt' | 'attemptId'>,
+  b: Pick<Leftover, 'dueAt' | 'attemptId'>,
+): number {
+  const never = Number(b.dueAt == null) - Number(a.dueAt == null)
+  return never || compare(a.dueAt ?? null, b.dueAt ?? null) || compare(a.attemptId, b.attemptId)
+}
+
 /** Sorts by `since`, then by attempt. */
 export function compareLeftovers(
   a: Pick<Leftover, 'since' | 'attemptId'>,

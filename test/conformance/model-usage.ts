@@ -1,4 +1,5 @@
 import type { Quota, ScopeUsage } from '../../src/core/store/records.js'
+import type { Contract } from './contract.js'
 import type { Refusal } from './outcome.js'
 import { invalid } from './outcome.js'
 import type { ModelRow } from './model-rows.js'
@@ -18,18 +19,23 @@ export function refuseGrowth(
   scope: string,
   quota: Quota | null | undefined,
   sizeField: string,
+  contract: Contract,
 ): Refusal | null {
+  const { reservedBytes, reservedFiles } = usageOf(before, scope)
   const limits = [
-    { limit: 'maxBytes', max: quota?.maxBytes, held: bytesHeld },
-    { limit: 'maxFiles', max: quota?.maxFiles, held: filesHeld },
+    { limit: 'maxBytes', max: quota?.maxBytes, reserved: reservedBytes, held: bytesHeld },
+    { limit: 'maxFiles', max: quota?.maxFiles, reserved: reservedFiles, held: filesHeld },
   ]
-  for (const { limit, max, held } of limits) {
+  for (const { limit, max, reserved, held } of limits) {
     const used = held(before, scope)
     const growth = held(after, scope) - used
     if (max == null || growth <= 0 || used + growth <= max) continue
     return {
       error: 'QUOTA_EXCEEDED',
-      params: { limit, max, used: Number(used), requested: Number(growth) },
+      params: {
+        ...{ limit, max, used: Number(used), requested: Number(growth) },
+        ...(contract === '1.6' && { reserved }),
+      },
     }
   }
   return bytesHeld(after, scope) > BigInt(Number.MAX_SAFE_INTEGER) ? invalid(sizeField) : null

@@ -7,10 +7,14 @@ import type {
 } from '../../src/core/store/records.js'
 import type {
   ConfirmInput,
+  DeferLeftoverInput,
+  FindInput,
   FindPendingInput,
   FindPendingMultipartInput,
   ForgetLeftoverInput,
+  ListAllLeftoversInput,
   ListByScopeInput,
+  ListDueLeftoversInput,
   ListExpiredInput,
   ListLeftoversInput,
   PurgeDeletedInput,
@@ -23,10 +27,12 @@ import type {
 import type { Expected, Refusal } from './outcome.js'
 import { invalid, ok } from './outcome.js'
 import type { Model } from './calls.js'
+import type { Contract } from './contract.js'
 import { badFields } from './inputs.js'
 import type { ModelRow } from './model-rows.js'
 import {
   compare,
+  compareDueLeftovers,
   compareExpiry,
   compareLeftovers,
   isAttempt,
@@ -55,13 +61,14 @@ export class ReferenceModel implements Model {
 
   constructor(
     readonly now: () => Date,
+    readonly contract: Contract = '1.6',
     cursors = new Map<string, string>(),
   ) {
     this.#cursors = cursors
   }
 
   clone(): ReferenceModel {
-    const copy = new ReferenceModel(this.now, this.#cursors)
+    const copy = new ReferenceModel(this.now, this.contract, this.#cursors)
     copy.rows = this.rows
     copy.leftovers = this.leftovers
     return copy
@@ -84,7 +91,9 @@ export class ReferenceModel implements Model {
       .filter((row) => input.route == null || row.route === input.route)
       .filter((row) => position === null || row.id < position)
       .sort((a, b) => compare(b.id, a.id))
-    const objects = found.slice(0, limit).map(recordOf)
+    const withoutMetadata = (row: StorageObject) =>
+      input.withMetadata === false ? { ...row, metadata: null } : row
+    const objects = found.slice(0, limit).map(recordOf).map(withoutMetadata)
     return ok(found.length > limit ? { objects, nextCursor: 'another page' } : { objects })
   }
 
@@ -99,25 +108,24 @@ export class ReferenceModel implements Model {
     return bad.length > 0 ? invalid(...bad) : ok(usageOf(this.rows, scope))
   }
 
-  find(reference: ObjectReference): Expected<StorageObject | null> {
-    const bad = badFields('find', reference, this.now())
+  find(input: FindInput): Expected<StorageObject | null> {
+    const bad = badFields('find', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const deleted = this.#at(reference, 'deleted').sort((a, b) => compare(b.id, a.id))
-    return recordOrNull(this.#active(reference) ?? this.#pending(reference) ?? deleted[0])
+    const deleted = this.#at(input, 'deleted').sort((a, b) => compare(b.id, a.id))
+    return ownOrNull(this.#active(input) ?? this.#pending(input) ?? deleted[0], input.scope)
   }
 
-  findActive(reference: ObjectReference): Expected<StorageObject | null> {
-    const bad = badFields('findActive', reference, this.now())
-    return bad.length > 0 ? invalid(...bad) : recordOrNull(this.#active(reference))
+  findActive(input: FindInput): Expected<StorageObject | null> {
+    const bad = badFields('findActive', input, this.now())
+    return bad.length > 0 ? invalid(...bad) : ownOrNull(this.#active(input), input.scope)
   }
 
   findPending(input: FindPendingInput): Expected<StorageObject | null> {
     const bad = badFields('findPending', input, this.now())
     if (bad.length > 0) return invalid(...bad)
     const pending = this.#pending(input)
-    return recordOrNull(
-      pending && isAttempt(pending, input.id) && isUpload(pending, input.uploadId) ? pending : null,
-    )
+    const isNamed = pending && isAttempt(pending, input.id) && isUpload(pending, input.uploadId)
+    return ownOrNull(isNamed ? pending : undefined, input.scope)
   }
 
   findPendingMultipart(input: FindPendingMultipartInput): Expected<StorageObject | null> {
@@ -172,7 +180,7 @@ export class ReferenceModel implements Model {
       writableUntil: input.expiresAt,
     }
     const rows = [...this.rows.filter((other) => other !== pending), row]
-    const refusal = refuseGrowth(this.rows, rows, input.scope, input.quota, 'declaredSize')
+    const refusal = refuseGrowth(this.rows, rows, input.scope, input.quota, 'declaredSize', this.contract)
     if (refusal) return refusal
     if (pending) this.#leaveBehind(pending)
     this.rows = rows
@@ -222,6 +230,11 @@ export class ReferenceModel implements Model {
     const active = this.#active(input)
     const pending = this.#pending(input)
     if (isForeign(active ?? pending, input.scope)) return ok(null)
+    if (input.attemptId != null && active?.attemptId !== input.attemptId) {
+      if (pending?.id !== input.attemptId) return ok(null)
+      this.drop(pending)
+      return ok(recordOf(pending))
+    }
     if (pending) this.drop(pending)
     if (!active) return recordOrNull(pending)
     this.#leaveBehind(active)
@@ -251,11 +264,20 @@ export class ReferenceModel implements Model {
   listLeftovers(input?: ListLeftoversInput): Expected<Leftover[]> {
     const bad = badFields('listLeftovers', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const after = input?.after
-    const found = [...this.leftovers]
-      .sort(compareLeftovers)
-      .filter((leftover) => after == null || compareLeftovers(leftover, after) > 0)
-    return ok(found.slice(0, input?.limit ?? DEFAULT_LIMIT))
+    const found = this.leftovers.filter((each) => input?.scope == null || each.scope === input.scope)
+    const listed = input?.dueBefore == null ? allAfter(found, input) : dueAfter(found, input)
+    return ok(listed.slice(0, input?.limit ?? DEFAULT_LIMIT))
+  }
+
+  deferLeftover(input: DeferLeftoverInput): Expected<boolean> {
+    const bad = badFields('deferLeftover', input, this.now())
+    if (bad.length > 0) return invalid(...bad)
+    const { attemptId, until } = input
+    const isThere = this.leftovers.some((leftover) => leftover.attemptId === attemptId)
+    this.leftovers = this.leftovers.map((each) =>
+      each.attemptId === attemptId ? { ...each, dueAt: until } : each,
+    )
+    return ok(isThere)
   }
 
   forgetLeftover(input: ForgetLeftoverInput): Expected<boolean> {
@@ -269,7 +291,7 @@ export class ReferenceModel implements Model {
   purgeDeleted(input: PurgeDeletedInput): Expected<number> {
     const bad = badFields('purgeDeleted', input, this.now())
     if (bad.length > 0) return invalid(...bad)
-    const dropped = this.history(input.before).slice(0, input.limit ?? DEFAULT_LIMIT)
+    const dropped = this.history(input).slice(0, input.limit ?? DEFAULT_LIMIT)
     for (const row of dropped) this.drop(row)
     return ok(dropped.length)
   }
@@ -286,9 +308,9 @@ export class ReferenceModel implements Model {
   }
 
   /** Returns the history up to a date, oldest deletion first. */
-  history(before: Date): ModelRow[] {
+  history({ before, scope }: PurgeDeletedInput): ModelRow[] {
     return this.rows
-      .filter((row) => row.deletedAt !== null && row.deletedAt <= before)
+      .filter((row) => row.deletedAt !== null && row.deletedAt <= before && !isForeign(row, scope))
       .sort((a, b) => compare(a.deletedAt, b.deletedAt) || compare(a.id, b.id))
   }
 
@@ -330,7 +352,7 @@ export class ReferenceModel implements Model {
       confirmedAt: now,
     }
     const rows = [...this.rows.filter((other) => other !== pending && other !== replaced), row]
-    const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size')
+    const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size', this.contract)
     if (refusal) return refusal
     if (replaced) this.#leaveBehind(replaced)
     this.rows = rows
@@ -341,9 +363,31 @@ export class ReferenceModel implements Model {
   #leaveBehind(row: ModelRow): void {
     const { bucket, key, attemptId, storageKey, uploadId, writableUntil } = row
     if (storageKey === null && uploadId === null) return
-    const leftover = { attemptId, bucket, key, storageKey, uploadId, since: this.now(), writableUntil }
-    this.leftovers = [...this.leftovers, leftover]
+    const scope = this.contract === '1.6' ? row.scope : null
+    const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
+    this.leftovers = [...this.leftovers, { ...reference, since: this.now(), writableUntil, dueAt: null }]
   }
+}
+
+function allAfter(leftovers: readonly Leftover[], input: ListAllLeftoversInput | undefined): Leftover[] {
+  const after = input?.after
+  return leftovers
+    .filter((leftover) => after == null || compareLeftovers(leftover, after) > 0)
+    .sort(compareLeftovers)
+}
+
+function dueAfter(leftovers: readonly Leftover[], { dueBefore, after }: ListDueLeftoversInput): Leftover[] {
+  return leftovers
+    .filter(({ dueAt }) => dueAt === null || dueAt <= dueBefore)
+    .filter((leftover) => after == null || compareDueLeftovers(leftover, after) > 0)
+    .sort(compareDueLeftovers)
+}
+
+function ownOrNull(
+  row: ModelRow | undefined,
+  scope: string | null | undefined,
+): Expected<StorageObject | null> {
+  return recordOrNull(isForeign(row, scope) ? null : row)
 }
 
 function recordOrNull(row: ModelRow | null | undefined): Expected<StorageObject | null> {

@@ -1,10 +1,18 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import { ManualClock } from './clock.js'
+import { contractOf, type Contract } from './contract.js'
 import type { ConformanceOptions } from './options.js'
 
+/** An empty store, its clock, and the contract of its driver. */
+export interface EmptyStore {
+  readonly store: StorageObjectStore
+  readonly clock: ManualClock
+  readonly contract: Contract
+}
+
 export interface StoreFactory {
-  /** Creates an empty store with a clock, runs the function with both, and closes the store. */
-  withStore<T>(use: (store: StorageObjectStore, clock: ManualClock) => Promise<T>): Promise<T>
+  /** Creates an empty store, runs the function with it, and closes the store. */
+  withStore<T>(use: (empty: EmptyStore) => Promise<T>): Promise<T>
 }
 
 export function storeFactory({ createStore, close }: ConformanceOptions): StoreFactory {
@@ -13,7 +21,7 @@ export function storeFactory({ createStore, close }: ConformanceOptions): StoreF
       const clock = new ManualClock()
       const store = await createStore({ now: clock.now })
       try {
-        return await use(store, clock)
+        return await use({ store, clock, contract: await contractOf(store, clock.now()) })
       } finally {
         await close?.(store)
       }

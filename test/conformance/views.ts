@@ -5,6 +5,7 @@ import { observed, valueOf } from './outcome.js'
 import type { Call } from './calls.js'
 import { callModel, callStore } from './calls.js'
 import { outcomeDifference } from './difference.js'
+import type { Contract } from './contract.js'
 import type { Notation } from './notation.js'
 import type { ReferenceModel } from './reference-model.js'
 
@@ -18,6 +19,8 @@ interface View {
 
 /** The names that a script uses. */
 export interface Names {
+  readonly contract: Contract
+  readonly now: Date
   readonly scopes: readonly string[]
   readonly routes: readonly string[]
   readonly references: readonly ObjectReference[]
@@ -31,7 +34,7 @@ const MAX_LIMIT = 1000
 
 const STATUSES: readonly (ObjectStatus | undefined)[] = [undefined, 'pending', 'active', 'deleted']
 
-function viewsOf({ scopes, routes, references }: Names): View[] {
+function viewsOf({ contract, now, scopes, routes, references }: Names): View[] {
   return [
     ...scopes.flatMap((scope) => [
       ...STATUSES.flatMap((status) => [pagesOf({ scope, status }), countOf(scope, status)]),
@@ -55,6 +58,24 @@ function viewsOf({ scopes, routes, references }: Names): View[] {
       read: (store) => pagesAfter<Leftover>((after) => store.listLeftovers({ limit: PAGE, after })),
       expected: (model) => chunks(valueOf(model.listLeftovers({ limit: MAX_LIMIT }))),
     },
+    ...(contract === '1.6' ? leftoverViews(scopes, now) : []),
+  ]
+}
+
+/** The lists of leftovers that 1.6 added. */
+function leftoverViews(scopes: readonly string[], now: Date): View[] {
+  const label = `listLeftovers({ dueBefore: now, limit: ${PAGE} }), page by page`
+  return [
+    {
+      label: () => label,
+      read: (store) =>
+        pagesAfter<Leftover>((after) => store.listLeftovers({ dueBefore: now, limit: PAGE, after })),
+      expected: (model) => chunks(valueOf(model.listLeftovers({ dueBefore: now, limit: MAX_LIMIT }))),
+    },
+    ...scopes.flatMap((scope) => [
+      view({ method: 'listLeftovers', args: [{ scope }] }),
+      view({ method: 'listLeftovers', args: [{ scope, dueBefore: now }] }),
+    ]),
   ]
 }
 

@@ -133,8 +133,12 @@ describe('a store call', () => {
     await store.remove({ ...reference, mode: 'purge' })
     // @ts-expect-error misspelt field
     await store.reserve({ ...reservation, filenam: 'a.png' })
-    // @ts-expect-error no scope parameter
-    await store.find({ ...reference, scope: 'user:1' })
+    // @ts-expect-error misspelt filter
+    await store.find({ ...reference, scopes: 'user:1' })
+    // @ts-expect-error misspelt filter
+    await store.purgeDeleted({ before: now, scopes: 'user:1' })
+    // @ts-expect-error the position of a list by date
+    await store.listLeftovers({ dueBefore: now, after: { since: now, attemptId: 'id' } })
   })
 
   it('refuses values of another type', async () => {

@@ -69,12 +69,14 @@ describe('a record', () => {
   it('of a leftover has its dates', () => {
     expectTypeOf<Leftover>().toEqualTypeOf<{
       readonly attemptId: string
+      readonly scope: string | null
       readonly bucket: string
       readonly key: string
       readonly storageKey: string | null
       readonly uploadId: string | null
       readonly since: Date
       readonly writableUntil: Date
+      readonly dueAt: Date | null
     }>()
   })
 })

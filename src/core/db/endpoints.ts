@@ -57,7 +57,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     }),
     own: () => null,
     async act(input) {
-      const { objects: rows, ...rest } = await objects.listByScope(input)
+      const { objects: rows, ...rest } = await objects.listByScope({ ...input, withMetadata: false })
       return { status: 200, body: { objects: rows.map(toClientObject), ...rest } }
     },
   })
@@ -74,7 +74,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     }),
     parse: ({ query }) => readReference(query, bucket),
     async own(reference, { scope }) {
-      const object = await objects.find(reference)
+      const object = await objects.find({ ...reference, scope })
       if (object?.scope !== scope || object.status === 'deleted') throw new StorageError('OBJECT_NOT_FOUND')
       return toClientObject(object)
     },

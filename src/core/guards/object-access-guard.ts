@@ -45,9 +45,8 @@ export function createObjectAccessGuard(
     const scope = authorize
       ? await resolveScopeOnce(resolveScope, request)
       : await requireScope(resolveScope, request)
-    const found = await (status === 'active'
-      ? client.findActive({ bucket, key })
-      : client.find({ bucket, key }))
+    const input = { bucket, key, scope: authorize ? null : scope }
+    const found = await (status === 'active' ? client.findActive(input) : client.find(input))
     const object = found?.status === 'deleted' ? null : found
     if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
     if (authorize && (await decide(() => authorize(object, { ...context, scope, object }))) !== true) {

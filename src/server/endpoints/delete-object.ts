@@ -23,7 +23,7 @@ export function deleteObjectEndpoint(dependencies: ServerDependencies, policy: O
     }),
     parse: ({ query }) => readReference(query, dependencies.bucket),
     async own(reference, { scope }) {
-      const object = await records.objects.find(reference)
+      const object = await records.objects.find({ ...reference, scope })
       if (object?.scope !== scope || object.status === 'deleted') throw notFound()
       return object
     },

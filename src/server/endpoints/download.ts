@@ -28,7 +28,7 @@ export function downloadEndpoint(dependencies: ServerDependencies, policy: Opera
     }),
     parse: ({ query }) => readReference(query, dependencies.bucket),
     async own(reference, { scope }) {
-      const object = await records.objects.findActive(reference)
+      const object = await records.objects.findActive({ ...reference, scope })
       if (object?.scope !== scope) throw notFound()
       return object
     },

@@ -64,7 +64,7 @@ export async function pendingUploadOf(
   { bucket, key, id }: AttemptReference,
   scope: string,
 ): Promise<StorageObject | null> {
-  const pending = await objects.findPending({ bucket, key, id })
+  const pending = await objects.findPending({ bucket, key, id, scope })
   return pending?.scope === scope && pending.uploadId === null ? pending : null
 }
 
@@ -74,7 +74,7 @@ export async function pendingMultipartOf(
   { bucket, key, id, uploadId }: MultipartAttemptReference,
   scope: string,
 ): Promise<PendingMultipart | null> {
-  const pending = await objects.findPending({ bucket, key, id, uploadId })
+  const pending = await objects.findPending({ bucket, key, id, uploadId, scope })
   return pending?.scope === scope ? { ...pending, uploadId } : null
 }
 
@@ -87,7 +87,7 @@ export async function objectOf(
   { bucket, key, id }: AttemptReference,
   scope: string,
 ): Promise<StorageObject | null> {
-  const active = await objects.findActive({ bucket, key })
+  const active = await objects.findActive({ bucket, key, scope })
   return active?.scope === scope && active.attemptId === id ? active : null
 }
 

@@ -7,7 +7,7 @@ export const attemptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async setUploadId(command) {
         const result = await driver.setUploadId(command)
-        const pending = await driver.findPending({ ...command, uploadId: null })
+        const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
         if (result.outcome !== 'other-upload' || pending === null) return result
         await driver.release({ ...command, scope: null, uploadId: null })
         const again = await driver.reserve({
@@ -27,7 +27,7 @@ export const attemptMutants: readonly Mutant[] = [
     defect: 'ignores the id of setUploadId',
     createStore: overDriver((driver) => ({
       async setUploadId(command) {
-        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null, scope: null })
         return driver.setUploadId({ ...command, id: pending?.id ?? command.id })
       },
     })),
@@ -57,7 +57,7 @@ export const attemptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async release(command) {
         const result = await driver.release(command)
-        if (result.row) await driver.remove({ ...command, mode: 'soft' })
+        if (result.row) await driver.remove({ ...command, attemptId: null, mode: 'soft' })
         return result
       },
     })),
@@ -74,7 +74,7 @@ export const attemptMutants: readonly Mutant[] = [
     defect: 'refuses the upload id of an expired reservation',
     createStore: overStore((store, { now }) => ({
       async setUploadId(input) {
-        const pending = await store.findPending({ ...input, uploadId: null })
+        const pending = await store.findPending({ ...input, uploadId: null, scope: null })
         if (pending && pending.expiresAt! <= now()) throw new StorageError('OBJECT_NOT_FOUND')
         return store.setUploadId(input)
       },
@@ -127,8 +127,10 @@ export const attemptMutants: readonly Mutant[] = [
     defect: 'releases an attempt without an upload id for any upload id',
     createStore: overDriver((driver) => ({
       async release(command) {
-        const pending = await driver.findPending({ ...command, uploadId: null })
-        return driver.release(pending?.uploadId === null ? { ...command, uploadId: null } : command)
+        const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
+        return driver.release(
+          pending?.uploadId === null ? { ...command, uploadId: null, scope: null } : command,
+        )
       },
     })),
     rejectedBy: ['release: ignores an attempt without an upload id if an upload id is given'],

@@ -218,7 +218,7 @@ export const confirmMutants: readonly Mutant[] = [
       async confirm(input) {
         const row = await store.confirm(input)
         const { objects } = await store.listByScope({ scope: row.scope, status: 'deleted' })
-        return { ...row, id: objects.find(({ key }) => key === row.key)?.id ?? row.id }
+        return row.storageKey ? row : { ...row, id: objects.find(({ key }) => key === row.key)?.id ?? row.id }
       },
     })),
     rejectedBy: ['confirm: creates a new object if the key was removed before'],

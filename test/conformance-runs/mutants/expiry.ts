@@ -94,7 +94,8 @@ export const expiryMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async purgeExpired(command) {
         const result = await driver.purgeExpired(command)
-        for (const row of result.rows) await driver.remove({ ...row, mode: 'soft', now: command.now })
+        for (const row of result.rows)
+          await driver.remove({ ...row, attemptId: null, mode: 'soft', now: command.now })
         return result
       },
     })),

@@ -1,5 +1,6 @@
 import { attemptMutants } from './attempts.js'
 import { confirmMutants } from './confirm.js'
+import { addedMutants } from './contract-1.6.js'
 import { cursorMutants } from './cursor.js'
 import { expiryMutants } from './expiry.js'
 import { findMutants } from './finds.js'
@@ -34,4 +35,5 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   concurrency: raceMutants,
   'concurrent purges': purgeRaceMutants,
   maintenance: maintenanceMutants,
+  'what 1.6 added': addedMutants,
 }

@@ -120,7 +120,9 @@ export const leftoverMutants: readonly Mutant[] = [
   {
     defect: 'lists leftovers by attempt only',
     createStore: overStore((store) => ({
-      async listLeftovers({ limit, after } = {}) {
+      async listLeftovers(input = {}) {
+        if (input.dueBefore || input.scope) return store.listLeftovers(input)
+        const { limit, after } = input
         const all = (await store.listLeftovers({ limit: 1000 })).sort((a, b) =>
           a.attemptId < b.attemptId ? -1 : 1,
         )
@@ -158,7 +160,7 @@ export const leftoverMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async purgeDeleted(command) {
         const result = await driver.purgeDeleted(command)
-        const leftovers = await driver.listLeftovers({ limit: 1000, after: null })
+        const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
         if (result.dropped > 0) for (const { attemptId } of leftovers) await driver.forgetLeftover(attemptId)
         return result
       },
@@ -172,8 +174,9 @@ export const leftoverMutants: readonly Mutant[] = [
         const { objects } = await store.listByScope({ scope: 'alice', status: 'pending' })
         const live = objects
           .filter(({ storageKey, uploadId }) => storageKey && uploadId)
-          .map(({ attemptId, bucket, key, storageKey, uploadId, createdAt, expiresAt }) => ({
-            ...{ attemptId, bucket, key, storageKey, uploadId },
+          .map(({ attemptId, scope, bucket, key, storageKey, uploadId, createdAt, expiresAt }) => ({
+            ...{ attemptId, scope, bucket, key, storageKey, uploadId },
+            dueAt: null,
             since: createdAt,
             writableUntil: expiresAt!,
           }))
@@ -204,9 +207,9 @@ export const leftoverMutants: readonly Mutant[] = [
       const { pending } = before
       if (!pending || after.pending || before.active !== after.active || history) return change
       if (pending.storageKey !== null || pending.uploadId !== null) return change
-      const { attemptId, bucket, key, storageKey, uploadId, writableUntil } = pending
-      const leftover = { attemptId, bucket, key, storageKey, uploadId, since: writableUntil, writableUntil }
-      return { ...change, leftovers: [leftover] }
+      const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil } = pending
+      const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
+      return { ...change, leftovers: [{ ...reference, since: writableUntil, writableUntil, dueAt: null }] }
     }),
     rejectedBy: ["leftovers: don't record attempts with neither a storage key nor an upload id"],
   },
@@ -217,16 +220,9 @@ export const leftoverMutants: readonly Mutant[] = [
       if (!pending?.uploadId || pending.storageKey || change.after.active?.attemptId !== pending.attemptId) {
         return change
       }
-      const { attemptId, bucket, key, storageKey, uploadId, writableUntil } = pending
-      const leftover = {
-        attemptId,
-        bucket,
-        key,
-        storageKey,
-        uploadId,
-        since: pending.updatedAt,
-        writableUntil,
-      }
+      const { attemptId, scope, bucket, key, storageKey, uploadId, writableUntil } = pending
+      const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
+      const leftover = { ...reference, since: pending.updatedAt, writableUntil, dueAt: null }
       return { ...change, leftovers: [...change.leftovers, leftover] }
     }),
     rejectedBy: ["leftovers: don't record a confirmed upload"],
@@ -242,7 +238,8 @@ export const leftoverMutants: readonly Mutant[] = [
   {
     defect: 'lists 50 leftovers by default',
     createStore: overStore((store) => ({
-      listLeftovers: (input) => store.listLeftovers({ ...input, limit: input?.limit ?? 50 }),
+      listLeftovers: (input) =>
+        store.listLeftovers(input?.dueBefore ? input : { ...input, limit: input?.limit ?? 50 }),
     })),
     rejectedBy: ['leftovers: are listed 100 at a time by default'],
   },

@@ -108,7 +108,11 @@ export const objectMutants: readonly Mutant[] = [
     defect: 'drops older history with every remove',
     createStore: overDriver((driver) => ({
       async remove(command) {
-        await driver.purgeDeleted({ before: new Date(command.now.getTime() - 1), limit: 1000 })
+        await driver.purgeDeleted({
+          scope: null,
+          before: new Date(command.now.getTime() - 1),
+          limit: 1000,
+        })
         return driver.remove(command)
       },
     })),

@@ -61,6 +61,7 @@ export const purgeRaceMutants: readonly Mutant[] = [
             statuses: ['deleted'],
             route: null,
             before: null,
+            withMetadata: true,
             limit: 1000,
           })
           dropped += rows.filter(({ deletedAt }) => deletedAt! <= command.before).length
@@ -76,7 +77,7 @@ export const purgeRaceMutants: readonly Mutant[] = [
     defect: 'returns true to every call that read a leftover before it was forgotten',
     createStore: overDriver((driver) => ({
       async forgetLeftover(attemptId) {
-        const leftovers = await driver.listLeftovers({ limit: 1000, after: null })
+        const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
         await gap()
         await driver.forgetLeftover(attemptId)
         return leftovers.some((leftover) => leftover.attemptId === attemptId)

@@ -41,7 +41,7 @@ export const reserveMutants: readonly Mutant[] = [
     defect: 'lets any scope take a pending key',
     createStore: overDriver((driver) => ({
       async reserve(command) {
-        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const pending = await driver.findPending({ ...command, scope: null, id: null, uploadId: null })
         const active = await driver.findActive(command)
         if (pending && !active && pending.scope !== command.scope) {
           await driver.release({ ...command, id: null, scope: null, uploadId: null })
@@ -221,7 +221,7 @@ export const reserveMutants: readonly Mutant[] = [
       async reserve(command) {
         const pending = await driver.findPending({ ...command, id: null, uploadId: null })
         const isExpired = pending && pending.scope !== command.scope && pending.expiresAt! <= command.now
-        if (isExpired) await driver.remove({ ...command, scope: null, mode: 'hard' })
+        if (isExpired) await driver.remove({ ...command, scope: null, attemptId: null, mode: 'hard' })
         return driver.reserve(command)
       },
     })),

@@ -177,7 +177,7 @@ export const usageMutants: readonly Mutant[] = [
     defect: 'counts a reservation that another scope took over',
     createStore: overUsage((store, add) => ({
       async reserve(input) {
-        const pending = await store.findPending(input)
+        const pending = await store.findPending({ bucket: input.bucket, key: input.key })
         const row = await store.reserve(input)
         if (pending && pending.scope !== row.scope) add(pending.scope, 'reservedFiles', 1)
         return row

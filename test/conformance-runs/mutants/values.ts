@@ -153,7 +153,7 @@ export const valueMutants: readonly Mutant[] = [
     defect: "doesn't update updatedAt with the upload id",
     createStore: overDriver((driver) => ({
       async setUploadId(command) {
-        const pending = await driver.findPending({ ...command, uploadId: null })
+        const pending = await driver.findPending({ ...command, uploadId: null, scope: null })
         return driver.setUploadId({ ...command, now: pending?.updatedAt ?? command.now })
       },
     })),

@@ -34,6 +34,24 @@ export const findCases: CaseGroup = {
       same(await given.store.findActive(given.at), active, 'findActive')
     },
 
+    'find calls with a scope return a row only if it belongs to that scope': async (given) => {
+      const { store, at, scope, otherScope } = given
+      const calls = ['find', 'findActive', 'findPending'] as const
+      await given.history({ scope: otherScope })
+      await given.history()
+      const deleted = await store.find(at)
+      same(await store.find({ ...at, scope }), deleted, 'find of history')
+      same(await store.find({ ...at, scope: otherScope }), null, 'find of older history')
+      const active = await given.activate({ scope: otherScope })
+      const pending = await given.reserve({ scope: otherScope })
+      const rows = { find: active, findActive: active, findPending: pending }
+      for (const call of calls) {
+        same(await store[call]({ ...at, scope: otherScope }), rows[call], `${call} by the owner`)
+        same(await store[call]({ ...at, scope }), null, `${call} by another scope`)
+        same(await store[call]({ ...at, scope: null }), rows[call], `${call} without a scope`)
+      }
+    },
+
     'findActive returns the active row or null': async (given) => {
       const { store, at } = given
       same(await store.findActive(at), null, 'findActive of an unknown key')

@@ -4,11 +4,11 @@ import { copyCases } from './copies.js'
 import { cursorCases } from './cursor.js'
 import { listExpiredCases, purgeExpiredCases } from './expiry.js'
 import { findCases } from './finds.js'
-import { leftoverCases } from './leftovers.js'
+import { deferredLeftoverCases, leftoverCases, scopedLeftoverCases } from './leftovers.js'
 import { countCases, listCases } from './listing.js'
 import { quotaCases } from './quota.js'
 import { recordCases } from './records.js'
-import { historyCases, removeCases } from './remove.js'
+import { historyCases, removeAttemptCases, removeCases, scopedHistoryCases } from './remove.js'
 import { reserveCases } from './reserve.js'
 import { metadataCases, stringCases } from './strings.js'
 import { concurrencyCases } from './concurrency.js'
@@ -26,8 +26,12 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   setUploadIdCases,
   releaseCases,
   removeCases,
+  removeAttemptCases,
   historyCases,
+  scopedHistoryCases,
   leftoverCases,
+  scopedLeftoverCases,
+  deferredLeftoverCases,
   findCases,
   listCases,
   cursorCases,

@@ -120,6 +120,20 @@ export const listCases: CaseGroup = {
       same(idsOf((await pagesOf(store, { scope, limit: 2 })).flat()), newestFirst, 'ids page by page')
     },
 
+    'returns rows without metadata if asked to, with a cursor that works either way': async (given) => {
+      const { store, scope } = given
+      const rows = []
+      for (const key of ['a', 'b', 'c']) rows.unshift(await given.activate({ key, metadata: { key } }))
+      const bare = rows.map((row) => ({ ...row, metadata: null }))
+      const page = await store.listByScope({ scope, withMetadata: false, limit: 2 })
+      same(page.objects, bare.slice(0, 2), 'the first page')
+      const cursor = page.nextCursor
+      same((await store.listByScope({ scope, cursor })).objects, rows.slice(2), 'the page with metadata')
+      const rest = await store.listByScope({ scope, cursor, withMetadata: false })
+      same(rest.objects, bare.slice(2), 'the page without metadata')
+      same(await store.find(rows[0]!), rows[0], 'the row itself')
+    },
+
     'returns 100 rows by default': async (given) => {
       const { store, scope } = given
       await allOf(numbers(101).map((index) => given.reserve({ key: `key ${index}` })))

@@ -101,6 +101,70 @@ export const removeCases: CaseGroup = {
   },
 }
 
+export const removeAttemptCases: CaseGroup = {
+  title: 'remove of an attempt',
+  since: '1.6',
+  cases: {
+    'removes the object, and its pending replacement, if the active row has the attempt': async (given) => {
+      const { store, at, scope } = given
+      for (const mode of ['soft', 'hard'] as const) {
+        const { attemptId } = await given.activate({ filename: 'object' })
+        await given.reserve({ filename: 'replacement' })
+        sameFields(await store.remove({ ...at, attemptId, mode }), { filename: 'object' })
+        same(await store.countByScope(scope), 0, `rows of the scope after a ${mode} remove`)
+      }
+    },
+
+    'names an object by the attempt that was confirmed last, not by its id': async (given) => {
+      const { store, at } = given
+      const { id } = await given.activate()
+      const replaced = await given.activate()
+      same(replaced.id, id, 'the id of the object')
+      same(await store.remove({ ...at, attemptId: id }), null, 'by the first attempt')
+      same(await store.findActive(at), replaced, 'the active row')
+      sameFields(await store.remove({ ...at, attemptId: replaced.attemptId }), { status: 'deleted', id })
+    },
+
+    'removes only the pending row if that has the attempt': async (given) => {
+      const { store, at, scope } = given
+      const active = await given.activate({ storageKey: 'object' })
+      const pending = await given.reserve({ storageKey: 'replacement' })
+      same(await store.remove({ ...at, attemptId: pending.id }), pending)
+      same(await store.find(at), active, 'the active row')
+      same(await store.countByScope(scope), 1, 'rows of the scope')
+      same(
+        (await given.leftovers()).map(({ storageKey }) => storageKey),
+        ['replacement'],
+        'storage keys of leftovers',
+      )
+    },
+
+    'removes a pending row without an object': async (given) => {
+      const { store, at } = given
+      const pending = await given.reserve()
+      same(await store.remove({ ...at, attemptId: given.newId() }), null, 'by another attempt')
+      same(await store.remove({ ...at, attemptId: pending.id }), pending)
+      same(await store.find(at), null, 'the result of find')
+    },
+
+    'finds nothing if no live row has the attempt, or another scope has it': async (given) => {
+      const { store, at, otherScope } = given
+      const deleted = await given.history()
+      const active = await given.activate()
+      const pending = await given.reserve()
+      const { attemptId } = active
+      for (const other of [deleted.attemptId, given.newId()]) {
+        same(await store.remove({ ...at, attemptId: other }), null, 'by an attempt that is not live')
+      }
+      for (const foreign of [attemptId, pending.id]) {
+        same(await store.remove({ ...at, attemptId: foreign, scope: otherScope }), null, 'by another scope')
+      }
+      same([await store.findActive(at), await store.findPending(at)], [active, pending], 'the live rows')
+      same(await store.remove({ ...at, key: 'another', attemptId }), null, 'at another key')
+    },
+  },
+}
+
 export const historyCases: CaseGroup = {
   title: 'history',
   cases: {
@@ -210,6 +274,41 @@ export const historyCases: CaseGroup = {
       same(await store.find(at), active, 'the result of find')
       same(await store.getScopeUsage(scope), usage, 'usage')
       same(await given.leftovers(), leftovers, 'leftovers')
+    },
+  },
+}
+
+export const scopedHistoryCases: CaseGroup = {
+  title: 'history of a scope',
+  since: '1.6',
+  cases: {
+    'is dropped alone by purgeDeleted with that scope': async (given) => {
+      const { store, clock, scope, otherScope } = given
+      await given.history()
+      await given.history({ scope: otherScope })
+      const before = clock.now()
+      same(await store.purgeDeleted({ before, scope: 'unknown' }), 0, 'rows dropped of an unknown scope')
+      same(await store.purgeDeleted({ before, scope }), 1, 'rows dropped')
+      same(await store.countByScope(scope, 'deleted'), 0, 'rows of the scope')
+      same(await store.countByScope(otherScope, 'deleted'), 1, 'rows of the other scope')
+    },
+
+    'is dropped up to a date, in order of deletion and then of id': async (given) => {
+      const { store, clock, scope, otherScope } = given
+      const keys = ['a', 'b', 'c', 'd', 'e']
+      for (const key of keys) await given.activate({ key, scope: key === 'b' ? otherScope : scope })
+      clock.advance(MINUTE)
+      await store.remove({ bucket: 'bucket', key: 'd' })
+      clock.advance(-MINUTE)
+      for (const key of ['b', 'e', 'c', 'a']) await store.remove({ bucket: 'bucket', key })
+      const before = clock.now()
+      const kept = async () =>
+        (await store.listByScope({ scope, status: 'deleted' })).objects.map(({ key }) => key)
+      same(await store.purgeDeleted({ before, scope, limit: 2 }), 2, 'rows dropped with a limit')
+      same(await kept(), ['e', 'd'], 'remaining keys')
+      same(await store.purgeDeleted({ before, scope }), 1, 'rows dropped up to the date')
+      same(await kept(), ['d'], 'remaining keys')
+      same(await store.countByScope(otherScope, 'deleted'), 1, 'rows of the other scope')
     },
   },
 }

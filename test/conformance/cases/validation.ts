@@ -35,6 +35,7 @@ function requiredInputs(given: Given): Record<MethodName, object> {
     purgeExpired: {},
     listLeftovers: {},
     forgetLeftover: { attemptId: id },
+    deferLeftover: { attemptId: id, until: given.clock.now() },
     purgeDeleted: { before: given.clock.now() },
   }
 }
@@ -134,6 +135,21 @@ export const validationCases: CaseGroup = {
         ['pending', null, given.clock.now()],
         'status, size, createdAt',
       )
+    },
+
+    'refuses unknown fields of purges, and purges nothing': async (given) => {
+      const { store, clock, scope } = given
+      await someRows(given)
+      const before = await stateOf(given)
+      const surplus = { scopes: [scope], limits: 1, after: null, status: undefined }
+      for (const [field, value] of Object.entries(surplus)) {
+        const purges = [
+          () => store.purgeExpired({ [field]: value }),
+          () => store.purgeDeleted({ before: clock.now(), [field]: value }),
+        ]
+        for (const purge of purges) await refused(purge, 'VALIDATION_ERROR', { field })
+      }
+      same(await stateOf(given), before, 'the state after the refused calls')
     },
 
     'checks the scope of checkUsage and repairUsage': async ({ store }) => {

@@ -10,6 +10,7 @@ import { valueOf } from '../outcome.js'
 import type { Model } from '../calls.js'
 import type { ManualClock } from '../clock.js'
 import { END_OF_TIME, HOUR, SECOND } from '../clock.js'
+import type { Contract } from '../contract.js'
 import type { Vocabulary } from './vocabulary.js'
 import { word } from './vocabulary.js'
 
@@ -26,6 +27,7 @@ export interface Choice<C, Value> {
 export interface ScriptState {
   readonly model: Model & { readonly rows: readonly StorageObject[] }
   readonly clock: ManualClock
+  readonly contract: Contract
   readonly vocabulary: Vocabulary
   /** Every attempt made so far, whether or not it still exists. */
   readonly attempts: readonly (ObjectReference & { readonly id: string })[]
@@ -166,6 +168,16 @@ export const requiredAttempt: Choice<AttemptChoice, string> = {
   resolve: (chosen, here) => attempt.resolve(chosen, here) ?? here.script.freshId('early'),
 }
 
+/** Mostly an attempt that is live at the key. */
+export const attemptToRemove: Choice<AttemptChoice, string | undefined> = {
+  arbitrary: fc.oneof<fc.WeightedArbitrary<AttemptChoice>[]>(
+    { weight: 2, arbitrary: fc.constantFrom('pending' as const, 'activeAttempt' as const) },
+    { weight: 1, arbitrary: fc.constant('active' as const) },
+    { weight: 1, arbitrary: fc.record({ made: fc.nat(20) }) },
+  ),
+  resolve: attempt.resolve,
+}
+
 /** The headroom of the quota beyond what the scope holds; `null` is unlimited. */
 export type QuotaChoice = { readonly bytes: number | null; readonly files: number | null } | null
 
@@ -260,6 +272,18 @@ export const expiredPosition = often<number, StorageObject | undefined>({
   arbitrary: fc.nat(3),
   resolve: (number, { script }) => valueOf(script.model.listExpired({}))[number],
 })
+
+/** The date up to which leftovers are due, in milliseconds from now. */
+export const dueBefore: Choice<number, Date> = {
+  arbitrary: fc.constantFrom(0, 0, 1, -1, HOUR, -HOUR),
+  resolve: (milliseconds, { script }) => script.clock.in(milliseconds),
+}
+
+/** When a leftover is next due, in milliseconds from now, or the last date that the contract allows. */
+export const until: Choice<number | 'longest', Date> = {
+  arbitrary: fc.constantFrom(0, 1, -1, SECOND, HOUR, HOUR, -HOUR, 'longest' as const),
+  resolve: (chosen, { script }) => (chosen === 'longest' ? END_OF_TIME : script.clock.in(chosen)),
+}
 
 /** One of the leftovers, by number. */
 export const leftoverPosition = often<number, Leftover | undefined>({

@@ -100,6 +100,7 @@ const anyCalls: ConcurrentScenario = {
     { weight: 5, arbitrary: stepOf('purgeExpired') },
     { weight: 1, arbitrary: stepOf('purgeDeleted') },
     { weight: 1, arbitrary: stepOf('forgetLeftover') },
+    { weight: 1, arbitrary: stepOf('deferLeftover') },
     { weight: 2, arbitrary: find },
     { weight: 2, arbitrary: list },
     { weight: 1, arbitrary: stepOf('countByScope') },
@@ -161,11 +162,26 @@ const overExpiredRows: ConcurrentScenario = {
   ),
 }
 
+/** Callers put off and forget the same leftovers, while others list them. */
+const overLeftovers: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 2, arbitrary: inOneScope(reserve(noQuota)).map((step) => ({ ...step, storageKey: 'own' })) },
+    { weight: 2, arbitrary: stepOf('remove').map((step) => ({ ...step, scope: null, attemptId: null })) },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    { weight: 4, arbitrary: stepOf('deferLeftover') },
+    { weight: 3, arbitrary: stepOf('forgetLeftover') },
+    { weight: 3, arbitrary: stepOf('listLeftovers').map((step) => ({ ...step, after: null })) },
+    { weight: 1, arbitrary: stepOf('remove') },
+  ),
+}
+
 export const CONCURRENT_SCENARIOS: Readonly<Record<string, fc.Arbitrary<ConcurrentScenario>>> = {
   'of every kind': fc.constant(anyCalls),
   'over one key': fc.constant(overOneKey),
   'over the rest of a quota': tightQuota.map(overTheQuota),
   'over expired reservations': fc.constant(overExpiredRows),
+  'over leftovers': fc.constant(overLeftovers),
 }
 
 export function programs(

@@ -2,6 +2,7 @@ import type fc from 'fast-check'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call } from '../calls.js'
 import { observeStore } from '../calls.js'
+import { hasMethod } from '../contract.js'
 import type { PropertySettings } from '../options.js'
 import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
@@ -29,8 +30,8 @@ export async function checkConcurrentCalls(
   scenarios: fc.Arbitrary<ConcurrentScenario>,
 ): Promise<void> {
   const run = ({ before, callers }: Program) =>
-    stores.withStore(async (store, clock) => {
-      const script = new Script(narrowVocabulary, clock)
+    stores.withStore(async ({ store, clock, contract }) => {
+      const script = new Script(narrowVocabulary, clock, contract)
       for (const step of before) await runStep(step, script, store)
       const start = script.model.clone()
       const calls = await runConcurrently(plan(callers, script), store)
@@ -46,7 +47,9 @@ export async function checkConcurrentCalls(
 
 /** Resolves all steps in the state before any of them runs. */
 function plan(callers: readonly (readonly PausedStep[])[], script: Script): PlannedCall[] {
-  const steps = callers.flatMap((own, caller) => own.map((paused) => ({ ...paused, caller })))
+  const steps = callers
+    .flatMap((own, caller) => own.map((paused) => ({ ...paused, caller })))
+    .filter(({ step }) => hasMethod(script.contract, step.call))
   const calls = new Map<object, Call>()
   // Reserves first, so the other calls can refer to their attempts.
   for (const isReserve of [true, false]) {

@@ -131,17 +131,18 @@ function beginPurgeOfHistory(
 ): Move[] {
   const { call, outcome } = finished
   if (call.method !== 'purgeDeleted' || !('ok' in outcome)) return []
-  const { before, limit } = call.args[0]
+  const [input] = call.args
+  const { limit } = input
   const rows = outcome.ok as number
   if (rows > (limit ?? 100)) return []
-  const certain = model.history(before).filter((row) => !isWorkedOn(row, finished, calls)).length
+  const certain = model.history(input).filter((row) => !isWorkedOn(row, finished, calls)).length
   if (rows < Math.min(certain, limit ?? 100)) return []
   return [{ model, progress: rows > 0 ? { rows } : 'done' }]
 }
 
 function dropHistory({ call }: FinishedCall, rows: number, model: ReferenceModel): Move[] {
   if (call.method !== 'purgeDeleted') return []
-  return model.history(call.args[0].before).map((row) => {
+  return model.history(call.args[0]).map((row) => {
     const next = model.clone()
     next.drop(row)
     return { model: next, progress: rows > 1 ? { rows: rows - 1 } : ('done' as const) }
@@ -175,5 +176,8 @@ function isSorted(rows: readonly StorageObject[]): boolean {
 
 function fingerprint({ rows, leftovers }: ReferenceModel): string {
   const byId = (a: ModelRow, b: ModelRow) => (a.id < b.id ? -1 : 1)
-  return JSON.stringify([rows.toSorted(byId), leftovers.map(({ attemptId }) => attemptId).sort()])
+  return JSON.stringify([
+    rows.toSorted(byId),
+    leftovers.map(({ attemptId, dueAt }) => [attemptId, dueAt]).sort(),
+  ])
 }

@@ -6,6 +6,7 @@ import { EARLY_IDS, LATE_IDS, attemptIdOf, isAttemptId } from '../attempt-ids.js
 import type { Call } from '../calls.js'
 import { callModel, observeStore } from '../calls.js'
 import type { ManualClock } from '../clock.js'
+import type { Contract } from '../contract.js'
 import { outcomeDifference, difference } from '../difference.js'
 import { Notation } from '../notation.js'
 import { ReferenceModel } from '../reference-model.js'
@@ -24,6 +25,7 @@ interface Attempt extends ObjectReference {
 /** A running script: the model, the ids and cursors that the store returned, and the lines of the failure report. */
 export class Script implements ScriptState {
   readonly clock: ManualClock
+  readonly contract: Contract
   readonly model: ReferenceModel
   readonly notation = new Notation()
   readonly lines: string[] = []
@@ -33,10 +35,11 @@ export class Script implements ScriptState {
   #ownIds = 0
   #lastMadeId = ''
 
-  constructor(vocabulary: Vocabulary, clock: ManualClock) {
+  constructor(vocabulary: Vocabulary, clock: ManualClock, contract: Contract) {
     this.vocabulary = vocabulary
     this.clock = clock
-    this.model = new ReferenceModel(clock.now)
+    this.contract = contract
+    this.model = new ReferenceModel(clock.now, contract)
   }
 
   /** Returns an unused id, older or newer than those that stores make. */
@@ -88,7 +91,13 @@ export class Script implements ScriptState {
 
   snapshot(store: StorageObjectStore): Promise<Snapshot> {
     const { scopes, routes } = this.vocabulary
-    const names: Names = { scopes, routes, references: allReferences(this.vocabulary) }
+    const names: Names = {
+      contract: this.contract,
+      now: this.clock.now(),
+      scopes,
+      routes,
+      references: allReferences(this.vocabulary),
+    }
     return Snapshot.of(store, names)
   }
 

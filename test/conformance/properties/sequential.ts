@@ -44,8 +44,8 @@ export async function checkSequentialCalls(
     fc.commands([commands], { maxCommands: LONGEST_SCRIPT, size: 'max' }),
   )
   const run = ([words, commands]: [Vocabulary, Iterable<fc.AsyncCommand<Script, StorageObjectStore>>]) =>
-    stores.withStore(async (store, clock) => {
-      const script = new Script(words, clock)
+    stores.withStore(async ({ store, clock, contract }) => {
+      const script = new Script(words, clock, contract)
       await fc.asyncModelRun(() => ({ model: script, real: store }), commands)
       await script.checkMaintenance(store)
     })

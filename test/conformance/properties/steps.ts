@@ -3,6 +3,7 @@ import type { StorageObject } from '../../../src/core/store/records.js'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call, MethodName } from '../calls.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
+import { hasField, hasMethod } from '../contract.js'
 import { INPUTS, badValuesOf, callWith, withField } from '../inputs.js'
 import { valueOf } from '../outcome.js'
 import type { Choice, Here, KeyChoice, ScriptState } from './choices.js'
@@ -80,9 +81,12 @@ export function callOf(step: CallStep | SpoiledStep, script: ScriptState): Call 
   const here = hereOf(step, script)
   const fields = Object.entries(INPUTS[step.call] as Record<string, Choice<unknown, unknown>>)
   const chosen = step as unknown as Record<string, unknown>
-  const values = fields.flatMap(([name, field]) =>
-    name === 'atKey' ? Object.entries(here.reference) : [[name, field.resolve(chosen[name], here)] as const],
-  )
+  const values = fields.flatMap(([name, field]) => {
+    if (name === 'atKey') return Object.entries(here.reference)
+    return hasField(script.contract, step.call, name)
+      ? [[name, field.resolve(chosen[name], here)] as const]
+      : []
+  })
   return callWith(step.call, Object.fromEntries(values))
 }
 
@@ -104,7 +108,10 @@ function rowsAt(key: KeyChoice, script: ScriptState) {
 /** Runs one step of a script: moves the clock, or makes a call and compares its result with the model. */
 export async function runStep(step: Step, script: Script, store: StorageObjectStore): Promise<void> {
   if (step.call === 'clock') return script.moveClock(step.by)
-  if (step.call !== 'clockToExpiry') return script.run(callOf(step, script), store)
+  if (step.call === 'spoiled') return script.run(callOf(step, script), store)
+  if (step.call !== 'clockToExpiry') {
+    return hasMethod(script.contract, step.call) ? script.run(callOf(step, script), store) : undefined
+  }
   const expires = rowsAt(step.atKey, script).pending?.expiresAt?.getTime() ?? Infinity
   // A clock near the last valid date would leave no future for the next reservation.
   if (expires < script.clock.in(365 * 24 * HOUR).getTime())

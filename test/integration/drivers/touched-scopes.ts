@@ -54,19 +54,22 @@ export function itNamesTouchedScopes(driver: () => StoreDriver): void {
     const nothing = { bucket: 'photos', key: 'nothing', now: NOON }
     const unchanged = { row: null, scopes: [] }
     expect(await driver().release({ ...nothing, id: null, scope: null, uploadId: null })).toEqual(unchanged)
-    expect(await driver().remove({ ...nothing, scope: null, mode: 'hard' })).toEqual(unchanged)
+    expect(await driver().remove({ ...nothing, scope: null, attemptId: null, mode: 'hard' })).toEqual(
+      unchanged,
+    )
   })
 
   it('a write without a scope: that of the row', async () => {
     const at = (key: string) => ({ bucket: 'photos', key, now: NOON })
     const none = { id: null, scope: null, uploadId: null }
+    const any = { scope: null, attemptId: null }
     for (const key of ['released', 'soft', 'hard']) await driver().reserve(attempt(key))
     for (const key of ['soft', 'hard']) {
       expect(await driver().confirm(confirmCommand({ key }))).toMatchObject({ scopes: ['user:1'] })
     }
     expect(await driver().release({ ...at('released'), ...none })).toMatchObject({ scopes: ['user:1'] })
     for (const mode of ['soft', 'hard'] as const) {
-      expect(await driver().remove({ ...at(mode), scope: null, mode })).toMatchObject({ scopes: ['user:1'] })
+      expect(await driver().remove({ ...at(mode), ...any, mode })).toMatchObject({ scopes: ['user:1'] })
     }
   })
 

@@ -63,9 +63,9 @@ describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
       const at = reserveCommand({ scope, key: scope, id, expiresAt: afterNoon(60) })
       await driver.reserve(at)
       await driver.confirm(confirmCommand({ scope, key: scope, id }))
-      await driver.remove({ ...at, mode: 'soft', now: before })
+      await driver.remove({ ...at, attemptId: null, mode: 'soft', now: before })
     }
-    const purge = { before, limit: 1000 }
+    const purge = { scope: null, before, limit: 1000 }
     const none = await driverWithLostCommits(Infinity)
     await expect(none.purgeDeleted(purge)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
 

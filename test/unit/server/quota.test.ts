@@ -23,12 +23,12 @@ describe('the quota of an upload', () => {
       status: 413,
       code: 'QUOTA_EXCEEDED',
       message: 'The quota of 10 bytes would be exceeded: 10 in use, 1 more requested.',
-      params: { limit: 'maxBytes', max: 10, used: 10, requested: 1 },
+      params: { limit: 'maxBytes', max: 10, used: 10, reserved: 6, requested: 1 },
     })
     await caller.begun({ size: 0 })
     expect(await errorOf(await caller.begin({ size: 0 }))).toMatchObject({
       code: 'QUOTA_EXCEEDED',
-      params: { limit: 'maxFiles', max: 3, used: 3, requested: 1 },
+      params: { limit: 'maxFiles', max: 3, used: 3, reserved: 2, requested: 1 },
     })
   })
 

@@ -47,7 +47,9 @@ describe('the memory driver reports the touched scopes of', () => {
       { scopes: ['user:1'] },
     )
     expect(await driver.confirm(confirmCommand({ key: 'pending' }))).toMatchObject({ scopes: ['user:1'] })
-    expect(await driver.remove({ ...at('pending'), scope: null, mode: 'soft' })).toMatchObject({
+    expect(
+      await driver.remove({ ...at('pending'), scope: null, attemptId: null, mode: 'soft' }),
+    ).toMatchObject({
       scopes: ['user:1'],
     })
     expect(await driver.release({ ...at('expired'), id: null, scope: null, uploadId: null })).toMatchObject({
@@ -64,7 +66,7 @@ describe('the memory driver reports the touched scopes of', () => {
     const purged = await driver.purgeExpired({ scope: null, before: NOON, limit: 100, now: NOON })
     expect(purged.rows.map(({ key }) => key)).toEqual(['expired', 'expired 2', 'expired 3'])
     expect(purged.scopes).toEqual(['user:1', 'user:2'])
-    const dropped = await driver.purgeDeleted({ before: NOON, limit: 100 })
+    const dropped = await driver.purgeDeleted({ scope: null, before: NOON, limit: 100 })
     expect(dropped).toEqual({ dropped: 2, scopes: ['user:1', 'user:2'] })
   })
 
@@ -92,8 +94,10 @@ describe('the memory driver reports the touched scopes of', () => {
   it('a write that finds nothing: none', async () => {
     const nothing = { row: null, scopes: [] }
     expect(await driver.release({ ...at('active'), id: null, scope: null, uploadId: null })).toEqual(nothing)
-    expect(await driver.remove({ ...at('missing'), scope: null, mode: 'hard' })).toEqual(nothing)
-    expect(await driver.purgeDeleted({ before: afterNoon(-1), limit: 100 })).toEqual({
+    expect(await driver.remove({ ...at('missing'), scope: null, attemptId: null, mode: 'hard' })).toEqual(
+      nothing,
+    )
+    expect(await driver.purgeDeleted({ scope: null, before: afterNoon(-1), limit: 100 })).toEqual({
       dropped: 0,
       scopes: [],
     })

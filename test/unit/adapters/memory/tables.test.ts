@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
-import { datePosition, endOfDate, Tables } from '../../../../src/adapters/memory/tables.js'
+import { datePosition, endOfDate } from '../../../../src/adapters/memory/date-position.js'
+import { Tables } from '../../../../src/adapters/memory/tables.js'
 import { NOTHING_LIVE, type TrackedRow } from '../../../../src/core/store/lifecycle.js'
 import { createStore } from '@svc/db'
 import { activeRow, deletedRow, idNumber, pendingRow } from '../../core/rows.js'
@@ -24,8 +25,8 @@ describe('the tables of the memory adapter', () => {
     expect(tables.rows('user:1', 'avatars')).not.toBeNull()
     await store.release(KEY)
     expect(tables.rows('user:1', null)).toBeNull()
-    expect(tables.expiringIn('user:1')).toBeNull()
-    expect(tables.expiring.size).toBe(0)
+    expect(tables.expiring('user:1')).toBeNull()
+    expect(tables.expiring(null)?.size).toBe(0)
 
     await store.reserve(input)
     await store.confirm({ ...KEY, size: 5 })
@@ -33,7 +34,7 @@ describe('the tables of the memory adapter', () => {
     expect(tables.rows('user:1', 'avatars')?.deleted.size).toBe(1)
     expect(await store.purgeDeleted({ before: NOON })).toBe(1)
     expect(tables.rows('user:1', null)).toBeNull()
-    expect(tables.deleted.size).toBe(0)
+    expect(tables.deleted(null)?.size).toBe(0)
     expect(tables.newestDeleted(KEY)).toBeNull()
   })
 
@@ -63,19 +64,22 @@ describe('the tables of the memory adapter', () => {
     const leftover = {
       ...KEY,
       attemptId,
+      scope: 'user:1',
       storageKey: 'stored',
       uploadId: null,
       since: NOON,
       writableUntil: NOON,
+      dueAt: null,
     }
     const pending = pendingRow()
     put(tables, pending)
     const before = tables.liveRows(KEY)
     tables.apply({ before, after: NOTHING_LIVE, history: null, leftovers: [leftover], row: pending })
-    expect(tables.leftovers.size).toBe(1)
-    expect(tables.forgetLeftover(attemptId)).toBe(true)
-    expect(tables.leftovers.size).toBe(0)
-    expect(tables.forgetLeftover(attemptId)).toBe(false)
+    for (const scope of [null, 'user:1']) expect(tables.leftovers.of(scope)?.bySince.size).toBe(1)
+    expect(tables.leftovers.forget(attemptId)).toBe(true)
+    expect(tables.leftovers.of(null)?.byDue.size).toBe(0)
+    expect(tables.leftovers.of('user:1')).toBeNull()
+    expect(tables.leftovers.forget(attemptId)).toBe(false)
   })
 
   it('return each touched scope of a change once', () => {

@@ -44,10 +44,12 @@ describe("a driver's result", () => {
   const leftover = {
     ...REFERENCE,
     attemptId: idNumber(1),
+    scope: 'user:1',
     storageKey: null,
     uploadId: 'upload',
     since: NOON,
     writableUntil: NOON,
+    dueAt: NOON,
   }
   const difference = { scope: 'user:1', recorded: usage, actual: { ...usage, files: 1 } }
   const touched = { scopes: ['user:1'] }

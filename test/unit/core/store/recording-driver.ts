@@ -1,9 +1,11 @@
 import type { StoreDriver } from '@svc/db'
 
-type Method = keyof StoreDriver
+type Method = Exclude<keyof StoreDriver, 'contract'>
 
 /** The result of each method. */
-export type DriverResults = { readonly [Name in Method]?: Awaited<ReturnType<StoreDriver[Name]>> }
+export type DriverResults = {
+  readonly [Name in Method]?: Awaited<ReturnType<NonNullable<StoreDriver[Name]>>>
+}
 
 export interface DriverCall {
   readonly method: string
@@ -19,13 +21,14 @@ export interface RecordingDriver {
 export function recordingDriver(results: DriverResults = {}): RecordingDriver {
   const calls: DriverCall[] = []
   const driver = new Proxy({} as StoreDriver, {
-    get:
-      (_target, method: Method) =>
-      async (...args: unknown[]): Promise<unknown> => {
+    get: (_target, method: Method | 'contract') => {
+      if (method === 'contract') return '1.6'
+      return async (...args: unknown[]): Promise<unknown> => {
         calls.push({ method, args })
         if (method in results) return results[method]
         throw new Error(`No result is defined for ${method}.`)
-      },
+      }
+    },
   })
   return { driver, calls }
 }

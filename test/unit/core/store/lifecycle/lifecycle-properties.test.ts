@@ -119,7 +119,10 @@ function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, 
     case 'release':
       return store.apply(key, planRelease(before, { ...reference, id: null, scope, uploadId: null, now }))
     case 'remove':
-      return store.apply(key, planRemove(before, { ...reference, scope, mode: hard ? 'hard' : 'soft', now }))
+      return store.apply(
+        key,
+        planRemove(before, { ...reference, scope, attemptId: null, mode: hard ? 'hard' : 'soft', now }),
+      )
     case 'purge':
       return store.apply(key, planPurge(before, before.pending?.id ?? idNumber(0), now, now))
   }

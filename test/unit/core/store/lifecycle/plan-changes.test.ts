@@ -138,6 +138,7 @@ describe('a confirm', () => {
       limit: 'maxBytes',
       max: 10,
       used: 10,
+      reserved: 10,
       requested: 1,
     })
   })
@@ -210,7 +211,8 @@ describe('a release', () => {
 })
 
 describe('a remove', () => {
-  const command = { bucket: 'photos', key: 'a.png', scope: null, mode: 'soft', now: LATER } as const
+  const reference = { bucket: 'photos', key: 'a.png' } as const
+  const command = { ...reference, scope: null, attemptId: null, mode: 'soft', now: LATER } as const
   const deleted = { ...active, status: 'deleted', updatedAt: LATER, deletedAt: LATER }
 
   it('removes the active row and its replacement, and keeps the active row as history', () => {
@@ -238,6 +240,17 @@ describe('a remove', () => {
       history: null,
       leftovers: [{ attemptId: pending.id }],
     })
+  })
+
+  it('of an attempt removes the object that it confirmed, or only the pending row of the attempt', () => {
+    const ofActive = planRemove(both, { ...command, attemptId: active.attemptId })
+    expect(ofActive).toMatchObject({ after: NOTHING_LIVE, row: deleted, leftovers: [{}, {}] })
+    const ofPending = planRemove(both, { ...command, attemptId: pending.id })
+    expect(ofPending).toMatchObject({ after: onlyActive, history: null, row: pending, leftovers: [{}] })
+    const nothing = { outcome: 'unchanged', row: null }
+    for (const before of [NOTHING_LIVE, onlyActive, onlyPending, both]) {
+      expect(planRemove(before, { ...command, attemptId: idNumber(9) })).toEqual(nothing)
+    }
   })
 
   it('changes nothing if nothing is live or another scope owns the key', () => {

@@ -129,6 +129,7 @@ describe('growth', () => {
       limit: 'maxBytes',
       max: 100,
       used: 90,
+      reserved: 30,
       requested: 11,
     })
   })
@@ -140,6 +141,7 @@ describe('growth', () => {
       limit: 'maxFiles',
       max: 5,
       used: 5,
+      reserved: 2,
       requested: 1,
     })
   })
