@@ -1,12 +1,11 @@
-/** The ways in which test runners let a running test skip itself. */
 interface SkippingContext {
-  readonly skip?: unknown
+  skip(reason: string): unknown
 }
 
-function canSkip(context: unknown): context is { skip(reason: string): unknown } {
-  return (
-    typeof context === 'object' && context !== null && typeof (context as SkippingContext).skip === 'function'
-  )
+function canSkip(context: unknown): context is SkippingContext {
+  // Vitest's context is a function with properties.
+  const hasFields = typeof context === 'function' || (typeof context === 'object' && context !== null)
+  return hasFields && typeof (context as Partial<SkippingContext>).skip === 'function'
 }
 
 /**
