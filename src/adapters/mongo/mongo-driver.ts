@@ -9,7 +9,7 @@ import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { rowsOfStatus, usageIn } from './documents/scope-document.js'
 import { findAny, findLive, findSums } from './reads/finds.js'
-import { listExpired, listLeftovers, listObjects } from './reads/lists.js'
+import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
 import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
@@ -55,6 +55,8 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
     run((call) => writes.run(call, keyWrite, scope))
 
   return {
+    contract: '1.6',
+
     async list(query) {
       return read(listObjects(namespace, query))
     },
@@ -68,16 +70,16 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
       return usageIn(await read(findSums(namespace, scope)))
     },
 
-    async find(reference) {
-      return read(findAny(namespace, reference))
+    async find(query) {
+      return read(findAny(namespace, query))
     },
 
-    async findActive(reference) {
-      return read(findLive(namespace, reference, 'active'))
+    async findActive(query) {
+      return read(findLive(namespace, query, 'active'))
     },
 
-    async findPending({ id, uploadId, ...reference }) {
-      const row = await read(findLive(namespace, reference, 'pending'))
+    async findPending({ id, uploadId, ...query }) {
+      const row = await read(findLive(namespace, query, 'pending'))
       const isWanted = (id === null || row?.id === id) && (uploadId === null || row?.uploadId === uploadId)
       return isWanted ? row : null
     },
@@ -161,6 +163,22 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
 
     async listLeftovers(query) {
       return read(listLeftovers(namespace, query))
+    },
+
+    async listDueLeftovers(query) {
+      return read(listDueLeftovers(namespace, query))
+    },
+
+    async deferLeftover({ attemptId, until }) {
+      return run((call) =>
+        transact({ namespace, call }, async (session) => {
+          const change = { $set: { dueAt: until } }
+          const { matchedCount } = await namespace.leftovers.updateOne({ _id: attemptId }, change, {
+            session,
+          })
+          return matchedCount > 0
+        }),
+      )
     },
 
     async forgetLeftover(attemptId) {

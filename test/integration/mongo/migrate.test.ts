@@ -1,3 +1,4 @@
+import { createAttemptId } from '@svc/db'
 import type { Db, IndexDescription } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
@@ -64,10 +65,35 @@ describeMongo('the schema in MongoDB', (url) => {
     await db.collection('svc_db_leftovers').drop()
     expect(await store.verify()).toEqual([
       'Missing: index by_key of svc_db_history.',
-      'Missing: index by_age of svc_db_leftovers.',
+      ...['by_age', 'by_due', 'by_scope', 'by_scope_due'].map(
+        (index) => `Missing: index ${index} of svc_db_leftovers.`,
+      ),
     ])
     await store.migrate()
     expect(await store.verify()).toEqual([])
+  })
+
+  it('upgrades collections of version 1, whose leftovers have no scope and were never put off', async () => {
+    const store = mongoAdapter(db)
+    await store.migrate()
+    const leftovers = db.collection<{ _id: string }>('svc_db_leftovers')
+    for (const index of ['by_due', 'by_scope', 'by_scope_due']) await leftovers.dropIndex(index)
+    await db.collection('svc_db_history').dropIndex('by_scope_deletion')
+    const version = { version: 1, minCompatible: 1 }
+    await db.collection<{ _id: string }>('svc_db_schema').updateOne({ _id: 'version' }, { $set: version })
+    const attemptId = createAttemptId()
+    const date = new Date(2020, 0)
+    const document = { at: 'bucket\0old', storageKey: 'old', since: date, writableUntil: date }
+    await leftovers.insertOne({ _id: attemptId, ...document })
+
+    const upgrading = mongoAdapter(db)
+    await expect(upgrading.listLeftovers()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    expect(await upgrading.migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
+    expect(await upgrading.verify()).toEqual([])
+    const old = { attemptId, scope: null, dueAt: null, key: 'old', storageKey: 'old' }
+    expect(await upgrading.listLeftovers({ dueBefore: date })).toMatchObject([old])
+    expect(await upgrading.deferLeftover({ attemptId, until: new Date() })).toBe(true)
+    expect(await upgrading.listLeftovers({ dueBefore: date })).toEqual([])
   })
 
   describe('must not have an index with another definition:', () => {

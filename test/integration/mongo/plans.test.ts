@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { createAttemptId, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { createAttemptId, type Leftover, type StorageObject, type StorageObjectStore } from '@svc/db'
 import type { Db, Document } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
@@ -112,6 +112,25 @@ describeMongo('query plans', (url) => {
       take()
       expect(await store.listLeftovers({ limit: PAGE, after: first.at(-1) })).toHaveLength(PAGE)
       expect(await keysExamined(db, take()[0]!)).toBeLessThanOrEqual(PAGE + 2)
+    })
+
+    it.each(['full', undefined])('due leftovers, of scope %s', async (scope) => {
+      const now = new Date()
+      for (const leftover of await store.listLeftovers({ scope, limit: 3 * PAGE })) {
+        const until = new Date(now.getTime() + (Number(leftover.storageKey!.at(-1)) % 2 ? -1 : 3_600_000))
+        await store.deferLeftover({ attemptId: leftover.attemptId, until })
+      }
+      let after: Leftover | undefined
+      let rows = 0
+      for (;;) {
+        take()
+        const page = await store.listLeftovers({ scope, dueBefore: now, limit: PAGE, after })
+        expect(await keysExamined(db, take()[0]!)).toBeLessThanOrEqual(PAGE + 3)
+        rows += page.length
+        after = page.at(-1)
+        if (page.length < PAGE) break
+      }
+      expect(rows).toBeGreaterThan(PAGE)
     })
   })
 })

@@ -1,4 +1,3 @@
-import type { RecordedLeftover } from '../../../core/store/driver.js'
 import type { Leftover } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { keyId, referenceOf } from './key-document.js'
@@ -7,26 +6,33 @@ import { keyId, referenceOf } from './key-document.js'
 export interface LeftoverDocument extends Stored {
   /** The `_id` of the key that the attempt belonged to. */
   readonly at: string
+  /** Missing if version 1.5 recorded the leftover. */
+  readonly scope?: string
   readonly storageKey?: string
   readonly uploadId?: string
   readonly since: Date
   readonly writableUntil: Date
+  /** Missing until the leftover is put off. */
+  readonly dueAt?: Date
 }
 
 export function leftoverDocument(leftover: Leftover): Stored {
-  const { attemptId, storageKey, uploadId, since, writableUntil } = leftover
+  const { attemptId, scope, storageKey, uploadId, since, writableUntil, dueAt } = leftover
   return {
     _id: attemptId,
     at: keyId(leftover),
+    ...(scope !== null && { scope }),
     ...(storageKey !== null && { storageKey }),
     ...(uploadId !== null && { uploadId }),
     since,
     writableUntil,
+    ...(dueAt !== null && { dueAt }),
   }
 }
 
-export function readLeftover(document: LeftoverDocument): RecordedLeftover {
-  const { _id, at, storageKey, uploadId, since, writableUntil } = document
-  const absent = { storageKey: storageKey ?? null, uploadId: uploadId ?? null }
-  return { attemptId: _id, ...referenceOf(at), ...absent, since, writableUntil }
+export function readLeftover(document: LeftoverDocument): Leftover {
+  const { _id, at, scope, storageKey, uploadId, since, writableUntil, dueAt } = document
+  const owner = { attemptId: _id, scope: scope ?? null, ...referenceOf(at) }
+  const bytes = { storageKey: storageKey ?? null, uploadId: uploadId ?? null }
+  return { ...owner, ...bytes, since, writableUntil, dueAt: dueAt ?? null }
 }

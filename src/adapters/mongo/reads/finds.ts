@@ -1,3 +1,4 @@
+import type { FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, snapshot, type Read } from '../connection/reads.js'
@@ -11,34 +12,47 @@ export function findSums(namespace: Namespace, scope: string): Read<ScopeSums> {
     readSums(await namespace.objects.findOne({ _id: scope }, { session, ...majority() }))
 }
 
-/** Returns the live row of a status, or `null`. */
+/** Returns the live row of a status, or `null`. With a scope, only if it has the key. */
 export function findLive(
   namespace: Namespace,
-  reference: ObjectReference,
+  { scope = null, ...reference }: ObjectReference & Partial<FindQuery>,
   status: 'active' | 'pending',
 ): Read<StorageObject | null> {
   return async (session) => {
-    const filter = { _id: keyId(reference) }
+    const filter = { _id: keyId(reference), ...(scope !== null && { scope }) }
     const document = await namespace.objects.findOne<KeyDocument>(filter, { session, ...majority() })
     return document && rowOf(document, status)
   }
 }
 
-/** Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. */
-export function findAny(namespace: Namespace, reference: ObjectReference): Read<StorageObject | null> {
-  const id = keyId(reference)
+/**
+ * Returns the active row of a key, else the pending one, else the newest deleted one, as of one moment. With a scope, only
+ * if that row belongs to it.
+ */
+export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObject | null> {
+  const { scope } = query
+  const id = keyId(query)
   const newest = [{ $match: { at: id } }, { $sort: { at: -1, _id: -1 } }, { $limit: 1 }]
   const pipeline = [
     { $match: { _id: id } },
     { $unionWith: { coll: namespace.history.collectionName, pipeline: newest } },
+    ...(scope === null ? [] : [{ $replaceWith: withoutForeignRows(scope) }]),
   ]
   return async (session) => {
     const documents = await namespace.objects
       .aggregate<KeyDocument | HistoryDocument>(pipeline, { session, ...snapshot() })
       .toArray()
+    const isOwn = (document: { readonly scope: string }) => scope === null || document.scope === scope
     const live = documents.find((document): document is KeyDocument => !('at' in document))
-    if (live) return rowOf(live, 'active') ?? rowOf(live, 'pending')
+    if (live) return isOwn(live) ? (rowOf(live, 'active') ?? rowOf(live, 'pending')) : null
     const [deleted] = documents as HistoryDocument[]
-    return deleted ? readHistory(deleted) : null
+    return deleted && isOwn(deleted) ? readHistory(deleted) : null
   }
+}
+
+/** Builds an expression that keeps of another scope's document only what tells whose it is. */
+function withoutForeignRows(scope: string): object {
+  // A literal, because a scope may start with a dollar sign.
+  const isOwn = { $eq: ['$scope', { $literal: scope }] }
+  return { $cond: [isOwn, '$$ROOT', { _id: '$_id', at: '$at', scope: '$scope' }] }
 }

@@ -1,10 +1,10 @@
 import type { AggregationCursor, Document } from 'mongodb'
-import type { StorageObject } from '../../../core/store/records.js'
+import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type {
+  ListDueLeftoversQuery,
   ListExpiredQuery,
   ListLeftoversQuery,
   ListQuery,
-  RecordedLeftover,
 } from '../../../core/store/driver.js'
 import type { Namespace } from '../connection/namespace.js'
 import { snapshot, type Read } from '../connection/reads.js'
@@ -17,7 +17,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type LiveStatus = 'active' | 'pending'
 
-/** The range of one index that holds the rows of one status, newest first. */
+/** The range of one index that holds the documents of a list, in the order of the list. */
 interface Range {
   readonly filter: Document
   readonly sort: Document
@@ -41,7 +41,7 @@ function listStatus(namespace: Namespace, query: ListQuery, status: LiveStatus):
       .sort(sort)
       .limit(query.limit)
       .hint(index)
-      .project<KeyDocument>({ scope: 1, [status]: 1 })
+      .project<KeyDocument>(fieldsOf(status, query))
       .toArray()
     return documents.map((document) => rowOf(document, status)!)
   }
@@ -58,7 +58,7 @@ function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]>
       { $match: filter },
       { $sort: sort },
       { $limit: query.limit },
-      { $project: { scope: 1, [status]: 1 } },
+      { $project: fieldsOf(status, query) },
     ]
   }
   const coll = namespace.objects.collectionName
@@ -93,6 +93,12 @@ async function newestOf(cursor: AggregationCursor<KeyDocument>, limit: number): 
   return [...active, ...pending].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
 }
 
+/** Selects the row of one status, with or without its metadata. */
+function fieldsOf(status: LiveStatus, { withMetadata }: ListQuery): Document {
+  if (withMetadata) return { scope: 1, [status]: 1 }
+  return { [status === 'active' ? 'pending' : 'active']: 0, [`${status}.metadata`]: 0 }
+}
+
 function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range {
   return {
     filter: {
@@ -107,7 +113,7 @@ function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range
 
 function listDeleted(
   namespace: Namespace,
-  { scope, route, before, limit }: ListQuery,
+  { scope, route, before, limit, withMetadata }: ListQuery,
 ): Read<StorageObject[]> {
   const filter = { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } }
   return async (session) => {
@@ -116,6 +122,7 @@ function listDeleted(
       .sort({ _id: -1 })
       .limit(limit)
       .hint(route === null ? 'by_scope' : 'by_route')
+      .project<HistoryDocument>(withMetadata ? {} : { 'row.metadata': 0 })
       .toArray()
     return documents.map(readHistory)
   }
@@ -146,15 +153,38 @@ export function listExpired(
 
 export function listLeftovers(
   namespace: Namespace,
-  { limit, after }: ListLeftoversQuery,
-): Read<RecordedLeftover[]> {
-  const filter = after ? afterPosition({}, ['since', after.since], ['_id', after.attemptId], {}) : {}
+  { scope, limit, after }: ListLeftoversQuery,
+): Read<Leftover[]> {
+  const ofScope = scope === null ? {} : { scope }
+  const filter = after
+    ? afterPosition(ofScope, ['since', after.since], ['_id', after.attemptId], {})
+    : ofScope
+  const index = scope === null ? 'by_age' : 'by_scope'
+  return leftoverPage(namespace, { filter, sort: { since: 1, _id: 1 }, index }, limit)
+}
+
+/** Lists leftovers that were never put off, whose missing date sorts first, then those that are due. */
+export function listDueLeftovers(
+  namespace: Namespace,
+  { scope, dueBefore, limit, after }: ListDueLeftoversQuery,
+): Read<Leftover[]> {
+  const ofScope = scope === null ? {} : { scope }
+  const due = { ...ofScope, dueAt: { $lte: dueBefore } }
+  const neverPutOff = { ...ofScope, dueAt: null, ...(after && { _id: { $gt: after.attemptId } }) }
+  const filter = after?.dueAt
+    ? afterPosition(ofScope, ['dueAt', after.dueAt], ['_id', after.attemptId], { $lte: dueBefore })
+    : { $or: [neverPutOff, due] }
+  const index = scope === null ? 'by_due' : 'by_scope_due'
+  return leftoverPage(namespace, { filter, sort: { dueAt: 1, _id: 1 }, index }, limit)
+}
+
+function leftoverPage(namespace: Namespace, { filter, sort, index }: Range, limit: number): Read<Leftover[]> {
   return async (session) => {
     const documents = await namespace.leftovers
       .find<LeftoverDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
-      .sort({ since: 1, _id: 1 })
+      .sort(sort)
       .limit(limit)
-      .hint('by_age')
+      .hint(index)
       .toArray()
     return documents.map(readLeftover)
   }

@@ -49,8 +49,14 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
     { name: 'by_route', key: { scope: 1, 'row.route': 1, _id: 1 }, only: 'row.route' },
     { name: 'by_key', key: { at: 1, _id: 1 } },
     { name: 'by_deletion', key: { deletedAt: 1, _id: 1 } },
+    { name: 'by_scope_deletion', key: { scope: 1, deletedAt: 1, _id: 1 } },
   ],
-  leftovers: [{ name: 'by_age', key: { since: 1, _id: 1 } }],
+  leftovers: [
+    { name: 'by_age', key: { since: 1, _id: 1 } },
+    { name: 'by_due', key: { dueAt: 1, _id: 1 } },
+    { name: 'by_scope', key: { scope: 1, since: 1, _id: 1 }, only: 'scope' },
+    { name: 'by_scope_due', key: { scope: 1, dueAt: 1, _id: 1 }, only: 'scope' },
+  ],
   schema: [],
 }
 

@@ -5,8 +5,11 @@ import { NOT_MIGRATED } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
 
-/** The version that `migrate()` brings the collections to. This code refuses collections of a lower version. */
-export const SCHEMA_VERSION = 1
+/**
+ * The version that `migrate()` brings the collections to. This code refuses collections of a lower version. Version 2
+ * added indexes. Documents of version 1 are complete as they are, so its code may go on writing them.
+ */
+export const SCHEMA_VERSION = 2
 
 /** The lowest schema version whose code may still use the collections after `migrate()`. */
 export const MIN_COMPATIBLE_VERSION = 1

@@ -6,20 +6,20 @@ import type { HistoryDocument } from '../documents/history-document.js'
 import { NO_SUMS } from '../documents/scope-document.js'
 import { sumUpdates, update } from './apply-changes.js'
 
-/** Finds the ids of deleted rows to purge, by scope. With a limit, the earliest deletions go first. */
+/** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
 export function findHistoryBefore(
   { history }: Namespace,
-  { before, limit }: PurgeDeletedCommand,
+  { scope, before, limit }: PurgeDeletedCommand,
 ): Read<Map<string, string[]>> {
   return async (session) => {
     const documents = await history
       .find<HistoryDocument>(
-        { deletedAt: { $lte: before } },
+        { ...(scope !== null && { scope }), deletedAt: { $lte: before } },
         { session, ...majority(), batchSize: limit + 1 },
       )
       .sort({ deletedAt: 1, _id: 1 })
       .limit(limit)
-      .hint('by_deletion')
+      .hint(scope === null ? 'by_deletion' : 'by_scope_deletion')
       .project<HistoryDocument>({ scope: 1 })
       .toArray()
     const byScope = new Map<string, string[]>()

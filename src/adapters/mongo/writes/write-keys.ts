@@ -39,8 +39,10 @@ export async function writeKeys(
   { scope: known, onScope = () => {} }: WriteKeysOptions,
 ): Promise<KeyResult[]> {
   const [only, ...more] = writes
-  if (only?.kind === 'remove' && more.length === 0)
-    return [await removeKey(namespace, session, only, onScope)]
+  if (only?.kind === 'remove' && more.length === 0) {
+    const removed = await removeKey(namespace, session, only, onScope)
+    if (removed) return [removed]
+  }
   const { keys, usages } = await findAll(namespace, session, writes, known)
   for (const { scope } of keys.values()) onScope(scope)
   const changes: KeyChange[] = []
@@ -58,16 +60,24 @@ export async function writeKeys(
   return results
 }
 
-/** Removes a key. Everything at the key goes, so one command can read and remove it. */
+/**
+ * Removes a key. Everything at the key goes, so one command can read and remove it. Returns `null` if the write names an
+ * attempt that is not that of the active row: it may be the pending one, which goes alone.
+ */
 async function removeKey(
   namespace: Namespace,
   session: ClientSession,
   write: KeyWrite & { readonly kind: 'remove' },
   onScope: (scope: string) => void,
-): Promise<KeyResult> {
-  const { scope } = write.command
-  const filter = { _id: keyId(write.command), ...(scope !== null && { scope }) }
+): Promise<KeyResult | null> {
+  const { scope, attemptId } = write.command
+  const filter = {
+    _id: keyId(write.command),
+    ...(scope !== null && { scope }),
+    ...(attemptId !== null && { 'active.attemptId': attemptId }),
+  }
   const removed = await namespace.objects.findOneAndDelete(filter, { session })
+  if (!removed && attemptId !== null) return null
   if (removed && isOfKey(removed)) onScope(removed.scope)
   const before = liveRows(removed as KeyDocument | null)
   const plan = planOf(write, before, NO_USAGE)
