@@ -49,7 +49,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
     }
     return writes.map((_, index) => {
       const value = results.get(index)
-      if (!value) throw new RangeError('write_batch_v1 returned no result for one of its writes.')
+      if (!value) throw new RangeError('write_batch_v2 returned no result for one of its writes.')
       return { status: 'fulfilled', value }
     })
   }

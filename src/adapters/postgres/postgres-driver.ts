@@ -15,12 +15,16 @@ import { createCall } from './connection/retries.js'
 import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
 import { verify } from './schema/verify.js'
-import { readLeftover, readNumber, readObject, readObjects } from './statements/object-row.js'
+import {
+  BEFORE_ALL_DATES,
+  readLeftover,
+  readNumber,
+  readObject,
+  readObjects,
+} from './statements/object-row.js'
 import { FIRST_ID, LAST_ID, readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
 import { writeStatements, type WriteResult } from './statements/writes.js'
-
-const BEFORE_ALL_DATES = '-infinity'
 
 /**
  * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
@@ -52,19 +56,22 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     call(statement, values, { repeatable })
 
   return {
-    async list({ scope, statuses, route, before, limit }) {
+    contract: '1.6',
+
+    async list({ scope, statuses, route, before, limit, withMetadata }) {
       const [status, ...more] = statuses
       const position = [scope, before ?? LAST_ID, limit]
       const ofStatus = more.length > 0 ? [] : [status!]
       const ofRoute = route === null ? [] : [route]
+      const lists = withMetadata ? reads.lists : reads.listsWithoutMetadata
       const statement =
         more.length > 0
           ? route === null
-            ? reads.listLive
-            : reads.listLiveRoute
+            ? lists.listLive
+            : lists.listLiveRoute
           : route === null
-            ? reads.list
-            : reads.listRoute
+            ? lists.list
+            : lists.listRoute
       return readObjects(
         await callReplica(statement, [...position, ...ofStatus, ...ofRoute], { repeatable: true }),
       )
@@ -82,16 +89,16 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
       return row ? readUsage(row, 0) : { ...NO_USAGE }
     },
 
-    async find({ bucket, key }) {
-      return readOne(reads.find, [bucket, key])
+    async find({ bucket, key, scope }) {
+      return readOne(reads.find, [bucket, key, scope])
     },
 
-    async findActive({ bucket, key }) {
-      return readOne(reads.findActive, [bucket, key])
+    async findActive({ bucket, key, scope }) {
+      return readOne(reads.findActive, [bucket, key, scope])
     },
 
-    async findPending({ bucket, key, id, uploadId }) {
-      return readOne(reads.findPending, [bucket, key, id, uploadId])
+    async findPending({ bucket, key, id, uploadId, scope }) {
+      return readOne(reads.findPending, [bucket, key, id, uploadId, scope])
     },
 
     async findPendingMultipart({ bucket, key, fileSize, now }) {
@@ -139,8 +146,9 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
       return touchedRow(await write(writes.release, [bucket, key, id, scope, uploadId, now.toISOString()]))
     },
 
-    async remove({ bucket, key, scope, mode, now }) {
-      return touchedRow(await write(writes.remove, [bucket, key, scope, mode === 'soft', now.toISOString()]))
+    async remove({ bucket, key, scope, attemptId, mode, now }) {
+      const values = [bucket, key, scope, attemptId, mode === 'soft', now.toISOString()]
+      return touchedRow(await write(writes.remove, values))
     },
 
     async listExpired({ scope, before, limit, after }) {
@@ -173,17 +181,35 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
       return { rows, scopes: [...new Set(rows.map((row) => row.scope))], isUncertain }
     },
 
-    async listLeftovers({ limit, after }) {
+    async listLeftovers({ scope, limit, after }) {
       const from = [after?.since.toISOString() ?? BEFORE_ALL_DATES, after?.attemptId ?? FIRST_ID]
-      return (await read(reads.listLeftovers, [...from, limit])).map(readLeftover)
+      const rows =
+        scope === null
+          ? await read(reads.listLeftovers, [...from, limit])
+          : await read(reads.listLeftoversOfScope, [...from, limit, scope])
+      return rows.map(readLeftover)
+    },
+
+    async listDueLeftovers({ scope, dueBefore, limit, after }) {
+      const from = [after?.dueAt?.toISOString() ?? BEFORE_ALL_DATES, after?.attemptId ?? FIRST_ID]
+      const values = [...from, dueBefore.toISOString(), limit]
+      const rows =
+        scope === null
+          ? await read(reads.listDueLeftovers, values)
+          : await read(reads.listDueLeftoversOfScope, [...values, scope])
+      return rows.map(readLeftover)
+    },
+
+    async deferLeftover({ attemptId, until }) {
+      return (await write(writes.deferLeftover, [attemptId, until.toISOString()], true)).length > 0
     },
 
     async forgetLeftover(attemptId) {
       return (await write(writes.forgetLeftover, [attemptId])).length > 0
     },
 
-    async purgeDeleted({ before, limit }) {
-      const rows = await write(writes.purgeDeleted, [before.toISOString(), limit])
+    async purgeDeleted({ scope, before, limit }) {
+      const rows = await write(writes.purgeDeleted, [scope, before.toISOString(), limit])
       return {
         dropped: rows.reduce((sum, row) => sum + readNumber(row[1]), 0),
         scopes: rows.map((row) => row[0]!),
@@ -238,7 +264,7 @@ function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scop
 
 function refusal(
   limit: string,
-  { used, requested }: Pick<WriteResult, 'used' | 'requested'>,
+  { used, reserved, requested }: Pick<WriteResult, 'used' | 'reserved' | 'requested'>,
   quota: QuotaLimits,
 ): QuotaRefusal | SumRefusal {
   if (limit !== 'maxBytes' && limit !== 'maxFiles') return { outcome: 'sum-too-large' }
@@ -246,6 +272,7 @@ function refusal(
     limit,
     max: quota[limit] ?? 0,
     used: readNumber(used),
+    reserved: readNumber(reserved),
     requested: readNumber(requested),
   }
   return { outcome: 'quota-exceeded', ...excess }

@@ -34,7 +34,7 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     await store.reserve(reserve(key))
   }
   const quota = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
-  const id = createAttemptId()
+  const [id, attemptId] = [createAttemptId(), createAttemptId()]
 
   return [
     { name: 'reserve', call: (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } })) },
@@ -62,6 +62,14 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     { name: 'release', call: (store) => store.release({ ...at('parts'), id, scope }) },
     { name: 'find', call: (store) => store.find(at('new')) },
     { name: 'findActive', call: (store) => store.findActive(at('new')) },
+    { name: 'find of a scope', call: (store) => store.find({ ...at('new'), scope }) },
+    { name: 'find of another scope', call: (store) => store.find({ ...at('new'), scope: 'another' }) },
+    { name: 'findActive of a scope', call: (store) => store.findActive({ ...at('new'), scope }) },
+    {
+      name: 'findPending of a scope',
+      prepare: pending('new'),
+      call: (store) => store.findPending({ ...at('new'), scope }),
+    },
     { name: 'remove', prepare: pending('new'), call: (store) => store.remove({ ...at('new'), scope }) },
     { name: 'find history', call: (store) => store.find(at('new')) },
     {
@@ -69,10 +77,25 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
       prepare: (store) => object(store, 'hard'),
       call: (store) => store.remove({ ...at('hard'), mode: 'hard' }),
     },
+    {
+      name: 'remove a pending attempt',
+      prepare: async (store) => void (await store.reserve(reserve('attempt', { id: attemptId }))),
+      call: (store) => store.remove({ ...at('attempt'), attemptId }),
+    },
+    {
+      name: 'remove an attempt that is not there',
+      prepare: (store) => object(store, 'attempt'),
+      call: (store) => store.remove({ ...at('attempt'), attemptId }),
+    },
     ...([undefined, 'pending', 'active', 'deleted'] as const).flatMap((status) => [
       {
         name: `listByScope ${status}`,
         call: (store: StorageObjectStore) => store.listByScope({ scope, status, limit: 10 }),
+      },
+      {
+        name: `listByScope ${status}, without metadata`,
+        call: (store: StorageObjectStore) =>
+          store.listByScope({ scope, status, limit: 10, withMetadata: false }),
       },
       {
         name: `listByScope ${status}, one route`,
@@ -89,8 +112,22 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     { name: 'purgeExpired', call: (store) => store.purgeExpired({ limit: 10 }) },
     { name: 'purgeExpired of a scope', call: (store) => store.purgeExpired({ scope, limit: 10 }) },
     { name: 'listLeftovers', call: (store) => store.listLeftovers({ limit: 10 }) },
+    { name: 'listLeftovers of a scope', call: (store) => store.listLeftovers({ scope, limit: 10 }) },
+    {
+      name: 'listLeftovers that are due',
+      call: (store) => store.listLeftovers({ dueBefore: now(), limit: 10 }),
+    },
+    {
+      name: 'listLeftovers that are due, of a scope',
+      call: (store) => store.listLeftovers({ scope, dueBefore: now(), limit: 10 }),
+    },
+    { name: 'deferLeftover', call: (store) => store.deferLeftover({ attemptId: id, until: later() }) },
     { name: 'forgetLeftover', call: (store) => store.forgetLeftover({ attemptId: id }) },
     { name: 'purgeDeleted', call: (store) => store.purgeDeleted({ before: now(), limit: 10 }) },
+    {
+      name: 'purgeDeleted of a scope',
+      call: (store) => store.purgeDeleted({ scope, before: now(), limit: 10 }),
+    },
     { name: 'ping', call: (store) => store.ping() },
   ]
 }

@@ -5,7 +5,8 @@ import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-databas
 import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
 import { inSchema, schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
-import { SCHEMA_VERSION, STEPS, type MigrationStep } from '../../../src/adapters/postgres/schema/steps.js'
+import type { MigrationStep } from '../../../src/adapters/postgres/schema/migration-step.js'
+import { SCHEMA_VERSION, STEPS } from '../../../src/adapters/postgres/schema/steps.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres('migrate', (url) => {
@@ -67,9 +68,9 @@ describePostgres('migrate', (url) => {
     await migrateWith(STEPS)
     const before = await catalog()
     const failing: MigrationStep = {
-      kind: 'transaction',
       version: SCHEMA_VERSION + 1,
       minCompatible: 1,
+      additions: [],
       sql: 'ALTER TABLE {schema}.objects ADD COLUMN colour text; SELECT 1 / 0',
     }
     await expect(migrateWith([...STEPS, failing])).rejects.toMatchObject({ code: '22012' })

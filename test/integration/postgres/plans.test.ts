@@ -41,8 +41,10 @@ const FILL = (schema: string) => `
     count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'pending'),
     count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'deleted')
   FROM made GROUP BY scope;
-  INSERT INTO ${schema}.leftovers (attempt_id, bucket, key, storage_key, since, writable_until)
-  SELECT id::uuid, 'bucket', 'gone ' || g, 'bytes', timestamptz '2029-01-01' + g * interval '1 second', '2029-01-01'
+  INSERT INTO ${schema}.leftovers (attempt_id, scope, bucket, key, storage_key, since, writable_until, due_at)
+  SELECT id::uuid, CASE WHEN g % 40 <> 0 THEN scope END, 'bucket', 'gone ' || g, 'bytes',
+    timestamptz '2029-01-01' + g * interval '1 second', '2029-01-01',
+    CASE WHEN g % 30 = 0 THEN '-infinity' ELSE timestamptz '${NOW.toISOString()}' + (g - ${HUGE_ROWS}) * interval '1 second' END
   FROM made WHERE g % 10 = 0;
   DROP TABLE made`
 

@@ -1,10 +1,9 @@
 import type { Database } from '../connection/database.js'
 import { sqlState, wasRolledBack } from '../connection/failures.js'
 import { statement } from '../statements/statement.js'
-import { concurrentIndexDoneBlock, concurrentIndexText, dropIndexText } from './migration-text.js'
+import { concurrentText, dropIndexText } from './addition-text.js'
 import type { SchemaName } from './schema-name.js'
-import type { ConcurrentIndexStep } from './steps.js'
-import { readVersion } from './version.js'
+import type { AddedIndex } from './migration-step.js'
 
 const POLL_MILLISECONDS = 200
 /** Covers the time between winning the claim and holding the table's lock. After that the builder counts as dead. */
@@ -13,30 +12,27 @@ const CLAIM_SECONDS = 5
 const DUPLICATE_TABLE = '42P07'
 
 /**
- * Builds the index of one step outside a transaction, in one of any number of processes.
+ * Builds an index outside a transaction, in one of any number of processes, unless it exists.
  *
  * CREATE INDEX CONCURRENTLY waits for every transaction that began before it. A process that waited for the builder
- * inside a transaction would deadlock with it, so the other processes poll. They recognize a running build by its lock
- * on the table. A claim in `schema_version` covers the moment before that lock is taken. Nothing is tied to a
+ * inside a transaction would deadlock with it, so the other processes poll. They recognize a running build by an invalid
+ * index and a lock on its table. A claim in `schema_version` covers the moment before the index exists. Nothing is tied to a
  * connection, so this works through a pooler, and a builder that dies leaves nothing locked. If two processes build at
  * once anyway, Postgres rolls one of them back, and that process polls again.
  */
 export async function buildConcurrentIndex(
   database: Database,
   schema: SchemaName,
-  step: ConcurrentIndexStep,
+  addition: AddedIndex,
 ): Promise<void> {
   const readState = statement('index_state', INDEX_STATE, schema)
   const claim = statement('index_claim', CLAIM, schema)
   const release = statement('index_release', RELEASE, schema)
 
-  while ((await readVersion(database, schema)).version < step.version) {
+  for (;;) {
     try {
       const index = await indexState()
-      if (index.isValid) {
-        await database.script(concurrentIndexDoneBlock(step, schema))
-        continue
-      }
+      if (index.isValid) return
       if (!index.isBusy && (await buildUnlessClaimed())) continue
     } catch (error) {
       if (!wasRolledBack(error) && sqlState(error) !== DUPLICATE_TABLE) throw error
@@ -45,7 +41,7 @@ export async function buildConcurrentIndex(
   }
 
   async function indexState() {
-    const [row] = await database.run(readState, [step.index, step.table])
+    const [row] = await database.run(readState, [addition.index, addition.table])
     const [exists, isValid, isBusy] = (row ?? []).map((value) => value === 't')
     return { exists, isValid, isBusy }
   }
@@ -58,8 +54,8 @@ export async function buildConcurrentIndex(
       // Another process may have built the index, or started to, since the last look.
       const { exists, isValid, isBusy } = await indexState()
       if (isValid || isBusy) return false
-      if (exists) await database.script(dropIndexText(step, schema))
-      await database.script(concurrentIndexText(step, schema))
+      if (exists) await database.script(dropIndexText(addition, schema))
+      await database.script(concurrentText(addition, schema))
       return true
     } finally {
       // Otherwise the next concurrent index would wait for the claim to expire. It does expire, so a failure is
@@ -69,9 +65,12 @@ export async function buildConcurrentIndex(
   }
 }
 
-/** Returns whether the index exists, whether it is complete, and whether an index of its table is being built now. */
+/**
+ * Returns whether the index exists, whether it is complete, and whether it may be being built now. Vacuum takes the same
+ * lock on the table, so the lock means something only while the index is incomplete.
+ */
 const INDEX_STATE = `
-  SELECT i.indexrelid IS NOT NULL, coalesce(i.indisvalid, false), EXISTS (
+  SELECT i.indexrelid IS NOT NULL, coalesce(i.indisvalid, false), coalesce(NOT i.indisvalid, false) AND EXISTS (
     SELECT FROM pg_catalog.pg_locks l
     WHERE l.locktype = 'relation' AND l.relation = t.oid AND l.mode = 'ShareUpdateExclusiveLock'
       AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = current_database())

@@ -1,9 +1,10 @@
 import type { Catalog } from './catalog.js'
+import type { MigrationStep } from './migration-step.js'
 import { VERSION_TABLE } from './migration-text.js'
 import { inSchema, type SchemaName } from './schema-name.js'
-import { STEPS, type MigrationStep } from './steps.js'
+import { STEPS } from './steps.js'
 
-/** The columns of each table after the last step, as Postgres describes them. */
+/** The columns of each table after step 1, as Postgres describes them. Later steps list what they add. */
 const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   schema_version: {
     only_row: 'boolean NOT NULL DEFAULT true',
@@ -66,6 +67,14 @@ export function expectedCatalog(schema: SchemaName, steps: readonly MigrationSte
     catalog.set(`table ${table}`, 'permanent')
     for (const [column, type] of Object.entries(columns)) catalog.set(`column ${table}.${column}`, type)
   }
+  for (const { additions } of steps) {
+    for (const addition of additions) {
+      if (addition.kind !== 'columns') continue
+      for (const [column, type] of Object.entries(addition.columns)) {
+        catalog.set(`column ${addition.table}.${column}`, type)
+      }
+    }
+  }
   for (const [index, definition] of indexesOf(steps)) catalog.set(`index ${index}`, definition)
   for (const [name, definition] of Object.entries(CONSTRAINTS)) catalog.set(`constraint ${name}`, definition)
   for (const [signature, body] of functionsOf(steps)) {
@@ -80,8 +89,7 @@ const INDEX = /CREATE (UNIQUE )?INDEX (\w+) ON \{schema\}\.\w+ ([^;]+);/g
 /** Reads the indexes from the SQL of the steps. */
 function indexesOf(steps: readonly MigrationStep[]): Map<string, string> {
   const indexes = new Map<string, string>()
-  const texts = steps.map((step) => (step.kind === 'transaction' ? step.sql : ''))
-  for (const text of [VERSION_TABLE, ...texts]) {
+  for (const text of [VERSION_TABLE, ...steps.map(({ sql }) => sql)]) {
     for (const [, name, columns] of text.matchAll(PRIMARY_KEY)) {
       indexes.set(name!, indexDefinition(true, columns!))
     }
@@ -89,9 +97,9 @@ function indexesOf(steps: readonly MigrationStep[]): Map<string, string> {
       indexes.set(name!, indexDefinition(unique !== undefined, definition!))
     }
   }
-  for (const step of steps) {
-    if (step.kind === 'concurrent-index')
-      indexes.set(step.index, indexDefinition(step.unique, step.definition))
+  for (const addition of steps.flatMap(({ additions }) => additions)) {
+    if (addition.kind === 'index')
+      indexes.set(addition.index, indexDefinition(addition.unique, addition.definition))
   }
   return indexes
 }
@@ -115,9 +123,8 @@ const FULL_NAMES: Readonly<Record<string, string>> = {
 /** Reads the functions from the SQL of the steps. A later step may replace a body. */
 function functionsOf(steps: readonly MigrationStep[]): Map<string, string> {
   const functions = new Map<string, string>()
-  for (const step of steps) {
-    if (step.kind !== 'transaction') continue
-    for (const [, name, parameters, body] of step.sql.matchAll(FUNCTION)) {
+  for (const { sql } of steps) {
+    for (const [, name, parameters, body] of sql.matchAll(FUNCTION)) {
       const types = parameters!
         .split(',')
         .map((parameter) => parameter.trim().split(/\s+/))

@@ -1,17 +1,26 @@
 import type { MigrationResult } from '../../../core/store/contract.js'
 import type { Database } from '../connection/database.js'
-import { databaseError, wasRolledBack } from '../connection/failures.js'
+import { databaseError, sqlState, wasRolledBack } from '../connection/failures.js'
 import { readNumber } from '../statements/object-row.js'
+import { promptColumnsText } from './addition-text.js'
 import { buildConcurrentIndex } from './concurrent-index.js'
+import type { AddedColumns, MigrationStep } from './migration-step.js'
 import { migrationBlock, READ_FOUND_VERSION } from './migration-text.js'
 import type { SchemaName } from './schema-name.js'
-import { STEPS, type ConcurrentIndexStep, type MigrationStep, type TransactionStep } from './steps.js'
+import { STEPS } from './steps.js'
 import { assertCompatible, newestVersion, readVersion } from './version.js'
 
 /** A migration must see what others committed while it waited for its lock, whatever the default isolation level is. */
 const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 const MAX_RETRIES = 5
+
+/** Maximum wait for the lock of a table. All other transactions of the table wait behind it. */
+const TABLE_LOCK_MILLISECONDS = 100
+/** Lets the transactions continue that waited. */
+const PAUSE_MILLISECONDS = 300
+/** SQLSTATE of a lock that was not available within its timeout. */
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
  * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same
@@ -31,15 +40,18 @@ export async function migrate(
       return { from: before.version, to: before.version }
     }
     let from: number | null = null
-    for (const group of groupByTransaction(steps)) {
-      if ('kind' in group) {
-        await buildConcurrentIndex(database, schema, group)
-      } else {
-        const found = await runBlock(database, migrationBlock(group, schema))
-        from ??= found
-      }
+    let after = before
+    while (after.version < newestVersion(steps)) {
+      const { version } = after
+      const next = steps.find((step) => step.version === version + 1)!
+      // An empty schema takes all steps at once. Otherwise a step adds to tables that may be large and in use.
+      const isEmpty = version === 0
+      if (!isEmpty) await makeAdditions(database, schema, next)
+      const block = migrationBlock(isEmpty ? steps : [next], schema, { onlyIfEmpty: isEmpty })
+      const found = await runBlock(database, block)
+      from ??= found
+      after = await readVersion(database, schema)
     }
-    const after = await readVersion(database, schema)
     assertCompatible(after, steps)
     return { from: from ?? before.version, to: after.version }
   } catch (error) {
@@ -47,18 +59,30 @@ export async function migrate(
   }
 }
 
-/** Groups neighbouring steps that share a transaction. A concurrent index can't be built in one, so it stays single. */
-function groupByTransaction(
-  steps: readonly MigrationStep[],
-): (readonly TransactionStep[] | ConcurrentIndexStep)[] {
-  const groups: (TransactionStep[] | ConcurrentIndexStep)[] = []
-  for (const step of steps) {
-    const last = groups.at(-1)
-    if (step.kind === 'concurrent-index') groups.push(step)
-    else if (Array.isArray(last)) last.push(step)
-    else groups.push([step])
+/** Makes the additions of a step one by one, each of them in a transaction of its own, without blocking writers. */
+async function makeAdditions(
+  database: Database,
+  schema: SchemaName,
+  { additions }: MigrationStep,
+): Promise<void> {
+  for (const addition of additions) {
+    if (addition.kind === 'columns') await addColumns(database, schema, addition)
+    else await buildConcurrentIndex(database, schema, addition)
   }
-  return groups
+}
+
+/** Adding a column is instant but needs the table for itself. Waits for that in short attempts. */
+async function addColumns(database: Database, schema: SchemaName, addition: AddedColumns): Promise<void> {
+  const text = promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema)
+  for (;;) {
+    try {
+      await database.script(text)
+      return
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE && !wasRolledBack(error)) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS))
+  }
 }
 
 /** Runs a block and returns the schema version that it found. */

@@ -1,5 +1,6 @@
+import { additionBlock, concurrentText, dropIndexText } from './addition-text.js'
 import { inSchema, type SchemaName } from './schema-name.js'
-import type { ConcurrentIndexStep, MigrationStep } from './steps.js'
+import type { Addition, MigrationStep } from './migration-step.js'
 
 /**
  * A setting of the transaction that passes the version which {@link migrationBlock} found to {@link
@@ -28,11 +29,20 @@ export const VERSION_TABLE = `
       CONSTRAINT schema_version_only_row CHECK (only_row)
     );`
 
+export interface MigrationBlockOptions {
+  /** Does nothing unless the schema is empty, because the text would block writers of an existing one. */
+  readonly onlyIfEmpty?: boolean
+}
+
 /**
  * Builds one statement that takes the schema through these steps from any earlier version. It runs in any transaction
- * and may run again: it skips steps that are done. Indexes are built in the same transaction, which blocks writers.
+ * and may run again: it skips what is done. It builds missing indexes in the same transaction, which blocks writers.
  */
-export function migrationBlock(steps: readonly MigrationStep[], schema: SchemaName): string {
+export function migrationBlock(
+  steps: readonly MigrationStep[],
+  schema: SchemaName,
+  { onlyIfEmpty = false }: MigrationBlockOptions = {},
+): string {
   return inSchema(
     `DO $migration$
 DECLARE
@@ -63,32 +73,31 @@ BEGIN
   END IF;
   SELECT v.version INTO STRICT found_version FROM {schema}.schema_version v;
   PERFORM set_config('${FOUND_VERSION}', found_version::text, true);
-${steps.map(stepBlock).join('')}END
+${onlyIfEmpty ? RETURN_UNLESS_EMPTY : ''}${steps.map(stepBlock).join('')}END
 $migration$`,
     schema,
   )
 }
 
+const RETURN_UNLESS_EMPTY = `  IF found_version > 0 THEN
+    RETURN;
+  END IF;
+`
+
 /** Runs a step only on the version right before it. */
-function stepBlock(step: MigrationStep): string {
-  const { version } = step
-  const sql = step.kind === 'transaction' ? step.sql : indexText(step)
+function stepBlock({ version, minCompatible, additions, sql }: MigrationStep): string {
+  // Statements of this version mention the type, so that newer code fails on an older schema. Version 1 has its tables.
+  const marker = version === 1 ? '' : `\n    CREATE DOMAIN {schema}.${markerType(version)} AS int;`
   return `
   SELECT v.version INTO STRICT found_again FROM {schema}.schema_version v;
   IF found_again = ${version - 1} THEN
-${step.kind === 'transaction' ? '' : refuseInvalidIndex(step)}    EXECUTE $step_${version}$${sql}$step_${version}$;
-${moveTo(step)}
-  END IF;
-`
-}
-
-function moveTo({ version, minCompatible }: MigrationStep): string {
-  // Statements of this version mention the type, so that newer code fails on an older schema. Version 1 has its tables.
-  const marker = version === 1 ? '' : `\n    CREATE DOMAIN {schema}.${markerType(version)} AS int;`
-  return `    UPDATE {schema}.schema_version v SET version = ${version}, min_compatible = ${minCompatible} WHERE v.version = ${version - 1};
+${additions.map(additionBlock).join('')}    EXECUTE $step_${version}$${sql}$step_${version}$;
+    UPDATE {schema}.schema_version v SET version = ${version}, min_compatible = ${minCompatible} WHERE v.version = ${version - 1};
     IF NOT FOUND THEN
       RAISE EXCEPTION 'the schema version was changed without the migration lock' USING ERRCODE = '40001';
-    END IF;${marker}`
+    END IF;${marker}
+  END IF;
+`
 }
 
 /** Returns the name of the type that exists from this schema version on. */
@@ -96,77 +105,29 @@ export function markerType(version: number): string {
   return `schema_v${version}`
 }
 
-/** Without this check, IF NOT EXISTS would accept an index that Postgres does not use. */
-function refuseInvalidIndex({ index }: ConcurrentIndexStep): string {
-  const name = `pg_catalog.format('%I.${index}', {schema-literal})`
-  return `    IF EXISTS (${findIndex(index)} AND NOT i.indisvalid) THEN
-      RAISE EXCEPTION 'the index % is invalid, because CREATE INDEX CONCURRENTLY was interrupted', ${name}
-        USING ERRCODE = '55000', HINT = 'Drop it first: DROP INDEX CONCURRENTLY ' || ${name};
-    END IF;
-`
-}
-
-const findIndex = (index: string) => `
-      SELECT FROM pg_catalog.pg_index i
-      JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = {schema-literal} AND c.relname = '${index}'`
-
-function indexText({ unique, index, table, definition }: ConcurrentIndexStep, option = ''): string {
-  return `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${option}IF NOT EXISTS ${index} ON {schema}.${table} ${definition}`
-}
-
-/** Builds the index of a step without blocking writers. Must run alone, outside a transaction. */
-export function concurrentIndexText(step: ConcurrentIndexStep, schema: SchemaName): string {
-  return inSchema(indexText(step, 'CONCURRENTLY '), schema)
-}
-
-export function dropIndexText({ index }: ConcurrentIndexStep, schema: SchemaName): string {
-  return inSchema(`DROP INDEX CONCURRENTLY IF EXISTS {schema}.${index}`, schema)
-}
-
-/** Moves to the version of a concurrent index, if the index is valid and no other process has moved yet. */
-export function concurrentIndexDoneBlock(step: ConcurrentIndexStep, schema: SchemaName): string {
-  const { version, index } = step
-  return inSchema(
-    `DO $migration$
-DECLARE
-  found_version int;
-BEGIN
-  PERFORM ${LOCK};
-  SELECT v.version INTO STRICT found_version FROM {schema}.schema_version v;
-  IF found_version = ${version - 1} THEN
-    IF NOT EXISTS (${findIndex(index)} AND i.indisvalid) THEN
-      RAISE EXCEPTION 'the index ${index} is missing or invalid' USING ERRCODE = '55000';
-    END IF;
-${moveTo(step)}
-  END IF;
-END
-$migration$`,
-    schema,
-  )
-}
-
 /**
  * Builds the text of `postgresSchema()`: everything that `migrate()` does, for one transaction of another migration
- * tool. Its comments name the indexes to build beforehand where blocking writers is not acceptable.
+ * tool. Its comments name what to add beforehand where blocking writers is not acceptable.
  */
 export function schemaText(steps: readonly MigrationStep[], schema: SchemaName): string {
-  const indexes = steps.filter((step) => step.kind === 'concurrent-index')
-  return `${indexes.length === 0 ? '' : indexNotes(indexes, schema)}${migrationBlock(steps, schema)};`
+  const additions = steps.flatMap((step) => step.additions)
+  return `${additions.length === 0 ? '' : notes(additions, schema)}${migrationBlock(steps, schema)};`
 }
 
-function indexNotes(steps: readonly ConcurrentIndexStep[], schema: SchemaName): string {
+function notes(additions: readonly Addition[], schema: SchemaName): string {
+  const indexes = additions.filter((addition) => addition.kind === 'index')
   return comment(`Run this text in one transaction. It blocks writers of a table while it builds an index of it.
 
-If a table is large, build its indexes first, without blocking writers. Run each statement alone, outside a transaction.
-Skip those whose table or column does not exist yet.
+If a table is large, first add its columns and build its indexes without blocking writers. Run each statement alone,
+outside a transaction. Skip those whose table does not exist yet. ALTER TABLE needs a moment without other transactions
+on the table: run it after SET lock_timeout = '200ms', and repeat it if it fails.
 
-${steps.map((step) => `${concurrentIndexText(step, schema)};`).join('\n')}
+${additions.map((addition) => `${concurrentText(addition, schema)};`).join('\n')}
 
-An interrupted statement leaves an invalid index behind, and this text then fails with its name. Drop that index and
+An interrupted CREATE INDEX leaves an invalid index behind, and this text then fails with its name. Drop that index and
 build it again:
 
-${steps.map((step) => `${dropIndexText(step, schema)};`).join('\n')}`)
+${indexes.map((index) => `${dropIndexText(index, schema)};`).join('\n')}`)
 }
 
 /** Comments out every line. The name of a schema may contain a line break, which must not end the comment. */

@@ -2,8 +2,9 @@ import type { Database } from '../connection/database.js'
 import { databaseError } from '../connection/failures.js'
 import { readCatalog } from './catalog.js'
 import { expectedCatalog } from './expected-catalog.js'
+import type { MigrationStep } from './migration-step.js'
 import type { SchemaName } from './schema-name.js'
-import { STEPS, type MigrationStep } from './steps.js'
+import { STEPS } from './steps.js'
 import { incompatibility, newestVersion, readVersion } from './version.js'
 
 /**

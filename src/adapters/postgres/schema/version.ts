@@ -4,7 +4,7 @@ import { isUndefinedTable } from '../connection/failures.js'
 import { readNumber } from '../statements/object-row.js'
 import { statement } from '../statements/statement.js'
 import type { SchemaName } from './schema-name.js'
-import type { MigrationStep } from './steps.js'
+import type { MigrationStep } from './migration-step.js'
 
 /** The version of a migrated schema and the lowest version of the code that may use it. */
 export interface SchemaVersion {

@@ -1,5 +1,4 @@
-import type { RecordedLeftover } from '../../../core/store/driver.js'
-import type { ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
+import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 
 /**
@@ -7,6 +6,9 @@ import type { TextRow } from '../connection/database.js'
  * double holds the microseconds of the year 9999 to within a few hundredths of a millisecond.
  */
 export const milliseconds = (date: string) => `(date_part('epoch', ${date}) * 1000::float8)::bigint`
+
+/** Sorts before every date. As `due_at` it marks a leftover that was never put off. */
+export const BEFORE_ALL_DATES = '-infinity'
 
 const TEXT_COLUMNS = [
   'id',
@@ -27,10 +29,15 @@ const TEXT_COLUMNS = [
 ]
 const DATE_COLUMNS = ['expires_at', 'created_at', 'updated_at', 'confirmed_at', 'deleted_at']
 
-/** Returns the columns of a row in the order of {@link readObject}. `row` is an alias or a composite value. */
-export function objectColumns(row: string): string {
+/**
+ * Returns the columns of a row in the order of {@link readObject}. `row` is an alias or a composite value. Without
+ * metadata, that column is `NULL` and Postgres does not read its value.
+ */
+export function objectColumns(row: string, { withMetadata } = { withMetadata: true }): string {
+  const textColumn = (column: string) =>
+    column === 'metadata' && !withMetadata ? 'NULL::json' : `${row}.${column}`
   return [
-    ...TEXT_COLUMNS.map((column) => `${row}.${column}`),
+    ...TEXT_COLUMNS.map(textColumn),
     ...DATE_COLUMNS.map((column) => milliseconds(`${row}.${column}`)),
   ].join(', ')
 }
@@ -68,17 +75,24 @@ export function readObjects(rows: readonly TextRow[]): StorageObject[] {
 }
 
 /** The columns of a leftover in the order of {@link readLeftover}. */
-export const LEFTOVER_COLUMNS = `l.attempt_id, l.bucket, l.key, l.storage_key, l.upload_id, ${milliseconds('l.since')}, ${milliseconds('l.writable_until')}`
+export const LEFTOVER_COLUMNS = [
+  ...['l.attempt_id', 'l.scope', 'l.bucket', 'l.key', 'l.storage_key', 'l.upload_id'],
+  ...['l.since', 'l.writable_until', `nullif(l.due_at, '${BEFORE_ALL_DATES}'::timestamptz)`].map(
+    milliseconds,
+  ),
+].join(', ')
 
-export function readLeftover(row: TextRow): RecordedLeftover {
+export function readLeftover(row: TextRow): Leftover {
   return {
     attemptId: row[0]!,
-    bucket: row[1]!,
-    key: row[2]!,
-    storageKey: row[3]!,
-    uploadId: row[4]!,
-    since: readDate(row[5]),
-    writableUntil: readDate(row[6]),
+    scope: row[1]!,
+    bucket: row[2]!,
+    key: row[3]!,
+    storageKey: row[4]!,
+    uploadId: row[5]!,
+    since: readDate(row[6]),
+    writableUntil: readDate(row[7]),
+    dueAt: dateOrNull(row[8]),
   }
 }
 

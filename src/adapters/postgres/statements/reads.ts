@@ -7,6 +7,7 @@ import { statement, versionedStatement } from './statement.js'
 export type ReadStatements = ReturnType<typeof readStatements>
 
 const OBJECT = objectColumns('o')
+const OBJECT_WITHOUT_METADATA = objectColumns('o', { withMetadata: false })
 
 /** Bounds below and above every id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000'
@@ -15,6 +16,12 @@ export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 export function readStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
   const at = `o.bucket = $1 AND o.key = $2`
+  /**
+   * Accepts a row of the scope, or any row for `NULL`. The scope is compared as an expression, because an index by scope
+   * must not replace the index by key, see {@link pendingAt}. Postgres checks it before it reads long values of the row.
+   */
+  const ofScope = (parameter: string) => `(${parameter}::text IS NULL OR o.scope || '' = ${parameter})`
+
   /**
    * Finds the pending row of a key. The status is compared as an expression, which no index of pending rows matches. A
    * plan made while such an index is small would scan all of it, and Postgres would keep that plan as the index grows.
@@ -44,8 +51,8 @@ export function readStatements(schema: SchemaName) {
    * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
    * plan reads and sorts the whole scope.
    */
-  const newestLive = (newestOf: (status: string) => string) =>
-    `SELECT ${OBJECT} FROM (
+  const newestLive = (columns: string, newestOf: (status: string) => string) =>
+    `SELECT ${columns} FROM (
        (${newestOf(`'active'`)}) UNION ALL (${newestOf(`'pending'`)})
      ) o ORDER BY o.id DESC LIMIT $3`
 
@@ -54,17 +61,22 @@ export function readStatements(schema: SchemaName) {
      WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)${condition}
      ORDER BY o.expires_at, o.id LIMIT $4`
 
-  return {
-    list: named('list', newest(OBJECT, '$4')),
-    listRoute: named('list_route', newestOfRoute(OBJECT, '$4', '$5')),
+  const lists = (columns: string) => ({
+    list: named('list', newest(columns, '$4')),
+    listRoute: named('list_route', newestOfRoute(columns, '$4', '$5')),
     listLive: named(
       'list_live',
-      newestLive((status) => newest('o.*', status)),
+      newestLive(columns, (status) => newest('o.*', status)),
     ),
     listLiveRoute: named(
       'list_live_route',
-      newestLive((status) => newestOfRoute('o.*', status, '$4')),
+      newestLive(columns, (status) => newestOfRoute('o.*', status, '$4')),
     ),
+  })
+
+  return {
+    lists: lists(OBJECT),
+    listsWithoutMetadata: lists(OBJECT_WITHOUT_METADATA),
 
     usage: named(
       'usage',
@@ -72,27 +84,29 @@ export function readStatements(schema: SchemaName) {
        FROM {schema}.scope_usage u WHERE u.scope = $1`,
     ),
 
-    // 'active' sorts before 'pending'. History is read only if no row is live.
+    // 'active' sorts before 'pending'. History is read only if no row is live. The scope does not decide which row it is.
     find: named(
       'find',
       `WITH live AS (
          SELECT o.* FROM {schema}.objects o WHERE ${at} AND o.status <> 'deleted' ORDER BY o.status LIMIT 1
        )
-       SELECT ${OBJECT} FROM live o
-       UNION ALL (
-         SELECT ${OBJECT} FROM {schema}.objects o
-         WHERE ${at} AND o.status = 'deleted' AND NOT EXISTS (SELECT FROM live) ORDER BY o.id DESC LIMIT 1
-       )`,
+       SELECT ${OBJECT} FROM (
+         SELECT o.* FROM live o
+         UNION ALL (
+           SELECT o.* FROM {schema}.objects o
+           WHERE ${at} AND o.status = 'deleted' AND NOT EXISTS (SELECT FROM live) ORDER BY o.id DESC LIMIT 1
+         )
+       ) o WHERE ${ofScope('$3')}`,
     ),
     findActive: named(
       'find_active',
-      `SELECT ${OBJECT} FROM {schema}.objects o WHERE ${at} AND o.status = 'active'`,
+      `SELECT ${OBJECT} FROM {schema}.objects o WHERE ${at} AND o.status = 'active' AND ${ofScope('$3')}`,
     ),
     findPending: named(
       'find_pending',
       `SELECT ${OBJECT} FROM {schema}.objects o
        WHERE ${pendingAt}
-         AND ($3::uuid IS NULL OR o.id = $3) AND ($4::text IS NULL OR o.upload_id = $4)`,
+         AND ($3::uuid IS NULL OR o.id = $3) AND ($4::text IS NULL OR o.upload_id = $4) AND ${ofScope('$5')}`,
     ),
     findPendingMultipart: named(
       'find_pending_multipart',
@@ -107,6 +121,25 @@ export function readStatements(schema: SchemaName) {
       'list_leftovers',
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
        WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
+    ),
+    // With `scope` in the order and in row comparisons, only the index by scope matches. See newestOfRoute.
+    listLeftoversOfScope: named(
+      'list_leftovers_of_scope',
+      `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
+       WHERE l.scope IS NOT NULL AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2) AND l.scope <= $4
+       ORDER BY l.scope, l.since, l.attempt_id LIMIT $3`,
+    ),
+    listDueLeftovers: named(
+      'list_due_leftovers',
+      `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
+       WHERE (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3 ORDER BY l.due_at, l.attempt_id LIMIT $4`,
+    ),
+    listDueLeftoversOfScope: named(
+      'list_due_leftovers_of_scope',
+      `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
+       WHERE l.scope IS NOT NULL AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
+         AND (l.scope, l.due_at) <= ($5, $3)
+       ORDER BY l.scope, l.due_at, l.attempt_id LIMIT $4`,
     ),
 
     ping: statement('ping', 'SELECT 1', schema),

@@ -19,31 +19,35 @@ export function writeStatements(schema: SchemaName) {
   return {
     // These two return a WriteResult.
     reserve: call(
-      'reserve_v1',
+      'reserve_v2',
       'uuid text text text bigint timestamptz text text text json text text boolean bigint bigint timestamptz',
     ),
-    confirm: call('confirm_v1', 'text text uuid text bigint text text bigint timestamptz'),
+    confirm: call('confirm_v2', 'text text uuid text bigint text text bigint timestamptz'),
 
-    batch: rows('write_batch_v1', 'r.place, r.answer', 'text json'),
+    batch: rows('write_batch_v2', 'r.place, r.answer', 'text json'),
     setUploadId: rows(
       'set_upload_id_v1',
       `r.outcome, ${objectColumns('(r.obj)')}`,
       'text text uuid text timestamptz',
     ),
     // A function with a single composite result returns it as a row.
-    release: rows('release_v1', objectColumns('r'), 'text text uuid text text timestamptz'),
-    remove: rows('remove_v1', objectColumns('r'), 'text text text boolean timestamptz'),
-    purgeExpired: rows('purge_expired_v1', objectColumns('r'), 'text timestamptz int timestamptz'),
-    purgeDeleted: rows('purge_deleted_v1', 'r.scope, r.dropped', 'timestamptz int'),
+    release: rows('release_v2', objectColumns('r'), 'text text uuid text text timestamptz'),
+    remove: rows('remove_v2', objectColumns('r'), 'text text text uuid boolean timestamptz'),
+    purgeExpired: rows('purge_expired_v2', objectColumns('r'), 'text timestamptz int timestamptz'),
+    purgeDeleted: rows('purge_deleted_v2', 'r.scope, r.dropped', 'text timestamptz int'),
     forgetLeftover: named(
       'forget_leftover',
       'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',
+    ),
+    deferLeftover: named(
+      'defer_leftover',
+      'UPDATE {schema}.leftovers l SET due_at = $2 WHERE l.attempt_id = $1 RETURNING l.attempt_id',
     ),
   }
 }
 
 /**
- * The JSON that `reserve_v1` and `confirm_v1` return. Numbers are strings, because a number can't hold every bigint.
+ * The JSON that `reserve_v2` and `confirm_v2` return. Numbers are strings, because a number can't hold every bigint.
  */
 export interface WriteResult {
   readonly outcome: string
@@ -53,6 +57,8 @@ export interface WriteResult {
   readonly otherScope?: string
   /** The sum that the limit was compared with. */
   readonly used?: string
+  /** The part of it that unfinished uploads hold. */
+  readonly reserved?: string
   /** How much the sum would have grown. */
   readonly requested?: string
 }

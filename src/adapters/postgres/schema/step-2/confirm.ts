@@ -1,0 +1,70 @@
+import { growth, LIVE_ROWS, LOCK_KEY, objectText, READ_LIVE_ROWS } from '../step-1/fragments.js'
+import { leaveBehind, refusalText } from './fragments.js'
+
+/** Implements `planConfirm` of core/store/lifecycle.ts. Returns a `WriteResult`, as `reserve_v2` does. */
+export const CONFIRM = `
+CREATE FUNCTION {schema}.confirm_v2(
+  p_bucket text, p_key text, p_id uuid, p_scope text, p_size bigint, p_e_tag text, p_content_type text,
+  p_max_bytes bigint, p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}
+  reserved bigint;
+  more_bytes bigint;
+  used bigint;
+  held bigint;
+  refused text;
+  answer text;
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  IF p_scope IS NOT NULL AND p_scope IS DISTINCT FROM coalesce(a.scope, p.scope) THEN
+    RETURN '{"outcome":"not-found"}';
+  END IF;
+  IF p.id IS NULL OR p.id <> p_id THEN
+    -- Done before, by this attempt or, where none is named, with these very bytes?
+    IF a.size = p_size AND (
+      (p_id IS NULL AND a.e_tag = p_e_tag)
+      OR (a.attempt_id = p_id AND (p_e_tag IS NULL OR a.e_tag = p_e_tag))
+    ) THEN
+      RETURN '{"outcome":"confirmed","object":' || ${objectText('a')} || '}';
+    END IF;
+    RETURN '{"outcome":"not-found"}';
+  END IF;
+
+  reserved := ${growth('p.declared_size', 'a.size')};
+  more_bytes := p_size - coalesce(a.size, 0) - reserved;
+  IF more_bytes > 0 THEN
+    -- More than was reserved, which is rare: so here the usage row is locked first, and what it says is final.
+    SELECT u.bytes + u.reserved_bytes, u.reserved_bytes INTO used, held
+      FROM {schema}.scope_usage u WHERE u.scope = p.scope FOR UPDATE;
+    refused := {schema}.refusal_v1(coalesce(used, 0), more_bytes, p_max_bytes, 0, 0, NULL);
+    IF refused IS NOT NULL THEN
+      RETURN ${refusalText('used', 'held', 'more_bytes')};
+    END IF;
+  END IF;
+
+  IF a.id IS NULL THEN
+    UPDATE {schema}.objects o SET
+      status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
+      declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
+    WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o')} INTO answer;
+  ELSE
+    -- In place: the object keeps its id and so its place in every list.
+    DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
+    UPDATE {schema}.objects o SET
+      attempt_id = p.attempt_id, route = p.route, filename = p.filename,
+      content_type = coalesce(p_content_type, p.content_type), size = p_size, e_tag = p_e_tag, metadata = p.metadata,
+      storage_key = p.storage_key, updated_at = p_now, confirmed_at = p_now, writable_until = p.writable_until
+    WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o')} INTO answer;${leaveBehind('a')}
+  END IF;
+
+  UPDATE {schema}.scope_usage u SET
+    bytes = u.bytes + p_size - coalesce(a.size, 0),
+    files = u.files + (a.id IS NULL)::int,
+    reserved_bytes = u.reserved_bytes - reserved,
+    reserved_files = u.reserved_files - (a.id IS NULL)::int,
+    pending_rows = u.pending_rows - 1
+  WHERE u.scope = p.scope;
+  RETURN '{"outcome":"confirmed","object":' || answer || '}';
+END
+$body$;
+`
