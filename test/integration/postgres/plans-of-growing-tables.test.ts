@@ -19,14 +19,19 @@ const scopeOf = (execution: number) => `scope ${execution}`
  */
 const GROW = (schema: string) => `
   INSERT INTO ${schema}.objects (id, attempt_id, scope, bucket, key, status, route, declared_size, size, expires_at,
-    created_at, updated_at, confirmed_at, writable_until, storage_key)
+    created_at, updated_at, confirmed_at, deleted_at, writable_until, storage_key)
   SELECT id, id, 'other ' || g % 100, 'bucket', 'other ' || g, status, 'photos', 1,
-    CASE status WHEN 'active' THEN 1 END, CASE status WHEN 'pending' THEN timestamptz '2031-01-01' END,
-    '2029-01-01', '2029-01-01', '2029-01-01', '2029-01-01', 'bytes ' || g
+    CASE status WHEN 'pending' THEN NULL ELSE 1 END, CASE status WHEN 'pending' THEN timestamptz '2031-01-01' END,
+    '2029-01-01', '2029-01-01', '2029-01-01', CASE status WHEN 'deleted' THEN timestamptz '2029-01-01' END, '2029-01-01',
+    'bytes ' || g
   FROM (
-    SELECT g, gen_random_uuid() AS id, CASE WHEN g % 5 = 0 THEN 'pending' ELSE 'active' END AS status
+    SELECT g, gen_random_uuid() AS id, CASE g % 5 WHEN 0 THEN 'pending' WHEN 1 THEN 'deleted' ELSE 'active' END AS status
     FROM generate_series(1, 20000) g
   ) made;
+  INSERT INTO ${schema}.leftovers (attempt_id, scope, bucket, key, storage_key, since, writable_until)
+  SELECT gen_random_uuid(), CASE WHEN g % 3 > 0 THEN 'other ' || g % 100 END, 'bucket', 'other ' || g, 'bytes ' || g,
+    '2029-01-01', '2029-01-01'
+  FROM generate_series(1, 20000) g;
   INSERT INTO ${schema}.scope_usage (scope) SELECT 'other ' || g FROM generate_series(100, 20000) g`
 
 /** Autovacuum would create statistics, after which Postgres plans anew. */

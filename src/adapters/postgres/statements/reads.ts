@@ -74,6 +74,12 @@ export function readStatements(schema: SchemaName) {
     ),
   })
 
+  /**
+   * Hides the limit from the planner. If it expects fewer rows of a scope than the limit, as it does without statistics,
+   * it would read and sort all of them.
+   */
+  const hiddenLimit = (parameter: string) => `LIMIT (SELECT ${parameter}::int)`
+
   return {
     lists: lists(OBJECT),
     listsWithoutMetadata: lists(OBJECT_WITHOUT_METADATA),
@@ -122,12 +128,11 @@ export function readStatements(schema: SchemaName) {
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
        WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
     ),
-    // With `scope` in the order and in row comparisons, only the index by scope matches. See newestOfRoute.
     listLeftoversOfScope: named(
       'list_leftovers_of_scope',
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
-       WHERE l.scope IS NOT NULL AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2) AND l.scope <= $4
-       ORDER BY l.scope, l.since, l.attempt_id LIMIT $3`,
+       WHERE l.scope = $4 AND (l.since, l.attempt_id) > ($1, $2)
+       ORDER BY l.since, l.attempt_id ${hiddenLimit('$3')}`,
     ),
     listDueLeftovers: named(
       'list_due_leftovers',
@@ -137,9 +142,8 @@ export function readStatements(schema: SchemaName) {
     listDueLeftoversOfScope: named(
       'list_due_leftovers_of_scope',
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
-       WHERE l.scope IS NOT NULL AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
-         AND (l.scope, l.due_at) <= ($5, $3)
-       ORDER BY l.scope, l.due_at, l.attempt_id LIMIT $4`,
+       WHERE l.scope = $5 AND (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3
+       ORDER BY l.due_at, l.attempt_id ${hiddenLimit('$4')}`,
     ),
 
     ping: statement('ping', 'SELECT 1', schema),

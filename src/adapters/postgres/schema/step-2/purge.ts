@@ -51,7 +51,8 @@ $body$;
 
 CREATE FUNCTION {schema}.purge_deleted_v2(p_scope text, p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan AS $body$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off
+SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];
@@ -62,8 +63,8 @@ BEGIN${WRITABLE}
       SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before
       ORDER BY o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
   ELSE
-    -- Row comparisons and this order match only the index by scope. With equality, a plan made while the table is small
-    -- could walk the history of all scopes.
+    -- Without sorts, this order and its row comparisons match only the index by scope. With equality, a plan made while
+    -- the table is small could walk the history of all scopes.
     attempts := ARRAY(
       SELECT o.attempt_id FROM {schema}.objects o
       WHERE o.status = 'deleted' AND (o.scope, o.deleted_at) <= (p_scope, p_before)
