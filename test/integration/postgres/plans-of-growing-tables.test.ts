@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { isLongRun } from '../../long-runs.js'
-import { everyCall, type NamedCall } from './every-call.js'
+import { everyCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const TABLES = ['objects', 'scope_usage', 'leftovers']
@@ -71,23 +71,18 @@ describePostgres('plans of small tables, kept by a role with enable_seqscan = of
         await prepareStatistics(pool, schema)
 
         for (let execution = 0; execution < EXECUTIONS; execution++) {
-          for (const { prepare, call } of callsOfRequests(scopeOf(execution))) {
+          for (const { prepare, call } of everyCall(scopeOf(execution), now)) {
             await prepare?.(store)
             await call(store)
           }
         }
         await pool.query(GROW(quoted(schema)))
-        for (const { name, prepare, call } of callsOfRequests(scopeOf(EXECUTIONS))) {
+        for (const { name, prepare, call } of everyCall(scopeOf(EXECUTIONS), now)) {
           await prepare?.(store)
           expect(await rowsReadBy(() => call(store)), name).toBeLessThanOrEqual(MAX_ROWS)
         }
       })
     }
-  }
-
-  /** Returns all calls but `purgeDeleted`, which a job makes, so it may read more rows. */
-  function callsOfRequests(scope: string): NamedCall[] {
-    return everyCall(scope, now).filter(({ name }) => name !== 'purgeDeleted')
   }
 
   async function createSmallObject(row: number): Promise<void> {

@@ -91,4 +91,5 @@ const CLAIM = `
   RETURNING ${TOKEN}`
 
 /** Ends this claim, and not that of a process that claimed after this one had expired. */
-const RELEASE = `UPDATE {schema}.schema_version v SET build_claimed_until = NULL WHERE ${TOKEN} = $1`
+const RELEASE = `
+  UPDATE {schema}.schema_version v SET build_claimed_until = NULL WHERE ${TOKEN} = $1 RETURNING v.version`
