@@ -107,6 +107,27 @@ describe('postgresAdapter', () => {
 })
 
 describePostgres('postgresAdapter on a server', (url) => {
+  it.each(['a{schema-literal}b', "{schema}'s {schema-literal}", '{schema-{schema}literal}', '"{schema}"'])(
+    'works in a schema whose name contains a placeholder: %s',
+    async (schema) => {
+      const pool = poolOf(url)
+      await dropSchema(pool, schema)
+      const store = postgresAdapter(pool, { schema })
+      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
+      expect(await store.verify()).toEqual([])
+      const row = await store.reserve(attempt('key'))
+      expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })
+      const { rows } = await pool.query(`SELECT key FROM ${quoted(schema)}.objects`)
+      expect(rows).toEqual([{ key: 'key' }])
+
+      // The text of postgresSchema() names the same schema.
+      await pool.query(postgresSchema({ schema }))
+      expect(await store.verify()).toEqual([])
+      await dropSchema(pool, schema)
+      await pool.end()
+    },
+  )
+
   it('reads listings and counts from the replica, and nothing else', async () => {
     const [pool, replica] = [poolOf(url), poolOf(url)]
     const schema = freshSchema()

@@ -33,7 +33,7 @@ function flawOf(name: string): string | null {
   return textFlaw(name)
 }
 
-/** Fills the schema into SQL text. */
+/** Fills the schema into SQL text. One pass, because the name itself may contain the text of a placeholder. */
 export function inSchema(text: string, schema: SchemaName): string {
-  return text.replaceAll('{schema}', () => schema.quoted).replaceAll('{schema-literal}', () => schema.literal)
+  return text.replace(/\{schema(-literal)?\}/g, (_, literal) => (literal ? schema.literal : schema.quoted))
 }
