@@ -38,6 +38,7 @@ export function createTeamNotes(resolveScope) {
   })
   const checkQuota = createQuotaGuard({ client, resolveScope, ...quota })
   const canCopy = chainHooks(canRead, checkQuota)
+  // By attempt: each write is a new attempt, and the row of a note names the one that was confirmed last.
   const texts = new Map()
 
   async function write(request, { key, text, readers }) {
@@ -62,12 +63,12 @@ export function createTeamNotes(resolveScope) {
     write,
     async read(request, key) {
       const note = await canRead({ request, bucket: notes, key })
-      return texts.get(note.id)
+      return texts.get(note.attemptId)
     },
     async copy(request, key, newKey) {
       const original = await client.findActive({ bucket: notes, key })
       await canCopy({ request, bucket: notes, key, size: original?.size })
-      return write(request, { key: newKey, text: texts.get(original.id) })
+      return write(request, { key: newKey, text: texts.get(original.attemptId) })
     },
   }
 }

@@ -129,6 +129,18 @@ describe.each(['express', 'koa'])('examples/%s', (framework) => {
     expect(await bob.status('POST /notes/plan', 'mine now')).toBe(409)
   })
 
+  it('returns the latest text of a note that was rewritten', async () => {
+    const ann = await signedIn('ann')
+    const bob = await signedIn('bob')
+    for (const text of ['first', 'second', 'third']) {
+      expect(await ann.status('POST /notes/draft?readers=user:bob', text)).toBe(201)
+      expect(await (await ann.send('GET /notes/draft')).text()).toBe(text)
+    }
+    expect(await (await bob.send('GET /notes/draft')).text()).toBe('third')
+    expect(await bob.status('POST /notes/draft/copy', { as: 'copy-of-draft' })).toBe(201)
+    expect(await (await bob.send('GET /notes/copy-of-draft')).text()).toBe('third')
+  })
+
   it('refuses a note with a JSON body', async () => {
     const ann = await signedIn('ann')
     const response = await ann.send('POST /notes/json', { no: 'text' })
