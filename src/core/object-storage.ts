@@ -15,6 +15,11 @@ export interface SignUploadInput extends BytesReference {
   readonly contentType: string
   readonly attemptId: string
   readonly expiresAt: Date
+  /**
+   * When the reservation ends, at or after `expiresAt`. An hour later `cleanUp` stops looking for bytes of this attempt. A
+   * storage that can must refuse bytes that are complete after that. Always present in calls of the server.
+   */
+  readonly writableUntil?: Date | null | undefined
   /** Absolute URL, without a trailing slash, below which a storage may serve its own URLs in this server. */
   readonly serverURL: string
 }
@@ -69,6 +74,8 @@ export interface SignPartInput extends MultipartReference {
   /** Exact size in bytes. */
   readonly size: number
   readonly expiresAt: Date
+  /** As in {@link SignUploadInput}. */
+  readonly writableUntil?: Date | null | undefined
   /** As in {@link SignUploadInput}. */
   readonly serverURL: string
 }

@@ -82,6 +82,7 @@ async function signUpload(
     contentType,
     attemptId: row.id,
     expiresAt,
+    writableUntil: row.expiresAt,
     serverURL: storageURL(call),
   })
   return { method, url, headers, expiresAt: expiresAt.toISOString() }

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, open, readdir, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isAlreadyThere, syncFolder } from './file-system.js'
-
-/** The files contain user data, and the secret that signs URLs for them. */
-const OWNER_ONLY = 0o600
+import { isAlreadyThere, OWNER_ONLY, syncFolder } from './file-system.js'
 
 /** Connections time out long before a day without a byte, so a draft this old has no writer any more. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000
@@ -15,6 +12,8 @@ export interface NewFile {
   /** The folder that holds the file while it is being written. */
   readonly drafts: string
   readonly write: (file: FileHandle) => Promise<void>
+  /** Throws if the file must not appear any more. Called after it has been written and synced. */
+  readonly beforePublishing?: (() => void) | undefined
 }
 
 /**
@@ -34,13 +33,14 @@ export async function replaceAtomically(file: NewFile): Promise<void> {
 }
 
 async function throughDraft<T>(
-  { drafts, write }: NewFile,
+  { drafts, write, beforePublishing }: NewFile,
   publish: (draft: string) => Promise<T>,
 ): Promise<T> {
   const draft = join(drafts, randomUUID())
   const file = await open(draft, 'wx', OWNER_ONLY)
   try {
     await writeDurably(file, write)
+    beforePublishing?.()
     return await publish(draft)
   } finally {
     // A failure here does not change the result. removeAbandonedDrafts removes the draft later.

@@ -49,6 +49,7 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
       const created = await createAtomically({
         path,
         drafts: layout.drafts,
+        beforePublishing: content.beforePublishing,
         async write(file) {
           await removeAbandonedDrafts(layout.drafts, (await file.stat()).mtimeMs)
           eTag = await writeObject(file, { bucket, key }, content)

@@ -82,7 +82,7 @@ export function createDiskPartStore(layout: DiskLayout, objects: ByteStore): Par
 
     isOpen: async (upload) => (await descriptionOf(upload)) !== null,
 
-    async write(upload, partNumber, chunks) {
+    async write(upload, partNumber, { chunks, beforePublishing }) {
       const description = await descriptionOf(upload)
       if (!description) return null
       const path = pathOf(layout, upload, String(partNumber))
@@ -90,6 +90,7 @@ export function createDiskPartStore(layout: DiskLayout, objects: ByteStore): Par
       await replaceAtomically({
         path,
         drafts: layout.drafts,
+        beforePublishing,
         async write(file) {
           await removeAbandonedDrafts(layout.drafts, (await file.stat()).mtimeMs)
           eTag = await writeObject(file, upload, { chunks, ...description })

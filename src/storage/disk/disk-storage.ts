@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
+import { createClaimFiles } from './claim-file.js'
 import { diskLayout } from './disk-layout.js'
 import { createDiskPartStore } from './disk-part-store.js'
 import { createDiskByteStore } from './disk-byte-store.js'
@@ -20,6 +21,11 @@ export interface DiskStorageOptions extends SelfServingOptions {
  * that uses it. The bytes and the URLs survive a restart. Several processes can share a directory: each upload URL still
  * writes only once.
  *
+ * An upload URL admits one request at a time, which limits the space of drafts. Another request gets `KEY_CONFLICT` until the
+ * first one ends, or sends nothing for 5 seconds. This holds across processes too, with two exceptions: processes that take
+ * over from the same stalled request at the same moment can each write a draft, and so can a process whose disk takes longer
+ * than 5 seconds. Only one of the drafts becomes the object.
+ *
  * Files are readable by their owner only (mode 0600). Uploads and downloads are streamed. An upload is synced to disk before
  * the response is sent, and is never visible in part, even if the process or the machine stops. Drafts of a killed process
  * are removed by the first upload a day later. Completing a multipart upload copies its parts, which temporarily takes twice
@@ -37,7 +43,10 @@ export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const secret = () => readOrCreateSecret(layout)
   const byteStore = createDiskByteStore(layout)
   const partStore = createDiskPartStore(layout, byteStore)
-  return createSelfServingStorage({ byteStore, partStore, secret }, checked)
+  return createSelfServingStorage(
+    { byteStore, partStore, secret, claimWrite: createClaimFiles(layout) },
+    checked,
+  )
 }
 
 function checkDirectory(options: unknown): string {

@@ -1,6 +1,9 @@
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+/** The mode of files. They contain user data, and the secret that signs URLs for them. */
+export const OWNER_ONLY = 0o600
+
 /** Creates a folder and its missing parents. Once it resolves, they survive a power failure. */
 export async function ensureFolderAndParents(path: string): Promise<void> {
   const topmostCreated = await mkdir(path, { recursive: true })

@@ -16,12 +16,13 @@ export function createMemoryByteStore(objects: Map<string, MemoryObject>): ByteS
       return stored ? { size: stored.bytes.byteLength, body: stored.bytes } : null
     },
 
-    async create(bucket, key, { chunks, contentType, attemptId }) {
+    async create(bucket, key, { chunks, beforePublishing, contentType, attemptId }) {
       const bytes = await readAll(chunks)
       const eTag = `"${await sha256Hex(bytes)}"`
       // No await below: of two concurrent uploads to a key, exactly one must succeed.
       const at = mapKey(bucket, key)
       if (objects.has(at)) return null
+      beforePublishing?.()
       objects.set(at, { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } })
       return eTag
     },

@@ -40,11 +40,12 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>): PartS
 
     isOpen: async (reference) => find(reference) !== null,
 
-    async write(reference, partNumber, chunks) {
+    async write(reference, partNumber, { chunks, beforePublishing }) {
       const bytes = await readAll(chunks)
       const eTag = `"${await sha256Hex(bytes)}"`
       // No await below: a part must not be added to an upload that has ended.
       const upload = find(reference)
+      beforePublishing?.()
       upload?.parts.set(partNumber, { bytes, eTag })
       return upload && eTag
     },

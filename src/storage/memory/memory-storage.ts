@@ -1,6 +1,7 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
 import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
+import type { ClaimWrite } from '../signed-urls/write-turns.js'
 import type { Secret } from '../signed-urls/url-signer.js'
 import { createMemoryByteStore, type MemoryObject } from './memory-byte-store.js'
 import { createMemoryPartStore } from './memory-part-store.js'
@@ -18,8 +19,11 @@ export function memoryStorage(options: MemoryStorageOptions = {}): ObjectStorage
   const objects = new Map<string, MemoryObject>()
   const byteStore = createMemoryByteStore(objects)
   const partStore = createMemoryPartStore(objects)
-  return createSelfServingStorage({ byteStore, partStore, secret: createSecret }, checked)
+  return createSelfServingStorage({ byteStore, partStore, secret: createSecret, claimWrite }, checked)
 }
+
+/** No other process can write to the memory of this one. */
+const claimWrite: ClaimWrite = async () => ({ keep: async () => true, release: async () => undefined })
 
 /** Runs on first use, because some runtimes forbid random numbers before the first request. */
 function createSecret(): Promise<Secret> {

@@ -1,12 +1,18 @@
 import type { StoredBytes } from '../../core/object-storage.js'
 
-/** The content of a new object. */
-export interface NewBytes {
+/** The bytes of a new object or part. */
+export interface IncomingBytes {
   /**
    * The bytes, read on demand. Throws unless the client sends exactly the signed number of bytes; then nothing must be
    * stored.
    */
   readonly chunks: AsyncIterable<Uint8Array>
+  /** Throws if the bytes come too late. Called once all bytes are stored, immediately before they become visible. */
+  readonly beforePublishing?: (() => void) | undefined
+}
+
+/** The content of a new object. */
+export interface NewBytes extends IncomingBytes {
   readonly contentType: string
   readonly attemptId: string
 }

@@ -1,4 +1,5 @@
 import type { StoredPart } from '../../core/object-storage.js'
+import type { IncomingBytes } from './byte-store.js'
 
 /** Identifies a multipart upload. */
 export interface UploadReference {
@@ -24,14 +25,10 @@ export interface PartStore {
   /** Returns whether the upload exists and accepts parts. */
   isOpen(upload: UploadReference): Promise<boolean>
   /**
-   * Stores a part atomically, replacing any part with this number. If `chunks` throws, the previous part stays. Returns the
-   * ETag, or `null` if the upload does not exist or has ended in the meantime.
+   * Stores a part atomically, replacing any part with this number. If `chunks` or
+   * `beforePublishing` throws, the previous part stays. Returns the ETag, or `null` if the upload does not exist or has ended in the meantime.
    */
-  write(
-    upload: UploadReference,
-    partNumber: number,
-    chunks: AsyncIterable<Uint8Array>,
-  ): Promise<string | null>
+  write(upload: UploadReference, partNumber: number, bytes: IncomingBytes): Promise<string | null>
   /** Returns all parts by number, or `null` if there is no such upload. */
   list(upload: UploadReference): Promise<readonly StoredPart[] | null>
   /**

@@ -16,10 +16,19 @@ export function createSelfServingMultipart(
       return { uploadId: await store.begin(bucket, key, { contentType, attemptId }) }
     },
 
-    async signPart({ bucket, key, uploadId, partNumber, size, expiresAt, serverURL, signal }) {
+    async signPart(input) {
+      const { bucket, key, uploadId, partNumber, size, expiresAt, serverURL, signal } = input
       signal?.throwIfAborted()
-      const expires = expiresAt.getTime()
-      const grant: Grant = { method: 'PUT', bucket, key, expiresAt: expires, size, uploadId, partNumber }
+      const grant: Grant = {
+        method: 'PUT',
+        bucket,
+        key,
+        expiresAt: expiresAt.getTime(),
+        size,
+        uploadId,
+        partNumber,
+        writableUntil: input.writableUntil?.getTime(),
+      }
       return { url: await urlOf(grant, serverURL) }
     },
 

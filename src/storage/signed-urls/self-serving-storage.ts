@@ -5,18 +5,21 @@ import type { PartStore } from './part-store.js'
 import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
 import { createSignedUrlService } from './signed-url-service.js'
-import { createUrlSigner, type Grant, type Secret } from './url-signer.js'
+import type { ClaimWrite } from './write-turns.js'
+import { createUrlSigner, type Grant, type Secret, type UploadGrant } from './url-signer.js'
 
 export interface SelfServingBackend {
   readonly byteStore: ByteStore
   readonly partStore: PartStore
   /** Returns the secret that signs the URLs. Called on first use, and again only after it has failed. */
   readonly secret: () => Promise<Secret>
+  /** Claims a write among all processes that share the backend. */
+  readonly claimWrite: ClaimWrite
 }
 
 /** Creates a storage whose signed URLs point to the server that uses it. The backend stores the bytes. */
 export function createSelfServingStorage(
-  { byteStore, partStore, secret }: SelfServingBackend,
+  { byteStore, partStore, secret, claimWrite }: SelfServingBackend,
   { baseURL, now }: CheckedOptions,
 ): ObjectStorage {
   const signer = createUrlSigner(onceSuccessful(secret))
@@ -26,10 +29,19 @@ export function createSelfServingStorage(
   }
 
   return {
-    async signUpload({ bucket, key, size, contentType, attemptId, expiresAt, serverURL, signal }) {
+    async signUpload(input) {
+      const { bucket, key, size, contentType, attemptId, expiresAt, serverURL, signal } = input
       signal?.throwIfAborted()
-      const expires = expiresAt.getTime()
-      const grant: Grant = { method: 'PUT', bucket, key, expiresAt: expires, size, contentType, attemptId }
+      const grant: UploadGrant = {
+        method: 'PUT',
+        bucket,
+        key,
+        expiresAt: expiresAt.getTime(),
+        size,
+        contentType,
+        attemptId,
+        writableUntil: input.writableUntil?.getTime(),
+      }
       return { method: 'PUT', url: await urlOf(grant, serverURL), headers: uploadHeaders(grant) }
     },
 
@@ -52,7 +64,7 @@ export function createSelfServingStorage(
 
     multipart: createSelfServingMultipart(partStore, urlOf),
 
-    serve: createSignedUrlService(signer, { byteStore, partStore }, now),
+    serve: createSignedUrlService(signer, { byteStore, partStore, claimWrite }, now),
   }
 }
 

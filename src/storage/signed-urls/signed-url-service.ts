@@ -6,6 +6,7 @@ import { uploadHeaders } from '../headers/upload-headers.js'
 import type { ByteStore } from './byte-store.js'
 import type { PartStore } from './part-store.js'
 import { wrongLength, uploadChunks } from './upload-chunks.js'
+import { createWriteTurns, type ClaimWrite, type WriteTurn } from './write-turns.js'
 import type { DownloadGrant, PartGrant, UploadGrant, UrlSigner } from './url-signer.js'
 
 const NO_STORE = 'private, no-store'
@@ -16,28 +17,68 @@ const SANDBOX_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+/** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
+const GRACE_MS = 60 * 60 * 1000
+
+export interface SignedUrlBackend {
+  readonly byteStore: ByteStore
+  readonly partStore: PartStore
+  readonly claimWrite: ClaimWrite
+}
+
 /** Serves the URLs of a signer, like a bucket serves its presigned URLs. */
 export function createSignedUrlService(
   signer: UrlSigner,
-  { byteStore, partStore }: { readonly byteStore: ByteStore; readonly partStore: PartStore },
+  { byteStore, partStore, claimWrite }: SignedUrlBackend,
   now: () => Date,
 ): (exchange: SubtreeExchange) => Promise<Response> {
-  async function put(grant: UploadGrant, { request, body }: SubtreeExchange): Promise<Response> {
+  const runWrite = createWriteTurns(now, claimWrite)
+
+  /** Returns a function that refuses bytes which come too late. @throws StorageError `FORBIDDEN` */
+  function deadlineOf({ writableUntil = Infinity }: UploadGrant | PartGrant): () => void {
+    const end = writableUntil + GRACE_MS
+    return () => {
+      if (now().getTime() >= end) throw tooLate(new Date(end))
+    }
+  }
+
+  /** Reads the body of a write, and ends it as soon as it is too late. */
+  async function* incoming(
+    { body }: SubtreeExchange,
+    grant: UploadGrant | PartGrant,
+    turn: WriteTurn,
+  ): AsyncGenerator<Uint8Array, void> {
+    const checkDeadline = deadlineOf(grant)
+    for await (const chunk of uploadChunks(body, grant.size, turn)) {
+      checkDeadline()
+      yield chunk
+    }
+  }
+
+  async function put(grant: UploadGrant, exchange: SubtreeExchange): Promise<Response> {
     const { bucket, key, contentType, attemptId } = grant
-    checkHeaders(request.headers, grant)
+    checkHeaders(exchange.request.headers, grant)
     // Refuses early what can't succeed. The check in create() is the authoritative one.
     if ((await byteStore.describe(bucket, key)) !== null) throw alreadyExists()
-    const chunks = uploadChunks(body, grant.size)
-    const eTag = await byteStore.create(bucket, key, { chunks, contentType, attemptId })
+    const beforePublishing = deadlineOf(grant)
+    const eTag = await runWrite(JSON.stringify([bucket, key]), (turn) => {
+      const chunks = incoming(exchange, grant, turn)
+      return byteStore.create(bucket, key, { chunks, beforePublishing, contentType, attemptId })
+    })
     if (eTag === null) throw alreadyExists()
     return stored(eTag)
   }
 
-  async function putPart(grant: PartGrant, { request, body }: SubtreeExchange): Promise<Response> {
-    checkLength(request.headers, grant.size)
+  async function putPart(grant: PartGrant, exchange: SubtreeExchange): Promise<Response> {
+    const { bucket, key, uploadId, partNumber } = grant
+    checkLength(exchange.request.headers, grant.size)
     // As above: the check in write() is the authoritative one.
     if (!(await partStore.isOpen(grant))) throw uploadEnded()
-    const eTag = await partStore.write(grant, grant.partNumber, uploadChunks(body, grant.size))
+    const beforePublishing = deadlineOf(grant)
+    const eTag = await runWrite(JSON.stringify([bucket, key, uploadId, partNumber]), (turn) => {
+      const chunks = incoming(exchange, grant, turn)
+      return partStore.write(grant, partNumber, { chunks, beforePublishing })
+    })
     if (eTag === null) throw uploadEnded()
     return stored(eTag)
   }
@@ -83,6 +124,12 @@ function checkHeaders(headers: Headers, grant: UploadGrant): void {
 function checkLength(headers: Headers, size: number): void {
   const declared = headers.get('content-length')
   if (declared !== null && declared !== String(size)) throw wrongLength(size)
+}
+
+function tooLate(end: Date): StorageError {
+  return new StorageError('FORBIDDEN', {
+    message: `The upload took too long: this URL accepts bytes until ${end.toISOString()}.`,
+  })
 }
 
 function alreadyExists(): StorageError {

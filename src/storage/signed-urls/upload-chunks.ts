@@ -1,14 +1,20 @@
 import type { RequestBody } from '../../core/http/request-body.js'
 import { StorageError } from '../../core/errors.js'
+import type { WriteTurn } from './write-turns.js'
 
 /**
- * Yields the body of an upload, reading on demand and no further than `size` bytes require.
+ * Yields the body of an upload, reading on demand and no further than `size` bytes require. Stops when another request
+ * takes over.
  *
  * @throws StorageError `VALIDATION_ERROR` (`body`), while reading, unless the body has exactly `size` bytes; if it breaks
  * off; or if a body parser has already consumed it.
  */
-export async function* uploadChunks(body: RequestBody, size: number): AsyncGenerator<Uint8Array, void> {
-  const chunks = body.kind === 'parsed' ? [parsedBytes(body.value)] : streamChunks(body.open())
+export async function* uploadChunks(
+  body: RequestBody,
+  size: number,
+  turn: WriteTurn,
+): AsyncGenerator<Uint8Array, void> {
+  const chunks = body.kind === 'parsed' ? [parsedBytes(body.value)] : streamChunks(body.open(), turn)
   let length = 0
   for await (const chunk of chunks) {
     length += chunk.byteLength
@@ -29,20 +35,28 @@ function parsedBytes(value: unknown): Uint8Array {
   throw invalidBody('A body parser has already consumed the body. Mount the server before body parsers.')
 }
 
-async function* streamChunks(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void> {
+async function* streamChunks(
+  stream: ReadableStream<Uint8Array> | null,
+  turn: WriteTurn,
+): AsyncGenerator<Uint8Array, void> {
   if (!stream) return
   const reader = stream.getReader()
+  // Not awaited, to respond before the rest of the body is discarded. After the end of the stream, this does nothing.
+  const cancel = () => void reader.cancel().catch(() => undefined)
+  turn.signal.addEventListener('abort', cancel)
   try {
     for (;;) {
-      const next = await reader.read().catch((cause: unknown) => {
+      const next = await turn.waitFor(reader.read()).catch((cause: unknown) => {
         throw invalidBody('The body could not be read completely.', cause)
       })
+      turn.signal.throwIfAborted()
       if (next.done) return
+      await turn.keep()
       yield next.value
     }
   } finally {
-    // Not awaited, to respond before the rest of the body is discarded. After the end of the stream, this does nothing.
-    void reader.cancel().catch(() => undefined)
+    turn.signal.removeEventListener('abort', cancel)
+    cancel()
   }
 }
 

@@ -1,5 +1,8 @@
 import { StorageError } from '../../core/errors.js'
 
+/** Milliseconds since 1970. Undefined in URLs of versions before 1.6. */
+type WritableUntil = number | undefined
+
 /** The permission in an upload URL. */
 export interface UploadGrant {
   readonly method: 'PUT'
@@ -11,6 +14,7 @@ export interface UploadGrant {
   readonly size: number
   readonly contentType: string
   readonly attemptId: string
+  readonly writableUntil?: WritableUntil
 }
 
 /** The permission in the URL of a part. */
@@ -24,6 +28,7 @@ export interface PartGrant {
   readonly size: number
   readonly uploadId: string
   readonly partNumber: number
+  readonly writableUntil?: WritableUntil
 }
 
 /** The permission in a download URL. */

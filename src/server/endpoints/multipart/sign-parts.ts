@@ -69,6 +69,7 @@ export function signPartsEndpoint(dependencies: MultipartDependencies, policy: O
             partNumber,
             size: sizeOfPart(size, partNumber),
             expiresAt,
+            writableUntil: row.expiresAt,
             serverURL: storageURL(call),
           })
           return { partNumber, url, expiresAt: expiresAt.toISOString() }

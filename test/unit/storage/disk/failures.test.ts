@@ -106,12 +106,22 @@ describe('a directory that', () => {
   })
 })
 
+/** Refuses the bytes of uploads, and nothing else. */
+function refuseBytes(code: string): void {
+  onEveryFile('writeFile', async ({ args, act }) => {
+    if (args[0] instanceof Uint8Array) throw refusal(code)
+    return act(...args)
+  })
+}
+
 describe('a disk that refuses', () => {
   const refusals: Record<string, (code: string) => void> = {
-    'the bytes': (code) =>
-      onEveryFile('writeFile', async () => {
-        throw refusal(code)
+    'the claim': (code) =>
+      onEveryFile('writeFile', async ({ args, act }) => {
+        if (String(args[0]).startsWith('{"host"')) throw refusal(code)
+        return act(...args)
       }),
+    'the bytes': refuseBytes,
     'the description': (code) =>
       onEveryFile('writeFile', async ({ args, act }) => {
         if (String(args[0]).startsWith('\n{')) throw refusal(code)
@@ -120,8 +130,8 @@ describe('a disk that refuses', () => {
     'to sync the file': (code) => {
       const written = watchEveryFile('writeFile')
       onEveryFile('sync', async ({ act }) => {
-        // The first sync is that of the folder, before anything is written.
-        if (written.calls().length > 0) throw refusal(code)
+        // The first sync is that of the folder, before any bytes are written.
+        if (written.calls().some(([data]) => data instanceof Uint8Array)) throw refusal(code)
         return act()
       })
     },
@@ -153,9 +163,7 @@ describe('a disk that refuses', () => {
       },
     })
     const { url, ...init } = await storage.signUpload({ ...upload, size: 1000 })
-    onEveryFile('writeFile', async () => {
-      throw refusal('ENOSPC')
-    })
+    refuseBytes('ENOSPC')
     const request = new Request(url, { ...init, body: endless, ...{ duplex: 'half' } })
     expect(await codeOf(await handler(request))).toEqual(UNAVAILABLE)
     expect(cancelled).toBe(true)

@@ -1,14 +1,23 @@
-import { readFileSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { ObjectStorage } from '@svc/db'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOUR } from '../../../conformance/clock.js'
+import { codeOf } from '../object-storage-contract/bucket-service.js'
 import { filesBelow } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
 import { buildStorageProgram, type StorageProgram } from './storage-process.js'
 import type { WorkerMessage } from './storage-worker.js'
 
 const CHUNK = 64 * 1024
+
+function draftsAndClaims(directory: string): [drafts: string[], claims: string[]] {
+  const names = readdirSync(join(directory, 'drafts'))
+  const isClaim = (name: string) => name.endsWith('.claim')
+  return [names.filter((name) => !isClaim(name)), names.filter(isClaim)]
+}
 
 let program: StorageProgram
 beforeAll(async () => {
@@ -40,6 +49,61 @@ describe('several processes with one directory', () => {
     expect(filesBelow(directory)).toHaveLength(keys.length + 1)
   })
 
+  it('admit one writer per upload URL, until it makes no progress', async () => {
+    const { directory, clock, handler, storage, upload } = diskService()
+    const size = 10 * CHUNK
+    const signed = await storage.signUpload({ ...upload, size })
+    const task = { kind: 'stall', directory, time: clock.time, upload: signed, chunks: 3 } as const
+    const first = program.start(task)
+    await first.messages(1)
+    const send = () => handler(new Request(signed.url, { ...signed, body: new Uint8Array(size) }))
+    expect(await codeOf(await send())).toEqual([409, 'KEY_CONFLICT', undefined])
+    const [[draft, ...others], [claim, ...otherClaims]] = draftsAndClaims(directory)
+    expect([others, otherClaims]).toEqual([[], []])
+
+    const path = join(directory, 'drafts', claim!)
+    const old = new Date(statSync(path).mtimeMs - 5000)
+    utimesSync(path, old, old)
+    expect((await send()).status).toBe(200)
+    expect(await storage.head(upload)).toMatchObject({ size })
+    // The first process still has its draft.
+    expect(draftsAndClaims(directory)).toEqual([[draft], []])
+  })
+
+  it('do not wait for a process on another host', async () => {
+    const { directory, storage, upload, put } = diskService()
+    await storage.signUpload(upload)
+    const name = createHash('sha256')
+      .update(JSON.stringify([upload.bucket, upload.key]))
+      .digest('hex')
+    const path = join(directory, 'drafts', `${name}.claim`)
+    writeFileSync(path, JSON.stringify({ host: 'another host', pid: 1, process: 'x' }))
+    expect((await put(upload, 'hello')).status).toBe(409)
+    const old = new Date(statSync(path).mtimeMs - 5000)
+    utimesSync(path, old, old)
+    expect((await put(upload, 'hello')).status).toBe(200)
+    expect(draftsAndClaims(directory)).toEqual([[], []])
+  })
+
+  it.each([
+    ['of a process that ran under the same id', { host: hostname(), pid: process.pid, process: 'earlier' }],
+    ['that is damaged', 'x'],
+  ])('replace a claim %s', async (_, holder) => {
+    const { directory, storage, upload, put } = diskService()
+    await storage.signUpload(upload)
+    const name = createHash('sha256')
+      .update(JSON.stringify([upload.bucket, upload.key]))
+      .digest('hex')
+    const path = join(directory, 'drafts', `${name}.claim`)
+    writeFileSync(path, JSON.stringify(holder))
+    if (holder === 'x') {
+      const old = new Date(statSync(path).mtimeMs - 5000)
+      utimesSync(path, old, old)
+    }
+    expect((await put(upload, 'hello')).status).toBe(200)
+    expect(draftsAndClaims(directory)).toEqual([[], []])
+  })
+
   function racedOf(message: WorkerMessage | undefined) {
     if (message?.event !== 'raced') throw new Error('The process has sent an unexpected message.')
     return message
@@ -56,15 +120,16 @@ describe('a process that is killed', () => {
     await doomed.messages(1)
     await doomed.kill()
 
-    const [draft, ...others] = readdirSync(join(directory, 'drafts'))
+    const [[draft, ...others], claims] = draftsAndClaims(directory)
     expect(others).toEqual([])
+    expect(claims).toHaveLength(1)
     expect(statSync(join(directory, 'drafts', draft!)).size).toBe(3 * CHUNK)
     expect(await storage.head(upload)).toBeNull()
 
     const again = new Request(signed.url, { ...signed, body: new Uint8Array(size) })
     expect((await handler(again)).status).toBe(200)
     expect(await storage.head(upload)).toMatchObject({ size })
-    expect(readdirSync(join(directory, 'drafts'))).toEqual([draft])
+    expect(draftsAndClaims(directory)).toEqual([[draft], []])
 
     const old = new Date(statSync(join(directory, 'signing-secret')).mtimeMs - 25 * HOUR)
     utimesSync(join(directory, 'drafts', draft!), old, old)

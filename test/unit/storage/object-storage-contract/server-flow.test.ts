@@ -2,6 +2,8 @@ import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, ManualClock } from '../../../conformance/clock.js'
 import { bytesOfSize, expectStatus, fetchBytes, outcomesOf, startService } from '../../server/service.js'
+import { codeOf } from './bucket-service.js'
+import { gatedBody } from './gated-body.js'
 import { storages } from './storages.js'
 
 /** Long enough for every URL, reservation, and leftover in these tests to expire. */
@@ -60,6 +62,23 @@ describe.each(storages)('a server with $name', (kind) => {
     clock.advance(LATER)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
     expect(await ann.bytes(begun.object.key)).toEqual(bytesOfSize(4))
+    expect(service.reported).toEqual([])
+  })
+
+  it('refuses an upload that ends after its leftover was forgotten', async () => {
+    const { service, clock, ann } = started()
+    const { object, upload } = await ann.begun({ size: 4 })
+    const body = gatedBody()
+    const { url, ...init } = upload
+    const request = new Request(url, { ...init, body: body.stream, ...{ duplex: 'half' } })
+    const response = ann.handler(request)
+    await body.send(bytesOfSize(4))
+    await body.isWaitedFor()
+    await expectStatus(await ann.abort(object), 204)
+    clock.advance(LATER)
+    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+    body.close()
+    expect(await codeOf(await response)).toEqual([403, 'FORBIDDEN', undefined])
     expect(service.reported).toEqual([])
   })
 })
