@@ -2,6 +2,7 @@ import type { SubtreeExchange } from '../../core/http/handler.js'
 import { StorageError } from '../../core/errors.js'
 import { errorResponse } from '../../core/http/reply.js'
 import { downloadHeaders } from '../headers/download-headers.js'
+import { servedType } from '../headers/served-type.js'
 import { uploadHeaders } from '../headers/upload-headers.js'
 import type { ByteStore } from './byte-store.js'
 import type { PartStore } from './part-store.js'
@@ -85,7 +86,8 @@ export function createSignedUrlService(
 
   async function get(grant: DownloadGrant): Promise<Response> {
     // Built before opening: an error after it would leave the source open.
-    const headers = { ...downloadHeaders(grant), ...SANDBOX_HEADERS }
+    const contentType = servedType(grant.contentType)
+    const headers = { ...downloadHeaders({ ...grant, contentType }), ...SANDBOX_HEADERS }
     const found = await byteStore.open(grant.bucket, grant.key)
     if (found === null) throw new StorageError('OBJECT_NOT_FOUND')
     return new Response(found.body, { headers: { ...headers, 'content-length': String(found.size) } })

@@ -1,4 +1,4 @@
-import { StorageError } from '@svc/db'
+import { StorageError, type ObjectStorage, type SignUploadInput } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, SECOND } from '../../conformance/clock.js'
 import { bytesOfSize, errorOf, startService } from './service.js'
@@ -45,6 +45,22 @@ describe('POST /upload', () => {
       metadata: { album: 'summer' },
       uploadId: null,
     })
+  })
+
+  it('passes the end of the reservation to the storage', async () => {
+    const inputs: SignUploadInput[] = []
+    const storage = (memory: ObjectStorage): ObjectStorage => ({
+      ...memory,
+      signUpload(input) {
+        inputs.push(input)
+        return memory.signUpload(input)
+      },
+    })
+    const { as, objects } = startService({ storage })
+    const { object } = await as('user:1').begun()
+    const row = await objects.findPending(object)
+    expect(inputs).toMatchObject([{ writableUntil: row!.expiresAt }])
+    expect(inputs[0]!.writableUntil! > inputs[0]!.expiresAt).toBe(true)
   })
 
   it('never returns the same key twice', async () => {

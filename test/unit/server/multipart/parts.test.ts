@@ -1,3 +1,4 @@
+import type { SignPartInput } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../../conformance/clock.js'
 import { bytesOfSize, errorOf, startService } from '../service.js'
@@ -38,6 +39,21 @@ describe('POST /multipart/parts', () => {
         { partNumber: 2, size: 3 },
       ],
     })
+  })
+
+  it('passes the end of the reservation to the storage', async () => {
+    const inputs: SignPartInput[] = []
+    const storage = withMultipart((memory) => ({
+      signPart(input) {
+        inputs.push(input)
+        return memory.signPart(input)
+      },
+    }))
+    const { as, objects } = startService({ storage })
+    const parts = await begun(as('user:1'))
+    await signed(as('user:1'), parts)
+    const row = await objects.findPending(parts.object)
+    expect(inputs).toMatchObject([{ writableUntil: row!.expiresAt }])
   })
 
   it('returns up to 100 URLs, one for each requested number', async () => {
