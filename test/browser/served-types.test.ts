@@ -27,19 +27,17 @@ type Replaced = Readonly<Record<string, string>>
 async function served(storage: ObjectStorage, text: string, contentType: string, replaced: Replaced = {}) {
   const app = express()
   app.get('/', (req, res) => {
-    const source = String(req.query['script'] ?? '')
+    const { script } = req.query
+    const source = typeof script === 'string' ? script : ''
     res.set('content-security-policy', `default-src 'none'; script-src 'self'`)
     res.send(`<!doctype html><title>quiet</title><script src="${source}"></script>`)
   })
   app.use((_req, res, next) => {
-    const { writeHead } = res
-    res.writeHead = function (...args: Parameters<typeof writeHead>) {
-      for (const [name, value] of Object.entries(replaced)) {
-        if (value === '') res.removeHeader(name)
-        else res.setHeader(name, value)
-      }
-      return Reflect.apply(writeHead, res, args) as typeof res
-    } as typeof writeHead
+    const original = res.setHeader.bind(res)
+    res.setHeader = (name, value) => {
+      const replacement = replaced[name.toLowerCase()]
+      return replacement === '' ? res : original(name, replacement ?? value)
+    }
     next()
   })
   const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
