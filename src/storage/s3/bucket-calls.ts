@@ -46,13 +46,36 @@ async function withTimeout<T>(
       controller.abort(reason)
     }
   })
-  const onAbort = () => end(caller?.reason as Error)
+  const stopListening = onAbort(caller, end)
   const timer = setTimeout(() => end(new TimeLimitError(`no response within ${seconds} s`)), seconds * 1000)
-  caller?.addEventListener('abort', onAbort, { once: true })
   try {
     return await Promise.race([call(controller.signal), ended])
   } finally {
     clearTimeout(timer)
-    caller?.removeEventListener('abort', onAbort)
+    stopListening()
   }
+}
+
+type AbortListener = (reason: Error) => void
+
+const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()
+
+/**
+ * Calls a listener when the signal aborts, and returns a function that removes it. Many calls can share one signal, and
+ * Node.js warns of a leak at more than ten listeners, so the listeners of a signal share one of its own.
+ */
+function onAbort(signal: AbortSignal | undefined, listener: AbortListener): () => void {
+  if (!signal) return () => undefined
+  const listeners = listenersOf.get(signal) ?? listenTo(signal)
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+function listenTo(signal: AbortSignal): Set<AbortListener> {
+  const listeners = new Set<AbortListener>()
+  listenersOf.set(signal, listeners)
+  signal.addEventListener('abort', () => listeners.forEach((listener) => listener(signal.reason as Error)), {
+    once: true,
+  })
+  return listeners
 }

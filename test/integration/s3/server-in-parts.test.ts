@@ -59,6 +59,23 @@ describeS3('multipart uploads with s3Storage', (server) => {
     }
   })
 
+  it('get 100 URLs in one request without a warning of Node.js', async () => {
+    const { ann, begin } = await started()
+    const begun = await begin(100 * 8 * MIB)
+    const warnings: Error[] = []
+    const note = (warning: Error) => void warnings.push(warning)
+    process.on('warning', note)
+    const partNumbers = Array.from({ length: 100 }, (_, at) => at + 1)
+    const { parts } = (await expectStatus(await verb(ann, 'parts', begun, { partNumbers }), 200)) as {
+      parts: { url: string }[]
+    }
+    // Node.js emits warnings in a later turn of the event loop.
+    await new Promise(setImmediate)
+    process.off('warning', note)
+    expect(new Set(parts.map(({ url }) => url)).size).toBe(100)
+    expect(warnings).toEqual([])
+  })
+
   it('become one object with the size of all parts, idempotently', async () => {
     const size = 8 * MIB + 5
     const { bucket, service, ann, begin } = await started({ maxBytes: size })
