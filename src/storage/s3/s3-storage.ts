@@ -1,11 +1,11 @@
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { downloadHeaders } from '../headers/download-headers.js'
+import { shortFilename } from '../headers/short-filename.js'
 import { ATTEMPT_METADATA, uploadHeaders } from '../headers/upload-headers.js'
 import { bucketCalls } from './bucket-calls.js'
 import { headObject } from './head-object.js'
 import { createS3Multipart } from './s3-multipart.js'
-import { shortFilename } from './short-filename.js'
 import { signedUrl } from './signed-requests.js'
 import { checkOptions, type S3StorageOptions } from './storage-options.js'
 

@@ -1,4 +1,5 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
+import { shortFilename } from '../headers/short-filename.js'
 import { uploadHeaders } from '../headers/upload-headers.js'
 import type { ByteStore } from './byte-store.js'
 import type { PartStore } from './part-store.js'
@@ -6,7 +7,13 @@ import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
 import { createSignedUrlService } from './signed-url-service.js'
 import type { ClaimWrite } from './write-turns.js'
-import { createUrlSigner, type Grant, type Secret, type UploadGrant } from './url-signer.js'
+import {
+  createUrlSigner,
+  type DownloadGrant,
+  type Grant,
+  type Secret,
+  type UploadGrant,
+} from './url-signer.js'
 
 export interface SelfServingBackend {
   readonly byteStore: ByteStore
@@ -47,8 +54,14 @@ export function createSelfServingStorage(
 
     async signDownload({ bucket, key, filename, contentType, expiresAt, serverURL, signal }) {
       signal?.throwIfAborted()
-      const expires = expiresAt.getTime()
-      const grant: Grant = { method: 'GET', bucket, key, expiresAt: expires, filename, contentType }
+      const grant: DownloadGrant = {
+        method: 'GET',
+        bucket,
+        key,
+        expiresAt: expiresAt.getTime(),
+        filename: shortFilename(filename),
+        contentType,
+      }
       return { url: await urlOf(grant, serverURL) }
     },
 

@@ -2,7 +2,7 @@
 const MAX_FILENAME_BYTES = 255
 const MAX_EXTENSION_BYTES = 32
 
-/** Shortens a file name, but keeps its extension. Bucket services limit URLs, which include the name, to a few kilobytes. */
+/** Shortens a file name, but keeps its extension. Servers limit URLs, which include the name, to a few kilobytes. */
 export function shortFilename(filename: string): string {
   if (byteLength(filename) <= MAX_FILENAME_BYTES) return filename
   const extension = /[^.](\.[^.]+)$/su.exec(filename)?.[1] ?? ''
