@@ -9,44 +9,60 @@ export interface Mark {
   readonly token: string
 }
 
-/** Usages to remove from Redis, of some scopes or of all, and the marks to remove with them. */
+/** Usages to remove from Redis, of some scopes or of all, and what becomes of the marks of the writes. */
 export interface Invalidation {
   readonly scopes: readonly string[]
   readonly all: boolean
-  readonly marks: readonly Mark[]
+  /** The marks of writes that have ended, to remove. */
+  readonly ended: readonly Mark[]
+  /** The marks of writes that may still take effect, to renew. */
+  readonly renewed: readonly Mark[]
 }
 
-/** Builds the invalidation of these scopes, or of all if there are too many. */
-export function invalidationOf(scopes: Iterable<string>, marks: readonly Mark[]): Invalidation {
+/** Builds the invalidation after a write that touched these scopes, or of all scopes if there are too many. */
+export function invalidationOf(scopes: Iterable<string>, ended: readonly Mark[]): Invalidation {
   const distinct = [...new Set(scopes)]
   return distinct.length > MAX_SCOPES
-    ? { scopes: [], all: true, marks }
-    : { scopes: distinct, all: false, marks }
+    ? { scopes: [], all: true, ended, renewed: [] }
+    : { scopes: distinct, all: false, ended, renewed: [] }
 }
 
 /** Collects the invalidations that Redis did not confirm. */
 export class PendingInvalidations {
   #scopes = new Set<string>()
   #all = false
-  #marks: Mark[] = []
+  #ended: Mark[] = []
+  #renewed = new Map<string | null, Mark>()
 
   get isEmpty(): boolean {
-    return !this.#all && this.#scopes.size === 0 && this.#marks.length === 0
+    return !this.#all && this.#scopes.size === 0 && this.#ended.length === 0 && this.#renewed.size === 0
   }
 
-  add({ scopes, all, marks }: Invalidation): void {
+  add({ scopes, all, ended, renewed }: Invalidation): void {
     for (const scope of scopes) this.#scopes.add(scope)
     this.#all ||= all || this.#scopes.size > MAX_SCOPES
     if (this.#all) this.#scopes.clear()
-    this.#marks.push(...marks.slice(0, MAX_MARKS - this.#marks.length))
+    this.#ended.push(...ended.slice(0, MAX_MARKS - this.#ended.length))
+    // One mark of a scope has the effect of many, and one without a scope has the effect of all.
+    for (const mark of renewed) this.#renewed.set(mark.scope, mark)
+    const [last] = renewed.slice(-1)
+    if (last && this.#renewed.size > MAX_MARKS) {
+      this.#renewed = new Map([[null, { scope: null, token: last.token }]])
+    }
   }
 
   /** Passes everything pending to `invalidate`. If it rejects, all of it stays pending. */
   async flush(invalidate: (pending: Invalidation) => Promise<unknown>): Promise<void> {
-    const pending = { scopes: [...this.#scopes], all: this.#all, marks: this.#marks }
+    const pending = {
+      scopes: [...this.#scopes],
+      all: this.#all,
+      ended: this.#ended,
+      renewed: [...this.#renewed.values()],
+    }
     this.#scopes = new Set()
     this.#all = false
-    this.#marks = []
+    this.#ended = []
+    this.#renewed = new Map()
     try {
       await invalidate(pending)
     } catch (error) {

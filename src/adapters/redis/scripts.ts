@@ -81,14 +81,26 @@ return {'begun'}
 `)
 
 /**
- * Runs after a write. Removes usages, which may have been stored if the mark of the write was lost, and then the marks.
- * Keys: epoch, usages, and the writers of each mark. Values: "all" to invalidate every usage, otherwise "", the number
- * of usages, and the token of each mark.
+ * Runs after a write. Removes usages, which may have been stored if the mark of the write was lost, and then the marks of
+ * writes that have ended. Renews the marks of writes that may still take effect.
+ * Keys: epoch, usages, the writers of each mark to remove, and those of each mark to renew. Values: "all" to invalidate
+ * every usage, otherwise "", the number of usages, the number of marks to remove, the lifetime of a renewed mark in ms, and
+ * the tokens of the marks in the order of their writers.
  */
-export const INVALIDATE = redisScript(`
+export const INVALIDATE = redisScript(`${NOW}
 if ARGV[1] == 'all' then redis.call('DEL', KEYS[1]) end
 local usages = tonumber(ARGV[2])
+local ended = tonumber(ARGV[3])
 for i = 1, usages do redis.call('DEL', KEYS[1 + i]) end
-for i = 3, #ARGV do redis.call('ZREM', KEYS[usages + i - 1], ARGV[i]) end
+for i = 1, #ARGV - 4 do
+  local writers = KEYS[1 + usages + i]
+  if i <= ended then
+    redis.call('ZREM', writers, ARGV[4 + i])
+  else
+    local put = redis.pcall('ZADD', writers, now + ARGV[4], ARGV[4 + i])
+    if type(put) == 'table' and put.err then return {'full', put.err} end
+    redis.call('PEXPIRE', writers, ARGV[4])
+  end
+end
 return {'forgotten'}
 `)

@@ -13,9 +13,10 @@ import { BEGIN, INVALIDATE, READ, STORE } from './scripts.js'
 /**
  * Lifetime of a mark, in milliseconds. Readers bypass the cache while a mark exists, so they see a write as soon as
  * the database has it, even if the writing process dies. A write that takes longer still invalidates the usage when it
- * ends.
+ * ends. A write that was given up is marked for this long again, because the database may still carry it out: MongoDB can
+ * take 90 seconds to end a transaction that its client has left.
  */
-const MARK_LIFETIME = 30_000
+const MARK_LIFETIME = 120_000
 
 /** Milliseconds. Longer than the lifetime of any value, which is at most a day. */
 const EPOCH_LIFETIME = 2 * 86_400_000
@@ -48,6 +49,7 @@ export interface UsageCache {
   end(write: PendingWrite, touched: readonly string[] | 'all'): Promise<void>
   /**
    * Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`.
+   * Renews its mark.
    */
   abandon(write: PendingWrite, mayTouchOthers: boolean): Promise<void>
   stop(): void
@@ -80,8 +82,8 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
     timeout,
     report,
     recover: () =>
-      pending.flush(({ marks, ...rest }) =>
-        runScript(redis, INVALIDATE, ...scriptArguments({ ...rest, marks: [...marks, NO_MARK] })),
+      pending.flush(({ ended, ...rest }) =>
+        runScript(redis, INVALIDATE, ...scriptArguments({ ...rest, ended: [...ended, NO_MARK] })),
       ),
     isDone: () => pending.isEmpty,
   })
@@ -89,10 +91,12 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
   const writersOf = (scope: string | null) => (scope === null ? keys.writers : keys.writersOf(scope))
 
   /** Builds the keys and values of `INVALIDATE`. */
-  function scriptArguments({ scopes, all, marks }: Invalidation): [string[], string[]] {
+  function scriptArguments({ scopes, all, ended, renewed }: Invalidation): [string[], string[]] {
+    const marks = [...ended, ...renewed]
+    const counts = [`${scopes.length}`, `${ended.length}`, `${MARK_LIFETIME}`]
     return [
       [keys.epoch, ...scopes.map(keys.usage), ...marks.map(({ scope }) => writersOf(scope))],
-      [all ? 'all' : '', `${scopes.length}`, ...marks.map(({ token }) => token)],
+      [all ? 'all' : '', ...counts, ...marks.map(({ token }) => token)],
     ]
   }
 
@@ -150,14 +154,15 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
     },
 
     async end({ scope, marks }, touched) {
-      if (touched === 'all') await invalidate({ scopes: [], all: true, marks })
+      if (touched === 'all') await invalidate({ scopes: [], all: true, ended: marks, renewed: [] })
       else await invalidate(invalidationOf(scope === null ? touched : [scope, ...touched], marks))
     },
 
-    async abandon({ scope }, mayTouchOthers) {
-      // The mark stays until it expires, because the database may still carry out the write.
+    async abandon({ scope, marks }, mayTouchOthers) {
+      // A write that began while Redis was down has no mark yet.
+      const renewed = marks.length > 0 ? marks : [{ scope, token: newToken() }]
       const all = mayTouchOthers || scope === null
-      await invalidate({ scopes: scope === null ? [] : [scope], all, marks: [] })
+      await invalidate({ scopes: scope === null ? [] : [scope], all, ended: [], renewed })
     },
 
     stop() {

@@ -4,7 +4,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache, type RedisClient } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
 import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
-import { wrapRedis } from './shared-store.js'
+import { wrapDriver, wrapRedis } from './shared-store.js'
 import { inAnHour, usage } from './two-processes.js'
 
 const now = () => new Date()
@@ -47,14 +47,14 @@ describePrivateRedis('the cache', (program) => {
     broken: (() => Promise<never>) | null
   }
 
-  function watched(redis: RedisClient = client): Watched {
+  function watched(redis: RedisClient = client, store = database): Watched {
     const process: Watched = {
       errors: [],
       commands: 0,
       hits: 0,
       broken: null,
       store: redisUsageCache(
-        database,
+        store,
         wrapRedis(redis, async (_method, call) => {
           process.commands++
           if (process.broken) return process.broken()
@@ -158,6 +158,34 @@ describePrivateRedis('the cache', (program) => {
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   })
+
+  it.each([1, 1001])(
+    'marks writes that were given up during an outage once Redis responds again (scopes: %d)',
+    async (scopes) => {
+      const givenUp: (() => Promise<unknown>)[] = []
+      const failing = wrapDriver(database, async <T>(method: string, call: () => Promise<T>) => {
+        if (method !== 'confirm') return call()
+        givenUp.push(call)
+        throw new Error('the call took too long')
+      })
+      const [writer, reader] = [watched(client, failing), watched()]
+      const owners = Array.from({ length: scopes }, (_, at) => (at === 0 ? scope : `scope ${at}`))
+      const files = await Promise.all(owners.map((owner) => database.reserve(file(owner))))
+      await untilUsed(reader)
+      writer.broken = () => Promise.reject(new Error('out of reach'))
+      for (const row of files) {
+        await expect(writer.store.confirm({ ...row, size: 1 })).rejects.toThrow('too long')
+      }
+      writer.broken = null
+      // Until the mark arrives, the reader gets the usage from Redis.
+      for (let hits = -1; reader.hits > hits; await new Promise((resolve) => setTimeout(resolve, 5))) {
+        hits = reader.hits
+        expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+      }
+      await givenUp[0]!()
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 0))
+    },
+  )
 
   it('reports a second failure within a second at the end of that second', async () => {
     const process = watched()

@@ -155,6 +155,52 @@ describeRedis('the cache never returns a stale usage:', (url) => {
     },
   )
 
+  it.each([scope, undefined])(
+    'readers see a write that takes effect after it was given up, however long it was in progress (scope: %s)',
+    async (named) => {
+      const { prefix, reader, writer } = processes
+      await writer.store.reserve(file('a'))
+      await expectCached()
+      const slow = writer.giveUp('confirm')
+      const confirming = writer.store.confirm({ ...at('a'), scope: named, size: 1 })
+      await slow.reached
+      // The mark of the write expires.
+      const writers = `{${prefix}}:writers${named === undefined ? '' : `:${named}`}`
+      expect(await clients[0].pexpire(writers, 0)).toBe(1)
+      await expectCached()
+
+      slow.open()
+      await expect(confirming).rejects.toThrow('too long')
+      const calls = reader.calls('usage')
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+      expect(reader.calls('usage')).toBe(calls + 2)
+      expect(await clients[0].pttl(writers)).toBeGreaterThan(90_000)
+
+      await slow.carryOut()
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 0))
+      // The renewed mark expires.
+      await clients[0].pexpire(writers, 0)
+      expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 0))
+      await expectCached()
+    },
+  )
+
+  it('a later write does not shorten the mark of one that was given up', async () => {
+    const { prefix, reader, writer } = processes
+    const carryOut = writer.loseResponse('confirm', 'late')
+    await writer.store.reserve(file('a'))
+    await expect(writer.store.confirm({ ...at('a'), scope, size: 1 })).rejects.toThrow('lost')
+    await writer.store.reserve(file('b'))
+    expect(await clients[0].pttl(`{${prefix}}:writers:${scope}`)).toBeGreaterThan(90_000)
+    const calls = reader.calls('usage')
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 2))
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 2))
+    expect(reader.calls('usage')).toBe(calls + 2)
+    await carryOut()
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(1, 1))
+  })
+
   it('a lost response invalidates only the scope that the call names', async () => {
     const { reader, writer } = processes
     await expectCached('bystander')

@@ -28,6 +28,10 @@ export interface CachingProcess {
    * Makes the next call fail although the database carries it out: at once, or when the returned function is called.
    */
   loseResponse(method: Method, when: 'done' | 'late'): () => Promise<void>
+  /**
+   * Holds the next call until the gate opens, and then makes it fail. The database carries it out when `carryOut` is called.
+   */
+  giveUp(method: Method): Gate & { carryOut(): Promise<void> }
   /** Makes the next call return this result without reaching the database. */
   fakeNext(method: Method, result: unknown): void
   /** Returns how many calls of this method have reached the database. */
@@ -114,6 +118,17 @@ function cachingProcess(database: StorageObjectStore, redis: Redis, prefix: stri
         throw new Error('the response was lost')
       })
       return () => carryOut()
+    },
+
+    giveUp(method) {
+      const gate = createGate()
+      let carryOut = async () => {}
+      next(method, async (call) => {
+        carryOut = async () => void (await call())
+        await gate.pass()
+        throw new Error('the call took too long')
+      })
+      return { ...gate, carryOut: () => carryOut() }
     },
   }
 }
