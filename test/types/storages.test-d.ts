@@ -1,5 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import { memoryStorage, type ObjectStorage } from '@svc/db'
+import { memoryStorage, type ObjectStorage, type SignPartInput, type SignUploadInput } from '@svc/db'
 import { diskStorage, type DiskStorageOptions } from '@svc/db/disk'
 
 describe('a storage that serves its own URLs', () => {
@@ -12,6 +12,13 @@ describe('a storage that serves its own URLs', () => {
     const options: DiskStorageOptions = { directory: 'bytes', baseURL: null, now: null }
     diskStorage(options)
     diskStorage({ directory: 'bytes', baseURL: undefined, now: undefined })
+  })
+
+  it('can be used by callers that do not know when a reservation ends', () => {
+    expectTypeOf<Omit<SignUploadInput, 'writableUntil'>>().toExtend<SignUploadInput>()
+    expectTypeOf<Omit<SignPartInput, 'writableUntil'>>().toExtend<SignPartInput>()
+    expectTypeOf<SignUploadInput['writableUntil']>().toEqualTypeOf<Date | null | undefined>()
+    expectTypeOf<SignPartInput['writableUntil']>().toEqualTypeOf<Date | null | undefined>()
   })
 
   it('on disk requires a directory', () => {

@@ -7,12 +7,15 @@ export interface GatedBody {
   readonly isWaitedFor: () => Promise<void>
   close(): void
   breakOff(): void
+  /** Whether the server has read anything, or tried to. */
+  readonly isRead: () => boolean
   /** Whether the server has given up reading. */
   readonly isCancelled: () => boolean
 }
 
 export function gatedBody(): GatedBody {
   let controller: ReadableStreamDefaultController<Uint8Array> | null = null
+  let isRead = false
   let isCancelled = false
   let pulled = (): void => undefined
   let nextPull = new Promise<void>((resolve) => {
@@ -24,6 +27,7 @@ export function gatedBody(): GatedBody {
         controller = given
       },
       pull() {
+        isRead = true
         pulled()
         // Further reads wait until the test has sent something.
         return undefined
@@ -46,6 +50,7 @@ export function gatedBody(): GatedBody {
     isWaitedFor: () => nextPull,
     close: () => controller?.close(),
     breakOff: () => controller?.error(new Error('reset')),
+    isRead: () => isRead,
     isCancelled: () => isCancelled,
   }
 }

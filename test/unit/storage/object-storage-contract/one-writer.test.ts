@@ -58,6 +58,7 @@ describe.each(storages)('the upload URLs of $name', (kind) => {
       const admitted = await Promise.race(bodies.map((body, index) => body.isWaitedFor().then(() => index)))
       const refused = await Promise.all(responses.filter((_, index) => index !== admitted))
       for (const response of refused) expect(await codeOf(response)).toEqual(CONFLICT)
+      expect(bodies.filter((body) => body.isRead())).toHaveLength(1)
       await bodies[admitted]!.send(HELLO)
       bodies[admitted]!.close()
       expect((await responses[admitted]!).status).toBe(200)
