@@ -6,11 +6,17 @@ export type ResolveScope = (
   request: Request,
 ) => string | null | undefined | Promise<string | null | undefined>
 
+/**
+ * The property with which bindings let the headers of a `Request` follow those of the framework's request. Its `fix` ends that.
+ * A registered symbol, because bindings import only types of core.
+ */
+const LIVE_HEADERS = Symbol.for('@svc/db/live-headers')
+
 const cache = new WeakMap<ResolveScope, WeakMap<Request, Promise<string | null>>>()
 
 /**
  * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
- * function share the result.
+ * function share the result. Afterwards the headers of the request no longer change.
  *
  * @throws StorageError `INTERNAL_ERROR` if the function throws or returns an invalid scope. A `StorageError` that it throws
  * is passed on.
@@ -37,6 +43,8 @@ async function callResolveScope(resolveScope: ResolveScope, request: Request): P
   } catch (cause) {
     if (cause instanceof StorageError) throw cause
     throw new StorageError('INTERNAL_ERROR', { message: 'resolveScope threw an error.', cause })
+  } finally {
+    ;(request as { readonly [LIVE_HEADERS]?: { fix(): void } })[LIVE_HEADERS]?.fix()
   }
   try {
     return scope === null ? null : checkText('scope', scope)

@@ -1,23 +1,33 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { LiveHeaders, webHeaders } from './live-headers.js'
 import { requestURL, type RequestLocation } from './request-url.js'
 import { wasSent, whenOver } from './response-over.js'
 
 /** A registered symbol, which the ESM and the CommonJS build share. */
 const REQUEST = Symbol.for('@svc/db/request')
 
+/** The property of a `Request` with its {@link LiveHeaders}. A registered symbol, which the core and all builds share. */
+const LIVE_HEADERS = Symbol.for('@svc/db/live-headers')
+
+type RequestOfMessage = Request & { readonly [LIVE_HEADERS]?: LiveHeaders }
+
 /** Methods that the `Request` constructor rejects. */
 const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
 /**
- * Returns the `Request` of a message, and creates it on the first call.
+ * Returns the `Request` of a message, and creates it on the first call. Until the scope is resolved, its headers are those of
+ * the message that was passed last.
  *
  * It is stored on the array of raw headers, because middleware may replace the message by a proxy, a copy or an object that
  * inherits from it, all of which have the same array.
  */
 export function requestOnce(message: IncomingMessage, create: () => Request): Request {
-  const carrier = message.rawHeaders as string[] & { [REQUEST]?: Request }
+  const carrier = message.rawHeaders as string[] & { [REQUEST]?: RequestOfMessage }
   const known = carrier[REQUEST]
-  if (known) return known
+  if (known) {
+    known[LIVE_HEADERS]?.follow(message)
+    return known
+  }
   const request = create()
   Object.defineProperty(carrier, REQUEST, { value: request })
   return request
@@ -32,35 +42,24 @@ export function createRequest(
   response: ServerResponse | undefined,
   location: RequestLocation,
 ): Request {
-  const headers = webHeaders(message.headers)
   const url = requestURL(location)
   const method = message.method!
   const isForbidden = FORBIDDEN_METHODS.has(method)
   // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
-  const request = new Request(url, { method: isForbidden ? 'OPTIONS' : method, headers })
+  const init = { method: isForbidden ? 'OPTIONS' : method, headers: webHeaders(message.headers) }
+  const request = new Request(url, init)
   if (isForbidden) Object.defineProperty(request, 'method', { value: method })
   let client: AbortController | undefined
-  return withSignal(request, () => (client ??= abortedBy(response)).signal)
+  return withSignal(withLiveHeaders(request, message), () => (client ??= abortedBy(response)).signal)
 }
 
-/**
- * Converts headers as the framework and its middleware see them. Values keep their bytes, because Node and `Headers` both
- * represent a byte as a character.
- */
-function webHeaders(headers: IncomingHttpHeaders): Headers {
-  const result = new Headers()
-  for (const [name, values] of Object.entries(headers)) {
-    for (const value of [values ?? []].flat()) append(result, name, value)
-  }
-  return result
-}
-
-function append(headers: Headers, name: string, value: string): void {
-  try {
-    headers.append(name, value)
-  } catch {
-    // Skips invalid headers: pseudo-headers of HTTP/2, such as `:path`, and what middleware may have added.
-  }
+/** Defines `headers` as what the message has when they are read. Copies of the request keep the headers they were made with. */
+function withLiveHeaders(request: Request, message: IncomingMessage): Request {
+  const live = new LiveHeaders(request.headers, message)
+  return Object.defineProperties(request, {
+    [LIVE_HEADERS]: { value: live },
+    headers: { get: () => live.current() },
+  })
 }
 
 /**
@@ -68,10 +67,12 @@ function append(headers: Headers, name: string, value: string): void {
  * of it. A `clone()` has the same signal; a copy by `new Request(request)` has one that never aborts.
  */
 function withSignal(request: Request, signal: () => AbortSignal): Request {
-  return Object.defineProperties(request, {
-    signal: { get: signal },
-    clone: { value: () => withSignal(Request.prototype.clone.call(request), signal) },
-  })
+  function clone(): Request {
+    // Reading them updates the headers that the clone receives.
+    void request.headers
+    return withSignal(Request.prototype.clone.call(request), signal)
+  }
+  return Object.defineProperties(request, { signal: { get: signal }, clone: { value: clone } })
 }
 
 function abortedBy(response: ServerResponse | undefined): AbortController {

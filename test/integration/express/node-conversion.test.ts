@@ -41,6 +41,21 @@ it('drops pseudo-headers, and keeps the bytes of headers and path', async () => 
   expect(seen.headers).toEqual({ 'x-name': 'J\xfcrgen' })
 })
 
+it('shows the headers of a message that middleware has wrapped', async () => {
+  const { url } = await listen((message, response) => {
+    const location = { protocol: 'http', host: 'a.example', target: '/' }
+    const request = requestOnce(message, () => createRequest(message, response, location))
+    const headers = { 'x-name': 'ann' }
+    const wrapped = Object.create(message, { headers: { value: headers } }) as IncomingMessage
+    const again = requestOnce(wrapped, () => createRequest(wrapped, response, location))
+    response.end(JSON.stringify([again === request, Object.fromEntries(request.headers)]))
+  })
+
+  const response = await fetch(url, { headers: { 'x-name': 'eve' } })
+
+  expect(await response.json()).toEqual([true, { 'x-name': 'ann' }])
+})
+
 it('aborts the request when its stream is reset', async () => {
   const called = deferred()
   const left = deferred<boolean>()
