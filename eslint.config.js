@@ -1,6 +1,7 @@
 import js from '@eslint/js'
 import { defineConfig } from 'eslint/config'
 import prettier from 'eslint-config-prettier'
+import regexp from 'eslint-plugin-regexp'
 import tseslint from 'typescript-eslint'
 
 /** What runs in browsers and worker runtimes too. `.dependency-cruiser.mjs` says which folder may import which. */
@@ -58,6 +59,27 @@ export default defineConfig(
     files: ['src/**/*.ts'],
     ignores: ['src/cli/**'],
     rules: { 'no-console': ['error', { allow: ['error'] }] },
+  },
+  {
+    // Much of what a server matches comes from clients. A pattern must not take more than linear time on any of it.
+    name: 'linear-patterns',
+    files: ['src/**/*.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': [
+        'error',
+        { report: 'potential', ignoreSticky: true, ignorePartial: false },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            ':matches(NewExpression, CallExpression)[callee.name="RegExp"] > TemplateLiteral[expressions.length>0]',
+          message: 'Write the pattern as a literal, so that the rules for patterns can check it.',
+        },
+      ],
+    },
   },
   {
     name: 'web-standard-globals',

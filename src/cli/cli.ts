@@ -140,10 +140,15 @@ function errorsOf(args: readonly string[]): OutputConfiguration {
 /** Redacts arguments that look like a URL, even an invalid one: a misplaced URL must not put its password into a log. */
 function withoutURLs(text: string, args: readonly string[]): string {
   return args
-    .filter((argument) => /:\/\/|:.*@/.test(argument))
+    .filter(looksLikeURL)
     .flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1)])
     .filter((secret) => secret !== '')
     .reduce((rest, argument) => rest.replaceAll(argument, '***'), text)
+}
+
+function looksLikeURL(argument: string): boolean {
+  const colon = argument.indexOf(':')
+  return argument.includes('://') || (colon >= 0 && argument.includes('@', colon))
 }
 
 function firstSentence(text: string): string {

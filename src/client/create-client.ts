@@ -93,5 +93,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
 }
 
 function withoutTrailingSlash(url: string): string {
-  return url.replace(/\/+$/, '')
+  let end = url.length
+  while (url[end - 1] === '/') end--
+  return url.slice(0, end)
 }

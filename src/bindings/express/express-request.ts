@@ -66,6 +66,6 @@ function hostOf(req: IncomingExpressRequest): string | undefined {
   const isTrusted = req.app.get('trust proxy fn') as (address: string | undefined, hop: number) => boolean
   const forwarded = req.headers['x-forwarded-host']?.toString()
   return forwarded && isTrusted(req.socket.remoteAddress, 0)
-    ? forwarded.replace(/\s*,.*$/s, '')
+    ? forwarded.split(',', 1)[0]!.trimEnd()
     : req.headers.host
 }

@@ -37,5 +37,6 @@ export function originForm(target: string): string {
 
 /** Returns the path of a target in origin form, still percent-encoded. */
 export function pathOf(target: string): string {
-  return target.replace(/[?#].*$/s, '')
+  const end = target.search(/[?#]/)
+  return end < 0 ? target : target.slice(0, end)
 }

@@ -32,10 +32,8 @@ export interface UploadRequest {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
 }
 
-const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
-const MEDIA_TYPE = new RegExp(
-  `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[ !#-[\\]-~\\t]|\\\\[ -~\\t])*"))*$`,
-)
+const MEDIA_TYPE =
+  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[ !#-[\]-~\t]|\\[ -~\t])*"))*$/
 
 const MAX_CONTENT_TYPE_LENGTH = 255
 const MAX_FILENAME_LENGTH = 1024

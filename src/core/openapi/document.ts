@@ -1,4 +1,5 @@
 import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
+import { withoutTrailingSlash } from '../http/base-path.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { EndpointDescription, JsonSchema, JsonValue } from '../http/endpoint-description.js'
 import { tableOf, type Handler } from '../http/handler.js'
@@ -55,7 +56,7 @@ export function openApiDocument(
     throw new TypeError('openApiDocument: the first argument must be the result of createS3Server() or db().')
   }
   const { title, version, serverURL } = options
-  const url = (serverURL ?? '').replace(/\/+$/, '') + table.basePath
+  const url = withoutTrailingSlash(serverURL ?? '') + table.basePath
   return {
     openapi: '3.1.0',
     info: { title: title ?? 'Object storage', version: version ?? '1', description: DESCRIPTION },

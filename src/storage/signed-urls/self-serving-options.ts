@@ -1,3 +1,5 @@
+import { withoutTrailingSlash } from '../../core/http/base-path.js'
+
 /** The options of every storage that serves its own URLs. */
 export interface SelfServingOptions {
   /**
@@ -33,5 +35,5 @@ function checkBaseURL(caller: string, baseURL: unknown): string | null {
       `${caller}: baseURL must be an absolute http(s) URL without query or fragment (got ${JSON.stringify(baseURL)}).`,
     )
   }
-  return url.href.replace(/\/+$/, '')
+  return withoutTrailingSlash(url.href)
 }

@@ -21,7 +21,7 @@ export function pgliteDatabase(database: PGliteDatabase): Database {
   }
 }
 
-const FIELD = /(?:"((?:[^"\\]+|""|\\[^])*)"|([^,)]*))[,)]/y
+const FIELD = /(?:"([^"\\]*(?:(?:""|\\[^])[^"\\]*)*)"|([^,)]*))[,)]/y
 
 /**
  * Parses a row that Postgres wrote as one text, such as `(a,"b, c",)`. A field that is empty and not quoted is `NULL`.
