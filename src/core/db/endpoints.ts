@@ -11,8 +11,8 @@ const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
 const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
-function checkLimit(text: string): number {
-  if (!LIMIT.test(text))
+function checkLimit(text: unknown): number {
+  if (typeof text !== 'string' || !LIMIT.test(text))
     throw invalid('limit', `must be an integer from 1 to ${MAX_LIMIT} (got ${shown(text)}).`)
   return Number(text)
 }
@@ -51,7 +51,7 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
       scope,
       status:
         optional(query.get('status'), (status) => checkOneOf('status', status, OBJECT_STATUSES)) ?? 'active',
-      limit: optional(query.get('limit'), () => checkLimit(query.get('limit')!)) ?? DEFAULT_LIMIT,
+      limit: optional(query.get('limit'), checkLimit) ?? DEFAULT_LIMIT,
       cursor: query.get('cursor'),
       route: query.get('route'),
     }),

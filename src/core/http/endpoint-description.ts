@@ -15,7 +15,7 @@ export interface EndpointDescription {
   /** Schema of the JSON body. */
   readonly body?: JsonSchema
   readonly answer: DescribedAnswer
-  /** In addition to `UNAUTHORIZED`, `INTERNAL_ERROR` and `DATABASE_UNAVAILABLE`, which every endpoint may return. */
+  /** In addition to those that every endpoint may return. */
   readonly errors: readonly ErrorCode[]
 }
 

@@ -83,6 +83,7 @@ export function guardedEndpoint<Input, Subject extends OwnedSubject>(
       const { request, source, baseURL, report, known } = exchange
       const scope = await exchange.resolveScope()
       const call: Call = { request, scope, baseURL, known }
+      source.query.checkLength()
       const input = await operation.parse(source, call)
       const subject = await operation.own(input, call)
       known.route ??= subject?.route ?? null

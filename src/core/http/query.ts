@@ -1,33 +1,72 @@
 import { invalid } from '../store/validation/invalid.js'
 
+/** Far more than the longest valid parameters need. The query of a `Request` is percent-encoded, so a character is a byte. */
+export const MAX_QUERY_BYTES = 8192
+
 /** The query of a URL, parsed strictly: every parameter at most once, in valid UTF-8. */
 export interface Query {
+  /** @throws StorageError `VALIDATION_ERROR` (`query`) if the query is too long. */
+  checkLength(): void
   /**
-   * Returns the value of a parameter, or `null` if it is absent. An empty value is `''`.
-   * @throws StorageError `VALIDATION_ERROR` if it occurs twice or is not valid percent-encoded UTF-8.
+   * Returns the value of a parameter with a name in ASCII, or `null` if it is absent. An empty value is `''`.
+   * @throws StorageError `VALIDATION_ERROR` if the query is too long, or if the parameter occurs twice or is not valid
+   * percent-encoded UTF-8.
    */
   get(name: string): string | null
 }
 
+/** Other parameters cost no more than their length: they are skipped without being decoded. */
 export function parseQuery(search: string): Query {
-  const pairs = search
-    .replace(/^\?/, '')
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map((pair) => {
-      const at = pair.indexOf('=')
-      return at < 0 ? { name: pair, value: '' } : { name: pair.slice(0, at), value: pair.slice(at + 1) }
-    })
+  const query = search.startsWith('?') ? search.slice(1) : search
+
+  function checkLength(): void {
+    if (query.length <= MAX_QUERY_BYTES) return
+    throw invalid('query', `must be at most ${MAX_QUERY_BYTES} bytes (got ${query.length}).`)
+  }
+
   return {
+    checkLength,
     get(name) {
-      const [first, second] = pairs.filter((pair) => decode(pair.name) === name)
-      if (!first) return null
-      if (second) throw invalid(name, 'must be given only once.')
-      const value = decode(first.value)
+      checkLength()
+      const [first, second] = valuesOf(query, name)
+      if (first === undefined) return null
+      if (second !== undefined) throw invalid(name, 'must be given only once.')
+      const value = decode(first)
       if (value === null) throw invalid(name, 'must be valid percent-encoded UTF-8.')
       return value
     },
   }
+}
+
+const PERCENT = '%'.charCodeAt(0)
+const AMPERSAND = '&'.charCodeAt(0)
+
+/** Returns the encoded values of a parameter. Stops at the second one. */
+function valuesOf(query: string, name: string): readonly string[] {
+  const values: string[] = []
+  let start = 0
+  for (let at = 0; at <= query.length && values.length < 2; at++) {
+    if (at < query.length && query.charCodeAt(at) !== AMPERSAND) continue
+    const nameEnd = endOfName(query, start, at, name)
+    if (nameEnd !== null && at > start) values.push(query.slice(nameEnd + 1, at))
+    start = at + 1
+  }
+  return values
+}
+
+/**
+ * Returns where the name of the pair from `start` to `end` ends, if it is `name`. Decodes it while comparing, because decoding
+ * every name would take much longer, above all those that can't be decoded.
+ */
+function endOfName(query: string, start: number, end: number, name: string): number | null {
+  let at = start
+  for (let index = 0; index < name.length; index++) {
+    const isEncoded = query.charCodeAt(at) === PERCENT
+    const code = isEncoded ? Number(`0x${query.slice(at + 1, at + 3)}`) : query.charCodeAt(at)
+    if (code !== name.charCodeAt(index)) return null
+    at += isEncoded ? 3 : 1
+  }
+  return at === end || (at < end && query[at] === '=') ? at : null
 }
 
 function decode(text: string): string | null {

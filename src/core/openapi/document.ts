@@ -1,4 +1,5 @@
 import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
+import { MAX_QUERY_BYTES } from '../http/query.js'
 import { withoutTrailingSlash } from '../http/base-path.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { EndpointDescription, JsonSchema, JsonValue } from '../http/endpoint-description.js'
@@ -36,10 +37,16 @@ export interface OpenApiOperation {
 
 const DESCRIPTION =
   'Objects of a bucket, recorded per owner. The application authenticates the caller. ' +
-  'HEAD works like GET, without a body. A guard of the application may return any of the errors.'
+  `HEAD works like GET, without a body. A query has at most ${MAX_QUERY_BYTES} bytes. ` +
+  'A guard of the application may return any of the errors.'
 
-/** Every endpoint may return these. */
-const ERRORS_OF_ALL: readonly ErrorCode[] = ['UNAUTHORIZED', 'INTERNAL_ERROR', 'DATABASE_UNAVAILABLE']
+/** Every endpoint may return these; `VALIDATION_ERROR` for a query that is too long. */
+const ERRORS_OF_ALL: readonly ErrorCode[] = [
+  'UNAUTHORIZED',
+  'VALIDATION_ERROR',
+  'INTERNAL_ERROR',
+  'DATABASE_UNAVAILABLE',
+]
 
 /**
  * Returns the OpenAPI document of a server, or of a `db()` used on its own. It lists exactly the endpoints in the router's
@@ -94,7 +101,7 @@ function operationOf(
         description: answer.description,
         ...(answer.status !== 204 && { content: json(answer.body) }),
       },
-      ...errorResponses([...errors, ...ERRORS_OF_ALL]),
+      ...errorResponses([...new Set([...errors, ...ERRORS_OF_ALL])]),
     },
   }
 }

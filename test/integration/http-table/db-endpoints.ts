@@ -152,6 +152,29 @@ export function describeDbEndpoints(serve: Serve): void {
       expect(head.status).toBe(status)
     })
 
+    it('ignores thousands of malformed parameters', async () => {
+      for (const malformed of ['%&', '%ff&', '=&', '%61&']) {
+        const path = `/db/objects?${malformed.repeat(8100 / malformed.length)}status=pending`
+        const { status, json } = await exchange(baseURL, { request: `GET ${path}` })
+        expect({ status, json }).toEqual({ status: 200, json: { objects: [replacement, draft] } })
+      }
+    })
+
+    it('refuses a query of more than 8192 bytes', async () => {
+      const longest = `status=pending&${'x'.repeat(8177)}`
+      const accepted = await exchange(baseURL, { request: `GET /db/objects?${longest}` })
+      expect(accepted.json).toEqual({ objects: [replacement, draft] })
+      for (const request of [
+        `GET /db/objects?${longest}x`,
+        `POST /upload?${longest}x`,
+        `DELETE /object?${longest}x`,
+      ]) {
+        const { status, json } = await exchange(baseURL, { request })
+        expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'query') })
+        expect((await exchange(baseURL, { request, as: null })).status).toBe(401)
+      }
+    })
+
     it('returns the same response for a missing object and for another scope’s object', async () => {
       const responses = await Promise.all(
         [keyOf(foreign.key), keyOf('missing.txt'), keyOf(gone.key)].map(async (path) => {

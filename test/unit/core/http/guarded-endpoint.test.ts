@@ -65,6 +65,16 @@ describe('a guarded operation', () => {
     expect(taken).toEqual(STEPS.slice(0, STEPS.indexOf(denies) + 1))
   })
 
+  it('refuses a long query as input, whether or not the operation reads it', async () => {
+    const { steps, exchange, taken } = operation(null)
+    const source = { ...exchange.source, query: parseQuery(`?${'a'.repeat(8193)}`) }
+    await expect(guardedEndpoint(steps).run({ ...exchange, source })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      params: { field: 'query' },
+    })
+    expect(taken).toEqual(['scope'])
+  })
+
   it('passes the results of earlier steps to each step', async () => {
     const { steps, exchange } = operation(null)
     const subject = { route: 'films' }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parseQuery } from '../../../../src/core/http/query.js'
 import { anyText } from '../any-text.js'
 
@@ -54,6 +54,42 @@ describe('a query', () => {
     const query = parseQuery('?utm=%ff&utm=1&%ff=a&key=a')
     expect(query.get('key')).toBe('a')
   })
+
+  it('has at most 8192 bytes', () => {
+    const longest = `?key=${'a'.repeat(8188)}`
+    expect(parseQuery(longest).get('key')).toHaveLength(8188)
+    expect(() => parseQuery(longest).checkLength()).not.toThrow()
+    for (const read of [
+      () => parseQuery(`${longest}a`).get('other'),
+      () => parseQuery(`${longest}a`).checkLength(),
+    ]) {
+      expect(read).toThrow(refusal('query'))
+    }
+  })
+
+  it.each(['%', '%ff', '%6Bez', 'ke%ff', '%C3%A9=%zz', 'a=%', '+'])(
+    'decodes nothing but the parameters that are read, however many others are like %s',
+    (other) => {
+      const decode = vi.spyOn(globalThis, 'decodeURIComponent')
+      onTestFinished(() => decode.mockRestore())
+      const others = `${other}&`.repeat(8000 / (other.length + 1))
+      const query = parseQuery(`?${others}key=a%20b`)
+      expect(['key', 'status', 'limit', 'route'].map((name) => query.get(name))).toEqual([
+        'a b',
+        null,
+        null,
+        null,
+      ])
+      expect(decode.mock.calls).toEqual([['a%20b']])
+    },
+  )
+
+  it.each(['?ke%y=a', '?ke%=a', '?ke%7=a', '?%6=a', '?key%=a', '?keya', '?ke&y=a', '?k%2565y=a', '?ke%797'])(
+    'has no parameter key in %s',
+    (search) => {
+      expect(parseQuery(search).get('key')).toBeNull()
+    },
+  )
 
   it('decodes any well-formed string', () => {
     fc.assert(
