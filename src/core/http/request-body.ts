@@ -1,7 +1,10 @@
 import { StorageError } from '../errors.js'
+import { utf8Length } from '../store/validation/text.js'
 
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
+/** Maximum levels of objects and arrays, far more than any endpoint needs. */
+const MAX_JSON_DEPTH = 64
 
 /**
  * The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value.
@@ -58,11 +61,14 @@ export async function readBytes(
 }
 
 function parseJson(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     throw invalidBody('The body must be valid JSON.')
   }
+  checkNesting(value)
+  return value
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -75,8 +81,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * Returns the JSON object in a request's body.
- * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, more than 64 KiB, invalid JSON, or a value that
- * isn't an object.
+ * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, more than 64 KiB or 64 levels, invalid JSON, or a
+ * value that isn't an object.
  */
 export async function readJsonObject(
   request: Request,
@@ -103,9 +109,44 @@ function checkParsed(value: unknown): unknown {
     if (value.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
     return parseJson(decodeUtf8(value))
   }
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  if (new TextEncoder().encode(text).byteLength > MAX_JSON_BYTES) {
-    throw bodyTooLong(MAX_JSON_BYTES)
+  if (typeof value === 'string') {
+    checkTextLength(value)
+    return parseJson(value)
   }
-  return typeof value === 'string' ? parseJson(value) : value
+  // Also prevents that serializing it overflows the stack.
+  checkNesting(value)
+  checkTextLength(toJson(value))
+  return value
+}
+
+function checkTextLength(text: string): void {
+  // A UTF-16 unit is one to three bytes of UTF-8.
+  if (text.length * 3 <= MAX_JSON_BYTES) return
+  if (text.length > MAX_JSON_BYTES || utf8Length(text) > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
+}
+
+/** A parser may return values that JSON doesn't have, such as a `BigInt`. */
+function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? ''
+  } catch {
+    throw invalidBody('The body must be a JSON object.')
+  }
+}
+
+/** Refuses values that are nested too deeply, even in fields that no endpoint reads. */
+function checkNesting(value: unknown): void {
+  let values = 0
+  function visit(inner: unknown, depth: number): void {
+    if (typeof inner !== 'object' || inner === null) return
+    if (depth > MAX_JSON_DEPTH) {
+      throw invalidBody(`The body must be nested at most ${MAX_JSON_DEPTH} levels deep.`)
+    }
+    for (const element of Object.values(inner)) {
+      // Each value has at least a byte. This bounds the visit if a parser's result contains itself.
+      if (++values > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
+      visit(element, depth + 1)
+    }
+  }
+  visit(value, 1)
 }

@@ -53,6 +53,16 @@ export function describeJsonBodies(serve: Serve): void {
       expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
     })
 
+    it('are limited to 64 levels', async () => {
+      const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+      const withField = (levels: number) => `${uploadRequest.slice(0, -1)},"later":${nested(levels)}}`
+      expect((await post(withField(63))).status).toBe(201)
+      for (const body of [withField(64), withField(5000), nested(5000), `{"metadata":${nested(5000)}}`]) {
+        const { status, json } = await post(body)
+        expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
+      }
+    })
+
     it('that are far too long get a response, and so does the next request', async () => {
       const { status, json } = await post(uploadRequest.padEnd(20 * MAX_BYTES))
       expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })

@@ -138,6 +138,24 @@ describe('a JSON body', () => {
     },
   )
 
+  it('may be nested 64 levels deep', async () => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const nested = (levels: number) => `{"a":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}}`
+      for (const readAny of [
+        (text: string) => read(post(text)),
+        readParsed,
+        (text: string) => readParsed(JSON.parse(text)),
+      ]) {
+        expect(await readAny(nested(64))).toHaveProperty('a')
+        await expectRefused(readAny(nested(65)), /at most 64 levels deep/)
+        await expectRefused(readAny(nested(5000)), /at most 64 levels deep/)
+      }
+    }
+  })
+
   it('is refused if absent', async () => {
     await expectRefused(read(post(null)), /must be valid JSON/)
   })
@@ -182,6 +200,16 @@ describe('a body that was parsed before', () => {
       await expectRefused(readParsed(value), /must be a JSON object/)
     },
   )
+
+  it('is refused if JSON has no such value', async () => {
+    await expectRefused(readParsed({ size: 5n }), /must be a JSON object/)
+  })
+
+  it('is refused if it contains itself', async () => {
+    const list: unknown[] = []
+    list.push(list, list)
+    await expectRefused(readParsed({ list }), /at most 64 levels deep|at most 65536 bytes/)
+  })
 
   it('is refused if its bytes are not UTF-8', async () => {
     await expectRefused(readParsed(new Uint8Array([0xff])), /must be valid UTF-8/)
