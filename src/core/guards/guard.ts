@@ -18,9 +18,12 @@ export interface GuardContext {
 /** Denies an operation by throwing. Its result is ignored. */
 export type Guard<Context extends GuardContext = GuardContext> = (context: Context) => unknown
 
+/** Marks the denial that hides an unexpected error. A registered symbol, which the ESM and the CommonJS build share. */
+const UNEXPECTED = Symbol.for('@svc/db/unexpected-denial')
+
 /**
  * Runs the application's guards in order. A thrown `StorageError` is passed on. Anything else becomes `FORBIDDEN` without
- * its message: a failing authorization check must deny, and must not reveal why.
+ * its message: a failing authorization check must deny, and must not reveal why. Only then is the error reported.
  */
 export async function runGuards(
   guards: readonly (Guard | null | undefined)[],
@@ -32,7 +35,7 @@ export async function runGuards(
       await guard?.(context)
     } catch (thrown) {
       const denial = asDenial(thrown)
-      if (denial.code === 'FORBIDDEN' && denial.cause !== undefined) report(denial.cause)
+      if (UNEXPECTED in denial) report(denial.cause)
       throw denial
     }
   }
@@ -40,7 +43,7 @@ export async function runGuards(
 
 /** Returns a thrown value as the error that denies: a `StorageError` as it is, anything else as the cause of `FORBIDDEN`. */
 export function asDenial(thrown: unknown): StorageError {
-  return thrown instanceof StorageError
-    ? thrown
-    : new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
+  if (thrown instanceof StorageError) return thrown
+  const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
+  return Object.defineProperty(denial, UNEXPECTED, { value: true })
 }

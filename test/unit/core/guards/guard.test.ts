@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import { chainHooks, StorageError, type Guard } from '@svc/db'
+import { chainHooks, createObjectAccessGuard, StorageError, type Guard } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { ERROR_CODES } from '../../../../src/core/errors.js'
 import { runGuards } from '../../../../src/core/guards/guard.js'
 
 const CONTEXT = { request: new Request('http://localhost/'), bucket: 'photos', key: 'a.png' }
@@ -50,8 +52,27 @@ describe('the guards of the application', () => {
   it('keep the status and the code of a StorageError, and report nothing', async () => {
     const denial = new StorageError('QUOTA_EXCEEDED', { message: 'Full.', params: { max: 1 } })
     expect(await denialOf(() => Promise.reject(denial))).toEqual({ error: denial, reported: [] })
-    const forbidden = new StorageError('FORBIDDEN')
-    expect(await denialOf(() => Promise.reject(forbidden))).toEqual({ error: forbidden, reported: [] })
+  })
+
+  it.each(ERROR_CODES)('report no %s of their own, with or without a cause', async (code) => {
+    for (const cause of [undefined, new Error('not a member'), 'not a member']) {
+      const denial = new StorageError(code, { cause })
+      expect(await denialOf(() => Promise.reject(denial))).toEqual({ error: denial, reported: [] })
+    }
+  })
+
+  it('report an unexpected error of authorize', async () => {
+    const cause = new Error('the role table is gone')
+    const client = memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png' }] })
+    const guard = createObjectAccessGuard({
+      client,
+      resolveScope: () => 'user:1',
+      authorize: () => Promise.reject(cause),
+    })
+    expect(await denialOf(guard as Guard)).toEqual({
+      error: expect.objectContaining({ code: 'FORBIDDEN' }) as unknown,
+      reported: [cause],
+    })
   })
 
   it.each([new TypeError('x is not a function'), 'no', 0, null, undefined] as Error[])(
