@@ -9,7 +9,10 @@ export interface ErrorContext {
 /** Called with every 5xx error and every error thrown by a guard or hook. What it throws is ignored. */
 export type ErrorListener = (error: unknown, context: ErrorContext) => unknown
 
-/** Reports an error to the application. Never throws and never waits. */
+/**
+ * Reports an error to the application. Never throws and never waits. Ignores the failure of a call that was cancelled because
+ * the client has disconnected: nothing is wrong with the storage or the database then.
+ */
 export type Report = (error: unknown, context: ErrorContext) => void
 
 /** The default listener, so that errors don't disappear without one. */
@@ -20,9 +23,30 @@ const printError: ErrorListener = (error, { operation }) => {
 export function createReport(listener: ErrorListener | null | undefined): Report {
   const listen = listener ?? printError
   return (error, context) => {
+    if (isCancellation(error, context.request?.signal)) return
     // An error of the listener is ignored: reporting it would call the broken listener again.
     new Promise((resolve) => resolve(listen(originOf(error), context))).catch(() => undefined)
   }
+}
+
+/** Returns whether an error of the library was caused by the abort of its request. Other failures may coincide with one. */
+function isCancellation(error: unknown, signal: AbortSignal | undefined): boolean {
+  return error instanceof StorageError && signal?.aborted === true && isCausedBy(signal.reason, error)
+}
+
+/** Longer than any chain of causes that a driver builds, and a bound for one that contains itself. */
+const MAX_CAUSES = 10
+
+/** Drivers throw the reason of the signal, an `AbortError` of their own, or an error with one of them as its cause. */
+function isCausedBy(reason: unknown, error: StorageError): boolean {
+  let thrown: Partial<Error> = error
+  for (let depth = 0; depth < MAX_CAUSES; depth++) {
+    const { cause } = thrown
+    if (cause === undefined || cause === null) return false
+    if (cause === reason || (cause as Partial<Error>).name === 'AbortError') return true
+    thrown = cause
+  }
+  return false
 }
 
 /** Unwraps an `INTERNAL_ERROR`, because its cause is what an operator needs to see. */

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Handler } from '@svc/db'
+import { createS3Server, db, memoryStorage, type Handler, type ObjectStorage } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import { deferred, until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
 import { readToEnd } from './body-echo.js'
@@ -67,6 +68,40 @@ describe.each(frameworks)('a client that disconnects, in $name', ({ app: newApp 
 
     await expect(response).rejects.toThrow()
     await left
+  })
+
+  it.each([
+    ['does not report its own cancelled call', (signal: AbortSignal): unknown => signal.reason, []],
+    ['reports a failure of the storage', () => new Error('disk full'), ['STORAGE_UNAVAILABLE']],
+  ])('%s', async (_title, failureOf, expected) => {
+    const called = deferred()
+    const done = deferred<number>()
+    const reported: unknown[] = []
+    const storage: ObjectStorage = {
+      ...memoryStorage(),
+      async signDownload({ signal }) {
+        called.resolve()
+        if (!signal!.aborted) await once(signal!, 'abort')
+        throw failureOf(signal!)
+      },
+    }
+    const object = { scope: 'user:1', bucket: 'files', key: 'a.txt' }
+    const s3 = createS3Server({
+      storage,
+      bucket: 'files',
+      plugins: [db({ client: memoryAdapter({ objects: [object] }), resolveScope: () => 'user:1' })],
+      onError: (error) => reported.push(error),
+      onOperation: (_event, run) => void run().then(({ status }) => done.resolve(status)),
+    })
+    const { port } = await newApp().bind(s3).listen()
+    const connection = await RawConnection.open(port)
+    connection.send(get('/api/s3/download?key=a.txt'))
+    await called.promise
+
+    connection.socket.destroy()
+
+    expect(await done.promise).toBe(502)
+    expect(reported).toEqual(expected.map((code) => expect.objectContaining({ code }) as unknown))
   })
 
   it('aborts the request in an application route', async () => {
