@@ -107,8 +107,9 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
         return { response: await work(), error: null, ...known }
       } catch (thrown) {
         const error = toStorageError(thrown)
-        if (error.status >= 500) report(error, { request, operation })
-        return { response: errorResponse(error), error, ...known }
+        const reportHere = (reported: Error) => report(reported, { request, operation })
+        if (error.status >= 500) reportHere(error)
+        return { response: errorResponse(error, {}, reportHere), error, ...known }
       }
     })
   }

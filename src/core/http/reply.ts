@@ -20,20 +20,57 @@ const RESPONSE_TEXT = Symbol.for('@svc/db/response-text')
 export function replyResponse({ status, body }: Reply): Response {
   return body === undefined
     ? new Response(null, { status, headers: NEVER_CACHED })
-    : jsonResponse(body, status, NEVER_CACHED)
+    : jsonResponse(JSON.stringify(body), status, NEVER_CACHED)
 }
 
 /** Like `Response.json`, in half the time. */
-function jsonResponse(body: object, status: number, headers: Readonly<Record<string, string>>): Response {
-  const text = JSON.stringify(body)
+function jsonResponse(text: string, status: number, headers: Readonly<Record<string, string>>): Response {
   const response = new Response(text, { status, headers: { ...headers, 'content-type': 'application/json' } })
   return Object.defineProperty(response, RESPONSE_TEXT, { value: text })
 }
 
-export function errorResponse(error: StorageError, headers: Readonly<Record<string, string>> = {}): Response {
-  return jsonResponse(errorBody(error), error.status, {
+/** Never throws. `reportFlaw` gets an error if the response lacks params of an application's error. */
+export function errorResponse(
+  error: StorageError,
+  headers: Readonly<Record<string, string>> = {},
+  reportFlaw: (flaw: TypeError) => void = () => undefined,
+): Response {
+  return jsonResponse(errorText(error, reportFlaw), error.status, {
     ...NEVER_CACHED,
     ...(error.status === 503 && { 'retry-after': RETRY_AFTER_SECONDS }),
     ...headers,
   })
+}
+
+function errorText(error: StorageError, reportFlaw: (flaw: TypeError) => void): string {
+  try {
+    return JSON.stringify(errorBody(error))
+  } catch {
+    const message =
+      'Some params of a StorageError are missing in its response, because they are not valid JSON.'
+    reportFlaw(new TypeError(message, { cause: error }))
+    return JSON.stringify({ code: error.code, message: error.message, ...sendableParams(error) })
+  }
+}
+
+/** Returns the params that JSON can represent. Others are a `BigInt`, contain themselves or throw when they are read. */
+function sendableParams(error: StorageError): { params?: object } {
+  const sendable: [string, unknown][] = []
+  try {
+    for (const name of Object.keys(error.params ?? {})) {
+      const text = jsonOf(() => error.params?.[name])
+      if (text !== undefined) sendable.push([name, JSON.parse(text)])
+    }
+  } catch {
+    // The params can't even be listed.
+  }
+  return sendable.length > 0 ? { params: Object.fromEntries(sendable) } : {}
+}
+
+function jsonOf(read: () => unknown): string | undefined {
+  try {
+    return JSON.stringify(read())
+  } catch {
+    return undefined
+  }
 }

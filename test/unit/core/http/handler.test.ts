@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { StorageError } from '@svc/db'
+import { StorageError, type ErrorParams } from '@svc/db'
 import type { Endpoint } from '../../../../src/core/http/endpoint.js'
 import {
   createHandler,
@@ -140,6 +140,49 @@ describe('the router', () => {
     expect(response.status).toBe(409)
     expect(await response.json()).toEqual({ code: 'KEY_CONFLICT', message: 'Taken.', params: { key: 'a' } })
     expect(report).not.toHaveBeenCalled()
+  })
+
+  const circular: Record<string, unknown> = {}
+  circular['itself'] = circular
+  const throwing = () => {
+    throw new Error('can not be read')
+  }
+  let deep: unknown = 1
+  for (let level = 0; level < 20_000; level++) deep = [deep]
+  it.each<[string, () => object, object | undefined]>([
+    ['a BigInt', () => ({ max: 5n, used: 3, limit: 'maxBytes' }), { used: 3, limit: 'maxBytes' }],
+    ['a BigInt alone', () => ({ max: 5n }), undefined],
+    ['a cycle', () => ({ circular, used: 3 }), { used: 3 }],
+    [
+      'a getter that throws',
+      () => Object.defineProperty({ used: 3 }, 'max', { get: throwing, enumerable: true }),
+      { used: 3 },
+    ],
+    ['a toJSON that throws', () => ({ max: { toJSON: throwing }, used: 3 }), { used: 3 }],
+    ['a toJSON of all that throws', () => ({ used: 3, toJSON: throwing }), { used: 3 }],
+    ['endless nesting', () => ({ deep, used: 3 }), { used: 3 }],
+    [
+      'a BigInt beside an own __proto__',
+      () => Object.assign(JSON.parse('{"__proto__":3}') as object, { max: 5n }),
+      JSON.parse('{"__proto__":3}') as object,
+    ],
+    ['names that can not be listed', () => new Proxy({}, { ownKeys: throwing }), undefined],
+  ])('leaves out params of a StorageError that it can not send: %s', async (_, paramsOf, params) => {
+    const error = new StorageError('QUOTA_EXCEEDED', { message: 'Full.', params: paramsOf() as ErrorParams })
+    const { ask, report } = handlerOf([endpoint('GET', '/thing', () => Promise.reject(error))])
+    const response = await ask('GET', '/api/s3/thing')
+    expect(response.status).toBe(413)
+    expect(await response.json()).toEqual({
+      code: 'QUOTA_EXCEEDED',
+      message: 'Full.',
+      ...(params && { params }),
+    })
+    expect(report.mock.calls).toEqual([
+      [
+        expect.objectContaining({ name: 'TypeError', cause: error }),
+        { request: expect.any(Request) as Request, operation: 'GET /thing' },
+      ],
+    ])
   })
 
   it('responds to any other error with 500 without details, and reports it', async () => {
