@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { LiveHeaders, webHeaders } from './live-headers.js'
+import { LiveHeaders } from './live-headers.js'
 import { requestURL, type RequestLocation } from './request-url.js'
 import { wasSent, whenOver } from './response-over.js'
 
@@ -46,8 +46,7 @@ export function createRequest(
   const method = message.method!
   const isForbidden = FORBIDDEN_METHODS.has(method)
   // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
-  const init = { method: isForbidden ? 'OPTIONS' : method, headers: webHeaders(message.headers) }
-  const request = new Request(url, init)
+  const request = new Request(url, { method: isForbidden ? 'OPTIONS' : method })
   if (isForbidden) Object.defineProperty(request, 'method', { value: method })
   let client: AbortController | undefined
   return withSignal(withLiveHeaders(request, message), () => (client ??= abortedBy(response)).signal)
