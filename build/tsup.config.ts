@@ -1,10 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, isAbsolute } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { writeClassicEntries } from './classic-entries.js'
 import { commandBuild } from './command.js'
 import { entries } from './entries.js'
 
 type Plugin = NonNullable<Options['plugins']>[number]
+type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number]
 
 /** The CommonJS step names files by where they were built, which is nobody's business and differs from machine to machine. */
 const relativeSourceMaps: Plugin = {
@@ -19,8 +21,21 @@ const relativeSourceMaps: Plugin = {
   },
 }
 
+/** Keeps built-in modules out of the bundle. CommonJS names them without `node:`, which jest 26 doesn't know. */
+const builtInModules: EsbuildPlugin = {
+  name: 'built-in-modules',
+  setup({ initialOptions, onResolve }) {
+    const isCommonJs = initialOptions.outExtension?.['.js'] === '.cjs'
+    onResolve({ filter: /^node:/ }, ({ path }) => ({
+      path: isCommonJs ? path.replace('node:', '') : path,
+      external: true,
+    }))
+  },
+}
+
+const { client, ...withoutClient } = entries
+
 const library: Options = {
-  entry: entries,
   format: ['esm', 'cjs'],
   target: 'node20',
   platform: 'neutral',
@@ -30,13 +45,19 @@ const library: Options = {
   // The npm script empties dist: tsup's own cleaning can delete declarations that are already written.
   clean: false,
   removeNodeProtocol: false,
-  external: [/^node:/],
+  esbuildPlugins: [builtInModules],
   plugins: [relativeSourceMaps],
-  // tsup sets `baseUrl` by itself, which TypeScript 6 reports as deprecated.
-  dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
 }
 
 export default defineConfig([
-  library,
+  {
+    ...library,
+    entry: withoutClient,
+    // tsup sets `baseUrl` by itself, which TypeScript 6 reports as deprecated.
+    dts: { entry: entries, compilerOptions: { ignoreDeprecations: '6.0' } },
+    onSuccess: async () => writeClassicEntries(),
+  },
+  // Applications bundle the client, often with tools that parse nothing newer, such as webpack 4.
+  { ...library, entry: { client }, target: 'es2019' },
   { ...commandBuild, entry: { cli: 'src/cli/main.ts' }, removeNodeProtocol: false },
 ])
