@@ -17,7 +17,8 @@ const webStandard = [
 ]
 
 export default defineConfig(
-  { ignores: ['dist/', 'coverage/', 'node_modules/'] },
+  // The application in TypeScript has other packages than this repository.
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'test/package/applications/typescript/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -52,6 +53,26 @@ export default defineConfig(
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
         performance: 'readonly',
+      },
+    },
+  },
+  {
+    // Applications that are installed with the package, among them some from before ES modules.
+    files: ['**/*.cjs', 'test/package/applications/**/*.{js,mjs}'],
+    languageOptions: {
+      globals: { Request: 'readonly', File: 'readonly', location: 'readonly' },
+    },
+  },
+  {
+    files: ['**/*.cjs', 'test/package/applications/runners/*.js'],
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: {
+        console: 'readonly',
+        process: 'readonly',
+        __dirname: 'readonly',
+        describe: 'readonly',
+        it: 'readonly',
       },
     },
   },

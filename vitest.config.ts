@@ -26,6 +26,7 @@ const longRuns = [
   'test/integration/redis/{outages,processes}.test.ts',
   'test/integration/s3/keys.test.ts',
   'test/browser/demo-s3.test.ts',
+  'test/package/{node-versions,oldest-peers}.test.ts',
 ]
 
 /** MongoDB is the only server without a distribution package, so it may be missing. */
@@ -108,7 +109,7 @@ export default defineConfig(({ mode }) => {
           test: {
             name: 'package',
             include: filesIn('test/package'),
-            globalSetup: isLong ? [] : ['test/package/build.ts'],
+            globalSetup: ['test/package/build.ts'],
             ...timeLimit(180_000),
           },
         },

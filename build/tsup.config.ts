@@ -24,9 +24,9 @@ const relativeSourceMaps: Plugin = {
 /** Keeps built-in modules out of the bundle. CommonJS names them without `node:`, which jest 26 doesn't know. */
 const builtInModules: EsbuildPlugin = {
   name: 'built-in-modules',
-  setup({ initialOptions, onResolve }) {
-    const isCommonJs = initialOptions.outExtension?.['.js'] === '.cjs'
-    onResolve({ filter: /^node:/ }, ({ path }) => ({
+  setup(build) {
+    const isCommonJs = build.initialOptions.outExtension?.['.js'] === '.cjs'
+    build.onResolve({ filter: /^node:/ }, ({ path }) => ({
       path: isCommonJs ? path.replace('node:', '') : path,
       external: true,
     }))

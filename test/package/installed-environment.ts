@@ -1,7 +1,32 @@
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { findServer } from '../servers/found-server.js'
 import { repository, runProgram } from './packed-package.js'
+
+/** The folders in `test/package/environments`, each with a `package.json` and its lock. */
+export type EnvironmentName = 'oldest-peers' | 'toolchains'
+
+export const environments = join(repository, 'test', 'package', 'environments')
+
+/**
+ * Returns the folder with the installed environment, or the reason why there is none. `TEST_ENVIRONMENT_<NAME>` may name
+ * a folder in which `npm ci` was run before.
+ */
+export async function findEnvironment(name: EnvironmentName): Promise<string | { readonly reason: string }> {
+  const found = await findServer({
+    name: 'npm',
+    variable: `TEST_ENVIRONMENT_${name.toUpperCase().replace('-', '_')}`,
+    howToGet: `connect npm to a registry, from which it installs test/package/environments/${name}`,
+    ways: [
+      async () => {
+        const folder = await installEnvironment(name)
+        return { url: folder, from: folder, stop: async () => {} }
+      },
+    ],
+  })
+  return 'url' in found ? found.url : found
+}
 
 /**
  * Installs the packages of `test/package/environments/<name>`, a folder with a `package.json` and its lock, and returns
@@ -9,7 +34,7 @@ import { repository, runProgram } from './packed-package.js'
  * longer than the tests that need it. Tests work in folders inside it, so that packages resolve from there.
  */
 export async function installEnvironment(name: string): Promise<string> {
-  const definition = join(repository, 'test', 'package', 'environments', name)
+  const definition = join(environments, name)
   const lock = readFileSync(join(definition, 'package-lock.json'))
   const cache = join(repository, 'node_modules', '.cache', 'svc-db-environments')
   const folder = join(cache, `${name}-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`)
@@ -21,7 +46,8 @@ export async function installEnvironment(name: string): Promise<string> {
     for (const file of ['package.json', 'package-lock.json']) {
       copyFileSync(join(definition, file), join(unfinished, file))
     }
-    const { exitCode, output } = await runProgram(unfinished, 'npm', 'ci', '--no-audit', '--no-fund')
+    const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+    const { exitCode, output } = await runProgram(unfinished, 'npm', 'ci', ...options)
     if (exitCode !== 0) throw new Error(`npm ci failed in the environment "${name}":\n${output}`)
     // Another process may have finished first. Both installed the same lock.
     if (!existsSync(folder)) renameSync(unfinished, folder)

@@ -5,7 +5,7 @@ import { findServer, type ServerKind } from '../servers/found-server.js'
 import { runProgram } from './packed-package.js'
 
 /** The major versions of Node that the package supports. */
-export const supportedMajors = [20, 22, 24] as const
+export const supportedMajors = [20, 22, 24, 26] as const
 
 /**
  * Returns the path of a Node executable of this major version, or the reason why there is none. Tries the path in

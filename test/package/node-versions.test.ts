@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entries } from '../../build/entries.js'
 import { findNode, supportedMajors } from './node-version.js'
-import { installInto, linkPackages, packPackage, repository, runProgram } from './packed-package.js'
+import { isLongRun } from '../long-runs.js'
+import { installInto, linkPackages, packPackage, repository, runProgramWith } from './packed-package.js'
 
 const { engines, peerDependencies } = JSON.parse(
   readFileSync(join(repository, 'package.json'), 'utf8'),
@@ -30,7 +31,12 @@ it('requires the oldest tested version of Node or later in engines', () => {
 for (const { major, node } of versions) {
   const skipped = typeof node === 'string' ? '' : ` (skipped: ${node.reason})`
   describe.skipIf(typeof node !== 'string')(`on Node ${major}${skipped}`, () => {
-    const run = (...args: string[]) => runProgram(application, node as string, ...args)
+    const deprecations = join(workspace, `deprecations-${major}`)
+    const recording = {
+      NODE_OPTIONS: `--require=${join(application, 'record-deprecations.cjs')}`,
+      DEPRECATIONS_FILE: deprecations,
+    }
+    const run = (...args: string[]) => runProgramWith(recording, application, node as string, ...args)
 
     it('exports the same names from every entry as ESM and as CommonJS', async () => {
       const { exitCode, output } = await run('load-entries.mjs', ...specifiers)
@@ -50,6 +56,18 @@ for (const { major, node } of versions) {
       const { output } = await run('--test', '--test-reporter=tap', 'conformance.test.mjs')
       expect(output).toMatch(/^# fail 0$/m)
       expect(Number(/^# pass (\d+)$/m.exec(output)?.[1])).toBeGreaterThan(0)
+    })
+
+    // The version that runs this file runs the unit tests as a project of their own.
+    it.runIf(isLongRun && node !== process.execPath)('passes the unit tests', async () => {
+      const vitest = join('node_modules', 'vitest', 'vitest.mjs')
+      const args = [vitest, 'run', '--project=unit', '--reporter=dot']
+      const { exitCode, output } = await runProgramWith(recording, repository, node as string, ...args)
+      expect(exitCode, output.slice(-5000)).toBe(0)
+    })
+
+    it('uses nothing that this version deprecates', () => {
+      expect(existsSync(deprecations) ? readFileSync(deprecations, 'utf8') : '').toBe('')
     })
   })
 }

@@ -1,9 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { parse } from 'acorn'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { classicFolders } from '../../build/classic-entries.js'
 import { entries } from '../../build/entries.js'
 import { freePort } from '../servers/private-server.js'
+import { environments } from './installed-environment.js'
 import {
   builtEntries,
   compile,
@@ -32,6 +35,8 @@ const requiredPeers: Readonly<Record<string, string>> = {
   '@svc/db/s3': '@aws-sdk/client-s3',
 }
 
+const classicManifests = classicFolders.map((name) => `${name}/package.json`)
+
 const resolutions = ['nodenext', 'bundler'] as const
 
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as Manifest
@@ -57,6 +62,7 @@ describe('the tarball', () => {
     expect(tarball.contents).toEqual(
       expect.arrayContaining([
         ...builtEntries,
+        ...classicManifests,
         'dist/cli.js',
         'package.json',
         'README.md',
@@ -67,8 +73,50 @@ describe('the tarball', () => {
       ]),
     )
     const expected =
-      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/(?:[\w-]+\.md|images\/[\w-]+\.png)|package\.json|README\.md|CHANGELOG\.md|BENCHMARKS\.md|UPGRADING\.md|SECURITY\.md|LICENSE)$/
-    expect(tarball.contents.filter((path) => !expected.test(path))).toEqual([])
+      /^(?:dist\/[\w.-]+\.(?:js|cjs|d\.ts|d\.cts)(?:\.map)?|docs\/(?:[\w-]+\.md|images\/[\w-]+\.png)|package\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|BENCHMARKS\.md|UPGRADING\.md|SECURITY\.md|LICENSE)$/
+    const others = tarball.contents.filter((path) => !expected.test(path))
+    expect(others.sort()).toEqual([...classicManifests].sort())
+  })
+
+  it('has a folder for every sub-path that names the same files as `exports`', () => {
+    for (const name of classicFolders) {
+      const fields = JSON.parse(readInstalled(`${name}/package.json`)) as Record<string, string>
+      const files = Object.values(fields).map((path) => join(name, path))
+      expect(files).toEqual([`dist/${name}.cjs`, `dist/${name}.js`, `dist/${name}.d.cts`])
+    }
+  })
+
+  it('has no dead links in its documentation', () => {
+    const pages = tarball.contents.filter((path) => path.endsWith('.md'))
+    const links = pages.flatMap((page) =>
+      [...readInstalled(page).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+        .map(([, target]) => target!)
+        .filter((target) => !/^[a-z]+:/.test(target))
+        .map((target) => ({ page, target, path: join(dirname(page), target) })),
+    )
+    expect(links.length).toBeGreaterThan(50)
+    expect(links.filter(({ path }) => !tarball.contents.includes(path))).toEqual([])
+  })
+
+  it('names built-in modules without `node:` in CommonJS, and with it in ES modules', () => {
+    const importing = (extension: string, pattern: RegExp) =>
+      tarball.contents.filter((path) => path.endsWith(extension) && pattern.test(readInstalled(path)))
+    expect(importing('.cjs', /require\(['"]node:/)).toEqual([])
+    expect(importing('.cjs', /require\(['"]crypto['"]\)/)).not.toEqual([])
+    expect(importing('.js', /from ['"](?:crypto|fs|path|stream)['"]/)).toEqual([])
+  })
+
+  it.each(['js', 'cjs'])('has the client as ES2019, in dist/client.%s and what it imports', (extension) => {
+    const files = new Set([`dist/client.${extension}`])
+    for (const file of files) {
+      const code = readInstalled(file)
+      for (const [, name] of code.matchAll(/['"]\.\/([\w-]+\.c?js)['"]/g)) files.add(`dist/${name}`)
+      // Dynamic imports are the newer syntax that every bundler knows.
+      const parsed = code.replaceAll(/\bimport\(/g, 'load(')
+      const sourceType = extension === 'js' ? 'module' : 'script'
+      expect(() => parse(parsed, { ecmaVersion: 2019, sourceType }), file).not.toThrow()
+    }
+    expect(files.size).toBeGreaterThan(1)
   })
 
   it('contains no absolute path of the build machine', () => {
@@ -107,6 +155,27 @@ describe('the tarball', () => {
     const installed = readdirSync(join(withoutPeers, 'node_modules')).filter((name) => !name.startsWith('.'))
     expect(installed).toEqual(['@svc'])
   })
+})
+
+it('installs next to any version of the packages that it can use, and moves none of them', async () => {
+  const application = join(workspace, 'pinned-peers')
+  cpSync(join(environments, 'pinned-peers'), application, { recursive: true })
+  const versions = () => {
+    const lock = JSON.parse(readFileSync(join(application, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version?: string }>
+    }
+    const { dependencies } = JSON.parse(
+      readFileSync(join(environments, 'pinned-peers', 'package.json'), 'utf8'),
+    ) as {
+      dependencies: Record<string, string>
+    }
+    return Object.keys(dependencies).map((name) => [name, lock.packages[`node_modules/${name}`]?.version])
+  }
+  const before = versions()
+  const options = ['--package-lock-only', '--offline', '--no-audit', '--no-fund']
+  const { exitCode, output } = await runProgram(application, 'npm', 'install', ...options, tarball.file)
+  expect(exitCode, output).toBe(0)
+  expect(versions()).toEqual(before)
 })
 
 describe('with the optional packages', () => {

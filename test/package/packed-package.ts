@@ -12,6 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { classicFolders } from '../../build/classic-entries.js'
 import { entries } from '../../build/entries.js'
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url))
@@ -32,8 +33,19 @@ export interface ProgramResult {
 
 /** Runs a program until it exits. Rejects if it can't start or is killed. */
 export async function runProgram(folder: string, command: string, ...args: string[]): Promise<ProgramResult> {
+  return runProgramWith({}, folder, command, ...args)
+}
+
+/** Runs a program with additional environment variables. */
+export async function runProgramWith(
+  variables: Readonly<Record<string, string>>,
+  folder: string,
+  command: string,
+  ...args: string[]
+): Promise<ProgramResult> {
   // These variables configure the workers of the test runner and would change how the program runs.
-  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '' }
+  const cleared = { NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '', TEST_LONG: '' }
+  const env = { ...process.env, ...cleared, ...variables }
   try {
     const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env, maxBuffer: 2 ** 26 })
     return { exitCode: 0, output: stdout }
@@ -71,7 +83,8 @@ export const builtEntries: readonly string[] = Object.keys(entries).flatMap((nam
 const builtFiles = [...builtEntries, 'dist/cli.js']
 
 function isOutdated(): boolean {
-  const built = builtFiles.map((path) => join(repository, path))
+  const classic = classicFolders.map((name) => join(name, 'package.json'))
+  const built = [...builtFiles, ...classic].map((path) => join(repository, path))
   if (!built.every((path) => existsSync(path))) return true
   const oldest = Math.min(...built.map((path) => statSync(path).mtimeMs))
   return sourceFiles().some((path) => statSync(path).mtimeMs > oldest)
@@ -83,7 +96,13 @@ function sourceFiles(): string[] {
       join(folder, path),
     ),
   )
-  const settings = ['build/entries.ts', 'build/command.ts', 'build/tsup.config.ts', 'tsconfig.json']
+  const settings = [
+    'build/entries.ts',
+    'build/classic-entries.ts',
+    'build/command.ts',
+    'build/tsup.config.ts',
+    'tsconfig.json',
+  ]
   return [...folders, ...settings].map((path) => join(repository, path))
 }
 
@@ -95,12 +114,15 @@ export async function installInto(folder: string, { file }: Tarball): Promise<vo
   cpSync(fixtures, folder, { recursive: true })
 }
 
-/** Links packages from `node_modules` of this repository into the application. They bring their dependencies. */
-export function linkPackages(folder: string, names: readonly string[]): void {
+/**
+ * Links packages from `node_modules` of this repository, or of another folder, into the application. They bring their
+ * dependencies.
+ */
+export function linkPackages(folder: string, names: readonly string[], from = repository): void {
   for (const name of names) {
     const link = join(folder, 'node_modules', name)
     mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(join(repository, 'node_modules', name), link, 'dir')
+    symlinkSync(join(from, 'node_modules', name), link, 'dir')
   }
 }
 

@@ -1,0 +1,75 @@
+// Uploads a file over HTTP, lists, downloads and deletes it. Arguments: the framework, or `s3` and the URL of a bucket
+// service, which then stores the bytes.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import express from 'express'
+import Koa from 'koa'
+import { createS3Server, db, memoryStorage } from '@svc/db'
+import { createS3Client, dbClient } from '@svc/db/client'
+import { expressBinding, expressRequest } from '@svc/db/express'
+import { koaBinding, koaContext } from '@svc/db/koa'
+import { memoryAdapter } from '@svc/db/memory'
+import { s3Storage } from '@svc/db/s3'
+
+const [framework, url] = process.argv.slice(2)
+const bucket = `oldest-${process.pid}`
+const storage = url === undefined ? memoryStorage() : await bucketStorage(new URL(url))
+const userOf = (request) =>
+  framework === 'koa' ? koaContext(request).get('x-user') : expressRequest(request).get('x-user')
+const s3 = createS3Server({
+  storage,
+  bucket,
+  plugins: [db({ client: memoryAdapter(), resolveScope: (request) => userOf(request) || null })],
+})
+
+const server = createServer(framework === 'koa' ? inKoa() : inExpress())
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+const baseURL = `http://127.0.0.1:${server.address().port}`
+
+const { api } = createS3Client({ baseURL, headers: { 'x-user': 'ann' }, plugins: [dbClient()] })
+const { key } = await api.upload(new File(['hello'], 'hello ä.txt', { type: 'text/plain' }))
+const { objects } = await api.db.listObjects()
+assert.deepEqual(
+  objects.map(({ filename, size }) => [filename, size]),
+  [['hello ä.txt', 5]],
+)
+const link = await api.download({ key })
+assert.equal(await (await fetch(link.url)).text(), 'hello')
+await api.delete({ key })
+assert.equal(await api.db.getObject({ key }), null)
+
+const anonymous = await fetch(`${baseURL}/api/s3/db/objects`)
+assert.equal(anonymous.status, 401)
+assert.equal(await (await fetch(`${baseURL}/own`)).text(), 'own')
+console.log('served')
+server.close()
+server.closeAllConnections()
+
+function inExpress() {
+  const app = express()
+  app.use(express.json())
+  app.use(expressBinding(s3))
+  app.get('/own', (req, res) => res.send('own'))
+  return app
+}
+
+function inKoa() {
+  const app = new Koa()
+  app.use(koaBinding(s3))
+  app.use((ctx) => {
+    ctx.body = 'own'
+  })
+  return app.callback()
+}
+
+async function bucketStorage({ origin, username, password }) {
+  const client = new S3Client({
+    endpoint: origin,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: username, secretAccessKey: password },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  return s3Storage({ client })
+}

@@ -1,0 +1,73 @@
+// A CommonJS application that uses every entry. It compiles with the oldest supported packages, and runs.
+import { strict as assert } from 'assert'
+import { S3Client } from '@aws-sdk/client-s3'
+import { PGlite } from '@electric-sql/pglite'
+import express from 'express'
+import Redis from 'ioredis'
+import Koa from 'koa'
+import { MongoClient, type Db } from 'mongodb'
+import { Pool } from 'pg'
+import { createS3Server, db, memoryStorage, StorageError, type StorageObject } from '@svc/db'
+import { createStore, type StoreDriver } from '@svc/db/adapter'
+import { createS3Client, dbClient } from '@svc/db/client'
+import { storeConformance } from '@svc/db/conformance'
+import { diskStorage } from '@svc/db/disk'
+import { expressBinding, expressRequest } from '@svc/db/express'
+import { koaBinding, koaContext } from '@svc/db/koa'
+import { memoryAdapter } from '@svc/db/memory'
+import { mongoAdapter } from '@svc/db/mongo'
+import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
+import { redisUsageCache } from '@svc/db/redis'
+import { s3Storage } from '@svc/db/s3'
+
+export const stores = {
+  pg: (pool: Pool) => postgresAdapter(pool),
+  pglite: (database: PGlite) => postgresAdapter(database),
+  mongo: (database: Db) => mongoAdapter(database),
+  cached: (redis: InstanceType<typeof Redis>) => redisUsageCache(memoryAdapter(), redis),
+  own: (driver: StoreDriver) => createStore(driver),
+}
+export const storages = {
+  disk: (directory: string) => diskStorage({ directory }),
+  s3: (client: S3Client) => s3Storage({ client }),
+}
+export const used = [MongoClient, Pool, S3Client, PGlite, Redis, storeConformance]
+
+const s3 = createS3Server({
+  storage: memoryStorage(),
+  bucket: 'files',
+  plugins: [
+    db({
+      client: memoryAdapter({ objects: [{ scope: 'ann', bucket: 'files', key: 'a' }] }),
+      resolveScope: (request) =>
+        request.headers.get('x-user') ?? expressRequest(request).get('x-user') ?? null,
+    }),
+  ],
+})
+export const inExpress = express().use(expressBinding(s3))
+export const inKoa = new Koa().use(koaBinding(s3))
+export const userOf = (request: Request): string => koaContext(request).get('x-user')
+
+async function run(): Promise<void> {
+  const { api } = createS3Client({
+    baseURL: 'http://app.test',
+    headers: { 'x-user': 'ann' },
+    plugins: [dbClient()],
+    fetch: (input, init) => s3.handler(new Request(input, init)),
+  })
+  const { objects } = await api.db.listObjects()
+  assert.deepEqual(
+    objects.map(({ key }) => key),
+    ['a'],
+  )
+  const found: StorageObject | null = await s3.db.objects.find({ bucket: 'files', key: 'a' })
+  assert.equal(found?.scope, 'ann')
+  assert.match(postgresSchema(), /CREATE TABLE/)
+  assert.ok(new StorageError('QUOTA_EXCEEDED') instanceof Error)
+  console.log('ran')
+}
+
+run().catch((error: unknown) => {
+  console.error(error)
+  process.exitCode = 1
+})
