@@ -30,8 +30,9 @@ Exit codes:
   0  success
   1  verify or check-usage found problems
   2  invalid arguments, or the database driver is not installed
-  3  the database is unreachable or not usable
+  3  the database is unreachable
   4  unexpected error
+  5  the database can't be used until an operator acts
   130, 143  interrupted by Ctrl+C or SIGTERM`
 
 /** Runs the command line. Resolves to the exit code. */

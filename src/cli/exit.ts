@@ -4,10 +4,12 @@ export const EXIT = {
   found: 1,
   /** Invalid arguments, or the driver of the database is not installed. */
   usage: 2,
-  /** The database is unreachable or not usable, for example because it was never migrated. */
+  /** The database is unreachable. The same command may succeed later. */
   unreachable: 3,
   /** An unexpected error. */
   failed: 4,
+  /** The database can't be used until an operator acts, for example because it was never migrated. */
+  unusable: 5,
   /** 128 plus the number of the signal, as in shells. */
   SIGINT: 130,
   SIGTERM: 143,

@@ -49,7 +49,8 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
       ...causes.map(({ message }) => `Cause: ${redact(message)}`),
       ...adviceFor(error, causes),
     ]
-    return { exitCode: EXIT.unreachable, message: error.message, hints }
+    const exitCode = error.retryable ? EXIT.unreachable : EXIT.unusable
+    return { exitCode, message: error.message, hints }
   }
   if (error instanceof StorageError && error.status < 500) {
     return { exitCode: EXIT.usage, message: redact(error.message), hints: [] }

@@ -15,10 +15,26 @@ const ERROR_TABLE = {
   QUOTA_EXCEEDED: { status: 413, message: 'The quota would be exceeded.' },
   FILE_TOO_LARGE: { status: 413, message: 'The file is too large.' },
   CONTENT_TYPE_NOT_ALLOWED: { status: 415, message: 'This content type is not allowed.' },
-  STORAGE_UNAVAILABLE: { status: 502, message: 'The storage is unavailable.', internal: true },
-  DATABASE_UNAVAILABLE: { status: 503, message: 'The database is unavailable.', internal: true },
+  STORAGE_UNAVAILABLE: {
+    status: 502,
+    message: 'The storage is unavailable.',
+    internal: true,
+    retryable: true,
+  },
+  DATABASE_UNAVAILABLE: {
+    status: 503,
+    message: 'The database is unavailable.',
+    internal: true,
+    retryable: true,
+  },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong.', internal: true },
-} as const satisfies Record<string, { status: number; message: string; internal?: true }>
+} as const satisfies Record<string, ErrorProperties & { status: number }>
+
+interface ErrorProperties {
+  readonly message: string
+  readonly internal?: true
+  readonly retryable?: boolean
+}
 
 /** The codes of {@link StorageError}. Each maps to one HTTP status. */
 export type ErrorCode = keyof typeof ERROR_TABLE
@@ -43,6 +59,11 @@ export interface StorageErrorOptions {
   readonly params?: ErrorParams | undefined
   /** The underlying error. Never sent to clients. */
   readonly cause?: unknown
+  /**
+   * `false` if retrying does not help until an operator acts, for example because the database was never migrated.
+   * Default: `true` for `DATABASE_UNAVAILABLE` and `STORAGE_UNAVAILABLE`, `false` for every other code.
+   */
+  readonly retryable?: false | undefined
 }
 
 const BRAND = Symbol.for('@svc/db/StorageError')
@@ -56,9 +77,11 @@ export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[]
  * `instanceof StorageError` works across the ESM and the CommonJS build, although each has its own copy of this class.
  */
 export class StorageError extends Error {
-  override readonly name = 'StorageError'
+  declare readonly name: 'StorageError'
   readonly code: ErrorCode
   readonly status: ErrorStatus
+  /** Whether the same call may succeed later, without a change to the call or by an operator. */
+  readonly retryable: boolean
   declare readonly params?: ErrorParams
 
   /** @throws TypeError for an unknown code. */
@@ -66,23 +89,49 @@ export class StorageError extends Error {
     if (!Object.hasOwn(ERROR_TABLE, code)) {
       throw new TypeError(`code must be one of ${ERROR_CODES.join(', ')} (got ${JSON.stringify(code)}).`)
     }
-    const { status, message } = ERROR_TABLE[code]
+    const {
+      status,
+      message,
+      retryable = false,
+    }: ErrorProperties & { status: ErrorStatus } = ERROR_TABLE[code]
     super(options.message ?? message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.status = status
+    this.retryable = options.retryable ?? retryable
     if (options.params) this.params = options.params
-    Object.defineProperty(this, BRAND, { value: true })
+  }
+
+  /** Equal to `status`, under the name that error handlers of Express, Fastify and Nest read. */
+  get statusCode(): ErrorStatus {
+    return this.status
+  }
+
+  /** Whether an error handler may show the message to clients: `true` below 500. */
+  get expose(): boolean {
+    return this.status < 500
+  }
+
+  // `this` instead of the name of the class: bundlers rename a class that names itself, and logs would show that name.
+  static {
+    // On the prototype, because the stack begins with the name that the error has when `Error` constructs it.
+    Object.defineProperty(this.prototype, 'name', {
+      value: 'StorageError',
+      writable: true,
+      configurable: true,
+    })
+    Object.defineProperty(this.prototype, BRAND, { value: true })
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (this !== StorageError) return Function.prototype[Symbol.hasInstance].call(this, value)
+    const isSubclass = !Object.hasOwn(this.prototype, BRAND)
+    if (isSubclass) return Function.prototype[Symbol.hasInstance].call(this, value)
     return typeof value === 'object' && value !== null && BRAND in value
   }
 }
 
 /** Returns what a client may see of an error: code, message and params. 5xx errors show only the default message of their code. */
 export function errorBody(error: StorageError): ErrorBody {
-  const entry: { message: string; internal?: true } = ERROR_TABLE[error.code]
+  const entry: ErrorProperties = ERROR_TABLE[error.code]
   if (entry.internal) return { code: error.code, message: entry.message }
   return { code: error.code, message: error.message, ...(error.params && { params: error.params }) }
 }

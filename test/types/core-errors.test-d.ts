@@ -32,6 +32,9 @@ describe('StorageError', () => {
     >()
     expectTypeOf<StorageError['code']>().toEqualTypeOf<ErrorCode>()
     expectTypeOf<StorageError['status']>().toEqualTypeOf<ErrorStatus>()
+    expectTypeOf<StorageError['statusCode']>().toEqualTypeOf<ErrorStatus>()
+    expectTypeOf<StorageError['expose']>().toEqualTypeOf<boolean>()
+    expectTypeOf<StorageError['retryable']>().toEqualTypeOf<boolean>()
     expectTypeOf(ERROR_CODES).toEqualTypeOf<readonly ErrorCode[]>()
   })
 
@@ -42,6 +45,8 @@ describe('StorageError', () => {
     new StorageError()
     // @ts-expect-error unknown option
     new StorageError('FORBIDDEN', { status: 404 })
+    // @ts-expect-error only unavailability is retryable, which its codes already say
+    new StorageError('FORBIDDEN', { retryable: true })
     // @ts-expect-error params are primitive values
     new StorageError('FORBIDDEN', { params: { nested: { secret: 1 } } })
     expectTypeOf(new StorageError('FORBIDDEN', { cause: 'anything' })).toExtend<Error>()

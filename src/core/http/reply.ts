@@ -6,7 +6,7 @@ export interface Reply {
   readonly body?: object
 }
 
-/** Sent as `Retry-After` while the database is unavailable. Seconds. */
+/** Sent as `Retry-After` while the database is unavailable, unless only an operator can change that. Seconds. */
 const RETRY_AFTER_SECONDS = '5'
 
 const NEVER_CACHED = { 'cache-control': 'private, no-store' }
@@ -37,7 +37,7 @@ export function errorResponse(
 ): Response {
   return jsonResponse(errorText(error, reportFlaw), error.status, {
     ...NEVER_CACHED,
-    ...(error.status === 503 && { 'retry-after': RETRY_AFTER_SECONDS }),
+    ...(error.status === 503 && error.retryable && { 'retry-after': RETRY_AFTER_SECONDS }),
     ...headers,
   })
 }

@@ -115,7 +115,12 @@ function errorResponses(codes: readonly ErrorCode[]): Record<string, JsonSchema>
       description: ofStatus.map((code) => new StorageError(code).message).join(' Or: '),
       content: json({ $ref: '#/components/schemas/Error', properties: { code: { enum: ofStatus } } }),
       ...(status === 503 && {
-        headers: { 'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } } },
+        headers: {
+          'Retry-After': {
+            description: 'Seconds. Absent if retrying does not help until an operator acts.',
+            schema: { type: 'integer' },
+          },
+        },
       }),
     }
   }

@@ -94,15 +94,15 @@ describePostgres('a database that is not usable', (url) => {
   const pool = poolOf(url)
   afterAll(() => pool.end())
 
-  it('exits with 3 when the database does not exist', async () => {
+  it('exits with 5 when the database does not exist', async () => {
     const target = new URL(url)
     target.pathname = '/not_there'
     const ran = await command.run(['usage', 'user:1'], { DATABASE_URL: target.href })
-    expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(ran).toMatchObject({ exitCode: 5, stdout: '' })
     expect(ran.stderr).toContain('The database does not exist.')
   })
 
-  it('exits with 3 and suggests migrate when the schema was never migrated', async () => {
+  it('exits with 5 and suggests migrate when the schema was never migrated', async () => {
     for (const args of [
       ['usage', 'user:1'],
       ['list', 'user:1'],
@@ -111,7 +111,7 @@ describePostgres('a database that is not usable', (url) => {
       ['repair-usage'],
     ]) {
       const ran = await command.run([...args, '--schema', 'never_migrated'], { DATABASE_URL: url })
-      expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+      expect(ran).toMatchObject({ exitCode: 5, stdout: '' })
       expect(ran.stderr).toContain('Run: svc-db migrate')
     }
     const verified = await command.run(['verify', '--schema', 'never_migrated'], { DATABASE_URL: url })
@@ -144,7 +144,7 @@ describePostgres('a database that is not usable', (url) => {
     try {
       await pool.query(`UPDATE ${quoted(schema)}.schema_version SET version = 99, min_compatible = 99`)
       const migrated = await command.run(['migrate', '--schema', schema], { DATABASE_URL: url })
-      expect(migrated).toMatchObject({ exitCode: 3, stdout: '' })
+      expect(migrated).toMatchObject({ exitCode: 5, stdout: '' })
       expect(migrated.stderr).toContain('Use a newer release')
       const verified = await command.run(['verify', '--schema', schema], { DATABASE_URL: url })
       expect(verified).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('version 99') as string })
@@ -159,7 +159,7 @@ const describeCluster = programs === null ? describe.skip : describe
 describeCluster(
   `a server that requires a password${programs === null ? ' (PostgreSQL is not installed)' : ''}`,
   () => {
-    it('exits with 3 for a wrong password', async () => {
+    it('exits with 5 for a wrong password', async () => {
       const started = await startPrivateCluster(programs!)
       const { cluster } = started
       const pool = poolOf(cluster.url)
@@ -172,7 +172,7 @@ describeCluster(
         target.username = 'app'
         target.password = ENCODED
         const refused = await command.run(['verify'], { DATABASE_URL: target.href })
-        expect(refused).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(refused).toMatchObject({ exitCode: 5, stdout: '' })
         expect(refused.stderr).toContain('The database rejected the login.')
         expect(refused.stderr).toContain('Check user and password')
         expectNoPassword(refused)

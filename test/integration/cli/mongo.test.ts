@@ -29,7 +29,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
     expect(verified.exitCode).toBe(1)
     expect(verified.stdout).toContain('migrate()')
     const used = await run('usage', 'user:ann')
-    expect(used).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(used).toMatchObject({ exitCode: 5, stdout: '' })
     expect(used.stderr).toMatch(/run migrate\(\)[\s\S]*Run: svc-db migrate\n$/)
 
     const [first] = jsonLines((await run('migrate', '--json')).stdout) as [{ from: number; to: number }]
@@ -87,7 +87,7 @@ describeMongo('svc-db on MongoDB', (serverURL) => {
       .collection<{ _id: string }>('newer_schema')
       .updateOne({ _id: 'version' }, { $set: { version: 99, minCompatible: 99 } })
     const ran = await run('migrate', '--prefix', 'newer_')
-    expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(ran).toMatchObject({ exitCode: 5, stdout: '' })
     expect(ran.stderr).toContain('Use a newer release')
   })
 
@@ -103,7 +103,7 @@ const describeStandalone = program === null ? describe.skip : describe
 describeStandalone(
   `svc-db on a server that requires a password${program === null ? ' (no mongod on PATH)' : ''}`,
   () => {
-    it('exits with 3 and suggests what to check, without the password', async () => {
+    it('exits with 5 and suggests what to check, without the password', async () => {
       const set = await startReplicaSet(program!, { members: 1, durable: false, signIn: true })
       const target = new URL(set.url)
       target.pathname = '/files'
@@ -111,7 +111,7 @@ describeStandalone(
       target.password = 'p@ss/word#1'
       try {
         const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
-        expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+        expect(ran).toMatchObject({ exitCode: 5, stdout: '' })
         expect(ran.stderr).toMatch(/MongoDB rejected the login[\s\S]*app:\*\*\*@[\s\S]*authSource=admin/)
         expect(ran.stderr).not.toMatch(/word#1|word%231/)
       } finally {
@@ -136,13 +136,13 @@ describeStandalone(
 )
 
 describeStandalone(`svc-db on a standalone server${program === null ? ' (no mongod on PATH)' : ''}`, () => {
-  it('exits with 3 and asks for a replica set', async () => {
+  it('exits with 5 and asks for a replica set', async () => {
     const standalone = await startStandalone(program!)
     const target = new URL(standalone.url)
     target.pathname = '/files'
     try {
       const ran = await command.run(['migrate'], { MONGODB_URL: target.href })
-      expect(ran).toMatchObject({ exitCode: 3, stdout: '' })
+      expect(ran).toMatchObject({ exitCode: 5, stdout: '' })
       expect(ran.stderr).toContain('MongoDB must be a replica set')
       const verified = await command.run(['verify'], { MONGODB_URL: target.href })
       expect(verified.stdout).toContain('MongoDB must be a replica set')

@@ -8,7 +8,7 @@ import { everyCall } from '../postgres/every-call.js'
 import { clientOf, describeMongo, DRIVERS, freshDatabase } from './databases.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
-const UNAVAILABLE = { name: 'StorageError', code: 'DATABASE_UNAVAILABLE' }
+const UNAVAILABLE = { name: 'StorageError', code: 'DATABASE_UNAVAILABLE', retryable: false }
 
 describeMongo('the schema in MongoDB', (url) => {
   const client = clientOf(url)

@@ -94,7 +94,7 @@ describeMongo('the MongoDB adapter', (url) => {
       () => store.reserve(attempt('k')),
     ]) {
       const error: unknown = await call().catch((reason: unknown) => reason)
-      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
       expect((error as Error).cause).toMatchObject({
         name: expect.stringMatching(/^Mongo(ServerSelection|TopologyClosed)Error$/) as string,
       })

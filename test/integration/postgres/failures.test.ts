@@ -73,6 +73,7 @@ describePostgres('failures of Postgres', (url) => {
         const error = await errorOf(call(store))
         expect(error.code).toBe('DATABASE_UNAVAILABLE')
         expect(error.message).toContain('migrate()')
+        expect(error.retryable).toBe(false)
         expect(error.cause).toBeInstanceOf(Error)
       })
     }
@@ -96,6 +97,7 @@ describePostgres('failures of Postgres', (url) => {
       ]) {
         const error = await errorOf(call())
         expect(error.code).toBe('DATABASE_UNAVAILABLE')
+        expect(error.retryable).toBe(true)
         expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
       }
     })
@@ -163,7 +165,8 @@ describePostgres('failures of Postgres', (url) => {
       const options = Object.entries(timeout).map(([name, value]) => `-c ${name}=${value}`)
       await withPool({ options: options.join(' ') }, async (store) => {
         await whileHeld('held', async () => {
-          expect((await errorOf(store.reserve(attempt('held')))).code).toBe('DATABASE_UNAVAILABLE')
+          const error = await errorOf(store.reserve(attempt('held')))
+          expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
         })
         await store.reserve(attempt('held'))
       })
@@ -267,7 +270,7 @@ describePostgres('failures of Postgres', (url) => {
   it('refuses another isolation level with a message that names the right one', async () => {
     await withPool({ options: '-c default_transaction_isolation=repeatable\\ read' }, async (store) => {
       const error = await errorOf(store.reserve(attempt('isolated')))
-      expect(error.code).toBe('DATABASE_UNAVAILABLE')
+      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
       expect(error.message).toContain('READ COMMITTED')
       expect(await store.find({ bucket: BUCKET, key: 'isolated' })).toBeNull()
     })

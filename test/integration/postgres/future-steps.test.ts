@@ -253,6 +253,7 @@ describePostgres('migration steps of later releases', (url) => {
           const error: unknown = await prepare(statement.text).catch(databaseError)
           expect(error, statement.name).toMatchObject({
             code: 'DATABASE_UNAVAILABLE',
+            retryable: false,
             message: expect.stringContaining('migrate()') as string,
           })
         }

@@ -83,7 +83,7 @@ describePostgres('migrate', (url) => {
     const [version, minCompatible] = [SCHEMA_VERSION + 5, SCHEMA_VERSION + 1]
     await run(`UPDATE {schema}.schema_version SET version = ${version}, min_compatible = ${minCompatible}`)
     const store = postgresAdapter(pool, { schema })
-    await expect(store.migrate()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    await expect(store.migrate()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
     expect(await store.verify()).toEqual([expect.stringContaining('newer release')])
   })
 
@@ -109,6 +109,7 @@ describePostgres('migrate', (url) => {
       expect((await client.query('SELECT version()')).rows).toEqual([{ version }])
       await expect(postgresAdapter(client, { schema }).migrate()).rejects.toMatchObject({
         code: 'DATABASE_UNAVAILABLE',
+        retryable: false,
         message: 'CockroachDB is not supported because its advisory locks have no effect.',
       })
       await expect(client.query(postgresSchema({ schema }))).rejects.toThrow('CockroachDB is not supported')
@@ -181,6 +182,7 @@ describePostgres('migrate', (url) => {
       await asRole(worker, async (workers) => {
         await expect(postgresAdapter(workers, { schema }).getScopeUsage('s')).rejects.toMatchObject({
           code: 'DATABASE_UNAVAILABLE',
+          retryable: false,
         })
       })
     })

@@ -36,11 +36,24 @@ describe('StorageError', () => {
     expect(error.message).toMatch(/^[A-Z].+\.$/)
   })
 
-  it('is an Error with a name and a stack', () => {
-    const error = new StorageError('FORBIDDEN')
+  it('is an Error with a name and a stack that begins with it', () => {
+    const error = new StorageError('FORBIDDEN', { message: 'Not on this plan.' })
     expect(error).toBeInstanceOf(Error)
     expect(error.name).toBe('StorageError')
-    expect(error.stack).toContain('errors.test')
+    expect(error.stack).toMatch(/^StorageError: Not on this plan\.\n[\s\S]*errors\.test/)
+  })
+
+  it.each(codes)('%s has its status as statusCode, and is exposed below 500', (code) => {
+    const error = new StorageError(code)
+    expect(error.statusCode).toBe(STATUS[code])
+    expect(error.expose).toBe(STATUS[code] < 500)
+  })
+
+  it.each(codes)('%s is retryable only if the database or the storage is unavailable', (code) => {
+    expect(new StorageError(code).retryable).toBe(
+      code === 'DATABASE_UNAVAILABLE' || code === 'STORAGE_UNAVAILABLE',
+    )
+    expect(new StorageError(code, { retryable: false }).retryable).toBe(false)
   })
 
   it('accepts message, params and cause', () => {
@@ -114,7 +127,7 @@ describe('instanceof StorageError', () => {
   })
 
   it('keeps its marker out of logs', () => {
-    expect(Object.keys(new StorageError('FORBIDDEN')).sort()).toEqual(['code', 'name', 'status'])
+    expect(Object.keys(new StorageError('FORBIDDEN')).sort()).toEqual(['code', 'retryable', 'status'])
     expect(Object.getOwnPropertySymbols({ ...new StorageError('FORBIDDEN') })).toEqual([])
   })
 })

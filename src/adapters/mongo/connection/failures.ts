@@ -89,15 +89,19 @@ export function isServerError(error: unknown): boolean {
 export const NOT_MIGRATED =
   'The collections of the adapter are missing, or are not the ones that this version needs: run migrate().'
 
-/** Messages for operators, by the server's error code. */
-const UNAVAILABLE: Readonly<Record<number, string>> = {
+/** Messages for operators, by the server's error code, for failures that last until an operator acts. */
+const UNUSABLE: Readonly<Record<number, string>> = {
   [UNKNOWN_INDEX]: NOT_MIGRATED,
   13: 'The MongoDB user lacks a privilege that the adapter needs.',
   18: 'MongoDB rejected the login.',
   20: 'MongoDB must be a replica set (one member is enough): a standalone server has no transactions.',
   26: NOT_MIGRATED,
-  50: 'MongoDB cancelled the operation because it exceeded its time limit.',
   8000: 'MongoDB rejected the login.',
+}
+
+/** The same for failures that may pass. */
+const UNAVAILABLE: Readonly<Record<number, string>> = {
+  50: 'MongoDB cancelled the operation because it exceeded its time limit.',
 }
 
 /** Returns whether a DNS lookup for a `mongodb+srv:` URL failed. The driver passes such errors on unchanged. */
@@ -114,6 +118,10 @@ export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   const code = serverCode(error)
   if (code !== null) {
+    const unusable = UNUSABLE[code]
+    if (unusable !== undefined) {
+      return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
+    }
     const message = UNAVAILABLE[code]
     if (message !== undefined) return new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
   }

@@ -53,7 +53,7 @@ export async function rollbackFlaw({ client, schema }: Namespace): Promise<strin
   return 'The server reported a rollback but kept what the transaction had written: the adapter needs real transactions.'
 }
 
-/** @throws StorageError `DATABASE_UNAVAILABLE` with this message, unless there is none. */
+/** @throws StorageError `DATABASE_UNAVAILABLE`, not retryable, with this message, unless there is none. */
 export function refuse(flaw: string | null | undefined): void {
-  if (flaw != null) throw new StorageError('DATABASE_UNAVAILABLE', { message: flaw })
+  if (flaw != null) throw new StorageError('DATABASE_UNAVAILABLE', { message: flaw, retryable: false })
 }

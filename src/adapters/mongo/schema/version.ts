@@ -55,10 +55,12 @@ export function createStateCheck(namespace: Namespace): (call: Call) => Promise<
     if (performance.now() < trustedUntil) return
     const state = await readState(namespace, call)
     if (state.version < SCHEMA_VERSION) {
-      throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_MIGRATED })
+      throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_MIGRATED, retryable: false })
     }
     const refusal = tooNew(state)
-    if (refusal !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal })
+    if (refusal !== null) {
+      throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal, retryable: false })
+    }
     trustedUntil = performance.now() + CHECK_LIFETIME
   }
 }

@@ -14,33 +14,37 @@ const CANCELED = 'The database canceled the statement.'
 /** Messages for the operator, by SQLSTATE or by its class, which is the first two characters. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'The connection to the database was lost.',
-  '0A': 'The database lacks a feature that the adapter needs.',
-  '25001':
-    'Writes of the adapter need the isolation level READ COMMITTED. Check default_transaction_isolation.',
   '25006': '`pool` is connected to a read-only server, such as a standby. Writes need the primary.',
   // idle_in_transaction_session_timeout, and transaction_timeout of Postgres 17. Both end the session.
   '25P03': CANCELED,
   '25P04': CANCELED,
   '25P02': 'The transaction of this connection has failed. Call ROLLBACK before the next call.',
   '26': 'A prepared statement no longer exists. Behind a pooler that does not track them, set namedStatements: false.',
-  // Raised by the SQL of migrate().
-  SD001: 'CockroachDB is not supported because its advisory locks have no effect.',
-  SD002: 'The database must have the encoding UTF8.',
-  '28': 'The database rejected the login.',
-  '3D': 'The database does not exist.',
-  '3F': NOT_MIGRATED,
   '40': 'The transaction conflicted with concurrent ones and was rolled back.',
-  '42501': PERMISSION,
-  '42703': NOT_MIGRATED,
-  '42704': NOT_MIGRATED,
-  '42883': NOT_MIGRATED,
-  '42P01': NOT_MIGRATED,
   '42P05':
     'A prepared statement already exists. Behind a pooler that shares connections, set namedStatements: false.',
   '53': 'The database has run out of connections, disk space or memory.',
   '55P03': 'The database did not get a lock within its timeout.',
   '57': CANCELED,
   '58': 'The operating system or disk of the database server failed.',
+}
+
+/** The same for failures that last until an operator acts, so that retrying does not help. */
+const UNUSABLE: Readonly<Record<string, string>> = {
+  '0A': 'The database lacks a feature that the adapter needs.',
+  '25001':
+    'Writes of the adapter need the isolation level READ COMMITTED. Check default_transaction_isolation.',
+  // Raised by the SQL of migrate().
+  SD001: 'CockroachDB is not supported because its advisory locks have no effect.',
+  SD002: 'The database must have the encoding UTF8.',
+  '28': 'The database rejected the login.',
+  '3D': 'The database does not exist.',
+  '3F': NOT_MIGRATED,
+  '42501': PERMISSION,
+  '42703': NOT_MIGRATED,
+  '42704': NOT_MIGRATED,
+  '42883': NOT_MIGRATED,
+  '42P01': NOT_MIGRATED,
 }
 
 /** Programming errors. A connection never fails with one of these. */
@@ -51,12 +55,20 @@ export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   const state = sqlState(error)
   if (state !== null) {
-    const message = UNAVAILABLE[state] ?? UNAVAILABLE[state.slice(0, 2)]
+    const unusable = byState(UNUSABLE, state)
+    if (unusable !== undefined) {
+      return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
+    }
+    const message = byState(UNAVAILABLE, state)
     return message === undefined ? error : new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
   }
   // Without a SQLSTATE the database did not respond: there was no connection, or it broke.
   if (!(error instanceof Error) || BUGS.some((bug) => error instanceof bug)) return error
   return new StorageError('DATABASE_UNAVAILABLE', { cause: error })
+}
+
+function byState(messages: Readonly<Record<string, string>>, state: string): string | undefined {
+  return messages[state] ?? messages[state.slice(0, 2)]
 }
 
 /** Returns whether Postgres rolled the transaction back for a serialization failure or a deadlock. */

@@ -46,5 +46,5 @@ export function incompatibility(
 /** @throws StorageError `DATABASE_UNAVAILABLE` if code of these steps must not use the schema. */
 export function assertCompatible(found: SchemaVersion, steps: readonly MigrationStep[]): void {
   const message = incompatibility(found, steps)
-  if (message !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message })
+  if (message !== null) throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
 }

@@ -297,6 +297,12 @@ describe('a response', () => {
     expect(Object.keys((await response.json()) as object)).toEqual(['code', 'message'])
   })
 
+  it('has no Retry-After if only an operator can help', () => {
+    const unusable = errorResponse(new StorageError('DATABASE_UNAVAILABLE', { retryable: false }))
+    expect(unusable.status).toBe(503)
+    expect(unusable.headers.has('retry-after')).toBe(false)
+  })
+
   it('has Retry-After only for 503', () => {
     const unavailable = errorResponse(new StorageError('DATABASE_UNAVAILABLE'))
     expect(unavailable.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
