@@ -12,7 +12,12 @@ export type {
   S3ServerOptions,
   UploadOptions,
 } from './server/options/server-options.js'
-export type { KeyContext, UploadRoute } from './server/options/upload-routes.js'
+export type {
+  KeyContext,
+  MetadataContext,
+  MetadataFunction,
+  UploadRoute,
+} from './server/options/upload-routes.js'
 export {
   db,
   type DbConfirmInput,

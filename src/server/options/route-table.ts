@@ -8,7 +8,7 @@ import {
   optionError,
   textOption,
 } from './option-checks.js'
-import type { RoutePolicy, RouteTable, UploadRoute } from './upload-routes.js'
+import type { MetadataFunction, RoutePolicy, RouteTable, UploadRoute } from './upload-routes.js'
 
 /** Validates the `routes` option. @throws TypeError if a route is invalid, or if there is none. */
 export function routeTable(routes: Readonly<Record<string, UploadRoute>>, bucket: string): RouteTable {
@@ -28,7 +28,7 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string): Ro
   textOption(`the route name ${shown(name)}`, 'route', name)
   const option = /^[A-Za-z_$][\w$]*$/.test(name) ? `routes.${name}` : `routes[${JSON.stringify(name)}]`
   if (!isObject(route)) throw optionError(`${option} must be an object (got ${shown(route)}).`)
-  const { maxFileSize, contentTypes, key, bucket, overwrite, guard } = route
+  const { maxFileSize, contentTypes, key, metadata, bucket, overwrite, guard } = route
   if (overwrite !== undefined && overwrite !== null && typeof overwrite !== 'boolean') {
     throw optionError(`${option}.overwrite must be true or false (got ${shown(overwrite)}).`)
   }
@@ -42,8 +42,17 @@ function routePolicy(name: string, route: UploadRoute, serverBucket: string): Ro
         : integerOption(`${option}.maxFileSize`, maxFileSize, 0, Number.MAX_SAFE_INTEGER),
     contentTypes: contentTypesOption(`${option}.contentTypes`, contentTypes),
     key: functionOption(`${option}.key`, key),
+    metadata: metadataOption(`${option}.metadata`, metadata),
     guard: functionOption(`${option}.guard`, guard),
   }
+}
+
+function metadataOption(option: string, value: UploadRoute['metadata']): false | MetadataFunction | null {
+  if (value === undefined || value === null) return null
+  if (value !== false && typeof value !== 'function') {
+    throw optionError(`${option} must be false or a function (got ${shown(value)}).`)
+  }
+  return value
 }
 
 function contentTypesOption(option: string, types: unknown): readonly string[] | null {

@@ -1,4 +1,5 @@
 import type { Guard } from '../../core/guards/guard.js'
+import type { ObjectMetadata } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/invalid.js'
 import { essenceOf } from './media-type.js'
 
@@ -9,6 +10,21 @@ export interface KeyContext {
   readonly filename: string
   readonly route: string
 }
+
+/** What a route's `metadata` function knows about the upload, besides the metadata that the client sent. */
+export interface MetadataContext {
+  readonly request: Request
+  readonly scope: string
+}
+
+/**
+ * Returns the metadata to store, or `null` for none. `given` is what the client sent, validated, or `null` if it sent none. A
+ * thrown `StorageError` keeps its code.
+ */
+export type MetadataFunction = (
+  given: ObjectMetadata | null,
+  context: MetadataContext,
+) => ObjectMetadata | null | Promise<ObjectMetadata | null>
 
 /** An upload route: which files it accepts and where it stores them. */
 export interface UploadRoute {
@@ -21,6 +37,11 @@ export interface UploadRoute {
    * never reused.
    */
   readonly key?: ((context: KeyContext) => string | Promise<string>) | null | undefined
+  /**
+   * Decides on the metadata of an upload. By default the client's metadata is stored as sent, so it says only what the uploader
+   * claims. `false` refuses metadata from clients. A function returns what to store. Only for uploads over HTTP.
+   */
+  readonly metadata?: false | MetadataFunction | null | undefined
   /** Default: the server's bucket. */
   readonly bucket?: string | null | undefined
   /** Whether an upload may replace an active object with the same key and scope. Default `false`. */
@@ -37,6 +58,8 @@ export interface RoutePolicy {
   readonly maxFileSize: number | null
   readonly contentTypes: readonly string[] | null
   readonly key: NonNullable<UploadRoute['key']> | null
+  /** `false`: clients must not send any. `null`: what they send is stored. */
+  readonly metadata: false | MetadataFunction | null
   readonly guard: Guard | null
 }
 

@@ -1,12 +1,19 @@
-import { StorageError, type ErrorCode } from '../../core/errors.js'
+import { StorageError, toStorageError, type ErrorCode } from '../../core/errors.js'
 import type { JsonSchema } from '../../core/http/endpoint-description.js'
 import { BYTES, METADATA, nullable, textSchema, withProperties } from '../../core/openapi/schemas.js'
 import type { ObjectMetadata } from '../../core/store/records.js'
+import { invalid, shown } from '../../core/store/validation/invalid.js'
 import { checkMetadata } from '../../core/store/validation/metadata.js'
 import { checkSize, optional } from '../../core/store/validation/scalars.js'
 import { checkText } from '../../core/store/validation/text.js'
 import { checkMediaType } from '../options/media-type.js'
-import { acceptsType, routeOf, type RoutePolicy, type RouteTable } from '../options/upload-routes.js'
+import {
+  acceptsType,
+  routeOf,
+  type MetadataContext,
+  type RoutePolicy,
+  type RouteTable,
+} from '../options/upload-routes.js'
 import { attemptStorageKey, randomKey } from './object-keys.js'
 
 /** A validated request to start an upload, with the key that it will have. */
@@ -27,6 +34,7 @@ export interface UploadRules {
   /** Largest size that S3 accepts for this kind of upload, in bytes. */
   readonly maxSize: number
   readonly scope: string
+  readonly request: Request
   /** Receives the route's name before any other check, for error reports and traces. */
   readonly known: { route: string | null }
 }
@@ -46,25 +54,32 @@ export const UPLOAD_REQUEST_ERRORS: readonly ErrorCode[] = [
 export function uploadRequestBody(routes: RouteTable): JsonSchema {
   const names: JsonSchema = { type: 'string', enum: [...routes.keys()] }
   const isOptional = routes.size === 1
+  const refusing = [...routes.values()].filter(({ metadata }) => metadata === false).map(({ name }) => name)
   return withProperties(
     {
       route: isOptional ? nullable(names) : names,
       filename: textSchema('filename'),
       contentType: textSchema('contentType', 'A media type.'),
       size: BYTES,
-      metadata: nullable(METADATA),
+      metadata: metadataSchema(refusing, refusing.length === routes.size),
     },
     ['metadata', ...(isOptional ? ['route'] : [])],
   )
 }
 
+function metadataSchema(refusing: readonly string[], allRefuse: boolean): JsonSchema {
+  if (allRefuse) return { type: 'null', description: 'The server refuses metadata from clients.' }
+  if (refusing.length === 0) return nullable(METADATA)
+  return { ...nullable(METADATA), description: `Refused by the routes ${refusing.join(', ')}.` }
+}
+
 /**
- * Validates the body of a request that starts an upload, and builds the key.
- * @throws StorageError `VALIDATION_ERROR`, `FILE_TOO_LARGE`, or `CONTENT_TYPE_NOT_ALLOWED`.
+ * Validates the body of a request that starts an upload, and builds the key and the metadata.
+ * @throws StorageError `VALIDATION_ERROR`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what a function of the route throws.
  */
 export async function readUploadRequest(
   body: Readonly<Record<string, unknown>>,
-  { routes, maxSize, scope, known }: UploadRules,
+  { routes, maxSize, scope, request, known }: UploadRules,
 ): Promise<UploadRequest> {
   const route = routeOf(routes, body['route'])
   known.route = route.name
@@ -74,8 +89,37 @@ export async function readUploadRequest(
   checkFileSize(maxSize, size)
   if (route.maxFileSize !== null) checkFileSize(route.maxFileSize, size)
   if (!acceptsType(route, contentType)) throw typeNotAllowed(route, contentType)
-  const metadata = optional(body['metadata'], checkMetadata)
-  return { route, filename, contentType, size, metadata, ...(await buildKey(route, scope, filename)) }
+  const given = readMetadata(route, body['metadata'])
+  const keys = await buildKey(route, scope, filename)
+  const metadata = await buildMetadata(route, given, { request, scope })
+  return { route, filename, contentType, size, metadata, ...keys }
+}
+
+/** Returns the metadata that the client sent, or `null`. @throws StorageError `VALIDATION_ERROR` */
+function readMetadata({ name, metadata }: RoutePolicy, value: unknown): ObjectMetadata | null {
+  return optional(value, (given) => {
+    if (metadata !== false) return checkMetadata(given)
+    throw invalid('metadata', `must not be set, because the upload route ${shown(name)} refuses it.`)
+  })
+}
+
+/** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */
+async function buildMetadata(
+  { name, metadata }: RoutePolicy,
+  given: ObjectMetadata | null,
+  context: MetadataContext,
+): Promise<ObjectMetadata | null> {
+  if (typeof metadata !== 'function') return given
+  const result: unknown = await metadata(given, context)
+  // Only an explicit `null` means "none". `undefined` is probably a forgotten return statement.
+  if (result === null) return null
+  try {
+    return checkMetadata(result)
+  } catch (error) {
+    // Without a cause, because `onError` would get it instead of a message that names the route.
+    const message = `The metadata function of the upload route ${shown(name)} failed: ${toStorageError(error).message}`
+    throw new StorageError('INTERNAL_ERROR', { message })
+  }
 }
 
 /** A random key is never reused, so it is also the storage key. For an application's key, each attempt gets its own. */

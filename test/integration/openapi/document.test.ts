@@ -79,6 +79,20 @@ describe('the document', () => {
     expect(accepts({ avatars: {} }, { ...upload, metadata: { a: 1 } })).toBe(false)
   })
 
+  it('describes which upload routes refuse metadata', () => {
+    const documentOf = (routes: object) =>
+      openApiDocument(createS3Server({ ...options(), routes: { ...routes } }))
+    const accepts = (routes: object, body: object) =>
+      documentValidator(documentOf(routes)).acceptsBody('/upload', body)
+    const sent = { filename: 'a.txt', contentType: 'text/plain', size: 3, metadata: { a: 'b' } }
+    expect(accepts({ scans: { metadata: false } }, sent)).toBe(false)
+    expect(accepts({ scans: { metadata: false } }, { ...sent, metadata: null })).toBe(true)
+    expect(accepts({ films: { metadata: () => null } }, sent)).toBe(true)
+    const mixed = { films: {}, scans: { metadata: false } }
+    expect(accepts(mixed, { ...sent, route: 'films' })).toBe(true)
+    expect(JSON.stringify(documentOf(mixed).paths['/upload'])).toContain('Refused by the routes scans.')
+  })
+
   it('allows properties that a later minor release may add', () => {
     const { paths, components } = openApiDocument(createS3Server(options()))
     expect(JSON.stringify({ paths, components })).not.toContain('"additionalProperties":false')

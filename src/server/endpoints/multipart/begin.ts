@@ -37,8 +37,8 @@ export function beginMultipartEndpoint(
       },
       errors: [...UPLOAD_REQUEST_ERRORS, 'STORAGE_UNAVAILABLE'],
     }),
-    parse: async (source, { scope, known }) =>
-      readUploadRequest(await source.json(), { routes, maxSize: MAX_MULTIPART_SIZE, scope, known }),
+    parse: async (source, { scope, request, known }) =>
+      readUploadRequest(await source.json(), { routes, maxSize: MAX_MULTIPART_SIZE, scope, request, known }),
     // There is no object to own yet. The store checks ownership of the key as part of the reservation.
     own: () => null,
     guard: ({ route, key, size }) => ({

@@ -1,5 +1,5 @@
 import type { Express } from 'express'
-import type { Handler, StorageObject } from '@svc/db'
+import type { Handler, StorageObject, StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
@@ -80,9 +80,34 @@ const guardsNotes: SnippetCheck = async (program) => {
   await expect(checkCopy(by('bob'), 'diary', 1_000_001)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
 }
 
+const trustsItsMetadata: SnippetCheck = async (program) => {
+  const { s3, client } = await run<{ s3: { handler: Handler }; client: StorageObjectStore }>(program)
+  const upload = async (route: string, metadata: Record<string, string> | null) => {
+    const response = await s3.handler(
+      new Request('http://app.test/api/s3/upload', {
+        method: 'POST',
+        headers: { ...signedInAs('user:ann'), 'content-type': 'application/json' },
+        body: JSON.stringify({ route, metadata, filename: 'a.png', contentType: 'image/png', size: 1 }),
+      }),
+    )
+    return { status: response.status, body: (await response.json()) as object }
+  }
+
+  expect(await upload('scans', { scanned: 'clean' })).toMatchObject({
+    status: 400,
+    body: { code: 'VALIDATION_ERROR', params: { field: 'metadata' } },
+  })
+  expect(await upload('scans', null)).toMatchObject({ status: 201 })
+  expect(await upload('photos', { album: 'city' })).toMatchObject({ status: 403 })
+  expect(await upload('photos', { album: 'sea', readers: 'everybody' })).toMatchObject({ status: 201 })
+  const { objects } = await client.listByScope({ scope: 'user:ann' })
+  expect(objects.map(({ metadata }) => metadata)).toEqual([{ album: 'sea' }, null])
+}
+
 export const customRoutesChecks: SnippetChecks = {
   'docs/custom-routes.md#shared-files.ts': sharesPublicFiles,
   'docs/custom-routes.md#team-guards.ts': guardsNotes,
   'docs/custom-routes.md#guarded-server.ts': guardsUploads,
   'docs/custom-routes.md#own-uploads.ts': receivesReports,
+  'docs/custom-routes.md#trusted-metadata.ts': trustsItsMetadata,
 }
