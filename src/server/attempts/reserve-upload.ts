@@ -57,19 +57,22 @@ export async function reserveUpload(
     return await reserve()
   } catch (refusal) {
     const quotaExceeded = refusal instanceof StorageError && refusal.code === 'QUOTA_EXCEEDED'
-    if (quotaExceeded && (await settleExpired(dependencies, terms.operation, call))) return reserve()
-    throw refusal
+    if (!quotaExceeded || !(await settleExpired(dependencies, terms.operation, call))) throw refusal
+    return reserve()
   }
 }
 
-/** Settles expired reservations of the caller, oldest first, up to the first failure. Returns whether it settled any. */
+/**
+ * Settles expired reservations of the caller, oldest first, up to the first failure. Returns `false` if it settled none of
+ * them. Returns `true` if there are none (any more): a concurrent request may have settled them since the refusal.
+ */
 async function settleExpired(
   dependencies: ServerDependencies,
   operation: string,
   { scope, request }: Call,
 ): Promise<boolean> {
   const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
-  let settled = false
+  let settled = expired.length === 0
   for (const rows of settlementBatches(expired)) {
     const results = await Promise.allSettled(
       rows.map((row) => settleReservation(dependencies, row, 'confirm', request.signal)),

@@ -10,6 +10,8 @@ import {
   type Begun,
   type Service,
 } from './service.js'
+import { forEverySchedule, Interleaving } from './interleaving.js'
+import { createWorld, OWNER } from './world.js'
 
 /** Long enough for every reservation in these tests to expire. */
 const LATER = 3 * HOUR
@@ -134,6 +136,48 @@ describe('quota of abandoned uploads', () => {
     service.clock.advance(LATER)
     expect((await service.as('user:1').begin()).status).toBe(413)
     expect(await service.objects.countByScope('user:2')).toBe(1)
+  })
+
+  it('is freed for two uploads that begin at once, in every order of their calls', async () => {
+    const schedules = await forEverySchedule(async (choose) => {
+      const world = createWorld({ quota: { maxBytes: 10 } })
+      const abandoned = { route: 'others', size: 5 }
+      for (let count = 0; count < 2; count++) await world.start().as(OWNER).begun(abandoned)
+      world.clock.advance(LATER)
+      const interleaving = new Interleaving()
+      const [first, second] = interleaving.connections.map((connection) =>
+        world.start(connection).as(OWNER).begin({ route: 'others', size: 5 }),
+      )
+      const responses = await interleaving.run(first!, second!, choose)
+      expect(responses.map(({ status }) => status)).toEqual([201, 201])
+      expect(await world.objects.getScopeUsage(OWNER)).toMatchObject({ reservedBytes: 10, reservedFiles: 2 })
+    })
+    expect(schedules).toBeGreaterThan(10)
+  })
+
+  it('is freed for an upload whose neighbour settled the reservations first', async () => {
+    const service = startService({ quota: { maxFiles: 2 } })
+    await fill(service, 2)
+    service.clock.advance(LATER)
+    let isFirst = true
+    around(service.objects, 'listExpired', (list) => async (input) => {
+      if (isFirst) {
+        isFirst = false
+        await expectStatus(await service.as('user:1').begin(), 201)
+      }
+      return list(input)
+    })
+    expect((await service.as('user:1').begin()).status).toBe(201)
+    expect(await service.objects.countByScope('user:1')).toBe(2)
+  })
+
+  it('is tried a second time only', async () => {
+    const service = startService({ quota: { maxFiles: 1 } })
+    await fill(service, 1)
+    let asked = 0
+    around(service.objects, 'reserve', (reserve) => (input) => (asked++, reserve(input)))
+    expect((await service.as('user:1').begin()).status).toBe(413)
+    expect(asked).toBe(2)
   })
 
   it('is freed from the 100 oldest reservations at a time', async () => {
