@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
 import { findDatabase, type DatabaseOptions, type FoundDatabase } from './databases/find-database.js'
+import { refuseMisplacedURL, withoutURLs } from './databases/misplaced-url.js'
 import { EXIT, type ExitCode } from './exit.js'
-import { reportOf } from './failure-report.js'
+import { reportOf, withoutSecrets } from './failure-report.js'
 import { Interrupted, listenForInterruption } from './interruption.js'
 import { createOutput, type Output } from './output/output.js'
 import type { Session } from './session.js'
@@ -72,8 +73,11 @@ export async function runCli(
     const interruption = listenForInterruption((message) => output.note(message))
     const output = createOutput(process, { json: options.json ?? false }, () => interruption.readerHasGone())
     // By default, Node prints warnings (of drivers, for example) as text, even between JSON lines.
-    process.removeAllListeners('warning').on('warning', ({ message }) => output.note(message))
+    process.removeAllListeners('warning').on('warning', ({ message }) => {
+      output.note(withoutSecrets(message, databaseOf()))
+    })
     try {
+      refuseMisplacedURL(args)
       exitCode = await work({ output, interruption }, options)
     } catch (error) {
       if (error instanceof Interrupted) {
@@ -136,20 +140,6 @@ function errorsOf(args: readonly string[]): OutputConfiguration {
       if (text.startsWith('Usage:')) writeError('Missing or unknown command.')
     },
   }
-}
-
-/** Redacts arguments that look like a URL, even an invalid one: a misplaced URL must not put its password into a log. */
-function withoutURLs(text: string, args: readonly string[]): string {
-  return args
-    .filter(looksLikeURL)
-    .flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1)])
-    .filter((secret) => secret !== '')
-    .reduce((rest, argument) => rest.replaceAll(argument, '***'), text)
-}
-
-function looksLikeURL(argument: string): boolean {
-  const colon = argument.indexOf(':')
-  return argument.includes('://') || (colon >= 0 && argument.includes('@', colon))
 }
 
 function firstSentence(text: string): string {

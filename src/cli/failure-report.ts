@@ -34,10 +34,14 @@ const ADVICE: Readonly<Record<string, string>> = {
     'No server was available in time. Check hosts and ports, and replicaSet and TLS if the URL sets them.',
 }
 
-/** Describes a failure. Redacts passwords, which drivers may repeat in their messages. */
+/** Redacts the URL of the database and its passwords, which drivers may repeat in their messages. */
+export function withoutSecrets(text: string, database: FoundDatabase | null): string {
+  return redacted(database ? database.url.redact(text) : text, [process.env['PGPASSWORD'] ?? ''])
+}
+
+/** Describes a failure, without secrets. */
 export function reportOf(error: unknown, database: FoundDatabase | null): FailureReport {
-  const redact = (text: string) =>
-    redacted(database ? database.url.redact(text) : text, [process.env['PGPASSWORD'] ?? ''])
+  const redact = (text: string) => withoutSecrets(text, database)
 
   if (error instanceof UsageError) {
     return { exitCode: EXIT.usage, message: redact(error.message), hints: error.hints }
@@ -50,7 +54,7 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
       ...adviceFor(error, causes),
     ]
     const exitCode = error.retryable ? EXIT.unreachable : EXIT.unusable
-    return { exitCode, message: error.message, hints }
+    return { exitCode, message: redact(error.message), hints }
   }
   if (error instanceof StorageError && error.status < 500) {
     return { exitCode: EXIT.usage, message: redact(error.message), hints: [] }

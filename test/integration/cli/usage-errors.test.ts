@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
-import { expectNoPassword, PASSWORD } from './secret-password.js'
+import { ENCODED, expectNoPassword, PASSWORD } from './secret-password.js'
 
 let command: BuiltCommand
 beforeAll(async () => {
@@ -127,6 +127,75 @@ describe('invalid arguments', () => {
     expect(ran.stderr).toContain('DATABASE_URL must be a URL')
     expectNoPassword(ran)
   })
+})
+
+describe('a database URL that is not the value of --url', () => {
+  const url = `postgres://u:${ENCODED}@h/d`
+
+  it.each([
+    ['--schema', ['verify', '--schema', url]],
+    ['--schema of the schema command', ['schema', `--schema=${url}`]],
+    ['--schema before the command', ['--schema', url, 'migrate', '--json']],
+    ['--prefix', ['verify', '--prefix', url]],
+    ['--schema without a scheme', ['migrate', '--schema', `u:${PASSWORD}@h/d`]],
+    ['--schema without a user', ['migrate', '--schema', 'postgres://h/d?password=word%231']],
+    ['--route', ['list', 'user:1', '--route', url]],
+    ['a scope', ['usage', url]],
+    ['the scope of check-usage', ['check-usage', url, '--json']],
+    ['the scope of a long URL', ['repair-usage', `${url}?${'x'.repeat(300)}`]],
+    ['a scope with another protocol', ['usage', `https://u:${ENCODED}@h/d`]],
+    ['--limit', ['leftovers', '--limit', url]],
+    ['--before', ['purge-deleted', '--before', url, '--json']],
+    ['--connect-timeout', ['verify', '--connect-timeout', url]],
+    ['--status', ['list', 'user:1', `--status=${url}`]],
+  ])('exits with 2 and never shows it: %s', async (_, args) => {
+    // Nothing listens there, so a command that got this far would exit with 3.
+    for (const environment of [
+      {},
+      { DATABASE_URL: 'postgres://127.0.0.1:1/d' },
+      { MONGODB_URL: 'mongodb://127.0.0.1:1/d' },
+    ]) {
+      const ran = await command.run(args, environment)
+      expect({ exitCode: ran.exitCode, stdout: ran.stdout }).toEqual({ exitCode: 2, stdout: '' })
+      expect(ran.stderr).not.toBe('')
+      expectNoPassword(ran)
+    }
+  })
+
+  it.each(['https://app.example/user/1', 'user:ann@example.com', 'mailto:ann@example.com'])(
+    'is not the scope %s',
+    async (scope) => {
+      const ran = await command.run(['usage', scope], { DATABASE_URL: 'postgres://127.0.0.1:1/d' })
+      expect(ran).toMatchObject({ exitCode: 3 })
+    },
+  )
+
+  it('is not --url itself, which may be repeated', async () => {
+    const url = 'postgres://127.0.0.1:1/d'
+    for (const args of [
+      ['verify', '--url', url],
+      ['verify', `--url=${url}`],
+      ['--url', 'postgres://127.0.0.1:1/other', 'verify', '--url', url],
+    ]) {
+      expect(await command.run(args)).toMatchObject({ exitCode: 3 })
+    }
+  })
+})
+
+it('redacts the password in warnings of drivers', async () => {
+  // Makes each connection cause a warning that names the URL, as some versions of Node do for unusual ones.
+  const warns = `import net from 'node:net'
+    const { connect } = net.Socket.prototype
+    net.Socket.prototype.connect = function (...options) {
+      process.emitWarning('Deprecated URL: ' + process.env.DATABASE_URL)
+      return connect.apply(this, options)
+    }`
+  const ran = await command.run(['verify'], {
+    DATABASE_URL: `postgres://u:${ENCODED}@127.0.0.1:1/d`,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(warns)}`,
+  })
+  expect(ran.stderr).toContain('Deprecated URL: ***')
+  expectNoPassword(ran)
 })
 
 describe('help', () => {
