@@ -35,6 +35,9 @@ export type DbRemoveInput = WithoutOwner<RemoveInput>
  * What `db()` returns, and the value of `s3.db`: the store, its two endpoints, and writes on behalf of a request, for servers
  * with their own upload code.
  *
+ * The bytes of an object that `reserve` recorded without a `storageKey` belong to the application: on a server, `DELETE /object`
+ * removes its row and nothing else. With a `storageKey` that no other attempt uses, the server removes the bytes as well.
+ *
  * The four writes fill in the caller's scope, the quota, the expiry and the bucket, and call the hooks. They reject like
  * the store, and with `UNAUTHORIZED` if the caller is not signed in. Another scope's object is treated as missing.
  */

@@ -1,7 +1,7 @@
 import { StorageError } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../../conformance/clock.js'
-import { around, bytesOfSize, errorOf, expectStatus, startService } from './service.js'
+import { around, BASE, bytesOfSize, errorOf, expectStatus, startService } from './service.js'
 
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
@@ -123,6 +123,29 @@ describe('DELETE /object', () => {
       return row
     })
     expect((await as('user:1').delete(object.key)).status).toBe(404)
+  })
+
+  it.each([
+    [
+      'leaves the bytes of an object that s3.db.reserve recorded without a storage key to the application',
+      null,
+    ],
+    ['removes the bytes of an object that s3.db.reserve recorded with a storage key', 'imports/1~first'],
+  ])('%s', async (_, storageKey) => {
+    const { as, objects, s3, storage } = startService()
+    const request = as('user:1').request('POST', '/import')
+    const key = 'imports/1'
+    const { id } = await s3.db.reserve(request, { key, declaredSize: 3, storageKey })
+    const at = { bucket: 'files', key: storageKey ?? key }
+    const terms = { ...at, size: 3, contentType: 'text/plain', attemptId: id, serverURL: `${BASE}/_storage` }
+    const upload = await storage.signUpload({ ...terms, expiresAt: new Date(Date.UTC(2100, 0)) })
+    await expectStatus(await as('user:1').put({ ...upload, expiresAt: '' }, bytesOfSize(3)), 200)
+    await s3.db.confirm(request, { key, id, size: 3 })
+
+    expect((await as('user:1').delete(key)).status).toBe(204)
+    expect(await objects.find({ bucket: 'files', key })).toMatchObject({ status: 'deleted' })
+    expect((await storage.head(at))?.size).toBe(storageKey === null ? 3 : undefined)
+    expect((await objects.listLeftovers()).length).toBe(storageKey === null ? 0 : 1)
   })
 
   it('runs its guard after the ownership check and before the delete', async () => {
