@@ -1,3 +1,4 @@
+import { StorageError } from '../errors.js'
 import { runGuards, type Guard, type GuardContext } from '../guards/guard.js'
 import type { Report } from '../reporter.js'
 import type { EndpointDescription } from './endpoint-description.js'
@@ -61,14 +62,20 @@ export interface GuardedOperation<Input, Subject extends OwnedSubject> extends O
   own(input: Input, call: Call): Subject | Promise<Subject>
   /** Returns the application's guards and their context. */
   guard?(input: Input, subject: Subject, call: Call): GuardPlan
-  /** Performs the operation and calls the application's hooks. */
-  act(input: Input, subject: Subject, call: Call): Promise<Reply>
+  /**
+   * Performs the operation and calls the application's hooks. Returns `null`, without having changed anything, if the subject
+   * is no longer what the checks were made for. The checks are then repeated.
+   */
+  act(input: Input, subject: Subject, call: Call): Promise<Reply | null>
 }
 
 export interface GuardPlan {
   readonly guards: readonly (Guard | null | undefined)[]
   readonly context: Omit<GuardContext, 'request' | 'scope'>
 }
+
+/** How often the checks of one request may run. Each repetition means that the subject was replaced in the meantime. */
+const MAX_ROUNDS = 5
 
 /** Creates an endpoint from its steps. Their order is defined here only: scope, input, ownership, application guards, act. */
 export function guardedEndpoint<Input, Subject extends OwnedSubject>(
@@ -85,15 +92,21 @@ export function guardedEndpoint<Input, Subject extends OwnedSubject>(
       const call: Call = { request, scope, baseURL, known }
       source.query.checkLength()
       const input = await operation.parse(source, call)
-      const subject = await operation.own(input, call)
-      known.route ??= subject?.route ?? null
-      const plan = operation.guard?.(input, subject, call)
-      if (plan) {
-        await runGuards(plan.guards, { request, scope, ...plan.context }, (error) =>
-          report(error, { request, operation: operation.operation }),
-        )
+      for (let round = 1; round <= MAX_ROUNDS; round++) {
+        const subject = await operation.own(input, call)
+        known.route = subject?.route ?? known.route
+        const plan = operation.guard?.(input, subject, call)
+        if (plan) {
+          await runGuards(plan.guards, { request, scope, ...plan.context }, (error) =>
+            report(error, { request, operation: operation.operation }),
+          )
+        }
+        const reply = await operation.act(input, subject, call)
+        if (reply) return reply
       }
-      return operation.act(input, subject, call)
+      throw new StorageError('KEY_CONFLICT', {
+        message: 'The object was replaced again and again during the request. Try again.',
+      })
     },
   }
 }

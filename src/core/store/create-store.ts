@@ -5,6 +5,7 @@ import type { FindQuery, QuotaExcess, RecordedLeftover, StoreDriver } from './dr
 import * as inputs from './inputs.js'
 import type { Leftover, StorageObject } from './records.js'
 import { rememberParts } from './store-parts.js'
+import { unsupportedCall } from './unsupported-call.js'
 import { invalid } from './validation/invalid.js'
 import { optional } from './validation/scalars.js'
 import { checkText } from './validation/text.js'
@@ -26,7 +27,9 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
   /** Refuses a field that a driver of 1.5 would ignore. */
   function needsContract(feature: string, value: unknown): void {
     if (value === null || driver.contract === '1.6') return
-    throw new TypeError(`${feature} needs a StoreDriver with contract: '1.6', and this driver declares none.`)
+    throw unsupportedCall(
+      `${feature} needs a StoreDriver with contract: '1.6', and this driver declares none.`,
+    )
   }
 
   const store: StorageObjectStore = {
@@ -198,7 +201,7 @@ function completeLeftover(leftover: RecordedLeftover): Leftover {
 }
 
 function missingMethod(call: string, method: keyof StoreDriver): TypeError {
-  return new TypeError(
+  return unsupportedCall(
     `${call} needs the method "${method}" of StoreDriver, and this driver does not have it.`,
   )
 }

@@ -1,6 +1,8 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import type { ObjectReference, StorageObject } from '../../core/store/records.js'
+import type { RecordKeeper } from '../../core/plugin.js'
+import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { notFound } from '../request-input/attempt-reference.js'
 import { removeBytes } from '../record-bytes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
@@ -19,7 +21,7 @@ export function deleteObjectEndpoint(dependencies: ServerDependencies, policy: O
       summary: 'Deletes the object or pending upload at a key, and its bytes.',
       query: referenceQuery(dependencies.bucket),
       answer: { status: 204, description: 'The object has been deleted.' },
-      errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND'],
+      errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND', 'KEY_CONFLICT'],
     }),
     parse: ({ query }) => readReference(query, dependencies.bucket),
     async own(reference, { scope }) {
@@ -31,11 +33,30 @@ export function deleteObjectEndpoint(dependencies: ServerDependencies, policy: O
       guards: [policy.guard],
       context: { bucket, key, object, route: object.route, size: object.size ?? object.declaredSize },
     }),
-    async act({ bucket, key }, _, { scope, request }) {
-      const removed = await records.remove({ bucket, key, scope, mode: records.deleteMode }, request)
-      if (!removed) throw notFound()
+    async act(_, object, { request }) {
+      const removed = await removeAttempt(records, object, request)
+      // The object is gone or was replaced. Looking again finds out, and asks the guard about the replacement.
+      if (!removed) return null
       await removeBytes(dependencies, removed, { request, operation: OPERATION })
       return { status: 204 }
     },
   })
+}
+
+/** Removes what the checks were made for. Returns `null` if another attempt has taken its place, or if nothing is there. */
+async function removeAttempt(
+  records: RecordKeeper,
+  { bucket, key, scope, attemptId }: StorageObject,
+  request: Request,
+): Promise<StorageObject | null> {
+  const input = { bucket, key, scope, mode: records.deleteMode }
+  try {
+    return await records.remove({ ...input, attemptId }, request)
+  } catch (error) {
+    if (!isUnsupportedCall(error)) throw error
+    // A driver of 1.5 can only remove what is at the key now.
+    const removed = await records.remove(input, request)
+    if (!removed) throw notFound()
+    return removed
+  }
 }

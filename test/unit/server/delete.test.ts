@@ -1,7 +1,9 @@
-import { StorageError } from '@svc/db'
+import { StorageError, type Guard, type StorageObjectStore } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
-import { SECOND } from '../../conformance/clock.js'
+import { ManualClock, SECOND } from '../../conformance/clock.js'
 import { around, BASE, bytesOfSize, errorOf, expectStatus, startService } from './service.js'
+import { storeOfVersion15 } from './store-of-version-1-5.js'
 
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
@@ -172,6 +174,100 @@ describe('DELETE /object', () => {
       ['pending', 9, 'default'],
     ])
     expect(await objects.countByScope('user:1')).toBe(2)
+  })
+
+  describe('while the object is replaced', () => {
+    const guard: Guard = ({ object }) => {
+      if (object?.metadata?.['locked'] === 'yes') throw new StorageError('FORBIDDEN')
+    }
+
+    /** A service whose object is replaced just before each of its first removals, with this metadata. */
+    async function replacedBeforeRemove(
+      times: number,
+      metadata: object = {},
+      store = (now: () => Date): StorageObjectStore => memoryAdapter({ now }),
+    ) {
+      const clock = new ManualClock()
+      const judged: (string | undefined)[] = []
+      const service = startService({
+        routes: overwriting,
+        clock,
+        objects: store(clock.now),
+        delete: {
+          guard: (context) => {
+            judged.push(context.object?.attemptId)
+            return guard(context)
+          },
+        },
+      })
+      const first = await service.as('user:1').upload()
+      let left = times
+      around(service.objects, 'remove', (remove) => async (input) => {
+        if (left-- > 0) await service.as('user:1').upload({ metadata }, 2)
+        return remove(input)
+      })
+      return { ...service, judged, first }
+    }
+
+    it('asks the guard about the replacement, which it can keep', async () => {
+      const service = await replacedBeforeRemove(1, { locked: 'yes' })
+      expect((await service.as('user:1').delete('report')).status).toBe(403)
+      const kept = await service.objects.findActive({ bucket: 'files', key: 'report' })
+      expect(service.judged).toEqual([service.first.id, kept?.attemptId])
+      expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 2))
+    })
+
+    it('removes the replacement if the guard allows that too', async () => {
+      const deleted: unknown[] = []
+      const service = await replacedBeforeRemove(2)
+      around(service.objects, 'remove', (remove) => async (input) => {
+        const row = await remove(input)
+        if (row) deleted.push(row.attemptId)
+        return row
+      })
+      expect((await service.as('user:1').delete('report')).status).toBe(204)
+      expect(service.judged.length).toBe(3)
+      expect(deleted).toEqual([service.judged.at(-1)])
+      expect((await service.as('user:1').delete('report')).status).toBe(404)
+    })
+
+    it('gives up if the object is replaced again and again', async () => {
+      const service = await replacedBeforeRemove(Infinity)
+      expect(await errorOf(await service.as('user:1').delete('report'))).toMatchObject({
+        status: 409,
+        code: 'KEY_CONFLICT',
+      })
+      expect(service.judged.length).toBe(5)
+      expect(await service.objects.countByScope('user:1', 'active')).toBe(1)
+    })
+
+    it('is a 404 if the object is deleted instead', async () => {
+      const service = startService({ routes: overwriting })
+      const object = await service.as('user:1').upload()
+      around(service.objects, 'remove', (remove) => async (input) => {
+        await remove({ ...input, attemptId: object.id })
+        return remove(input)
+      })
+      expect((await service.as('user:1').delete('report')).status).toBe(404)
+    })
+
+    it('removes what is there with a driver of 1.5, which can only remove by key', async () => {
+      const service = await replacedBeforeRemove(1, { locked: 'yes' }, storeOfVersion15)
+      expect((await service.as('user:1').delete('report')).status).toBe(204)
+      expect(service.judged.length).toBe(1)
+      expect(await service.objects.countByScope('user:1')).toBe(0)
+    })
+  })
+
+  it('keeps a pending replacement that began after its ownership check', async () => {
+    const service = startService({ routes: overwriting })
+    const { object } = await service.as('user:1').begun()
+    around(service.objects, 'remove', (remove) => async (input) => {
+      if (input.attemptId === object.id) await service.as('user:1').upload()
+      return remove(input)
+    })
+    expect((await service.as('user:1').delete('report')).status).toBe(204)
+    expect((await service.as('user:1').delete('report')).status).toBe(404)
   })
 
   it('frees the key for every scope', async () => {
