@@ -3,6 +3,7 @@ import { shown } from '../../core/store/validation/invalid.js'
 import { settleReservation, type SettledReservation } from '../attempts/settle-reservation.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
+import { dueLeftovers } from './due-leftovers.js'
 import { settleLeftover, type SettledLeftover } from './leftover.js'
 import { pagesOf, settleAll, type Outcome } from './settle-all.js'
 
@@ -21,13 +22,13 @@ export type ReservationOutcome = Outcome<
   Pick<StorageObject, 'bucket' | 'key' | 'attemptId'>,
   SettledReservation
 >
-/** The result for one leftover. `failed`: the leftover is unchanged, and the next run retries it. */
+/** The result for one leftover. `failed`: the leftover is unchanged, and a run in an hour or later retries it. */
 export type LeftoverOutcome = Outcome<
   Pick<Leftover, 'bucket' | 'key' | 'attemptId' | 'storageKey'>,
   SettledLeftover
 >
 
-/** The result for each item of a run, in processing order. */
+/** The result for each item of a run, in processing order. Leftovers are listed only if the run looked at them. */
 export interface CleanUpResult {
   readonly reservations: ReservationOutcome[]
   readonly leftovers: LeftoverOutcome[]
@@ -36,6 +37,8 @@ export interface CleanUpResult {
 /**
  * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
  * reservations, then the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
+ *
+ * A run looks only at leftovers that it can do something about. With a custom driver of version 1.5, it looks at all of them.
  *
  * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
  * `VALIDATION_ERROR` if `limit` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
@@ -63,12 +66,8 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
     report,
   )
 
-  // Leftovers that appear during the run are left to the next one. Otherwise, a run might never end.
-  const leftoversAtStart = pagesOf<Leftover>(async (after) =>
-    (await records.objects.listLeftovers({ limit, after })).filter(({ since }) => since <= start),
-  )
   const leftovers = await settleAll(
-    leftoversAtStart,
+    dueLeftovers(records.objects, start, limit),
     ({ bucket, key, attemptId, storageKey }) => ({ bucket, key, attemptId, storageKey }),
     (leftover) => settleLeftover(dependencies, leftover),
     report,

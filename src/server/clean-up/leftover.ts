@@ -2,6 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
+import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 
@@ -9,26 +10,93 @@ import type { ServerDependencies } from '../server-dependencies.js'
  * The result for a leftover.
  * - `forgotten`: nothing is stored and nothing can be written any more; the record is deleted.
  * - `removed`: its bytes or parts were removed; a later run verifies that nothing is left.
- * - `waiting`: a signed URL may still read or write the bytes.
+ * - `waiting`: a signed URL may still read or write the bytes. A later run looks again.
  * - `kept`: an active object or pending upload uses the bytes.
  */
 export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 
-/** Takes the next step for a leftover. Rejects if the storage fails, which leaves the record in place. */
+/** When a leftover whose look failed is looked at again, in seconds. */
+const RETRY_SECONDS = 60 * 60
+
+/** When bytes that a row uses are looked at again, in seconds. The row leaves a leftover of its own when it ends. */
+const KEPT_SECONDS = 24 * 60 * 60
+
+/** A look at a leftover. Bucket calls are made only where they can change something. */
+interface Look {
+  readonly time: Date
+  /** When the download URLs of the bytes have expired, so that the bytes may be removed. */
+  readonly readableUntil: Date
+  /** When nothing can be written any more. */
+  readonly closedAt: Date
+  /** Nothing can be read or written any more. If nothing is there either, the leftover is forgotten. */
+  readonly isLast: boolean
+}
+
+/**
+ * Takes the next step for a leftover, and puts off the next look until it can change something. Rejects if the storage
+ * fails, which leaves the record in place for another look in an hour.
+ */
 export async function settleLeftover(
   dependencies: ServerDependencies,
   leftover: Leftover,
 ): Promise<SettledLeftover> {
-  const { records, now } = dependencies
-  const time = now()
-  const isWriteClosed = time >= secondsAfter(leftover.writableUntil, GRACE_SECONDS)
+  const { records, now, report } = dependencies
+  const look = lookAt(leftover, now(), dependencies.downloadSeconds)
+  try {
+    const outcome = await settle(dependencies, leftover, look)
+    const until = nextLook(outcome, look)
+    if (until) await putOff(records.objects, leftover, until)
+    return outcome
+  } catch (error) {
+    await putOff(records.objects, leftover, retryTime(look)).catch((failure: unknown) =>
+      report(failure, { operation: 'cleanUp' }),
+    )
+    throw error
+  }
+}
+
+function lookAt({ since, storageKey, writableUntil }: Leftover, time: Date, downloadSeconds: number): Look {
+  // Without a storage key, the bytes are under a key that the application manages.
+  const readableUntil = storageKey === null ? since : secondsAfter(since, downloadSeconds)
+  const closedAt = secondsAfter(writableUntil, GRACE_SECONDS)
+  return { time, readableUntil, closedAt, isLast: time >= readableUntil && time >= closedAt }
+}
+
+/** Returns when the next look is worth its bucket calls, or `null` for the next run. */
+function nextLook(outcome: SettledLeftover, { time, readableUntil, closedAt, isLast }: Look): Date | null {
+  if (outcome === 'forgotten') return null
+  if (outcome === 'kept') return secondsAfter(time, KEPT_SECONDS)
+  if (isLast) return null
+  return time < readableUntil ? readableUntil : closedAt
+}
+
+/** Returns a time that differs from `readableUntil`, which marks leftovers whose first look succeeded. */
+function retryTime({ time, readableUntil }: Look): Date {
+  const retry = secondsAfter(time, RETRY_SECONDS)
+  return retry.getTime() === readableUntil.getTime() ? new Date(retry.getTime() + 1) : retry
+}
+
+/** A driver of 1.5 can't put a leftover off. Then every run looks at it. */
+async function putOff(objects: StorageObjectStore, { attemptId }: Leftover, until: Date): Promise<void> {
+  try {
+    await objects.deferLeftover({ attemptId, until })
+  } catch (error) {
+    if (!isUnsupportedCall(error)) throw error
+  }
+}
+
+async function settle(
+  dependencies: ServerDependencies,
+  leftover: Leftover,
+  look: Look,
+): Promise<SettledLeftover> {
   // Uploads before bytes: an upload that is completed in between becomes an object, which settleBytes then finds.
-  const uploads = await settleUploads(dependencies, leftover, isWriteClosed)
-  const bytes = await settleBytes(dependencies, leftover, time)
+  const uploads = await settleUploads(dependencies, leftover, look)
+  const bytes = await settleBytes(dependencies, leftover, look)
   if (uploads === 'removed' || bytes === 'removed') return 'removed'
   if (uploads === 'kept' || bytes === 'kept') return 'kept'
-  if (bytes === 'waiting' || !isWriteClosed) return 'waiting'
-  await records.objects.forgetLeftover({ attemptId: leftover.attemptId })
+  if (!look.isLast) return 'waiting'
+  await dependencies.records.objects.forgetLeftover({ attemptId: leftover.attemptId })
   return 'forgotten'
 }
 
@@ -36,9 +104,9 @@ export async function settleLeftover(
 async function settleUploads(
   { storage, records }: ServerDependencies,
   leftover: Leftover,
-  isWriteClosed: boolean,
+  look: Look,
 ): Promise<'none' | 'removed' | 'kept'> {
-  const uploads = await openUploads(storage, leftover, isWriteClosed)
+  const uploads = await openUploads(storage, leftover, listsByKey(leftover, look))
   if (uploads.length === 0) return 'none'
   const live = await liveRows(records.objects, leftover)
   const inUse = live.some((row) =>
@@ -52,16 +120,15 @@ async function settleUploads(
 }
 
 /**
- * Returns the open multipart uploads of an ended attempt: the recorded one, and any other under its storage key, which no
- * other attempt uses. Listing by key costs an extra call. It runs only if no upload id was recorded, and on the last check:
- * a storage that retries a call may have started an upload that it never reported.
+ * Returns the open multipart uploads of an ended attempt: the recorded one and, with `byKey`, any other under its storage key,
+ * which no other attempt uses.
  *
  * @throws StorageError `STORAGE_UNAVAILABLE` if an upload is recorded but the storage has no multipart support.
  */
 async function openUploads(
   { multipart }: ObjectStorage,
   { bucket, key, storageKey, uploadId }: Leftover,
-  isLastCheck: boolean,
+  byKey: boolean,
 ): Promise<readonly MultipartReference[]> {
   const at = { bucket, key: storageKey ?? key }
   const ids = new Set<string>()
@@ -73,10 +140,24 @@ async function openUploads(
     }
     if ((await multipart.listParts({ ...at, uploadId, after: 0 })) !== null) ids.add(uploadId)
   }
-  if (multipart && storageKey !== null && (uploadId === null || isLastCheck)) {
+  if (multipart && byKey) {
     for (const id of await multipart.list(at)) ids.add(id)
   }
   return [...ids].map((id) => ({ ...at, uploadId: id }))
+}
+
+/**
+ * Returns whether to list the uploads under the storage key. The call costs more than others, and finds only uploads that were
+ * started without being recorded: a storage that retries a call may start one that it never reports. So it is made in the
+ * first look, if there is no recorded upload, and in the last one.
+ */
+function listsByKey(
+  { storageKey, uploadId, dueAt }: Leftover,
+  { time, readableUntil, closedAt, isLast }: Look,
+): boolean {
+  if (storageKey === null) return false
+  const hasLooked = dueAt?.getTime() === readableUntil.getTime()
+  return isLast || (uploadId === null && time < closedAt && !hasLooked)
 }
 
 /** Tries to abort every upload, then rejects with the first failure, if any. */
@@ -90,14 +171,12 @@ async function abortUploads(
 }
 
 async function settleBytes(
-  { storage, records, downloadSeconds }: ServerDependencies,
+  { storage, records }: ServerDependencies,
   leftover: Leftover,
-  time: Date,
-): Promise<'none' | 'removed' | 'waiting' | 'kept'> {
-  const { bucket, storageKey, since } = leftover
-  // Without a storage key, the bytes are under a key that the application manages.
-  if (storageKey === null) return 'none'
-  if (time < secondsAfter(since, downloadSeconds)) return 'waiting'
+  { time, readableUntil }: Look,
+): Promise<'none' | 'removed' | 'kept'> {
+  const { bucket, storageKey } = leftover
+  if (storageKey === null || time < readableUntil) return 'none'
   if ((await storage.head({ bucket, key: storageKey })) === null) return 'none'
   const live = await liveRows(records.objects, leftover)
   if (live.some((row) => usesStorageKey(row, storageKey))) return 'kept'

@@ -6,6 +6,7 @@ import { beginAndPut, bytesOfSize, expectStatus, outcomesOf, startService, type 
 
 /** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
+const DAY = 24 * HOUR
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 const stored = (service: Service, key: string) => service.storage.head({ bucket: 'files', key })
@@ -33,10 +34,10 @@ describe('cleanUp of leftovers', () => {
     service.clock.advance(1)
     expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'removed' }])
     expect(await stored(service, key)).toBeNull()
-    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
+    expect((await cleanUp(service.s3)).leftovers).toEqual([])
 
     service.clock.moveTo(new Date(writableUntil.getTime() + HOUR - 1))
-    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
+    expect((await cleanUp(service.s3)).leftovers).toEqual([])
     service.clock.advance(1)
     expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'forgotten' }])
     expect((await cleanUp(service.s3)).leftovers).toEqual([])
@@ -66,8 +67,9 @@ describe('cleanUp of leftovers', () => {
     await caller.upload({}, 1)
     const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
     await caller.upload({}, 2)
-    service.clock.advance(2 * HOUR - 1)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['waiting'])
+    service.clock.advance(2 * HOUR - 1)
+    expect((await cleanUp(service.s3)).leftovers).toEqual([])
     const response = await caller.handler(new Request(url))
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
 
@@ -97,7 +99,7 @@ describe('cleanUp of leftovers', () => {
     const service = startService()
     const { key, id } = (await aborted(service)).object
     const { objects, clock } = service
-    const claim = { scope: 'user:1', bucket: 'files', key, declaredSize: 3, expiresAt: clock.in(24 * HOUR) }
+    const claim = { scope: 'user:1', bucket: 'files', key, declaredSize: 3, expiresAt: clock.in(9 * DAY) }
 
     // The application has stored its own bytes under the key.
     await objects.reserve(claim)
@@ -105,12 +107,16 @@ describe('cleanUp of leftovers', () => {
     const kept = [{ bucket: 'files', key, attemptId: id, storageKey: key, outcome: 'kept' }]
     expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
     await objects.confirm({ bucket: 'files', key, size: 3 })
+    clock.advance(DAY - 1)
+    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    clock.advance(1)
     expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
     expect(await stored(service, key)).not.toBeNull()
 
     // The application has reused the storage key for another attempt.
     await objects.remove({ bucket: 'files', key, mode: 'hard' })
     await objects.reserve({ ...claim, storageKey: key })
+    clock.advance(DAY)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['kept'])
     expect(await stored(service, key)).not.toBeNull()
   })
@@ -127,7 +133,7 @@ describe('cleanUp of leftovers', () => {
   })
 
   it.each(['head', 'remove'] as const)(
-    'retries in the next run if %s fails, and continues with the other leftovers',
+    'retries an hour later if %s fails, and continues with the other leftovers',
     async (call) => {
       const broken = new Set<string>()
       const service = startService({
@@ -148,7 +154,12 @@ describe('cleanUp of leftovers', () => {
       ])
       expect(await service.reportedBy('cleanUp')).toHaveLength(1)
       broken.clear()
-      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed', 'forgotten'])
+      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+      service.clock.advance(HOUR - 1)
+      expect((await cleanUp(service.s3)).leftovers).toEqual([])
+      service.clock.advance(1)
+      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
     },
   )
 
@@ -163,6 +174,7 @@ describe('cleanUp of leftovers', () => {
       expect((await cleanUp(service.s3)).leftovers).toMatchObject([
         { storageKey: null, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
       ])
+      clock.advance(HOUR)
     }
     expect(await service.reportedBy('cleanUp')).toMatchObject([
       { message: expect.stringContaining('"u1"') as string },
