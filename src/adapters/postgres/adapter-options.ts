@@ -1,7 +1,9 @@
 import { shown } from '../../core/store/validation/invalid.js'
-import type { Database, PGliteDatabase, PostgresPool } from './connection/database.js'
+import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
+import { mistakenHandle } from './connection/mistaken-handle.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
+import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
 import { schemaName, type SchemaName } from './schema/schema-name.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
@@ -18,7 +20,7 @@ export interface PostgresAdapterOptions extends PostgresSchemaOptions {
   /**
    * A pool of a replica, which serves `listByScope` and `countByScope` and may lag behind. Default: the pool itself.
    */
-  readonly readPool?: PostgresPool | PGliteDatabase | null | undefined
+  readonly readPool?: PostgresPool | PostgresSql | PGliteDatabase | null | undefined
   /**
    * Whether each connection prepares a statement once, under a name that starts with `svc_db_`. Default `true`. Set it
    * to `false` behind a pooler that switches connections between transactions and does not track prepared statements,
@@ -73,11 +75,21 @@ function checkObject(caller: string, options: unknown): object {
 }
 
 function databaseOf(pool: unknown, name: string, named: boolean): Database {
-  const given = Object(pool) as Readonly<Record<string, unknown>>
-  const has = (method: string) => typeof given[method] === 'function'
-  if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
-  if (has('query') && has('connect')) return pgDatabase(pool as PostgresPool, { named })
+  const refused = mistakenHandle(pool)
+  if (refused === null) {
+    const given = Object(pool) as Readonly<Record<string, unknown>>
+    const has = (method: string) => typeof given[method] === 'function'
+    if (has('unsafe') && has('typed')) {
+      const flaw = flawOf(pool as PostgresSql)
+      if (flaw !== null) throw new TypeError(`postgresAdapter: ${flaw}`)
+      return postgresJsDatabase(pool as PostgresSql, { named })
+    }
+    if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
+    if (has('query') && has('connect')) return pgDatabase(pool as PostgresPool, { named })
+  }
+  const { name: got, advice } = refused ?? { name: shown(pool), advice: null }
   throw new TypeError(
-    `postgresAdapter: ${name} must be a pool or client of pg, or a PGlite database (got ${shown(pool)}).`,
+    `postgresAdapter: ${name} must be a pool or client of pg, an instance of postgres (postgres.js), ` +
+      `or a PGlite database (got ${got}).${advice === null ? '' : ` ${advice}`}`,
   )
 }

@@ -6,7 +6,7 @@ import {
   type PostgresAdapterOptions,
   type PostgresSchemaOptions,
 } from './adapter-options.js'
-import type { PGliteDatabase, PostgresPool } from './connection/database.js'
+import type { PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
 import { createPostgresDriver } from './postgres-driver.js'
 import { schemaText } from './schema/migration-text.js'
 import { STEPS } from './schema/steps.js'
@@ -17,17 +17,21 @@ export type {
   PostgresPool,
   PostgresQuery,
   PostgresResult,
+  PostgresSql,
   PostgresValue,
 } from './connection/database.js'
 
 /**
- * Creates a store in PostgreSQL over a `pg` Pool (or a Client, or anything with the same `query` and `connect`), or in
- * PGlite. Call `migrate()` once before any other method. You configure and end the pool yourself.
+ * Creates a store in PostgreSQL over a `pg` Pool (or a Client, or anything with the same `query` and `connect`), over an
+ * instance of `postgres` (postgres.js), or in PGlite. Call `migrate()` once before any other method. You configure and
+ * end the pool yourself.
  *
- * @throws TypeError for an invalid pool or option.
+ * A store over a client in a transaction, or over the `sql` that `sql.begin` passes on, takes part in that transaction.
+ *
+ * @throws TypeError for an invalid pool or option. Recognizes the handles of common ORMs and names what to pass instead.
  */
 export function postgresAdapter(
-  pool: PostgresPool | PGliteDatabase,
+  pool: PostgresPool | PostgresSql | PGliteDatabase,
   options?: PostgresAdapterOptions | null,
 ): StorageObjectStore {
   const { now, ...driverOptions } = checkAdapterOptions(pool, options)

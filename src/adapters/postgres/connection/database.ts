@@ -26,6 +26,22 @@ export interface PostgresResult {
   rows: unknown[]
 }
 
+/**
+ * The methods of a `postgres` (postgres.js) instance that the adapter uses, or of the `sql` that its `begin` and
+ * `reserve` pass on. The type is structural, so it fits any custom types of the instance.
+ */
+export interface PostgresSql {
+  unsafe(
+    text: string,
+    values?: never[],
+    options?: { prepare: boolean },
+  ): {
+    /** Requests rows as arrays of bytes, which no parser of the instance has changed. */
+    raw(): PromiseLike<unknown[]>
+  }
+  typed(value: string | null, type: number): unknown
+}
+
 /** The methods of a PGlite database that the adapter uses. */
 export interface PGliteDatabase {
   query(text: string, values: PostgresValue[], options: { rowMode: 'array' }): Promise<PostgresResult>
@@ -43,6 +59,11 @@ export type TextRow = readonly (string | null)[]
 
 /** The seam between the adapter and the driver that talks to Postgres. */
 export interface Database {
+  /**
+   * Whether it is one connection that may be in a transaction of the caller. Nothing is then repeated after a failure,
+   * because a repeat could run outside that transaction.
+   */
+  readonly isBorrowed: boolean
   /** Runs one statement in one round trip. */
   run(statement: Statement, values: readonly PostgresValue[]): Promise<TextRow[]>
   /**

@@ -109,5 +109,8 @@ export function isUndefinedTable(error: unknown): boolean {
 
 /** Returns whether another object, or one in history, already has the id of a new attempt. */
 export function isDuplicateId(error: unknown): boolean {
-  return sqlState(error) === '23505' && (error as { constraint?: unknown }).constraint === 'objects_pkey'
+  if (sqlState(error) !== '23505') return false
+  // pg and PGlite call it `constraint`, postgres.js `constraint_name`.
+  const { constraint, constraint_name } = error as { constraint?: unknown; constraint_name?: unknown }
+  return (constraint ?? constraint_name) === 'objects_pkey'
 }

@@ -6,6 +6,9 @@ const AS_TEXT = { getTypeParser: () => (value: string) => value }
 /** Adapts a `pg` Pool or Client. With `named`, each connection prepares a statement once. */
 export function pgDatabase(pool: PostgresPool, { named }: { readonly named: boolean }): Database {
   return {
+    // After a lost connection or a rollback, a client of pg refuses a repeat by itself.
+    isBorrowed: false,
+
     async run({ name, text }, values) {
       const query: PostgresQuery = { text, values: [...values], rowMode: 'array', types: AS_TEXT }
       if (named) query.name = name

@@ -21,7 +21,7 @@ export type Call = (
 /**
  * Creates calls that retry where that is safe and throw the errors of the store contract. A rolled back statement can
  * always be repeated. An idempotent call whose response was lost is repeated once, because after a restart of the
- * database each idle connection of a pool breaks at its next use.
+ * database each idle connection of a pool breaks at its next use. On a borrowed connection nothing is repeated.
  */
 export function createCall(database: Database): Call {
   return async (statement, values, { repeatable }) => {
@@ -32,6 +32,7 @@ export function createCall(database: Database): Call {
       try {
         return await database.run(statement, values)
       } catch (error) {
+        if (database.isBorrowed) throw databaseError(error)
         if (wasRolledBack(error) && rollbacks < MAX_ROLLBACKS) {
           rollbacks++
           rollback = error

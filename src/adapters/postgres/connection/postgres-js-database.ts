@@ -1,0 +1,96 @@
+import { isInFailedTransaction, lostResponse } from './failures.js'
+import type { Database, PostgresSql, PostgresValue, TextRow } from './database.js'
+
+/** OID of the type `unknown`: Postgres infers the type, as for a parameter of `pg`. */
+const UNKNOWN = 705
+
+/** What an instance has in addition to {@link PostgresSql}. The `sql` of `begin` and `reserve` has only one of these. */
+interface Marks {
+  readonly options?: { readonly transform?: { readonly row?: { readonly from?: unknown } } }
+  readonly savepoint?: unknown
+  readonly release?: unknown
+}
+
+/** Returns why the adapter can't use this instance, or `null` if it can. */
+export function flawOf(sql: PostgresSql): string | null {
+  // Unlike the other transforms, it also changes rows that were requested as bytes.
+  return typeof (sql as Marks).options?.transform?.row?.from === 'function' ? ROW_TRANSFORM : null
+}
+
+const ROW_TRANSFORM =
+  'transform.row of the postgres instance changes the rows of the adapter. Pass an instance without it.'
+
+/**
+ * Adapts an instance of postgres.js, or the `sql` of its `begin` or `reserve`. With `named`, each connection prepares a
+ * statement once, unless the instance itself has `prepare: false`.
+ *
+ * Types and transforms of the instance have no effect. They apply to the types of parameters and columns, so
+ * parameters are strings of the type `unknown`, for which no instance has a serializer, and rows are bytes.
+ */
+export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named: boolean }): Database {
+  const database: Database = {
+    isBorrowed: false,
+
+    async run({ text }, values) {
+      const parameters = values.map((value) => sql.typed(textOf(value), UNKNOWN)) as never[]
+      return readRows(await sql.unsafe(text, parameters, { prepare: named }).raw())
+    },
+
+    async script(...statements) {
+      // Without values it uses the simple protocol, in which Postgres runs all statements in one transaction.
+      const result = await sql.unsafe(statements.join(';\n')).raw()
+      // Several results are a plain array. A single one is an array of rows with additional properties.
+      return readRows('command' in result ? result : ((result.at(-1) ?? []) as unknown[]))
+    },
+  }
+  const { savepoint, release } = sql as Marks
+  return savepoint === undefined && release === undefined ? database : borrowed(database)
+}
+
+/**
+ * Refuses statements after the connection was lost. postgres.js would run them on the connection that replaced it,
+ * outside the caller's transaction. After a failed statement, repeats its error, which explains more than the error of
+ * the failed transaction.
+ */
+function borrowed(database: Database): Database {
+  let failure: Error | null = null
+  let isLost = false
+  async function guarded<T>(run: () => Promise<T>): Promise<T> {
+    if (isLost && failure) throw failure
+    try {
+      const result = await run()
+      failure = null
+      return result
+    } catch (error) {
+      if (failure && isInFailedTransaction(error)) throw failure
+      if (error instanceof Error) failure = error
+      isLost = lostResponse(error)
+      throw error
+    }
+  }
+  return {
+    isBorrowed: true,
+    run: (...call) => guarded(() => database.run(...call)),
+    script: (...statements) => guarded(() => database.script(...statements)),
+  }
+}
+
+function textOf(value: PostgresValue): string | null {
+  return value === null ? null : String(value)
+}
+
+/** A value in the text format of Postgres. */
+interface Bytes {
+  toString(encoding: 'utf8'): string
+}
+
+function readRows(rows: readonly unknown[]): TextRow[] {
+  return rows.map((row) => {
+    if (!Array.isArray(row)) throw new TypeError(ROW_TRANSFORM)
+    return row.map((value: unknown) => {
+      if (value === null) return null
+      if (!(value instanceof Uint8Array)) throw new TypeError(ROW_TRANSFORM)
+      return (value as Bytes).toString('utf8')
+    })
+  })
+}
