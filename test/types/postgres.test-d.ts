@@ -1,5 +1,11 @@
 import { PGlite } from '@electric-sql/pglite'
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { Knex } from 'knex'
+import type { Kysely } from 'kysely'
 import pg from 'pg'
+import postgres from 'postgres'
+import type { Sequelize } from 'sequelize'
+import type { DataSource, QueryRunner } from 'typeorm'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import {
@@ -8,6 +14,7 @@ import {
   type PGliteDatabase,
   type PostgresAdapterOptions,
   type PostgresPool,
+  type PostgresSql,
 } from '@svc/db/postgres'
 
 declare const pool: pg.Pool
@@ -28,6 +35,39 @@ describe('postgresAdapter()', () => {
     postgresAdapter()
     // @ts-expect-error a class is not a pool
     postgresAdapter(pg.Pool)
+  })
+
+  it('accepts an instance of postgres.js with any types, and what its transactions get', () => {
+    const sql = postgres()
+    const withTypes = postgres({ types: { bigint: postgres.BigInt }, transform: postgres.camel })
+    postgresAdapter(sql)
+    postgresAdapter(withTypes, { readPool: sql })
+    void sql.begin((tx) => postgresAdapter(tx).ping())
+    void withTypes.begin('read write', (tx) => tx.savepoint((inner) => postgresAdapter(inner).ping()))
+    void sql.reserve().then((connection) => postgresAdapter(connection))
+    postgresAdapter({} as PostgresSql)
+    // @ts-expect-error the function is not an instance
+    postgresAdapter(postgres)
+  })
+
+  it('rejects the handles of ORMs', () => {
+    // @ts-expect-error pass dataSource.driver.master
+    postgresAdapter({} as DataSource)
+    // @ts-expect-error pass await queryRunner.connect()
+    postgresAdapter({} as QueryRunner)
+    // @ts-expect-error knex needs a bridge
+    postgresAdapter({} as Knex)
+    // @ts-expect-error knex needs a bridge
+    postgresAdapter({} as Knex.Transaction)
+    // @ts-expect-error pass the pool
+    postgresAdapter({} as Kysely<object>)
+    // @ts-expect-error Sequelize needs a bridge
+    postgresAdapter({} as Sequelize)
+    // @ts-expect-error pass db.$client
+    postgresAdapter({} as NodePgDatabase & { $client: pg.Pool })
+    // @ts-expect-error it may not be connected yet
+    postgresAdapter(undefined as pg.Pool | undefined)
+    postgresAdapter(({} as NodePgDatabase & { $client: pg.Pool }).$client)
   })
 
   it('accepts null and undefined for every option', () => {

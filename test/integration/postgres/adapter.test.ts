@@ -29,8 +29,10 @@ describe('postgresAdapter', () => {
   )
 
   it.each([
-    [{ readPool: {} }, 'readPool must be a pool or client of pg, or a PGlite database (got an object).'],
-    [{ readPool: '' }, 'readPool must be a pool or client of pg, or a PGlite database (got "").'],
+    [
+      { readPool: {} },
+      'readPool must be a pool or client of pg, an instance of postgres (postgres.js), or a PGlite database (got an object).',
+    ],
     [{ namedStatements: 'no' }, 'namedStatements must be true or false (got "no").'],
     [{ now: new Date(0) }, 'now must be a function that returns a Date (got an object).'],
     [{ schema: 7 }, 'schema must be a string (got 7).'],

@@ -6,6 +6,8 @@ export interface WireProxy {
   readonly url: string
   /** Number of requests that a client has sent and waits for. Tests reset it to 0. */
   roundTrips: number
+  /** Number of times that a client has waited for a description before it sent the rest of a request. */
+  descriptions: number
   /** Cuts every connection when the server sends its next response. The client does not receive it. */
   dropNextResponse(): void
   /** Cuts every connection now. */
@@ -15,6 +17,7 @@ export interface WireProxy {
 
 const SYNC = 'S'.charCodeAt(0)
 const SIMPLE_QUERY = 'Q'.charCodeAt(0)
+const FLUSH = 'H'.charCodeAt(0)
 
 export async function wireProxy(target: string): Promise<WireProxy> {
   const { hostname, port } = new URL(target)
@@ -36,6 +39,7 @@ export async function wireProxy(target: string): Promise<WireProxy> {
     client.on('data', (chunk) => {
       for (const type of messages(chunk)) {
         if (type === SYNC || type === SIMPLE_QUERY) proxy.roundTrips++
+        if (type === FLUSH) proxy.descriptions++
       }
       upstream.write(chunk)
     })
@@ -54,6 +58,7 @@ export async function wireProxy(target: string): Promise<WireProxy> {
   const proxy: WireProxy = {
     url: url.href,
     roundTrips: 0,
+    descriptions: 0,
     dropNextResponse() {
       isDropping = true
     },

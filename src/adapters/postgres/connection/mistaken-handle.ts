@@ -82,7 +82,8 @@ const MISTAKEN: readonly MistakenHandle[] = [
   {
     name: 'a class',
     advice: 'Pass an instance of it.',
-    matches: (handle) => typeof handle === 'function' && isPool(Object(handle['prototype']) as Properties),
+    matches: (handle) =>
+      typeof handle === 'function' && has(Object(handle['prototype']) as Properties, 'query'),
   },
   {
     name: 'a MongoDB database',
