@@ -1,8 +1,11 @@
-import type { Db } from 'mongodb'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import { checkDatabase, type MongoDatabase, type MongoDatabaseSource } from './connection/database.js'
+import { lateNamespace } from './connection/late-namespace.js'
 import { openNamespace } from './connection/namespace.js'
 import { createMongoDriver } from './mongo-driver.js'
+
+export type { MongoDatabase, MongoDatabaseSource } from './connection/database.js'
 
 const DEFAULT_PREFIX = 'svc_db_'
 
@@ -18,25 +21,33 @@ export interface MongoAdapterOptions {
 
 /**
  * Creates a store in MongoDB 5.0 or later, on a replica set (one member is enough), from a `Db` of the driver
- * `mongodb` 6 or 7. Call `migrate()` before any other call. You configure and close the client; the adapter overrides
- * its read and write concern, read preference and BSON options.
+ * `mongodb` 6 or 7, of any copy of it, such as `connection.db` of mongoose. For a connection that opens later, pass a
+ * function that returns its `Db`; calls reject with `DATABASE_UNAVAILABLE` until it does. Call `migrate()` before any
+ * other call. You configure and close the client; the adapter overrides its read and write concern, read preference and
+ * BSON options.
  *
  * Calls reject with `DATABASE_UNAVAILABLE` if the server does not respond within 30 s, retries included. Whether a
  * write took effect is then unknown. `checkUsage` and `repairUsage` read all rows, so they get 300 s, the longest that
  * the server can read from one moment by default.
  *
- * @throws TypeError if `db` is not a `Db`, or if no collection name can start with `collectionPrefix`.
+ * @throws TypeError if `db` is neither a `Db` nor a function, or if no collection name can start with
+ * `collectionPrefix`. Recognizes mongoose and its connections, and names what to pass instead.
  */
-export function mongoAdapter(db: Db, options: MongoAdapterOptions = {}): StorageObjectStore {
+export function mongoAdapter(
+  db: MongoDatabase | MongoDatabaseSource,
+  options: MongoAdapterOptions = {},
+): StorageObjectStore {
   const { collectionPrefix = DEFAULT_PREFIX, now } = options
-  const namespace = openNamespace(checkDb(db), checkPrefix(collectionPrefix))
+  const prefix = checkPrefix(collectionPrefix)
+  const namespace = isSource(db)
+    ? lateNamespace(db, prefix)
+    : openNamespace(checkDatabase('db must be', db), prefix)
   return createStore(createMongoDriver({ namespace, timeout: TIMEOUT }), { now })
 }
 
-function checkDb(db: Db): Db {
-  const given = Object(db) as { collection?: unknown; client?: { startSession?: unknown } }
-  if (typeof given.collection === 'function' && typeof given.client?.startSession === 'function') return db
-  throw new TypeError('db must be a Db of the driver mongodb, as returned by client.db().')
+/** A class is a function too, but calling it fails. */
+function isSource(db: MongoDatabase | MongoDatabaseSource): db is MongoDatabaseSource {
+  return typeof db === 'function' && !('collection' in (Object(db.prototype) as object))
 }
 
 /** UTF-8 bytes. The server allows 255 for the names of database and collection together. */

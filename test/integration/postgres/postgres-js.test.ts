@@ -86,7 +86,7 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
 
   /** Opens an instance that is closed after the tests. */
   function open(options: InstanceOptions = {}, to = url): Sql {
-    const sql = postgres(to, options) as Sql
+    const sql: Sql = postgres(to, options)
     opened.push(sql)
     return sql
   }
@@ -304,7 +304,7 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
       const readOnly = storeOf(open({ connection: { default_transaction_read_only: true } }))
       expect((await errorOf(readOnly.reserve(attempt('read-only')))).message).toContain('read-only')
       const isolated = storeOf(
-        open({ connection: { default_transaction_isolation: 'repeatable read' as never } }),
+        open({ connection: { default_transaction_isolation: 'repeatable read' } }),
       )
       expect((await errorOf(isolated.reserve(attempt('isolated')))).message).toContain('READ COMMITTED')
     })

@@ -1,0 +1,203 @@
+import { randomBytes } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { StorageError, type StorageObjectStore } from '@svc/db'
+import { Db, MongoClient } from 'mongodb'
+import mongoose from 'mongoose'
+import { afterEach, describe, expect, it } from 'vitest'
+import { mongoAdapter, type MongoDatabaseSource } from '../../../src/adapters/mongo/index.js'
+import { clientOf, describeMongo, DRIVERS, type DriverVersion } from './databases.js'
+
+// Loaded without its types, which declare a module of the same name as those of mongoose 9.
+const mongoose8 = createRequire(import.meta.url)('mongoose8') as typeof mongoose
+
+/** The second one has its own copy of the driver, version 6, and of bson. */
+const MONGOOSES = { 9: mongoose, 8: mongoose8 } as const
+const VERSIONS = Object.keys(MONGOOSES).map(Number) as (keyof typeof MONGOOSES)[]
+
+const NOWHERE = 'mongodb://nowhere.invalid/database'
+const attempt = (key: string) => ({
+  scope: 'scope',
+  bucket: 'bucket',
+  key,
+  declaredSize: 2 ** 40,
+  expiresAt: new Date(Date.now() + 60_000),
+  storageKey: `bytes of ${key}`,
+  metadata: { a: 'b' },
+})
+
+/** Takes an object through its life, with everything that stores numbers, dates and times of the cluster. */
+async function expectToWork(store: StorageObjectStore): Promise<void> {
+  await store.migrate()
+  expect(await store.verify()).toEqual([])
+  const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
+  for (const row of rows) expect(await store.find(row)).toEqual(row)
+  const [first] = rows
+  const active = await store.confirm({ ...first!, id: first!.id, scope: 'scope', size: 2 ** 41, eTag: null })
+  expect(await store.findActive(active)).toEqual(active)
+  expect(await store.getScopeUsage('scope')).toMatchObject({ bytes: 2 ** 41, reservedBytes: 3 * 2 ** 40 })
+  expect((await store.listByScope({ scope: 'scope' })).objects).toHaveLength(4)
+  await store.remove({ bucket: 'bucket', key: 'a', mode: 'hard' })
+  expect(await store.listLeftovers()).toMatchObject([{ storageKey: 'bytes of a' }])
+  expect(await store.checkUsage()).toEqual([])
+}
+
+async function expectNotOpen(store: StorageObjectStore): Promise<void> {
+  for (const call of [
+    () => store.migrate(),
+    () => store.verify(),
+    () => store.ping(),
+    () => store.reserve(attempt('early')),
+    () => store.confirm({ bucket: 'bucket', key: 'early', size: 1 }),
+    () => store.remove({ bucket: 'bucket', key: 'early' }),
+    () => store.find({ bucket: 'bucket', key: 'early' }),
+    () => store.listByScope({ scope: 'scope' }),
+    () => store.getScopeUsage('scope'),
+    () => store.purgeExpired(),
+    () => store.purgeDeleted({ before: new Date() }),
+    () => store.checkUsage(),
+    () => store.repairUsage(),
+  ]) {
+    const error: unknown = await call().then(
+      () => null,
+      (reason: unknown) => reason,
+    )
+    expect(error).toBeInstanceOf(StorageError)
+    expect(error).toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringContaining('is not open yet') as string,
+    })
+  }
+}
+
+describe('mongoAdapter', () => {
+  const refusalOf = (db: unknown) => {
+    try {
+      mongoAdapter(db as never)
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError)
+      return (error as TypeError).message
+    }
+    return 'accepted'
+  }
+  const MUST_BE = 'db must be a Db of the driver mongodb, as returned by client.db()'
+
+  it.each<[string, unknown, string]>([
+    ['mongoose', mongoose, 'Pass () => mongoose.connection.db.'],
+    ['mongoose', mongoose8, 'Pass () => mongoose.connection.db.'],
+    ['a mongoose connection', mongoose.connection, 'Pass () => connection.db.'],
+    ['a mongoose connection', mongoose8.connection, 'Pass () => connection.db.'],
+    ['a mongoose connection', mongoose.createConnection(), 'Pass () => connection.db.'],
+    ['a MongoClient', new MongoClient(NOWHERE), 'Pass client.db().'],
+    ['a class', Db, 'Pass an instance of it.'],
+    ['a Promise', Promise.resolve(new MongoClient(NOWHERE).db()), 'Await it first.'],
+    ['a string', 'mongodb://user:secret@host/db', 'Pass new MongoClient(url).db().'],
+    [
+      'undefined',
+      mongoose.connection.db,
+      'If the connection opens later, pass a function that returns its Db.',
+    ],
+  ])('refuses %s and names what to pass instead', (name, db, advice) => {
+    expect(refusalOf(db)).toBe(`${MUST_BE} (got ${name}). ${advice}`)
+  })
+
+  it.each([null, 7, {}, { collection: () => {} }])('refuses %o', (db) => {
+    expect(refusalOf(db)).toBe(`${MUST_BE}.`)
+  })
+
+  it.each<[string, unknown]>([
+    ['a mongoose connection', mongoose.connection],
+    ['a Promise', Promise.resolve()],
+  ])('rejects calls with a TypeError if its function returns %s', async (name, value) => {
+    const store = mongoAdapter((() => value) as MongoDatabaseSource)
+    const refusal = new RegExp(
+      `^The function passed to mongoAdapter must return a Db .* \\(got ${name}\\)\\. `,
+    )
+    await expect(store.ping()).rejects.toThrow(TypeError)
+    await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toThrow(refusal)
+  })
+
+  it.each([undefined, null])('rejects calls while its function returns %s', async (nothing) => {
+    await expectNotOpen(mongoAdapter(() => nothing))
+  })
+})
+
+describeMongo('mongoAdapter over a connection that opens later', (serverUrl) => {
+  const cleanups: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+
+  function freshUrl(): string {
+    const url = new URL(serverUrl)
+    url.pathname = `/test_${randomBytes(6).toString('hex')}`
+    return url.href
+  }
+
+  it.each(Object.keys(DRIVERS).map(Number) as DriverVersion[])(
+    'a client of driver %i, and another one that replaces it',
+    async (driver) => {
+      let db: Db | undefined
+      const store = mongoAdapter(() => db)
+      await expectNotOpen(store)
+      const url = freshUrl()
+      const client = clientOf(url, {}, driver)
+      db = client.db()
+      await expectToWork(store)
+      await client.close()
+      await expect(store.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+      const next = clientOf(url, {}, driver)
+      db = next.db()
+      cleanups.push(
+        () => next.close(),
+        () => next.db().dropDatabase(),
+      )
+      expect((await store.listByScope({ scope: 'scope' })).objects).toHaveLength(3)
+      await store.reserve(attempt('of the next client'))
+      expect(await store.checkUsage()).toEqual([])
+    },
+  )
+
+  it.each(VERSIONS)('mongoose %i, before and after it connects', async (version) => {
+    const connection = MONGOOSES[version].createConnection()
+    const store = mongoAdapter(() => connection.db)
+    await expectNotOpen(store)
+    await connection.openUri(freshUrl())
+    cleanups.push(
+      () => connection.close(),
+      () => connection.dropDatabase(),
+    )
+    await expectToWork(store)
+  })
+
+  it.each(VERSIONS)('connection.db of mongoose %i, with a model in the same database', async (version) => {
+    const { Schema } = MONGOOSES[version]
+    const connection = await MONGOOSES[version].createConnection(freshUrl()).asPromise()
+    cleanups.push(
+      () => connection.close(),
+      () => connection.dropDatabase(),
+    )
+    const Note = connection.model('Note', new Schema({ text: String }))
+    await Note.create({ text: 'hello' })
+    const store = mongoAdapter(connection.db!)
+    await expectToWork(store)
+    expect(await Note.countDocuments()).toBe(1)
+    await store.close()
+    expect(connection.readyState).toBe(1)
+  })
+
+  it('a client of the other driver reads what mongoose wrote', async () => {
+    const url = freshUrl()
+    const connection = await mongoose8.createConnection(url).asPromise()
+    const client = new MongoClient(url)
+    cleanups.push(
+      () => connection.close(),
+      () => client.close(),
+      () => client.db().dropDatabase(),
+    )
+    const [written, read] = [mongoAdapter(connection.db!), mongoAdapter(client.db())]
+    await written.migrate()
+    const row = await written.reserve(attempt('shared'))
+    expect(await read.find(row)).toEqual(row)
+    expect(await read.checkUsage()).toEqual([])
+  })
+})
