@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { PGlite } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle as drizzleInProcess } from 'drizzle-orm/pglite'
 import { drizzle as drizzleOverSql } from 'drizzle-orm/postgres-js'
 import knex from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
@@ -30,6 +31,7 @@ const HANDLES: readonly (readonly [string, unknown, string])[] = [
   ['a Kysely instance', new Kysely({ dialect: new PostgresDialect({ pool }) }), 'Pass the pg Pool'],
   ['a drizzle database', drizzle(pool), 'Pass db.$client.'],
   ['a drizzle database', drizzleOverSql(postgres(NOWHERE)), 'Pass db.$client.'],
+  ['a drizzle database', drizzleInProcess(new PGlite()), 'Pass db.$client.'],
   ['a Promise', Promise.resolve(pool), 'Await it first.'],
   ['the function postgres of postgres.js', postgres, 'Call it: postgres(url).'],
   ['the module pg', pg, 'Pass new pg.Pool(…).'],

@@ -1,4 +1,5 @@
 import { StorageError } from '@svc/db'
+import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres, { type Options, type PostgresType, type Sql, type TransactionSql } from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -52,6 +53,7 @@ const OPTIONS: Readonly<Record<string, InstanceOptions>> = {
   'no prepared statements': { prepare: false },
   'one connection': { max: 1 },
   'no array types': { fetch_types: false },
+  'drizzle over it': {},
 }
 
 describe('postgresAdapter over postgres.js', () => {
@@ -95,6 +97,8 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
 
   it.each(Object.keys(OPTIONS))('passes values unchanged, with %s', async (name) => {
     const sql = open(OPTIONS[name])
+    // Replaces types of the instance.
+    if (name === 'drizzle over it') drizzle(sql)
     const [early, end] = [new Date('0001-01-01T00:00:00.001Z'), new Date('9999-12-31T23:59:59.999Z')]
     const store = postgresAdapter(sql, { schema, now: () => early })
     const scope = `values with ${name}`
@@ -303,9 +307,7 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
     it('throws DATABASE_UNAVAILABLE on a read-only database and with another isolation level', async () => {
       const readOnly = storeOf(open({ connection: { default_transaction_read_only: true } }))
       expect((await errorOf(readOnly.reserve(attempt('read-only')))).message).toContain('read-only')
-      const isolated = storeOf(
-        open({ connection: { default_transaction_isolation: 'repeatable read' } }),
-      )
+      const isolated = storeOf(open({ connection: { default_transaction_isolation: 'repeatable read' } }))
       expect((await errorOf(isolated.reserve(attempt('isolated')))).message).toContain('READ COMMITTED')
     })
 

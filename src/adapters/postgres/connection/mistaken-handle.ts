@@ -10,7 +10,6 @@ type Properties = Readonly<Record<string, unknown>>
 
 const has = (handle: Properties, ...methods: readonly string[]) =>
   methods.every((method) => typeof handle[method] === 'function')
-const isPool = (handle: Properties) => has(handle, 'query', 'connect') || has(handle, 'unsafe')
 
 /** In this order, because some have the methods of others. Recognized by their methods, since none is a dependency. */
 const MISTAKEN: readonly MistakenHandle[] = [
@@ -67,7 +66,7 @@ const MISTAKEN: readonly MistakenHandle[] = [
   {
     name: 'a drizzle database',
     advice: 'Pass db.$client.',
-    matches: ({ $client }) => isPool(Object($client) as Properties),
+    matches: (handle) => has(handle, 'selectDistinct') && Boolean(handle['$client']),
   },
   {
     name: 'a drizzle transaction',

@@ -16,6 +16,7 @@ import { s3Checks } from './s3.js'
 import { storagesChecks } from './storages.js'
 import { testingYourAppChecks } from './testing-your-app.js'
 import { writingAnAdapterChecks } from './writing-an-adapter.js'
+import { yourOrmChecks } from './your-orm.js'
 
 /** The check of every snippet, by document and file name. */
 export const checks: SnippetChecks = {
@@ -36,4 +37,5 @@ export const checks: SnippetChecks = {
   ...storagesChecks,
   ...testingYourAppChecks,
   ...writingAnAdapterChecks,
+  ...yourOrmChecks,
 }
