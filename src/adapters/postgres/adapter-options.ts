@@ -24,7 +24,8 @@ export interface PostgresAdapterOptions extends PostgresSchemaOptions {
   /**
    * Whether each connection prepares a statement once, under a name that starts with `svc_db_`. Default `true`. Set it
    * to `false` behind a pooler that switches connections between transactions and does not track prepared statements,
-   * such as PgBouncer before 1.21 in transaction mode.
+   * such as PgBouncer before 1.21 in transaction mode. postgres.js names its statements itself; this option, or
+   * `prepare: false` of the instance, turns them off.
    */
   readonly namedStatements?: boolean | null | undefined
   /** The clock of the store. Default: the system clock. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { StorageError, type StorageObject } from '@svc/db'
+import postgresJs from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { findServer, type RunningServer } from '../../servers/found-server.js'
@@ -111,6 +112,26 @@ function behind(server: RunningServer) {
       await race(program)
     },
   )
+
+  it.each<[string, { prepare?: boolean }, boolean]>([
+    ['prepare: false', { prepare: false }, true],
+    ['namedStatements: false', {}, false],
+  ])('with postgres.js and %s, no call fails', async (_, options, namedStatements) => {
+    const clients = Array.from({ length: CLIENTS }, () => postgresJs(url, { ...options, max: 1 }))
+    const stores = clients.map((sql) => postgresAdapter(sql, { schema, namedStatements }))
+    await Promise.all(stores.map((store) => store.migrate()))
+    await Promise.all(
+      stores.map(async (store, number) => {
+        for (let round = 0; round < 10; round++) {
+          const row = await store.reserve(attempt('of postgres.js', `${number}/${round}`))
+          expect(await store.find(row)).toEqual(row)
+        }
+      }),
+    )
+    expect(await unnamed().countByScope('of postgres.js')).toBe(CLIENTS * 10)
+    expect(await unnamed().checkUsage()).toEqual([])
+    await Promise.all(clients.map((sql) => sql.end()))
+  })
 
   it('with named statements, calls fail with an error that names the option, and never return a wrong result', async () => {
     await unnamed().migrate()
