@@ -168,6 +168,19 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
     await dropSchema(pool, own)
   })
 
+  it.each<[string, InstanceOptions, boolean, boolean]>([
+    ['by default', {}, true, true],
+    ['not with namedStatements: false', {}, false, false],
+    ['not with prepare: false', { prepare: false }, true, false],
+  ])('prepares its statements, %s', async (name, options, namedStatements, isPrepared) => {
+    const sql = open({ ...options, max: 1 })
+    const store = postgresAdapter(sql, { schema, namedStatements })
+    const row = await store.reserve(attempt(`prepared ${name}`))
+    expect(await store.find(row)).toEqual(row)
+    const prepared = await sql.unsafe('SELECT statement FROM pg_prepared_statements')
+    expect(prepared.some(({ statement }) => String(statement).includes('reserve_v'))).toBe(isPrepared)
+  })
+
   it('leaves the instance open when the store is closed', async () => {
     const sql = open()
     await storeOf(sql).close()
@@ -332,6 +345,14 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
       await pool.query(`CREATE TABLE ${table} (key text PRIMARY KEY)`)
     })
 
+    /** Waits until a session waits for a lock of this schema. */
+    async function untilBlocked(): Promise<void> {
+      const text = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`
+      while ((await pool.query(text, [quoted(schema)])).rowCount === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+    }
+
     const insert = (tx: TransactionSql, key: string) => tx.unsafe(`INSERT INTO ${table} VALUES ($1)`, [key])
     const inserted = async (key: string) =>
       (await pool.query(`SELECT FROM ${table} WHERE key = $1`, [key])).rowCount === 1
@@ -406,6 +427,29 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
         false,
         false,
       ])
+    })
+
+    it('repeats no call that a deadlock rolled back', async () => {
+      const scope = 'deadlock in a transaction'
+      await postgresAdapter(pool, { schema }).reserve(attempt('own first', scope))
+      const holder = await pool.connect()
+      await holder.query('BEGIN')
+      await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
+      await holder.query(`SELECT FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+      const sql = open({ max: 1 }, proxy.url)
+      const transaction = sql.begin(async (tx) => {
+        await tx`SET LOCAL deadlock_timeout = '2s'`
+        proxy.roundTrips = 0
+        const waiting = errorOf(storeOf(tx).reserve(attempt('own second', scope)))
+        await untilBlocked()
+        // Waits for the key that the transaction holds, which waits for the usage row that this one holds.
+        await postgresAdapter(holder, { schema }).reserve(attempt('own second', scope))
+        expect((await waiting).cause).toMatchObject({ code: '40P01' })
+        expect(proxy.roundTrips).toBe(1)
+      })
+      await expect(transaction).rejects.toMatchObject({ code: '40P01' })
+      await holder.query('ROLLBACK')
+      holder.release()
     })
 
     it('takes part in a transaction of a reserved connection', async () => {
