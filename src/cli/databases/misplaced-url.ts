@@ -1,10 +1,21 @@
 import { UsageError } from '../exit.js'
 
-/** May be a URL, even an invalid one. Names of schemas and prefixes never are. */
-const LIKE_URL = /:\/\/|:.*@/s
+const DATABASE_URL = /^(?:postgres(?:ql)?|mongodb(?:\+srv)?):/i
 
-/** A database URL, or any URL with a password. A scope or route may contain other URLs and e-mail addresses. */
-const WITH_LOGIN = /^(?:(?:postgres(?:ql)?|mongodb(?:\+srv)?):|[a-z][a-z0-9+.-]*:\/\/.*:.*@)/is
+/** Returns whether the text may be a URL, even an invalid one. Names of schemas and prefixes never are. */
+function looksLikeURL(text: string): boolean {
+  const colon = text.indexOf(':')
+  return text.includes('://') || (colon >= 0 && text.includes('@', colon))
+}
+
+/** Recognizes a database URL, or any URL with a password. A scope or route may contain other URLs and e-mail addresses. */
+function hasLogin(text: string): boolean {
+  if (DATABASE_URL.test(text)) return true
+  const authority = text.indexOf('://')
+  if (authority < 1) return false
+  const password = text.indexOf(':', authority + 3)
+  return password >= 0 && text.includes('@', password)
+}
 
 /**
  * Refuses a URL in any place but `--url`. Elsewhere it would be a schema, a prefix or a scope, which output shows, with the
@@ -19,10 +30,10 @@ export function refuseMisplacedURL(args: readonly string[]): void {
     const value = attached ?? argument
     if (option === 'url') continue
     const isName = option === 'schema' || option === 'prefix'
-    if (isName && LIKE_URL.test(value)) {
+    if (isName && looksLikeURL(value)) {
       throw new UsageError(`--${option} must be a name, not a URL.`, 'Pass the database URL with --url.')
     }
-    if (WITH_LOGIN.test(value)) {
+    if (hasLogin(value)) {
       throw new UsageError('A database URL is not in its place.', 'Pass it with --url.')
     }
   }
@@ -31,7 +42,7 @@ export function refuseMisplacedURL(args: readonly string[]): void {
 /** Redacts arguments that look like a URL: a misplaced one must not put its password into a log. */
 export function withoutURLs(text: string, args: readonly string[]): string {
   return args
-    .filter((argument) => LIKE_URL.test(argument))
+    .filter(looksLikeURL)
     .flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1)])
     .filter((secret) => secret !== '')
     .reduce((rest, argument) => rest.replaceAll(argument, '***'), text)
