@@ -136,9 +136,9 @@ describe('a store call', () => {
     // @ts-expect-error misspelt filter
     await store.find({ ...reference, scopes: 'user:1' })
     // @ts-expect-error misspelt filter
-    await store.purgeDeleted({ before: now, scopes: 'user:1' })
+    await store.purgeDeleted({ before: new Date(), scopes: 'user:1' })
     // @ts-expect-error the position of a list by date
-    await store.listLeftovers({ dueBefore: now, after: { since: now, attemptId: 'id' } })
+    await store.listLeftovers({ dueBefore: new Date(), after: { since: new Date(), attemptId: 'id' } })
   })
 
   it('refuses values of another type', async () => {

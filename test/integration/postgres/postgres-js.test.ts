@@ -6,7 +6,8 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { postgresJsDatabase } from '../../../src/adapters/postgres/connection/postgres-js-database.js'
 import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
 import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
-import { SCHEMA_VERSION, STEPS, type MigrationStep } from '../../../src/adapters/postgres/schema/steps.js'
+import type { MigrationStep } from '../../../src/adapters/postgres/schema/migration-step.js'
+import { SCHEMA_VERSION, STEPS } from '../../../src/adapters/postgres/schema/steps.js'
 import { concurrentWrites, everyCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
@@ -145,14 +146,17 @@ describePostgres('postgresAdapter over postgres.js on a server', (url) => {
   it('migrates once for many instances that do so at the same time, without printing notices', async () => {
     const log = vi.spyOn(console, 'log')
     const own = freshSchema()
-    const index: MigrationStep = {
-      kind: 'concurrent-index',
-      version: SCHEMA_VERSION + 1,
-      minCompatible: 1,
+    const addition = {
       index: 'objects_by_type',
       table: 'objects',
       unique: false,
       definition: '(content_type)',
+    }
+    const index: MigrationStep = {
+      version: SCHEMA_VERSION + 1,
+      minCompatible: 1,
+      additions: [{ kind: 'index', ...addition }],
+      sql: '',
     }
     const name = schemaName('migrate', own)
     const migrating = Array.from({ length: 8 }, (_, i) => {

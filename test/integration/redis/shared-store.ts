@@ -11,9 +11,8 @@ export function wrapDriver(store: StorageObjectStore, wrap: CallWrapper): Storag
   const { driver, now } = partsOf(store)!
   const wrapped = new Proxy(driver, {
     get(target, method: keyof StoreDriver) {
-      const value = target[method]
-      if (typeof value !== 'function') return value
-      const call = value.bind(target) as (...args: unknown[]) => Promise<unknown>
+      if (method === 'contract') return target[method]
+      const call = target[method]?.bind(target) as (...args: unknown[]) => Promise<unknown>
       return (...args: unknown[]) => wrap(method, () => call(...args))
     },
   })
