@@ -144,7 +144,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       }
       const query = inputs.listLeftoversQuery(input)
       needsContract('listLeftovers({ scope })', query.scope)
-      return (await driver.listLeftovers(query)).map(completeLeftover)
+      return (await driver.listLeftovers(query)).map(driver.contract ? completeLeftover : olderLeftover)
     },
 
     async deferLeftover(input) {
@@ -195,7 +195,11 @@ function ofScope(row: StorageObject | null, { scope }: FindQuery): StorageObject
   return row !== null && scope !== null && row.scope !== scope ? null : row
 }
 
-/** Fills in the fields that a driver of 1.5 doesn't return. */
+/** Leaves out what a driver of 1.5 may return by chance, because it doesn't store it reliably. */
+function olderLeftover(leftover: RecordedLeftover): Leftover {
+  return { ...leftover, scope: null, dueAt: null }
+}
+
 function completeLeftover(leftover: RecordedLeftover): Leftover {
   return { ...leftover, scope: leftover.scope ?? null, dueAt: leftover.dueAt ?? null }
 }
