@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import type { Database } from '../../../src/adapters/postgres/connection/database.js'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
@@ -109,7 +109,7 @@ describePostgres('a schema of version 1.5', (url) => {
       await reader.query('BEGIN')
       await reader.query(`SELECT FROM ${quoted(schema)}.leftovers`)
       const migration = newStore().migrate()
-      await untilTableLockIsAwaited()
+      await untilAwaited('leftovers', 'AccessExclusiveLock')
       // Without a limit of its wait, the migration would hold this up until the reader ends.
       const calls = callsOfVersion15(pool, schema)
       await calls.release(await calls.reserve({ scope: 'ann', key: '1' }))
@@ -118,13 +118,28 @@ describePostgres('a schema of version 1.5', (url) => {
     } finally {
       reader.release(true)
     }
+  })
 
-    async function untilTableLockIsAwaited(): Promise<void> {
-      const waiting = `SELECT FROM pg_locks
-        WHERE relation = format('%I.leftovers', $1::text)::regclass AND mode = 'AccessExclusiveLock' AND NOT granted`
-      while ((await pool.query(waiting, [schema])).rowCount === 0);
+  it('takes a vacuum of a table for no other process that builds an index of it', async () => {
+    const vacuum = await pool.connect()
+    try {
+      await vacuum.query('BEGIN')
+      await vacuum.query(`LOCK TABLE ${quoted(schema)}.objects IN SHARE UPDATE EXCLUSIVE MODE`)
+      const migration = newStore().migrate()
+      await untilAwaited('objects', 'ShareUpdateExclusiveLock')
+      await vacuum.query('COMMIT')
+      expect(await migration).toEqual({ from: 1, to: SCHEMA_VERSION })
+    } finally {
+      vacuum.release(true)
     }
   })
+
+  async function untilAwaited(table: string, mode: string): Promise<void> {
+    const waiting = `SELECT FROM pg_locks
+      WHERE relation = format('%I.%I', $1::text, $2::text)::regclass AND mode = $3 AND NOT granted`
+    const isAwaited = async () => expect((await pool.query(waiting, [schema, table, mode])).rowCount).toBe(1)
+    await vi.waitFor(isAwaited, { timeout: 20_000, interval: 5 })
+  }
 
   describe('with rows of both versions', () => {
     it('lists leftovers of version 1.5 without a scope, and puts them off like others', async () => {
