@@ -57,14 +57,24 @@ describePostgres('a schema of version 1.5', (url) => {
   it('becomes what a new database has, by migrate() or postgresSchema()', async () => {
     expect(await newStore().migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
     const upgraded = await catalog()
-    await dropSchema(pool, schema)
-    await migrate(database(), name(), RELEASED)
-    await pool.query(postgresSchema({ schema }))
-    expect(await catalog()).toEqual(upgraded)
+    for (const beforehand of [[], statementsOfComments()]) {
+      await dropSchema(pool, schema)
+      await migrate(database(), name(), RELEASED)
+      for (const statement of beforehand) await pool.query(statement)
+      await pool.query(postgresSchema({ schema }))
+      expect(await catalog()).toEqual(upgraded)
+    }
     await dropSchema(pool, schema)
     await newStore().migrate()
     expect(await catalog()).toEqual(upgraded)
   })
+
+  /** Returns what the comments of postgresSchema() recommend for large tables. */
+  function statementsOfComments(): string[] {
+    const statements = [...postgresSchema({ schema }).matchAll(/^-- ((?:ALTER TABLE|CREATE INDEX) .*;)$/gm)]
+    expect(statements).toHaveLength(STEPS.flatMap(({ additions }) => additions).length)
+    return statements.map(([, statement]) => statement!)
+  }
 
   it('is upgraded by several processes at once while processes of both versions write', async () => {
     const before = callsOfVersion15(pool, schema)
