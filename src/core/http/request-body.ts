@@ -137,16 +137,23 @@ function toJson(value: unknown): string {
 /** Refuses values that are nested too deeply, even in fields that no endpoint reads. */
 function checkNesting(value: unknown): void {
   let values = 0
-  function visit(inner: unknown, depth: number): void {
-    if (typeof inner !== 'object' || inner === null) return
+  function visit(inner: object, depth: number): void {
     if (depth > MAX_JSON_DEPTH) {
       throw invalidBody(`The body must be nested at most ${MAX_JSON_DEPTH} levels deep.`)
     }
-    for (const element of Object.values(inner)) {
-      // Each value has at least a byte. This bounds the visit if a parser's result contains itself.
-      if (++values > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-      visit(element, depth + 1)
+    const elements = elementsOf(inner)
+    // Each value has at least a byte. This bounds the visit if a parser's result contains itself.
+    values += elements.length
+    if (values > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
+    for (const element of elements) {
+      if (typeof element === 'object' && element !== null) visit(element, depth + 1)
     }
   }
-  visit(value, 1)
+  if (typeof value === 'object' && value !== null) visit(value, 1)
+}
+
+/** For an object with many names, `Object.values` takes several times as long. */
+function elementsOf(value: object): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  return Object.keys(value).map((name) => (value as Readonly<Record<string, unknown>>)[name])
 }
