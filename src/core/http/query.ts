@@ -18,6 +18,7 @@ export interface Query {
 /** Other parameters cost no more than their length: they are skipped without being decoded. */
 export function parseQuery(search: string): Query {
   const query = search.startsWith('?') ? search.slice(1) : search
+  let ends: readonly number[] | undefined
 
   function checkLength(): void {
     if (query.length <= MAX_QUERY_BYTES) return
@@ -28,7 +29,7 @@ export function parseQuery(search: string): Query {
     checkLength,
     get(name) {
       checkLength()
-      const [first, second] = valuesOf(query, name)
+      const [first, second] = valuesOf(query, (ends ??= endsOfPairs(query)), name)
       if (first === undefined) return null
       if (second !== undefined) throw invalid(name, 'must be given only once.')
       const value = decode(first)
@@ -41,17 +42,27 @@ export function parseQuery(search: string): Query {
 const PERCENT = '%'.charCodeAt(0)
 const AMPERSAND = '&'.charCodeAt(0)
 
+/** Returns where each pair ends. */
+function endsOfPairs(query: string): readonly number[] {
+  const ends: number[] = []
+  for (let at = 0; at < query.length; at++) {
+    if (query.charCodeAt(at) === AMPERSAND) ends.push(at)
+  }
+  ends.push(query.length)
+  return ends
+}
+
 /** Returns the encoded values of a parameter. Stops at the second one. */
-function valuesOf(query: string, name: string): readonly string[] {
+function valuesOf(query: string, ends: readonly number[], name: string): readonly string[] {
   const values: string[] = []
   let start = 0
-  for (let at = 0; at <= query.length && values.length < 2; at++) {
-    if (at < query.length && query.charCodeAt(at) !== AMPERSAND) continue
-    if (at > start && at - start >= name.length) {
-      const nameEnd = endOfName(query, start, at, name)
-      if (nameEnd !== null) values.push(query.slice(nameEnd + 1, at))
+  for (const end of ends) {
+    if (end > start && end - start >= name.length) {
+      const nameEnd = endOfName(query, start, end, name)
+      if (nameEnd !== null) values.push(query.slice(nameEnd + 1, end))
+      if (values.length === 2) break
     }
-    start = at + 1
+    start = end + 1
   }
   return values
 }
