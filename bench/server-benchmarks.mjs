@@ -1,7 +1,7 @@
 import { importSource } from './own-source.mjs'
 
 /**
- * Returns the benchmarks that need a server. Each starts a private one, because the cost of a commit depends on its
+ * Returns the benchmarks that run in a process of their own. Each that needs a server starts a private one, because the cost of a commit depends on its
  * settings. `whyNot` says why a benchmark can't run here, or is `null`. `isRequired` is set if REQUIRE_SERVERS names
  * its server.
  */
@@ -22,6 +22,13 @@ export async function serverBenchmarks() {
   return [
     benchmark('the Postgres adapter', 'postgres/run.mjs', POSTGRES, hasPostgres, 50_000),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
+    {
+      name: 'hostile requests',
+      program: 'http/hostile.mjs',
+      leastRows: null,
+      whyNot: null,
+      isRequired: false,
+    },
     benchmark('the bindings', 'http/run.mjs', POSTGRES, hasPostgres, null),
     benchmark('the usage cache', 'redis/run.mjs', REDIS, redisProgram() !== null && hasPostgres, null),
   ]
