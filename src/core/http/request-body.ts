@@ -114,8 +114,7 @@ function checkParsed(value: unknown): unknown {
     return parseJson(value)
   }
   // Also prevents that serializing it overflows the stack.
-  checkNesting(value)
-  checkTextLength(toJson(value))
+  if (checkNesting(value) > MAX_JSON_BYTES) checkTextLength(toJson(value))
   return value
 }
 
@@ -134,26 +133,46 @@ function toJson(value: unknown): string {
   }
 }
 
-/** Refuses values that are nested too deeply, even in fields that no endpoint reads. */
-function checkNesting(value: unknown): void {
+/**
+ * Refuses values that are nested too deeply, even in fields that no endpoint reads. Returns how long the value can be as JSON
+ * at most, because serializing thousands of small values takes several times as long.
+ */
+function checkNesting(value: unknown): number {
   let values = 0
-  function visit(inner: object, depth: number): void {
+  let length = 0
+  function visit(inner: unknown, depth: number): void {
+    // Each value has at least a byte. This bounds the visit if a parser's result contains itself.
+    if (++values > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
+    length += longestJson(inner)
+    if (typeof inner !== 'object' || inner === null) return
     if (depth > MAX_JSON_DEPTH) {
       throw invalidBody(`The body must be nested at most ${MAX_JSON_DEPTH} levels deep.`)
     }
-    const elements = elementsOf(inner)
-    // Each value has at least a byte. This bounds the visit if a parser's result contains itself.
-    values += elements.length
-    if (values > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-    for (const element of elements) {
-      if (typeof element === 'object' && element !== null) visit(element, depth + 1)
+    if (Array.isArray(inner)) {
+      for (const element of inner) visit(element, depth + 1)
+      return
+    }
+    for (const name in inner) {
+      length += longestJson(name)
+      visit((inner as Readonly<Record<string, unknown>>)[name], depth + 1)
     }
   }
-  if (typeof value === 'object' && value !== null) visit(value, 1)
+  visit(value, 1)
+  return length
 }
 
-/** For an object with many names, `Object.values` takes several times as long. */
-function elementsOf(value: object): readonly unknown[] {
-  if (Array.isArray(value)) return value
-  return Object.keys(value).map((name) => (value as Readonly<Record<string, unknown>>)[name])
+/** Returns an upper limit for the bytes of a value as JSON with the comma or colon after it, without those of its elements. */
+function longestJson(value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return value.length * '\\u0000'.length + 3
+    case 'object':
+    case 'boolean':
+    case 'undefined':
+      return 'false,'.length
+    case 'number':
+      return '-1.2345678901234567e-300,'.length
+    default:
+      return Infinity
+  }
 }
