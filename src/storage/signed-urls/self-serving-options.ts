@@ -1,5 +1,3 @@
-import { withoutTrailingSlash } from '../../core/http/base-path.js'
-
 /** The options of every storage that serves its own URLs. */
 export interface SelfServingOptions {
   /**
@@ -35,5 +33,7 @@ function checkBaseURL(caller: string, baseURL: unknown): string | null {
       `${caller}: baseURL must be an absolute http(s) URL without query or fragment (got ${JSON.stringify(baseURL)}).`,
     )
   }
-  return withoutTrailingSlash(url.href)
+  let end = url.href.length
+  while (url.href[end - 1] === '/') end--
+  return url.href.slice(0, end)
 }
