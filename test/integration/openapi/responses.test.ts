@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { StorageError } from '@svc/db'
 import { ManualClock } from '../../conformance/clock.js'
 import * as parts from '../../unit/server/multipart/in-parts.js'
-import type { Caller } from '../../unit/server/service.js'
+import { around, type Caller } from '../../unit/server/service.js'
 import { documented, observed, seen } from './observed-service.js'
 
 const ID = '019b7d00-0000-7000-8000-000000000000'
@@ -167,6 +167,17 @@ describe('responses match the document', () => {
       })),
     })
     expect((await parts.begin(service.as('user:ann'))).status).toBe(404)
+  })
+
+  it('if an object is replaced during each attempt to delete it', async () => {
+    const service = observed({ routes: { only: { key: () => 'one key', overwrite: true } } })
+    const ann = service.as('user:ann')
+    await ann.upload()
+    around(service.objects, 'remove', (remove) => async (input) => {
+      await ann.upload()
+      return remove(input)
+    })
+    expect((await ann.delete('one key')).status).toBe(409)
   })
 
   it('if nothing was uploaded', async () => {
