@@ -1,20 +1,22 @@
 import { UsageError } from '../exit.js'
 
-const DATABASE_URL = /^(?:postgres(?:ql)?|mongodb(?:\+srv)?):/i
+const DATABASE_PROTOCOL = /^(?:postgres(?:ql)?|mongodb(?:\+srv)?):/i
 
 /** Returns whether the text may be a URL, even an invalid one. Names of schemas and prefixes never are. */
-function looksLikeURL(text: string): boolean {
-  const colon = text.indexOf(':')
-  return text.includes('://') || (colon >= 0 && text.includes('@', colon))
+function mayBeURL(text: string): boolean {
+  return text.includes('://') || mayHavePassword(text)
 }
 
-/** Recognizes a database URL, or any URL with a password. A scope or route may contain other URLs and e-mail addresses. */
-function hasLogin(text: string): boolean {
-  if (DATABASE_URL.test(text)) return true
-  const authority = text.indexOf('://')
-  if (authority < 1) return false
-  const password = text.indexOf(':', authority + 3)
-  return password >= 0 && text.includes('@', password)
+/** Returns whether the text has a colon and a later `@`. */
+function mayHavePassword(text: string): boolean {
+  const colon = text.indexOf(':')
+  return colon >= 0 && text.lastIndexOf('@') > colon
+}
+
+/** Returns whether the text is a database URL, or any URL with a password. Scopes and routes may be other URLs or e-mail addresses. */
+function isSecretURL(text: string): boolean {
+  const [scheme, ...rest] = text.split('://')
+  return DATABASE_PROTOCOL.test(text) || (scheme !== '' && mayHavePassword(rest.join('://')))
 }
 
 /**
@@ -30,10 +32,10 @@ export function refuseMisplacedURL(args: readonly string[]): void {
     const value = attached ?? argument
     if (option === 'url') continue
     const isName = option === 'schema' || option === 'prefix'
-    if (isName && looksLikeURL(value)) {
+    if (isName && mayBeURL(value)) {
       throw new UsageError(`--${option} must be a name, not a URL.`, 'Pass the database URL with --url.')
     }
-    if (hasLogin(value)) {
+    if (isSecretURL(value)) {
       throw new UsageError('A database URL is not in its place.', 'Pass it with --url.')
     }
   }
@@ -42,7 +44,7 @@ export function refuseMisplacedURL(args: readonly string[]): void {
 /** Redacts arguments that look like a URL: a misplaced one must not put its password into a log. */
 export function withoutURLs(text: string, args: readonly string[]): string {
   return args
-    .filter(looksLikeURL)
+    .filter((argument) => mayBeURL(argument))
     .flatMap((argument) => [argument, argument.slice(argument.indexOf('=') + 1)])
     .filter((secret) => secret !== '')
     .reduce((rest, argument) => rest.replaceAll(argument, '***'), text)
