@@ -134,6 +134,15 @@ describe('db.remove', () => {
     await plugin().confirm(mine, { key: 'a', size: 5 })
   })
 
+  it('removes only the attempt that it names', async () => {
+    const { attemptId } = (await client.findActive({ bucket: 'photos', key: 'a' }))!
+    await plugin().reserve(mine, { key: 'a', declaredSize: 5 })
+    const replacement = await plugin().confirm(mine, { key: 'a', size: 5 })
+    expect(await plugin().remove(mine, { key: 'a', attemptId })).toBeNull()
+    const named = { key: 'a', attemptId: replacement.attemptId }
+    expect(await plugin().remove(mine, named)).toMatchObject({ status: 'deleted' })
+  })
+
   it('removes only objects of the caller', async () => {
     expect(await plugin().remove(theirs, { key: 'a' })).toBeNull()
     expect(await plugin().remove(mine, { key: 'a' })).toMatchObject({ key: 'a', status: 'deleted' })
