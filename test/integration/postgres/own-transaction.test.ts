@@ -1,4 +1,4 @@
-import type { StorageError} from '@svc/db';
+import type { StorageError } from '@svc/db'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'

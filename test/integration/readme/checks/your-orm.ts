@@ -1,12 +1,14 @@
 import type { PrismaPg } from '@prisma/adapter-pg'
 import type { Knex } from 'knex'
 import mongoose from 'mongoose'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Sql } from 'postgres'
 import type { Sequelize } from 'sequelize'
 import type { DataSource } from 'typeorm'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
+import { createDatabase } from '../../../servers/fresh-database.js'
+import { poolOf } from '../../postgres/schemas.js'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { expectToServe, uploadTo } from '../store-programs.js'
 
@@ -15,17 +17,21 @@ interface OrmProgram {
   readonly deleteDocument: (key: string) => Promise<void>
 }
 
-/** Runs `use` with a pool of its own, and with the tables of the application. */
+/** Runs `use` with a database of its own, which has the tables of the application. */
 async function withTables(use: (pool: pg.Pool) => Promise<void>): Promise<void> {
-  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+  const shared = process.env['DATABASE_URL']!
+  const database = await createDatabase(shared)
+  vi.stubEnv('DATABASE_URL', database.url)
+  const pool = poolOf(database.url)
   try {
     await pool.query(`
       CREATE TABLE documents (key text PRIMARY KEY);
       CREATE TABLE comments (document text REFERENCES documents DEFERRABLE INITIALLY DEFERRED)`)
     await use(pool)
   } finally {
-    await pool.query('DROP TABLE comments, documents')
+    vi.stubEnv('DATABASE_URL', shared)
     await pool.end()
+    await database.drop()
   }
 }
 
@@ -35,9 +41,9 @@ function deletesTogether<Program extends OrmProgram>(
   close: (program: Program) => Promise<unknown>,
 ): SnippetCheck {
   return async (file) => {
-    const program = await run<Program>(file)
-    const { store, deleteDocument } = program
     await withTables(async (pool) => {
+      const program = await run<Program>(file)
+      const { store, deleteDocument } = program
       await store.migrate()
       await expectToServe(store)
       await uploadTo(store, name)
@@ -59,8 +65,8 @@ function deletesTogether<Program extends OrmProgram>(
       expect(await countDocuments()).toBe(0)
       expect(await store.checkUsage()).toEqual([])
       expect(await store.purgeDeleted({ before: new Date(Date.now() + 60_000) })).toBe(1)
+      await close(program)
     })
-    await close(program)
   }
 }
 
