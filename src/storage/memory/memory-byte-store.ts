@@ -42,7 +42,18 @@ export async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<Uint8A
   const copies: Uint8Array<ArrayBuffer>[] = []
   // Copied, because the producer may reuse the memory of a chunk.
   for await (const chunk of chunks) copies.push(new Uint8Array(chunk))
-  return new Uint8Array(await new Blob(copies).arrayBuffer())
+  return concatenate(copies)
+}
+
+/** Without `Blob`, which simulated DOMs replace by one that can't be read. */
+export function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0))
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
 }
 
 export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {

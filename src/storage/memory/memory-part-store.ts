@@ -1,5 +1,5 @@
 import type { PartStore, UploadDescription, UploadReference } from '../signed-urls/part-store.js'
-import { mapKey, readAll, sha256Hex, type MemoryObject } from './memory-byte-store.js'
+import { concatenate, mapKey, readAll, sha256Hex, type MemoryObject } from './memory-byte-store.js'
 
 interface Part {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -67,9 +67,7 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>): PartS
       }
       const before = findParts()
       if (!before) return false
-      const bytes = new Uint8Array(
-        await new Blob(before.found.map((part) => part?.bytes ?? new Uint8Array())).arrayBuffer(),
-      )
+      const bytes = concatenate(before.found.map((part) => part?.bytes ?? new Uint8Array()))
       // Derived from the ETags of the parts, as in S3, to avoid hashing all bytes again.
       const eTag = `"${await sha256Hex(new TextEncoder().encode(parts.map((part) => part.eTag).join()))}"`
       // No await below: the upload must still exist with these parts when it becomes the object.
