@@ -1,10 +1,11 @@
 import type { ErrorCode, ErrorParams } from '../core/errors.js'
 
 /**
- * The server's codes, and three of the client: `NETWORK_ERROR` (no response) and `ABORTED` (by the caller's signal), both
- * without a status, and `UNEXPECTED_RESPONSE` (a response that isn't from this API, such as a proxy's error page).
+ * The server's codes, and four of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
+ * signal) and `TIMEOUT` (by `timeoutSeconds`). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a
+ * proxy's error page; `params.body` has its first 500 characters.
  */
-export type S3ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'UNEXPECTED_RESPONSE'
+export type S3ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'TIMEOUT' | 'UNEXPECTED_RESPONSE'
 
 export interface S3ClientErrorOptions {
   readonly status?: number | undefined
@@ -14,38 +15,57 @@ export interface S3ClientErrorOptions {
 
 /** The error that all calls of the client reject with. Check `code`; `message` is for logs. */
 export class S3ClientError extends Error {
-  override readonly name = 'S3ClientError'
-  readonly code: S3ClientErrorCode
+  declare readonly name: 'S3ClientError'
+  declare readonly code: S3ClientErrorCode
   /** HTTP status; `undefined` if there was no response. */
-  readonly status: number | undefined
+  declare readonly status: number | undefined
   /** Details from the server, such as `{ limit, max, used, requested }` (bytes or files) for `QUOTA_EXCEEDED`. */
-  readonly params: ErrorParams | undefined
+  declare readonly params: ErrorParams | undefined
 
   constructor(code: S3ClientErrorCode, message: string, options: S3ClientErrorOptions = {}) {
     super(message, { cause: options.cause })
-    this.code = code
-    this.status = options.status
-    this.params = options.params
+    const { status, params } = options
+    // Declared fields and one assignment, because fields would need a helper in ES2019.
+    Object.assign(this, { name: 'S3ClientError', code, status, params })
   }
 }
 
-/** Returns the error of a call without a response: `ABORTED` if the caller's signal aborted, otherwise `NETWORK_ERROR`. */
-export function withoutResponse(signal: AbortSignal | null | undefined, cause?: unknown): S3ClientError {
-  return signal?.aborted
-    ? new S3ClientError('ABORTED', 'The request was aborted.', { cause: signal.reason })
+/** Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`. */
+export function withoutResponse({ aborted, reason }: AbortSignal, cause?: unknown): S3ClientError {
+  if (isCode(reason, 'TIMEOUT')) return reason
+  return aborted
+    ? new S3ClientError('ABORTED', 'The request was aborted.', { cause: reason })
     : new S3ClientError('NETWORK_ERROR', 'The server could not be reached.', { cause })
 }
 
-export function unexpectedResponse(status: number): S3ClientError {
-  return new S3ClientError('UNEXPECTED_RESPONSE', `Unexpected response from the server (status ${status}).`, {
+const MAX_BODY_CHARACTERS = 500
+
+/**
+ * Returns the error of a response. A refusal in this API's format keeps its code, also a code that this version doesn't know.
+ * Anything else may come from a proxy, a captive portal or a login page.
+ */
+export function responseError(status: number, text: string): S3ClientError {
+  const { code, message, params } = parseObject(text)
+  if (status >= 400 && typeof code === 'string' && typeof message === 'string') {
+    return new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
+  }
+  // Characters are code points of up to two units. The first slice bounds the work.
+  const body = [...text.slice(0, 2 * MAX_BODY_CHARACTERS)].slice(0, MAX_BODY_CHARACTERS).join('')
+  return new S3ClientError('UNEXPECTED_RESPONSE', `Unexpected response (status ${status}).`, {
     status,
+    params: { body },
   })
 }
 
-export function isCode(error: unknown, code: S3ClientErrorCode): boolean {
-  return error instanceof S3ClientError && error.code === code
+/** Parses a JSON object. Returns an empty one for anything else. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>
+  } catch {
+    return {}
+  }
 }
 
-export function throwIfAborted(signal: AbortSignal | null | undefined): void {
-  if (signal?.aborted) throw withoutResponse(signal)
+export function isCode(error: unknown, code: S3ClientErrorCode): error is S3ClientError {
+  return error instanceof S3ClientError && error.code === code
 }

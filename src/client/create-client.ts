@@ -1,6 +1,16 @@
 import type { DbClientObject } from '../core/store/records.js'
-import { abortableFetch, createApiRequest, type ApiAccess, type ApiRequest } from './api-request.js'
+import {
+  createApiRequest,
+  locate,
+  type ApiAccess,
+  type ApiRequest,
+  type ObjectLocation,
+} from './api-request.js'
+import { abortable, withTimeout, type CallOptions } from './call-options.js'
 import { withoutResponse } from './client-error.js'
+import { offline } from './online.js'
+import type { SettledUploads } from './upload/settle.js'
+import type { UnfinishedUpload } from './upload/unfinished.js'
 import type { UploadOptions } from './upload/upload-request.js'
 
 /** Adds methods to the client as `api[id]`. */
@@ -21,18 +31,20 @@ export interface S3ClientOptions<Plugins extends readonly ClientPlugin[]> {
   readonly baseURL?: string | null | undefined
   /** Plugins that add methods to `api`, such as `[dbClient()]`. */
   readonly plugins: Plugins
-  /** Default: the global `fetch`. Also used for signed URLs if there is no `XMLHttpRequest`. */
+  /**
+   * Who is signed in, such as a user id, or a function that returns it at once. The browser keeps unfinished uploads of each
+   * account apart, so two people who share a browser never end or resume each other's. `null`, an account too: nobody.
+   */
+  readonly account?: string | (() => string | null) | null | undefined
+  /**
+   * Sends all requests, including those to signed URLs. Default: the global `fetch`, and `XMLHttpRequest` for uploads, because
+   * only it reports progress in bytes.
+   */
   readonly fetch?: typeof globalThis.fetch | null | undefined
   /** Sent with every API call, never to signed URLs. A function is called for each API call. */
   readonly headers?: ApiAccess['headers']
   /** Whether to send cookies to an API on another origin. Never applies to signed URLs. Default: that of `fetch`. */
   readonly credentials?: RequestCredentials | null | undefined
-}
-
-export interface ObjectLocation {
-  readonly key: string
-  /** Default: the server's bucket. */
-  readonly bucket?: string | null | undefined
 }
 
 export interface DownloadLink {
@@ -47,18 +59,27 @@ export interface S3Api {
   /**
    * Uploads a file straight to the bucket. Resolves to its record once the server has verified it.
    *
-   * Files of 16 MiB or more are uploaded in parts, unless the server turns this off. Failed parts are retried. If a reload
-   * or a longer network failure interrupts the upload, its ids stay in `localStorage`, and uploading the same file with the
-   * same options sends only the missing parts. A `Blob` that is not a `File` can't be resumed.
+   * Files of 16 MiB or more are uploaded in parts, unless the server turns this off. Failed parts are retried. If a reload, a
+   * timeout or a longer network failure interrupts the upload, uploading the same file with the same options sends only the
+   * missing parts. A `Blob` that is not a `File` can't be resumed.
    *
    * In all other cases, an upload that fails or is aborted is ended at the server, which releases its quota. If the server
-   * confirms the object before the abort arrives, the upload resolves.
+   * can't be reached, a later upload or `settleUploads()` ends it. If the server confirms the object before the abort arrives,
+   * the upload resolves. While the browser is offline, the upload waits.
    */
   readonly upload: (file: Blob, options?: UploadOptions) => Promise<DbClientObject>
+  /**
+   * Settles the uploads of this account that a reload, a crash or a lost network has cut off: confirms those whose bytes have
+   * arrived, and ends the others, which releases their quota. Those that can be resumed stay, and so do those that other tabs
+   * are working on. Each upload does this first. Resolves also if the server can't be reached.
+   */
+  readonly settleUploads: (options?: CallOptions) => Promise<SettledUploads>
+  /** Returns the interrupted uploads of this account that can be resumed, oldest first. */
+  readonly unfinishedUploads: (options?: CallOptions) => Promise<readonly UnfinishedUpload[]>
   /** Returns a download URL for an active object. */
-  readonly download: (object: ObjectLocation) => Promise<DownloadLink>
+  readonly download: (object: ObjectLocation & CallOptions) => Promise<DownloadLink>
   /** Deletes an object. Rejects with `OBJECT_NOT_FOUND` if it no longer exists. */
-  readonly delete: (object: ObjectLocation) => Promise<void>
+  readonly delete: (object: ObjectLocation & CallOptions) => Promise<void>
 }
 
 export interface S3Client<Plugins extends readonly ClientPlugin[]> {
@@ -67,29 +88,63 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
   readonly useApi: () => S3Api & PluginApis<Plugins>
 }
 
-/** Creates a browser client for the API of `createS3Server`. */
+/**
+ * Creates a browser client for the API of `createS3Server`.
+ *
+ * @throws TypeError if `account` is neither a string, a function nor `null`.
+ */
 export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   options: S3ClientOptions<Plugins>,
 ): S3Client<Plugins> {
-  const { basePath, baseURL, plugins, headers, credentials } = options
-  const base = withoutTrailingSlash(baseURL ?? '') + withoutTrailingSlash(basePath ?? '/api/s3')
-  const fetch = abortableFetch(options.fetch)
+  const { basePath, baseURL, plugins, account, fetch, headers, credentials } = options
+  const base =
+    withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath == null ? '/api/s3' : basePath)
   const request = createApiRequest({ base, fetch, headers, credentials })
+  const context = {
+    base,
+    request,
+    fetch,
+    account: () => validAccount(typeof account === 'function' ? account() : account == null ? null : account),
+  }
+  if (typeof account !== 'function') context.account()
+
+  const uploads = <Result>(
+    options: UploadOptions = {},
+    call: (code: Awaited<ReturnType<typeof loadUploads>>, signal: AbortSignal) => Promise<Result>,
+  ) => withTimeout(options, async (signal) => call(await loadUploads(signal, options), signal))
   const own: S3Api = {
-    async upload(file, options = {}) {
-      // Loaded with the first upload, to keep pages that don't upload small.
-      const { upload } = await import('./upload/upload.js').catch((cause: unknown) => {
-        throw withoutResponse(options.signal, cause)
-      })
-      return upload({ base, request, fetch }, file, options)
-    },
-    download: ({ key, bucket }) =>
-      request<DownloadLink>('GET', '/download', { query: { key, bucket }, answer: 'url' }),
-    delete: ({ key, bucket }) => request('DELETE', '/object', { query: { key, bucket } }),
+    upload: (file, options) =>
+      uploads(options, (code, signal) => code.upload(context, file, options || {}, signal)),
+    settleUploads: (options) => uploads(options, (code, signal) => code.settleUploads(context, signal)),
+    unfinishedUploads: (options) =>
+      uploads(options, (code, signal) => code.unfinishedUploads(context, signal)),
+    download: (object) => request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' }),
+    delete: (object) => request('DELETE', '/object', locate(object)),
   }
   const fromPlugins = Object.fromEntries(plugins.map(({ id, createApi }) => [id, createApi(request)]))
   const api = { ...own, ...fromPlugins } as S3Api & PluginApis<Plugins>
   return { api, useApi: () => api }
+}
+
+/** Loads the code for uploads on first use, to keep pages that don't upload small. Waits while the browser is offline. */
+async function loadUploads(signal: AbortSignal, { onState }: Pick<UploadOptions, 'onState'>) {
+  for (;;) {
+    try {
+      return await abortable(signal, () => import('./upload/upload.js'))
+    } catch (cause) {
+      const online = offline(signal)
+      if (!online) throw withoutResponse(signal, cause)
+      if (onState) onState('waiting')
+      await online
+    }
+  }
+}
+
+function validAccount(account: unknown): string | null {
+  if (account === null || typeof account === 'string') return account
+  throw new TypeError(
+    `account must be a string, null, or a function that returns one at once (got ${typeof account}).`,
+  )
 }
 
 function withoutTrailingSlash(url: string): string {

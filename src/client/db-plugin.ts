@@ -1,8 +1,10 @@
 import type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
-import { S3ClientError } from './client-error.js'
+import { locate, type ObjectLocation } from './api-request.js'
+import type { CallOptions } from './call-options.js'
+import { isCode } from './client-error.js'
 import type { ClientPlugin } from './create-client.js'
 
-export interface ListObjectsOptions {
+export interface ListObjectsOptions extends CallOptions {
   /** Default: `active`. */
   readonly status?: ObjectStatus | null | undefined
   /** Page size, 1 to 100. Default: 50. */
@@ -11,15 +13,9 @@ export interface ListObjectsOptions {
   readonly cursor?: string | null | undefined
   /** Exact name of an upload route. */
   readonly route?: string | null | undefined
-  readonly signal?: AbortSignal | null | undefined
 }
 
-export interface GetObjectOptions {
-  readonly key: string
-  /** Default: the server's bucket. */
-  readonly bucket?: string | null | undefined
-  readonly signal?: AbortSignal | null | undefined
-}
+export interface GetObjectOptions extends ObjectLocation, CallOptions {}
 
 /** The records of the signed-in user, as `api.db`. */
 export interface DbApi {
@@ -34,23 +30,23 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
   return {
     id: 'db',
     createApi: (request) => ({
-      listObjects: ({ status, limit, cursor, route, signal } = {}) =>
+      listObjects: ({ signal, timeoutSeconds, ...query } = {}) =>
         request<ObjectPage<DbClientObject>>('GET', '/db/objects', {
-          query: { status, limit, cursor, route },
+          query,
           answer: 'objects',
           signal,
+          timeoutSeconds,
         }),
 
-      async getObject({ key, bucket, signal }) {
+      async getObject(options) {
         try {
           const { object } = await request<{ object: DbClientObject }>('GET', '/db/object', {
-            query: { key, bucket },
+            ...locate(options),
             answer: 'object',
-            signal,
           })
           return object
         } catch (error) {
-          if (error instanceof S3ClientError && error.code === 'OBJECT_NOT_FOUND') return null
+          if (isCode(error, 'OBJECT_NOT_FOUND')) return null
           throw error
         }
       },

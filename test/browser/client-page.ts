@@ -10,7 +10,7 @@ import express from 'express'
 const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
 
 /** How the bucket handles uploads. */
-export type BucketFault = 'none' | 'cut before' | 'cut after'
+export type BucketFault = 'none' | 'cut before' | 'cut after' | 'hold'
 
 export interface ClientPage {
   /** URL of a page with the client’s exports as `window.client`, which sets a cookie. */
@@ -70,6 +70,8 @@ export async function startClientPage(): Promise<ClientPage> {
       })
     }
     if (fault === 'cut before') return req.socket.destroy()
+    // Never responds.
+    if (fault === 'hold') return
     if (fault === 'cut after') res.end = () => res.destroy()
     return next()
   })

@@ -96,7 +96,7 @@ describe('api', () => {
 describe('S3ClientError', () => {
   it('has a server or client code and an optional status', () => {
     expectTypeOf<S3ClientError['code']>().toEqualTypeOf<
-      ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'UNEXPECTED_RESPONSE'
+      ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'TIMEOUT' | 'UNEXPECTED_RESPONSE'
     >()
     expectTypeOf<S3ClientError['status']>().toEqualTypeOf<number | undefined>()
     expectTypeOf<S3ClientError['params']>().toEqualTypeOf<ErrorParams | undefined>()

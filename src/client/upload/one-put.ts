@@ -1,79 +1,58 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import type { ApiRequest } from '../api-request.js'
-import { S3ClientError, throwIfAborted, unexpectedResponse } from '../client-error.js'
-import { endAttempt, withDelayedAbort } from './end-attempt.js'
+import { isCode, S3ClientError } from '../client-error.js'
+import { attemptCalls, type StartedInOnePut } from './attempt-calls.js'
+import { endOnFailure } from './end-attempt.js'
+import type { KeptAttempts } from './kept-attempts.js'
 import { retry } from './retry.js'
-import type { Transfer, UploadContext } from './transfer.js'
-import { choosePut, type SignedPut } from './transport.js'
-
-interface StartedUpload {
-  readonly object: DbClientObject
-  readonly upload: SignedPut
-}
-
-/** Identifies the attempt in later calls. */
-type Attempt = Pick<DbClientObject, 'bucket' | 'key' | 'id'>
-
-type Signal = AbortSignal | null | undefined
+import { newAttempts, startAttempt } from './start-attempt.js'
+import { throwIfAborted, type Transfer, type UploadContext } from './transfer.js'
+import { choosePut } from './transport.js'
 
 /** Starts an upload, sends the file with one signed PUT, and has the server confirm it. */
-export async function uploadInOnePut(
+export function uploadInOnePut(
   { request, fetch }: UploadContext,
   transfer: Transfer,
+  kept: KeptAttempts,
 ): Promise<DbClientObject> {
-  const { uploadRequest, progress, signal } = transfer
-  throwIfAborted(signal)
-  const { object, upload } = await withDelayedAbort(signal, (delayed) =>
-    request<StartedUpload>('POST', '/upload', { body: uploadRequest, answer: 'upload', signal: delayed }),
-  )
-  const attempt: Attempt = { bucket: object.bucket, key: object.key, id: object.id }
-  const active = await sendAndConfirm().catch(async (error: unknown) => {
-    const confirmed = await endAttempt({
-      abort: (endSignal) =>
-        request('POST', '/upload/abort', { body: attempt, signal: endSignal, keepalive: true }),
-      confirm: (endSignal) => confirm(request, attempt, endSignal),
-    })
-    if (!confirmed) throw error
-    return confirmed
-  })
-  progress(Infinity)
-  return active
-
-  async function sendAndConfirm(): Promise<DbClientObject> {
-    throwIfAborted(signal)
-    const putError = await inconclusiveError(choosePut(fetch)(upload, transfer), signal)
+  const { uploadRequest: body, phase, signal } = transfer
+  return newAttempts(kept, async (slot) => {
+    const { object, upload } = await startAttempt(transfer, (delayed) =>
+      request<StartedInOnePut>('POST', '/upload', { body, answer: 'upload', signal: delayed }),
+    )
+    // By the server's own clock, because this browser's may be wrong.
+    const lifetime = Date.parse(upload.expiresAt) - Date.parse(object.createdAt)
+    const attempt = { ...object, until: Date.now() + lifetime }
+    slot.write(attempt)
+    const waits = phase.waits()
     try {
-      return await retry(() => confirm(request, attempt, signal), signal)
+      return await endOnFailure(sendAndConfirm, { request, kept, slot, attempt, transfer })
     } catch (error) {
-      throw putError ?? error
+      // The browser was offline while the bytes were sent, so a new attempt has to send them.
+      if (isCode(error, 'NETWORK_ERROR') && phase.waits() > waits) return undefined
+      throw error
     }
-  }
+
+    async function sendAndConfirm(): Promise<DbClientObject> {
+      throwIfAborted(signal)
+      const failure = await choosePut(fetch)(upload, transfer).catch((error: unknown) => {
+        if (error instanceof S3ClientError && isInconclusive(error)) return error
+        throw error
+      })
+      throwIfAborted(signal)
+      if (!failure) phase.enter('confirming')
+      try {
+        return await retry(() => attemptCalls(request, object).finish(signal), transfer)
+      } catch (error) {
+        throw failure || error
+      }
+    }
+  })
 }
 
 /**
- * Resolves to `null` if the PUT succeeded, and to its error if the bytes may have been stored anyway: the response was
- * lost, or the browser sent the request twice and the bucket refused the repetition. Rejects if they were not stored.
+ * Returns whether the bytes may have been stored in spite of the error: the response was lost, or the browser sent the request
+ * twice and the bucket refused the repetition.
  */
-async function inconclusiveError(put: Promise<number>, signal: Signal): Promise<S3ClientError | null> {
-  let status: number
-  try {
-    status = await put
-  } catch (error) {
-    if (signal?.aborted || !(error instanceof S3ClientError)) throw error
-    return error
-  }
-  throwIfAborted(signal)
-  if (status < 300) return null
-  const error = unexpectedResponse(status)
-  if (status === 409 || status === 412 || status >= 500) return error
-  throw error
-}
-
-async function confirm(request: ApiRequest, attempt: Attempt, signal: Signal): Promise<DbClientObject> {
-  const { object } = await request<{ object: DbClientObject }>('POST', '/upload/confirm', {
-    body: attempt,
-    answer: 'object',
-    signal,
-  })
-  return object
+function isInconclusive({ status, code }: S3ClientError): boolean {
+  return status === undefined ? code === 'NETWORK_ERROR' : status === 409 || status === 412 || status >= 500
 }

@@ -1,23 +1,44 @@
-import { S3ClientError, withoutResponse } from '../client-error.js'
+import { abortable } from '../call-options.js'
+import { isCode, S3ClientError } from '../client-error.js'
+import { offline } from '../online.js'
+import type { Transfer } from './transfer.js'
 
 /** Pauses before each retry in milliseconds; about eight seconds in total. */
 const PAUSES = [250, 500, 1000, 2000, 4000]
 
-/** Runs an idempotent call, and retries it while `isRetryable` holds for its error. */
+export type RetryContext = Pick<Transfer, 'signal' | 'phase'>
+
+/** Runs an idempotent call, and retries it while `isRetryable` holds for its error. Waits while the browser is offline. */
 export async function retry<Result>(
   call: () => Promise<Result>,
-  signal: AbortSignal | null | undefined,
+  context: RetryContext,
   isRetryable: (error: unknown) => boolean = isTransient,
 ): Promise<Result> {
   for (const pause of PAUSES) {
     try {
-      return await call()
+      return await whileOnline(call, context)
     } catch (error) {
-      if (signal?.aborted || !isRetryable(error)) throw error
-      await wait(pause, signal)
+      if (context.signal.aborted || !isRetryable(error)) throw error
+      await wait(pause, context.signal)
     }
   }
-  return call()
+  return whileOnline(call, context)
+}
+
+/** Runs a call. If the browser turns out to be offline, waits until it is online and runs it again. */
+export async function whileOnline<Result>(
+  call: () => Promise<Result>,
+  { signal, phase }: RetryContext,
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      const online = isCode(error, 'NETWORK_ERROR') && offline(signal)
+      if (!online) throw error
+      await phase.waiting(online)
+    }
+  }
 }
 
 /** Returns whether an error comes from the network or from an overloaded or failing server. */
@@ -26,16 +47,17 @@ export function isTransient(error: unknown): boolean {
   return error.status === undefined || error.status >= 500 || error.status === 429
 }
 
-function wait(milliseconds: number, signal: AbortSignal | null | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(withoutResponse(signal))
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, milliseconds)
-    signal?.addEventListener('abort', stop)
-  })
+async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  try {
+    await abortable(
+      signal,
+      () =>
+        new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, milliseconds)
+        }),
+    )
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -1,13 +1,16 @@
-import type { ApiRequest } from '../api-request.js'
-import type { UploadOptions, UploadRequest } from './upload-request.js'
+import { withoutResponse } from '../client-error.js'
+import type { ApiRequest, Fetch } from '../api-request.js'
+import type { UploadOptions, UploadRequest, UploadState } from './upload-request.js'
 
 /** The parts of the client that an upload uses. */
 export interface UploadContext {
   /** Absolute or relative URL of the API. */
   readonly base: string
   readonly request: ApiRequest
-  /** For signed URLs if there is no `XMLHttpRequest`. */
-  readonly fetch: typeof globalThis.fetch
+  /** The application's, if it gave one. */
+  readonly fetch: Fetch | null | undefined
+  /** @throws TypeError if it is invalid. */
+  readonly account: () => string | null
 }
 
 /** Reports how many bytes have been sent. `Infinity`: all of them. */
@@ -18,7 +21,19 @@ export interface Transfer {
   readonly file: Blob
   readonly uploadRequest: UploadRequest
   readonly progress: ReportSent
-  readonly signal?: AbortSignal | null | undefined
+  readonly phase: Phase
+  readonly signal: AbortSignal
+  /** Rejects the upload, if its time is over. What it still does then goes on without the caller. */
+  readonly leave: () => void
+}
+
+/** What an upload is doing, for `onState`. */
+export interface Phase {
+  readonly enter: (state: 'sending' | 'confirming') => void
+  /** Reports `waiting` until the promise has resolved. */
+  readonly waiting: (online: Promise<void>) => Promise<void>
+  /** How often the upload has waited. */
+  readonly waits: () => number
 }
 
 /** Returns a function that calls `onProgress` only with increasing values up to the total, whatever the transport reports. */
@@ -28,6 +43,32 @@ export function trackProgress(total: number, onProgress: UploadOptions['onProgre
     const loaded = Math.min(bytes, total)
     if (loaded <= reported) return
     reported = loaded
-    onProgress?.({ loaded, total })
+    if (onProgress) onProgress({ loaded, total })
   }
+}
+
+/** Calls `onState` only with changes, also if several parts wait at once. */
+export function trackPhase(onState: UploadOptions['onState']): Phase {
+  let phase: UploadState = 'sending'
+  let reported: UploadState | undefined
+  let waits = 0
+  const report = (state: UploadState) => {
+    if (state === reported) return
+    reported = state
+    if (onState) onState(state)
+  }
+  return {
+    enter: (state) => report((phase = state)),
+    async waiting(online) {
+      waits += 1
+      report('waiting')
+      await online
+      report(phase)
+    },
+    waits: () => waits,
+  }
+}
+
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw withoutResponse(signal)
 }

@@ -1,4 +1,7 @@
-import { withoutResponse } from '../client-error.js'
+import type { Fetch } from '../api-request.js'
+import { abortable } from '../call-options.js'
+import { responseError, withoutResponse } from '../client-error.js'
+import { fetchBody } from './fetch-body.js'
 import type { Transfer } from './transfer.js'
 
 /** A signed URL, valid only with exactly these headers. */
@@ -8,33 +11,38 @@ export interface SignedPut {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Sends bytes to a signed URL. Resolves to the status of the response; rejects if there is none. */
+/** Sends bytes to a signed URL. Rejects if it refuses them, or if there is no response. */
 export type PutBytes = (
   put: SignedPut,
   bytes: Pick<Transfer, 'file' | 'progress' | 'signal'>,
-) => Promise<number>
+) => Promise<void>
 
-/** Prefers `XMLHttpRequest`, because only it reports upload progress. */
-export function choosePut(fetch: typeof globalThis.fetch): PutBytes {
-  return typeof XMLHttpRequest === 'undefined' ? putWithFetch(fetch) : putWithXhr
+/** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
+export function choosePut(given: Fetch | null | undefined): PutBytes {
+  return given || typeof XMLHttpRequest === 'undefined' ? putWithFetch(given || fetch) : putWithXhr
 }
 
-function putWithFetch(fetch: typeof globalThis.fetch): PutBytes {
-  return async ({ url, method, headers }, { file, signal }) => {
-    try {
-      const { status } = await fetch(url, {
-        method,
-        headers,
-        body: file,
-        // The URL carries the permission. The bucket must not get the application's cookies.
-        credentials: 'omit',
-        signal: signal ?? null,
-      })
-      return status
-    } catch (cause) {
-      throw withoutResponse(signal, cause)
-    }
-  }
+function putWithFetch(fetch: Fetch): PutBytes {
+  return ({ url, method, headers }, { file, signal }) =>
+    abortable(signal, async () => {
+      let status: number
+      let text = ''
+      try {
+        const response = await fetch(url, {
+          method,
+          headers,
+          body: await fetchBody(file),
+          // The URL carries the permission. The bucket must not get the application's cookies.
+          credentials: 'omit',
+          signal,
+        })
+        status = response.status
+        if (status >= 300) text = await response.text()
+      } catch (cause) {
+        throw withoutResponse(signal, cause)
+      }
+      if (status >= 300) throw responseError(status, text)
+    })
 }
 
 const putWithXhr: PutBytes = ({ url, method, headers }, { file, progress, signal }) =>
@@ -50,11 +58,14 @@ const putWithXhr: PutBytes = ({ url, method, headers }, { file, progress, signal
         stop()
       }
     }
-    xhr.onload = () => resolve(xhr.status)
+    xhr.onload = () => {
+      if (xhr.status < 300) resolve()
+      else reject(responseError(xhr.status, xhr.responseText))
+    }
     xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal))
-    xhr.onloadend = () => signal?.removeEventListener('abort', stop)
+    xhr.onloadend = () => signal.removeEventListener('abort', stop)
     xhr.open(method, url)
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
-    signal?.addEventListener('abort', stop)
+    signal.addEventListener('abort', stop)
     xhr.send(file)
   })

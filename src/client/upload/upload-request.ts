@@ -1,3 +1,5 @@
+import type { CallOptions } from '../call-options.js'
+
 export interface UploadProgress {
   /** Bytes sent so far. */
   readonly loaded: number
@@ -5,7 +7,13 @@ export interface UploadProgress {
   readonly total: number
 }
 
-export interface UploadOptions {
+/** `waiting`: for the network, while the browser is offline. `confirming`: the server verifies what was sent. */
+export type UploadState = 'waiting' | 'sending' | 'confirming'
+
+/**
+ * `signal` ends the upload at the server. After `timeoutSeconds`, an upload in parts can be resumed, and any other is ended.
+ */
+export interface UploadOptions extends CallOptions {
   /** Name of an upload route of the server. Optional if the server has only one. */
   readonly route?: string | null | undefined
   /** Display name, 1 to 1024 characters. Default: the file's own name. */
@@ -14,11 +22,12 @@ export interface UploadOptions {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
   /**
    * Called while bytes are sent. `loaded` increases with each call and equals `total` in the last one. A resumed upload
-   * starts at the bytes that the bucket already has. Without `XMLHttpRequest`, it is called only after each part (8 MiB or
-   * more) and at the end. If it throws, the upload is aborted and rejects with that error.
+   * starts at the bytes that the bucket already has. Without `XMLHttpRequest`, or with a `fetch` of your own, it is called only
+   * after each part (8 MiB or more) and at the end. If it throws, the upload is aborted and rejects with that error.
    */
   readonly onProgress?: ((progress: UploadProgress) => void) | null | undefined
-  readonly signal?: AbortSignal | null | undefined
+  /** Called when the upload changes its state. If it throws, the upload is aborted and rejects with that error. */
+  readonly onState?: ((state: UploadState) => void) | null | undefined
 }
 
 /** Body of the call that starts an upload. */
@@ -42,7 +51,7 @@ const MAX_FILENAME_LENGTH = 1024
 export function createUploadRequest(file: Blob, { route, filename, metadata }: UploadOptions): UploadRequest {
   return {
     route,
-    filename: filename ?? validName(file),
+    filename: filename == null ? validName(file) : filename,
     contentType: validContentType(file),
     size: file.size,
     metadata,

@@ -102,8 +102,9 @@ describe('createS3Client', () => {
     const { api, useApi } = createS3Client({ plugins: [dbClient()] })
     expect(useApi()).toBe(api)
     expect(useApi()).toBe(useApi())
-    expect(Object.keys(api).sort()).toEqual(['db', 'delete', 'download', 'upload'])
-    expect(Object.keys(createS3Client({ plugins: [] }).api).sort()).toEqual(['delete', 'download', 'upload'])
+    const own = ['delete', 'download', 'settleUploads', 'unfinishedUploads', 'upload']
+    expect(Object.keys(api).sort()).toEqual(['db', ...own])
+    expect(Object.keys(createS3Client({ plugins: [] }).api).sort()).toEqual(own)
   })
 })
 
@@ -160,7 +161,11 @@ describe('errors', () => {
         () => api.download({ key: 'a' }),
         () => api.delete({ key: 'a' }),
       ]) {
-        expect(await rejectionOf(call())).toMatchObject({ status, code: 'UNEXPECTED_RESPONSE' })
+        expect(await rejectionOf(call())).toMatchObject({
+          status,
+          code: 'UNEXPECTED_RESPONSE',
+          params: { body: page },
+        })
       }
     },
   )

@@ -16,10 +16,14 @@ describe('the resume state', () => {
       getItem: (name: string) => entries.get(name) ?? null,
       setItem: (name: string, value: string) => void entries.set(name, value),
       removeItem: (name: string) => void entries.delete(name),
+      key: (index: number) => [...entries.keys()][index] ?? null,
+      get length() {
+        return entries.size
+      },
     }
   }
 
-  it('stays in localStorage, with the ids only, until the upload has ended', async () => {
+  it('stays in localStorage, until the upload has ended', async () => {
     const storage = storageOf()
     vi.stubGlobal('localStorage', storage)
     const uploads = startUploads()
@@ -28,39 +32,46 @@ describe('the resume state', () => {
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
     const { key, bucket, id, uploadId } = row!
     expect([...storage.entries.values()].map((value) => JSON.parse(value) as unknown)).toEqual([
-      { key, bucket, id, uploadId },
+      expect.objectContaining({ key, bucket, id, uploadId, filename: file.name, declaredSize: file.size }),
     ])
     expect([...storage.entries.keys()][0]).toContain('http://files.test/api/s3')
     await uploads.api.upload(file)
     expect(storage.entries.size).toBe(0)
   })
 
-  it.each(['', 'null', '{', '[]', '"x"', '7', '{"key":"a"}'])('ignores invalid values: %j', async (value) => {
-    const storage = storageOf()
-    vi.stubGlobal('localStorage', { ...storage, getItem: () => value })
-    const uploads = startUploads()
-    expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
-    expect(uploads.count(LIST)).toBe(0)
-  })
-
-  it.each(['{"uploadId":"u"}', '{"uploadId":7}', '{"bucket":"b","key":"k","id":"x","uploadId":"u"}'])(
-    'is discarded if the server rejects the ids: %j',
+  it.each(['', 'null', '{', '[]', '"x"', '7', '{"key":"a"}', '{"id":"x"}', '{"id":7,"aborted":true}'])(
+    'ignores and removes invalid values: %j',
     async (value) => {
       const storage = storageOf()
-      const getItem = vi.fn(storage.getItem).mockReturnValueOnce(value)
-      vi.stubGlobal('localStorage', { ...storage, getItem })
+      vi.stubGlobal('localStorage', storage)
+      storage.entries.set('@svc/db attempt ["http://files.test/api/s3",null] x', value)
       const uploads = startUploads()
       expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
-      expect([uploads.count(LIST), uploads.count(START), uploads.count(PUT)]).toEqual([1, 1, 3])
+      expect([uploads.count(LIST), uploads.count(START), uploads.count(PUT)]).toEqual([0, 1, 3])
       expect(storage.entries.size).toBe(0)
     },
   )
+
+  it('ignores what version 1.5.5 kept', async () => {
+    const storage = storageOf()
+    vi.stubGlobal('localStorage', storage)
+    const file = threeParts()
+    const name = `@svc/db upload ${JSON.stringify(['http://files.test/api/s3', null, file.name, [], file.name, file.size, file.lastModified])}`
+    storage.entries.set(name, '{"bucket":"files","key":"k","id":"x","uploadId":"u"}')
+    expect(await startUploads().api.upload(file)).toMatchObject({ status: 'active' })
+  })
 
   it('stays in memory if localStorage throws', async () => {
     const refuse = () => {
       throw new DOMException('Quota exceeded.', 'QuotaExceededError')
     }
-    vi.stubGlobal('localStorage', { getItem: refuse, setItem: refuse, removeItem: refuse })
+    vi.stubGlobal('localStorage', {
+      getItem: refuse,
+      setItem: refuse,
+      removeItem: refuse,
+      key: refuse,
+      length: 1,
+    })
     const uploads = startUploads()
     const file = threeParts()
     await interrupt(uploads, file)

@@ -1,0 +1,13 @@
+import { abortable } from './call-options.js'
+
+/**
+ * Returns a promise that resolves the next time that the browser comes online, or `null` if it doesn't know that it has no
+ * network.
+ */
+export function offline(signal: AbortSignal): Promise<void> | null {
+  if (typeof navigator === 'undefined' || navigator.onLine !== false) return null
+  return abortable(
+    signal,
+    () => new Promise((resolve) => addEventListener('online', () => resolve(), { once: true })),
+  )
+}

@@ -1,0 +1,89 @@
+import { parseObject } from '../client-error.js'
+import type { DbClientObject } from '../../core/store/records.js'
+import type { UploadContext } from './transfer.js'
+
+/** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */
+export interface KeptAttempt extends DbClientObject {
+  /** Of an upload in parts. */
+  readonly uploadId?: string | undefined
+  /** When its latest upload URL expires, in milliseconds of this browser's clock. */
+  readonly until: number
+  /** What makes two uploads the same, if this one can be resumed. */
+  readonly identity?: string | null | undefined
+  /** An abort was asked for. */
+  readonly aborted?: boolean
+}
+
+/** The place of one attempt in the browser's storage. */
+export interface Slot {
+  readonly name: string
+  /** Returns `null` if nothing is there, or nothing valid. */
+  readonly read: () => KeptAttempt | null
+  readonly write: (attempt: KeptAttempt) => void
+  readonly clear: () => void
+}
+
+/** The attempts of one account at one API, which all tabs share. */
+export interface KeptAttempts {
+  /** Identifies the account and the API. */
+  readonly prefix: string
+  /** Whether the account is still signed in. If not, the server no longer knows its attempts. */
+  readonly isCurrent: () => boolean
+  readonly slots: () => readonly Slot[]
+  readonly newSlot: () => Slot
+}
+
+/** Used where `localStorage` is missing, forbidden or full. Lasts as long as the page. */
+const inMemory = new Map<string, string>()
+
+/** @throws TypeError if the account is invalid. */
+export function keptAttempts({ base, account: accountNow }: UploadContext): KeptAttempts {
+  const account = accountNow()
+  const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
+  return {
+    prefix,
+    isCurrent: () => quietly(() => accountNow() === account) || false,
+    slots: () => storedNames().flatMap((name) => (name.startsWith(prefix) ? [slotOf(name)] : [])),
+    newSlot: () => slotOf(prefix + String(Math.random())),
+  }
+}
+
+function slotOf(name: string): Slot {
+  return {
+    name,
+    read() {
+      const text = inMemory.get(name) || quietly(() => localStorage.getItem(name))
+      const attempt = parseObject(text || '') as unknown as KeptAttempt
+      return attempt.id ? attempt : null
+    },
+    write(attempt) {
+      const text = JSON.stringify(attempt)
+      inMemory.set(name, text)
+      quietly(() => {
+        localStorage.setItem(name, text)
+        inMemory.delete(name)
+      })
+    },
+    clear() {
+      inMemory.delete(name)
+      quietly(() => localStorage.removeItem(name))
+    },
+  }
+}
+
+function storedNames(): string[] {
+  const names = new Set(inMemory.keys())
+  quietly(() => {
+    for (let index = 0; index < localStorage.length; index++) names.add(localStorage.key(index) || '')
+  })
+  return [...names]
+}
+
+/** Ignores errors: storage may be missing, forbidden or full. */
+function quietly<Result>(call: () => Result): Result | undefined {
+  try {
+    return call()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+import { createRequire } from 'node:module'
+import { createS3Server, db, memoryStorage } from '@svc/db'
+import { createS3Client, dbClient } from '@svc/db/client'
+import { memoryAdapter } from '@svc/db/memory'
+import { Window } from 'happy-dom'
+import { JSDOM } from 'jsdom'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+
+afterEach(() => void vi.unstubAllGlobals())
+
+// The alias of an older version has no types.
+const { JSDOM: JSDOM24 } = createRequire(import.meta.url)('jsdom24') as { JSDOM: typeof JSDOM }
+const PAGE = { url: 'http://app.test/' }
+const OF_ALL = [
+  'Blob',
+  'File',
+  'FileReader',
+  'XMLHttpRequest',
+  'AbortController',
+  'Headers',
+  'localStorage',
+  'navigator',
+]
+
+/** The globals that test runners take from each DOM. */
+const DOMS = [
+  ['jsdom 26', () => new JSDOM('', PAGE).window, OF_ALL],
+  ['jsdom 24', () => new JSDOM24('', PAGE).window, OF_ALL],
+  ['happy-dom', () => new Window(PAGE), [...OF_ALL, 'Request', 'Response']],
+] as const
+
+describe.each(DOMS)('the test recipe in %s', (_, open, names) => {
+  it.each([5, 16 * 1024 ** 2 + 1])('uploads and downloads %i bytes', async (size) => {
+    const page = open() as unknown as Record<string, unknown>
+    for (const name of names) vi.stubGlobal(name, page[name])
+    const s3 = createS3Server({
+      storage: memoryStorage(),
+      bucket: 'uploads',
+      plugins: [db({ client: memoryAdapter(), resolveScope: () => 'user:ann' })],
+    })
+    const { api } = createS3Client({
+      baseURL: 'http://app.test',
+      plugins: [dbClient()],
+      fetch: (input, init) => s3.handler(new Request(input, init)),
+    })
+    const bytes = new Uint8Array(size).fill(65)
+    const { key } = await api.upload(new File([bytes], 'hello.txt', { type: 'text/plain' }))
+    const { url } = await api.download({ key })
+    expect(await (await s3.handler(new Request(url))).text()).toBe('A'.repeat(size))
+    expect(await api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 0 })
+    await api.delete({ key })
+    expect(await api.db.getObject({ key })).toBeNull()
+  })
+})

@@ -1,0 +1,261 @@
+import { createS3Client, type S3Api } from '@svc/db/client'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { rejectionOf } from './rejection.js'
+import { NOTHING_USED, startClient } from './server.js'
+
+const file = new File(['x'.repeat(1000)], 'a.txt', { type: 'text/plain', lastModified: 1 })
+const ONE_FILE = { ...NOTHING_USED, bytes: 1000, files: 1 }
+
+let entries: Map<string, string>
+
+beforeEach(() => {
+  entries = new Map()
+  vi.stubGlobal('localStorage', {
+    getItem: (name: string) => entries.get(name) ?? null,
+    setItem: (name: string, value: string) => void entries.set(name, value),
+    removeItem: (name: string) => void entries.delete(name),
+    key: (index: number) => [...entries.keys()][index] ?? null,
+    get length() {
+      return entries.size
+    },
+  })
+})
+afterEach(() => void vi.unstubAllGlobals())
+
+interface Network {
+  /** What happens to a request; `undefined`: the server handles it. */
+  fault: ((path: string, serve: () => Promise<Response>) => Promise<Response>) | undefined
+}
+
+function start() {
+  const network: Network = { fault: undefined }
+  const client = startClient({
+    before: async (request, serve) => {
+      const { pathname } = new URL(request.url)
+      return network.fault ? network.fault(`${request.method} ${pathname}`, serve) : serve()
+    },
+  })
+  const clientOf = (account?: string | (() => string | null) | null, user = 'ada') =>
+    createS3Client({
+      baseURL: 'http://files.test',
+      plugins: [],
+      fetch: client.fetch,
+      headers: { 'x-user': user },
+      ...(account !== undefined && { account }),
+    }).api
+  return { ...client, network, clientOf, usage: () => client.objects.getScopeUsage('ada') }
+}
+
+const unreachable = () => Promise.reject(new TypeError('fetch failed'))
+
+/** Leaves the attempt that a tab had kept when it was closed, before or after its bytes arrived. */
+async function leaveAttempt(
+  { network, api }: Pick<ReturnType<typeof start>, 'network'> & { readonly api: Pick<S3Api, 'upload'> },
+  { hasArrived, urlHasExpired = true }: { hasArrived: boolean; urlHasExpired?: boolean },
+): Promise<void> {
+  let kept: [string, string][] = []
+  network.fault = async (path, serve) => {
+    if (!path.startsWith('PUT')) return serve()
+    kept = [...entries]
+    if (hasArrived) await serve()
+    return new Promise(() => undefined)
+  }
+  const controller = new AbortController()
+  const upload = api.upload(file, { signal: controller.signal })
+  await vi.waitUntil(() => kept.length > 0)
+  network.fault = (path, serve) => (path.endsWith('/abort') ? unreachable() : serve())
+  controller.abort()
+  expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED' })
+  network.fault = undefined
+  // Under another name, because this page knows the state of its own attempts.
+  entries.clear()
+  for (const [name, value] of kept) {
+    const attempt = JSON.parse(value) as { until: number }
+    const until = urlHasExpired ? 0 : attempt.until
+    entries.set(`${name}-other-tab`, JSON.stringify({ ...attempt, until }))
+  }
+}
+
+describe('api.settleUploads', () => {
+  it('ends the attempt of a closed tab whose bytes have not arrived', async () => {
+    const client = start()
+    await leaveAttempt(client, { hasArrived: false })
+    expect(await client.usage()).toMatchObject({ reservedBytes: 1000 })
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 1, kept: 0 })
+    expect(await client.usage()).toEqual(NOTHING_USED)
+    expect(entries.size).toBe(0)
+  })
+
+  it('confirms the attempt of a closed tab whose bytes have arrived', async () => {
+    const client = start()
+    await leaveAttempt(client, { hasArrived: true })
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 1, ended: 0, kept: 0 })
+    expect(await client.usage()).toEqual(ONE_FILE)
+    expect(entries.size).toBe(0)
+  })
+
+  it('leaves an attempt alone whose URL has not expired, without locks', async () => {
+    const client = start()
+    vi.stubGlobal('navigator', {})
+    await leaveAttempt(client, { hasArrived: false, urlHasExpired: false })
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+    expect(await client.usage()).toMatchObject({ reservedBytes: 1000 })
+  })
+
+  it('runs before the next upload', async () => {
+    const client = start()
+    await leaveAttempt(client, { hasArrived: false })
+    await client.api.upload(file)
+    expect(await client.usage()).toEqual(ONE_FILE)
+  })
+
+  it('keeps what it could not settle', async () => {
+    const client = start()
+    await leaveAttempt(client, { hasArrived: false })
+    client.network.fault = unreachable
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+    client.network.fault = undefined
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 1, kept: 0 })
+  })
+
+  it('repeats an abort that could not reach the server, even if the bytes have arrived', async () => {
+    const client = start()
+    const controller = new AbortController()
+    client.network.fault = async (path, serve) => {
+      if (path.endsWith('/abort')) return unreachable()
+      const response = await serve()
+      if (path.startsWith('PUT')) controller.abort()
+      return response
+    }
+    expect(await rejectionOf(client.api.upload(file, { signal: controller.signal }))).toMatchObject({
+      code: 'ABORTED',
+    })
+    expect(await client.usage()).toMatchObject({ reservedBytes: 1000 })
+    client.network.fault = undefined
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 1, kept: 0 })
+    expect(await client.usage()).toEqual(NOTHING_USED)
+  })
+})
+
+describe('the option account', () => {
+  it('separates the attempts of two people', async () => {
+    const client = start()
+    const ada = { ...client, api: client.clientOf('ada') }
+    await leaveAttempt(ada, { hasArrived: false })
+    const grace = client.clientOf(() => 'grace', 'grace')
+    expect(await grace.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 0 })
+    expect(await client.clientOf(null).settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 0 })
+    expect(entries.size).toBe(1)
+    expect(await ada.api.settleUploads()).toEqual({ confirmed: 0, ended: 1, kept: 0 })
+  })
+
+  it('refuses other values', async () => {
+    const wrong: unknown[] = [5, true, {}, Promise.resolve('ada')]
+    for (const value of wrong) {
+      expect(() => createS3Client({ plugins: [], account: value as string })).toThrow(TypeError)
+      const { api } = createS3Client({ plugins: [], account: () => value as string })
+      await expect(api.upload(file)).rejects.toThrow(TypeError)
+      await expect(api.settleUploads()).rejects.toThrow('account must be a string, null, or a function')
+    }
+  })
+})
+
+describe('api.unfinishedUploads', () => {
+  it('lists what can be resumed, and discards it', async () => {
+    const client = start()
+    const large = new File([new Uint8Array(16 * 1024 ** 2 + 3)], 'film.mp4', { lastModified: 1 })
+    let parts = 0
+    client.network.fault = (path, serve) => {
+      const isPut = path.startsWith('PUT')
+      if (isPut && ++parts > 1) return new Promise(() => undefined)
+      return serve()
+    }
+    const upload = rejectionOf(client.api.upload(large, { timeoutSeconds: 1 }))
+    expect(await upload).toMatchObject({ code: 'TIMEOUT', status: undefined })
+    client.network.fault = undefined
+    const [unfinished, ...others] = await client.api.unfinishedUploads()
+    expect(others).toEqual([])
+    expect(unfinished).toMatchObject({
+      filename: 'film.mp4',
+      size: large.size,
+      loaded: 8 * 1024 ** 2,
+      object: { status: 'pending', filename: 'film.mp4' },
+    })
+    expect(await client.api.settleUploads()).toEqual({ confirmed: 0, ended: 0, kept: 1 })
+    await unfinished?.discard()
+    expect(await client.api.unfinishedUploads()).toEqual([])
+    expect(await client.usage()).toEqual(NOTHING_USED)
+  })
+})
+
+describe('timeoutSeconds', () => {
+  it('limits every call', async () => {
+    const client = start()
+    client.network.fault = () => new Promise(() => undefined)
+    const options = { timeoutSeconds: 0.02 }
+    for (const call of [
+      client.api.upload(file, options),
+      client.api.download({ key: 'a', ...options }),
+      client.api.delete({ key: 'a', ...options }),
+      client.api.db.listObjects(options),
+      client.api.db.getObject({ key: 'a', ...options }),
+    ]) {
+      expect(await rejectionOf(call)).toMatchObject({ code: 'TIMEOUT', status: undefined })
+    }
+  })
+
+  it('must be a number above 0', async () => {
+    const { api } = start()
+    for (const timeoutSeconds of [0, -1, NaN, '5' as unknown as number]) {
+      await expect(api.download({ key: 'a', timeoutSeconds })).rejects.toThrow(TypeError)
+      await expect(api.upload(file, { timeoutSeconds })).rejects.toThrow(TypeError)
+    }
+    expect(await rejectionOf(api.download({ key: 'a', timeoutSeconds: Infinity }))).toMatchObject({
+      code: 'OBJECT_NOT_FOUND',
+    })
+  })
+})
+
+describe('an upload while the browser is offline', () => {
+  it('waits, and starts again once it is online', async () => {
+    const client = start()
+    const events = new EventTarget()
+    const browser = { onLine: true }
+    vi.stubGlobal('navigator', browser)
+    vi.stubGlobal('addEventListener', events.addEventListener.bind(events))
+    client.network.fault = async (path, serve) => {
+      if (path.startsWith('PUT')) browser.onLine = false
+      return browser.onLine ? serve() : unreachable()
+    }
+    const states: string[] = []
+    const upload = client.api.upload(file, { onState: (state) => states.push(state) })
+    await vi.waitUntil(() => states.includes('waiting'))
+    client.network.fault = undefined
+    browser.onLine = true
+    events.dispatchEvent(new Event('online'))
+    expect(await upload).toMatchObject({ status: 'active' })
+    expect(states).toEqual(['sending', 'waiting', 'sending', 'confirming'])
+    expect(await client.usage()).toEqual(ONE_FILE)
+  })
+})
+
+describe('a refusal of a signed URL', () => {
+  it('keeps the code of this API’s format, and the body of any other', async () => {
+    const client = start()
+    const refuse = (body: string) => {
+      client.network.fault = async (path, serve) =>
+        path.startsWith('PUT') ? new Response(body, { status: 403 }) : serve()
+      return rejectionOf(client.api.upload(file))
+    }
+    expect(await refuse('{"code":"FORBIDDEN","message":"No."}')).toMatchObject({
+      code: 'FORBIDDEN',
+      status: 403,
+    })
+    expect(await refuse('{"code":"PLAN_ENDED","message":"No."}')).toMatchObject({ code: 'PLAN_ENDED' })
+    expect(await refuse('😀'.repeat(600))).toMatchObject({
+      code: 'UNEXPECTED_RESPONSE',
+      status: 403,
+      params: { body: '😀'.repeat(500) },
+    })
+  })
+})
