@@ -9,6 +9,9 @@ import {
   type ErrorParams,
   type ObjectPage,
   type S3Api,
+  type SettledUploads,
+  type UnfinishedUpload,
+  type UploadState,
 } from '@svc/db/client'
 import { describe, expectTypeOf, it } from 'vitest'
 
@@ -48,6 +51,12 @@ describe('createS3Client', () => {
     createS3Client({ plugins: [dbClient] })
     // @ts-expect-error -- no such mode
     createS3Client({ plugins: [], credentials: 'always' })
+    // @ts-expect-error -- the account is needed at once
+    createS3Client({ plugins: [], account: async () => 'ada' })
+    // @ts-expect-error -- not a string
+    createS3Client({ plugins: [], account: 5 })
+    createS3Client({ plugins: [], account: 'ada' })
+    createS3Client({ plugins: [], account: () => null })
     createS3Client({ plugins: [], headers: { authorization: 'x' } })
     createS3Client({ plugins: [], headers: () => ({ authorization: 'x' }) })
     createS3Client({ plugins: [], headers: async () => new Headers() })
@@ -70,6 +79,23 @@ describe('api', () => {
     void api.db.listObjects({ scope: 'user:1' })
     // @ts-expect-error -- a key is required
     void api.db.getObject({})
+  })
+
+  it('settles and lists unfinished uploads, and limits every call', () => {
+    const limit = { signal: new AbortController().signal, timeoutSeconds: 5 }
+    expectTypeOf(api.settleUploads(limit)).resolves.toEqualTypeOf<SettledUploads>()
+    expectTypeOf(api.unfinishedUploads(limit)).resolves.toEqualTypeOf<readonly UnfinishedUpload[]>()
+    expectTypeOf<UnfinishedUpload['object']>().toEqualTypeOf<DbClientObject>()
+    expectTypeOf<UnfinishedUpload['discard']>().returns.resolves.toEqualTypeOf<void>()
+    void api.download({ key: 'a', ...limit })
+    void api.delete({ key: 'a', ...limit })
+    void api.db.listObjects(limit)
+    void api.db.getObject({ key: 'a', ...limit })
+    const onState = (state: UploadState) =>
+      expectTypeOf(state).toEqualTypeOf<'waiting' | 'sending' | 'confirming'>()
+    void api.upload(new File([], 'a'), { ...limit, onState })
+    // @ts-expect-error -- not a number
+    void api.download({ key: 'a', timeoutSeconds: '5' })
   })
 
   it('uploads, downloads and deletes', () => {

@@ -1,4 +1,5 @@
 import type { SnippetChecks } from '../programs.js'
+import { browserClientChecks } from './browser-client.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
 import { expressChecks } from './express.js'
@@ -20,6 +21,7 @@ import { yourOrmChecks } from './your-orm.js'
 
 /** The check of every snippet, by document and file name. */
 export const checks: SnippetChecks = {
+  ...browserClientChecks,
   ...customRoutesChecks,
   ...deployingChecks,
   ...expressChecks,
