@@ -25,6 +25,8 @@ const layers = [
   { folder: 'src/bindings/node', values: ['node:'], types: ['src/core'] },
   { folder: 'src/bindings/express', values: ['src/bindings/node'], types: ['src/core', 'express', 'node:'] },
   { folder: 'src/bindings/koa', values: ['src/bindings/node'], types: ['src/core', 'koa', 'node:'] },
+  { folder: 'src/bindings/fastify', values: ['src/bindings/node'], types: ['src/core', 'fastify', 'node:'] },
+  { folder: 'src/bindings/hono', values: ['src/bindings/node'], types: ['src/core', 'hono'] },
   { folder: 'src/client', types: ['src/core'] },
   {
     folder: 'src/cli',

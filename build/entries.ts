@@ -10,6 +10,8 @@ export const entries = {
   redis: 'src/adapters/redis/index.ts',
   express: 'src/bindings/express/index.ts',
   koa: 'src/bindings/koa/index.ts',
+  fastify: 'src/bindings/fastify/index.ts',
+  hono: 'src/bindings/hono/index.ts',
   client: 'src/client/index.ts',
   conformance: 'test/conformance/index.ts',
 }

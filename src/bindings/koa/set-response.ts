@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { bodyStream } from '../node/body-stream.js'
+import { whenOver } from '../node/response-over.js'
 import { startBody, type StartedBody } from '../node/response-body.js'
 import { setHeaders } from '../node/send-response.js'
 import type { IncomingKoaContext } from './koa-context.js'
@@ -16,7 +17,7 @@ export async function setResponse(source: Response, ctx: IncomingKoaContext): Pr
     if (!ctx.headerSent) setHead(source, ctx)
     return
   }
-  const body = await startBody(source, ctx.res)
+  const body = await startBody(source, (cancel) => whenOver(ctx.res, cancel))
   if (ctx.headerSent) return body.cancel()
   const hadType = ctx.res.hasHeader('content-type')
   setHead(source, ctx)

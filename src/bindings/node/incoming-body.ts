@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { RequestBody } from '../../core/http/request-body.js'
 
 /** The body of a message for the library. */
@@ -12,7 +12,7 @@ export interface IncomingBody {
  * Returns the body as an unread stream, opened on demand, or as the value that a body parser has set. If the body is empty,
  * the parser hasn't read anything, and its value is ignored.
  */
-export function incomingBody(message: IncomingMessage, parsed: unknown): IncomingBody {
+export function incomingBody(message: Readable, parsed: unknown): IncomingBody {
   if (message.readableDidRead) {
     return { body: { kind: 'parsed', value: parsed }, release: () => discardRest(message) }
   }
@@ -35,7 +35,7 @@ interface OpenedBody {
  * Opens the body as a web stream. Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example
  * because the body is too large, and with it the connection for the response.
  */
-function open(message: IncomingMessage): OpenedBody {
+function open(message: Readable): OpenedBody {
   const chunks = message.iterator({ destroyOnReturn: false }) as AsyncGenerator<Buffer | string, void>
   const release = () => void chunks.return().then(() => discardRest(message))
   const readable = new ReadableStream<Uint8Array>(
@@ -53,6 +53,6 @@ function open(message: IncomingMessage): OpenedBody {
 }
 
 /** Reads and discards the rest, because clients may send all of the body before they read the response. */
-function discardRest(message: IncomingMessage): void {
+function discardRest(message: Readable): void {
   if (!message.readableEnded && !message.destroyed) message.resume()
 }

@@ -1,6 +1,3 @@
-import type { ServerResponse } from 'node:http'
-import { whenOver } from './response-over.js'
-
 /** A response body whose beginning has been read. */
 export interface StartedBody {
   /** The whole body, if it is a single chunk: bytes, or the text that it was created from. */
@@ -18,18 +15,21 @@ const nothing = { read: async () => undefined, cancel: () => undefined }
 const emptyBody: StartedBody = { whole: '', ...nothing }
 
 /**
- * Reads the beginning of a body. Cancels the body when `target` is over.
+ * Reads the beginning of a body. `onceOver` gets a function that cancels the body, to call when its response is over.
  *
  * @throws the error of the body. Nothing has been sent yet, so the framework can still send an error response.
  */
-export async function startBody(source: Response, target: ServerResponse): Promise<StartedBody> {
+export async function startBody(
+  source: Response,
+  onceOver: (cancel: () => void) => void,
+): Promise<StartedBody> {
   const text = (source as { readonly [RESPONSE_TEXT]?: string })[RESPONSE_TEXT]
   if (text !== undefined) return { whole: text, ...nothing }
   if (!source.body) return emptyBody
   const reader = source.body.getReader()
   // Ignores a failure to cancel, which has no consequences.
   const cancel = () => void reader.cancel().catch(() => undefined)
-  whenOver(target, cancel)
+  onceOver(cancel)
 
   const first = await reader.read()
   if (first.done) return emptyBody

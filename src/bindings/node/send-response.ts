@@ -17,7 +17,7 @@ export async function sendResponse(source: Response, target: ServerResponse): Pr
     if (!target.headersSent) setHead(source, target).end()
     return
   }
-  const body = await startBody(source, target)
+  const body = await startBody(source, (cancel) => whenOver(target, cancel))
   if (target.headersSent) return body.cancel()
   setHead(source, target)
   if (body.whole !== undefined) return endWith(body.whole, target)
@@ -61,8 +61,14 @@ async function sendChunks(body: StartedBody, target: ServerResponse): Promise<vo
 /** Headers with a list of values, which a response extends instead of replacing. */
 const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
 
+/** What `setHeaders` needs of a response. */
+export interface HeaderTarget {
+  getHeader(name: string): number | string | readonly string[] | undefined
+  setHeader(name: string, value: string | readonly string[]): unknown
+}
+
 /** Sets the headers of a response, and keeps others that were set before. */
-export function setHeaders({ headers }: Response, target: ServerResponse): void {
+export function setHeaders({ headers }: Response, target: HeaderTarget): void {
   for (const [name, value] of headers) {
     const before = LISTS.has(name) ? target.getHeader(name) : undefined
     target.setHeader(name, before === undefined ? value : [before, value].flat().map(String))

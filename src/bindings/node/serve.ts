@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Handler } from '../../core/http/handler.js'
 import { incomingBody } from './incoming-body.js'
 import { whenOver } from './response-over.js'
@@ -20,7 +21,8 @@ export function checkServed({ handler, basePath }: Served, binding: string): voi
 /** A request and what a binding knows about it. */
 export interface NodeExchange {
   readonly request: Request
-  readonly message: IncomingMessage
+  /** The message, or a stream that the framework has put in its place. */
+  readonly message: Readable
   readonly response: ServerResponse
   /** The library's base path as it appears in the URL of the request. */
   readonly basePath: string

@@ -21,7 +21,10 @@ const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRA
  * It is stored on the array of raw headers, because middleware may replace the message by a proxy, a copy or an object that
  * inherits from it, all of which have the same array.
  */
-export function requestOnce(message: IncomingMessage, create: () => Request): Request {
+export function requestOnce(
+  message: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
+  create: () => Request,
+): Request {
   const carrier = message.rawHeaders as string[] & { [REQUEST]?: RequestOfMessage }
   const known = carrier[REQUEST]
   if (known) {
@@ -42,19 +45,32 @@ export function createRequest(
   response: ServerResponse | undefined,
   location: RequestLocation,
 ): Request {
-  const url = requestURL(location)
-  const method = message.method!
+  let client: AbortController | undefined
+  function signal(): AbortSignal {
+    if (client) return client.signal
+    client = new AbortController()
+    if (response) abortUnlessSent(client, response)
+    return client.signal
+  }
+  return liveRequest(message, requestURL(location), signal)
+}
+
+/** What a `Request` shows of a framework's request. */
+export type RequestSource = Pick<IncomingMessage, 'headers' | 'method'>
+
+/** Creates a `Request` without a body, whose headers are those of the source when they are read. */
+export function liveRequest(source: RequestSource, url: string, signal: () => AbortSignal): Request {
+  const method = source.method!
   const isForbidden = FORBIDDEN_METHODS.has(method)
   // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
   const request = new Request(url, { method: isForbidden ? 'OPTIONS' : method })
   if (isForbidden) Object.defineProperty(request, 'method', { value: method })
-  let client: AbortController | undefined
-  return withSignal(withLiveHeaders(request, message), () => (client ??= abortedBy(response)).signal)
+  return withSignal(withLiveHeaders(request, source), signal)
 }
 
-/** Defines `headers` as what the message has when they are read. Copies of the request keep the headers they were made with. */
-function withLiveHeaders(request: Request, message: IncomingMessage): Request {
-  const live = new LiveHeaders(request.headers, message)
+/** Defines `headers` as what the source has when they are read. Copies of the request keep the headers they were made with. */
+function withLiveHeaders(request: Request, source: RequestSource): Request {
+  const live = new LiveHeaders(request.headers, source)
   return Object.defineProperties(request, {
     [LIVE_HEADERS]: { value: live },
     headers: { get: () => live.current() },
@@ -74,12 +90,9 @@ function withSignal(request: Request, signal: () => AbortSignal): Request {
   return Object.defineProperties(request, { signal: { get: signal }, clone: { value: clone } })
 }
 
-function abortedBy(response: ServerResponse | undefined): AbortController {
-  const client = new AbortController()
-  if (response) {
-    whenOver(response, () => {
-      if (!wasSent(response)) client.abort()
-    })
-  }
-  return client
+/** Aborts when the response is over before it was sent completely. */
+export function abortUnlessSent(client: AbortController, response: ServerResponse): void {
+  whenOver(response, () => {
+    if (!wasSent(response)) client.abort()
+  })
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { FrameworkApp } from './framework.js'
-import { frameworks } from './frameworks.js'
+import { everyFramework, frameworks } from './frameworks.js'
 
 const COOKIE = 'session=ann'
 const scope = 'user:ann'
@@ -51,28 +51,30 @@ async function everything(client: StorageObjectStore): Promise<unknown> {
   ])
 }
 
-describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
-  async function served(app: FrameworkApp = newApp()) {
-    const client = memoryAdapter({ objects: [object] })
-    const { id } = await client.reserve({
-      ...{ ...object, key: 'begun.txt', declaredSize: 1, uploadId: null },
-      expiresAt: new Date(Date.now() + 3_600_000),
+async function serveObjectsOfAnn(app: FrameworkApp) {
+  const client = memoryAdapter({ objects: [object] })
+  const { id } = await client.reserve({
+    ...{ ...object, key: 'begun.txt', declaredSize: 1, uploadId: null },
+    expiresAt: new Date(Date.now() + 3_600_000),
+  })
+  const { url } = await app.bind(serverOfAnn(client)).listen()
+  const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+    fetch(`${url}/api/s3${path}`, {
+      method,
+      headers: {
+        cookie: COOKIE,
+        origin: 'https://evil.example',
+        'sec-fetch-site': 'cross-site',
+        ...headers,
+      },
+      // As bytes, because `fetch` adds no content type to them.
+      ...(body !== undefined && { body: new TextEncoder().encode(body) }),
     })
-    const { url } = await app.bind(serverOfAnn(client)).listen()
-    const ask = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
-      fetch(`${url}/api/s3${path}`, {
-        method,
-        headers: {
-          cookie: COOKIE,
-          origin: 'https://evil.example',
-          'sec-fetch-site': 'cross-site',
-          ...headers,
-        },
-        // As bytes, because `fetch` adds no content type to them.
-        ...(body !== undefined && { body: new TextEncoder().encode(body) }),
-      })
-    return { client, ask, before: await everything(client), begun: { key: 'begun.txt', id } }
-  }
+  return { client, ask, before: await everything(client), begun: { key: 'begun.txt', id } }
+}
+
+describe.each(everyFramework)('a cross-site page, in $name', ({ app: newApp }) => {
+  const served = (app = newApp()) => serveObjectsOfAnn(app)
 
   it.each([
     ['no body parser', () => newApp()],
@@ -148,13 +150,15 @@ describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
     }
     expect(await everything(client)).toEqual(before)
   })
+})
 
+describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
   it('can delete if middleware overrides the method from a parameter, as the docs warn', async () => {
     const app = newApp().use((message, _response, proceed) => {
       message.method = /_method=(\w+)/.exec(message.url!)?.[1] ?? message.method!
       proceed()
     })
-    const { client, ask } = await served(app)
+    const { client, ask } = await serveObjectsOfAnn(app)
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const response = await ask('POST', '/object?key=hers.txt&_method=DELETE', form, '')
     expect(response.status).toBe(204)

@@ -11,7 +11,7 @@ import {
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { FrameworkApp } from './framework.js'
-import { frameworks } from './frameworks.js'
+import { everyFramework } from './frameworks.js'
 
 const bucket = 'files'
 const row = { scope: 'user:ann', bucket, size: 10 }
@@ -26,7 +26,7 @@ const objects = [
 type Answer = readonly [status: number, body: unknown]
 type Run = (request: Request, url: URL, message: IncomingMessage) => Promise<unknown>
 
-describe.each(frameworks)('application routes in $name', ({ app: newApp }) => {
+describe.each(everyFramework)('application routes in $name', ({ app: newApp }) => {
   /** Counts calls of `resolveScope`. */
   function signIn() {
     const asked: Request[] = []

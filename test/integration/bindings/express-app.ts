@@ -17,6 +17,8 @@ export const expressFrameworks: readonly Framework[] = versions.map(({ name, exp
   app: (options) => new ExpressApp(express, options),
   sessionOf: (request) => expressRequest(request).session,
   headerOf: (request, header) => expressRequest(request).get(header) ?? '',
+  forwarded: 'first',
+  refusesMalformedPaths: false,
 }))
 
 class ExpressApp implements FrameworkApp {
@@ -33,6 +35,13 @@ class ExpressApp implements FrameworkApp {
   use(step: Step): this {
     this.#app.use((req, res, next) => step(req, res, next))
     return this
+  }
+
+  useRewrite(rewrite: (target: string) => string): this {
+    return this.use((message, _response, proceed) => {
+      message.url = rewrite(message.url!)
+      proceed()
+    })
   }
 
   useWork(work: (request: Request) => Promise<void>): this {

@@ -1,17 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import type { Handler } from '@svc/db'
 import { until } from './deferred.js'
+import type { FrameworkApp } from './framework.js'
 import { RawConnection } from './raw-connection.js'
 import { failingBody } from './response-bodies.js'
-import { frameworks } from './frameworks.js'
+import { everyFramework, frameworks } from './frameworks.js'
 
 const basePath = '/api/s3'
 
-describe.each(frameworks)('unexpected errors in $name', ({ app: newApp }) => {
-  async function serve(handler: Handler) {
-    const app = newApp().bind({ basePath, handler })
-    return { errors: app.errors, ...(await app.listen()) }
-  }
+async function serveIn(app: FrameworkApp, handler: Handler) {
+  app.bind({ basePath, handler })
+  return { errors: app.errors, ...(await app.listen()) }
+}
+
+describe.each(everyFramework)('unexpected errors in $name', ({ app: newApp }) => {
+  const serve = (handler: Handler) => serveIn(newApp(), handler)
 
   it.each([[new Error('broken')], [undefined], ['route'], ['router'], [null]])(
     'are reported for a handler that rejects with %s',
@@ -38,6 +41,10 @@ describe.each(frameworks)('unexpected errors in $name', ({ app: newApp }) => {
       expect(errors).toEqual([broken])
     },
   )
+})
+
+describe.each(frameworks)('unexpected errors in $name', ({ app: newApp }) => {
+  const serve = (handler: Handler) => serveIn(newApp(), handler)
 
   it('close only the connection if the body fails later', async () => {
     const broken = new Error('broken')

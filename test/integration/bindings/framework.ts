@@ -13,9 +13,11 @@ export interface FrameworkApp {
   /** Errors that the application has received. */
   readonly errors: readonly unknown[]
   use(step: Step): this
+  /** Rewrites the target of each request before the application gets it. */
+  useRewrite(rewrite: (target: string) => string): this
   /** Adds middleware that awaits `work` with the result of `fetchRequest`. */
   useWork(work: (request: Request) => Promise<void>): this
-  /** Adds a JSON parser. `moreTypes`: other media types to parse as JSON. */
+  /** Adds a JSON parser for what is added later. `moreTypes`: other media types to parse as JSON. */
   useJsonParser(moreTypes?: readonly string[]): this
   /** Adds cookie sessions with the framework's usual middleware. */
   useSessions(): this
@@ -39,6 +41,10 @@ export interface Framework {
   readonly sessionOf: (request: Request) => { account?: string }
   /** Returns a header from the framework's request. */
   readonly headerOf: (request: Request, name: string) => string
+  /** Which of several values of `X-Forwarded-Host` and `X-Forwarded-Proto` the framework uses. */
+  readonly forwarded: 'first' | 'last'
+  /** Whether the framework refuses paths with an invalid percent-encoding before the application sees them. */
+  readonly refusesMalformedPaths: boolean
 }
 
 export interface AppOptions {

@@ -12,6 +12,8 @@ export const koaFrameworks: readonly Framework[] = versions.map(({ name, Koa }) 
   app: (options) => new KoaApp(Koa, options),
   sessionOf: (request) => koaContext(request).session as { account?: string },
   headerOf: (request, header) => koaContext(request).get(header),
+  forwarded: 'first',
+  refusesMalformedPaths: false,
 }))
 
 class KoaApp implements FrameworkApp {
@@ -38,6 +40,13 @@ class KoaApp implements FrameworkApp {
         new Promise((resolve, reject) => step(req, res, () => void next().then(resolve, reject))),
     )
     return this
+  }
+
+  useRewrite(rewrite: (target: string) => string): this {
+    return this.use((message, _response, proceed) => {
+      message.url = rewrite(message.url!)
+      proceed()
+    })
   }
 
   useWork(work: (request: Request) => Promise<void>): this {

@@ -3,7 +3,7 @@ import { echo, echoOf } from './echo.js'
 import { frameworks } from './frameworks.js'
 import { echoThroughProxy } from './reverse-proxy.js'
 
-describe.each(frameworks)('behind a proxy, $name', ({ app: newApp }) => {
+describe.each(frameworks)('behind a proxy, $name', ({ app: newApp, forwarded }) => {
   it.each([
     { trustsProxy: true, origin: 'https://shop.example:8443' },
     { trustsProxy: false, origin: 'http://internal.example' },
@@ -17,11 +17,11 @@ describe.each(frameworks)('behind a proxy, $name', ({ app: newApp }) => {
   })
 
   it.each([
-    [{ 'x-forwarded-host': 'first.example , second.example' }, 'http://first.example'],
+    [{ 'x-forwarded-host': 'first.example , last.example' }, `http://${forwarded}.example`],
     [{ 'x-forwarded-host': 'evil.example/path' }, 'http://localhost'],
     [{ 'x-forwarded-host': '' }, null],
     [{}, null],
-    [{ 'x-forwarded-proto': 'https, http' }, 'https'],
+    [{ 'x-forwarded-proto': forwarded === 'first' ? 'https, http' : 'http, https' }, 'https'],
     [{ 'x-forwarded-proto': 'javascript', 'x-forwarded-host': 'a.example' }, 'http://a.example'],
   ])('from a trusted proxy with %j has the origin %s', async (headers: Record<string, string>, origin) => {
     const { url, host } = await newApp({ trustsProxy: true }).bind(echo).listen()

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createObjectAccessGuard, createQuotaGuard, createS3Server, db, memoryStorage } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { frameworks } from './frameworks.js'
+import { everyFramework } from './frameworks.js'
 import { cookiesOf, keysFor, objectsOfTwo } from './two-callers.js'
 
-describe.each(frameworks)('the caller, in $name', ({ app: newApp, sessionOf, headerOf }) => {
+describe.each(everyFramework)('the caller, in $name', ({ app: newApp, sessionOf, headerOf }) => {
   it('is read from the session', async () => {
     const plugin = db({
       client: memoryAdapter({ objects: objectsOfTwo }),

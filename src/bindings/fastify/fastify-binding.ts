@@ -1,0 +1,146 @@
+import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import { basePathInURL, belowBase } from '../node/base-path.js'
+import { originForm, pathOf } from '../node/request-url.js'
+import { asError, checkServed, respond, type Served } from '../node/serve.js'
+import {
+  fetchRequest,
+  messageOf,
+  targetOf,
+  type IncomingFastifyReply,
+  type IncomingFastifyRequest,
+} from './fastify-request.js'
+import { sendReply, type SentReply } from './send-reply.js'
+
+interface RoutedReply extends IncomingFastifyReply, SentReply {
+  callNotFound(): unknown
+}
+
+type RouteHandler = (request: IncomingFastifyRequest, reply: RoutedReply) => Promise<unknown>
+type BodyParser = (
+  request: IncomingFastifyRequest,
+  payload: Readable,
+  done: (error: Error | null, body?: unknown) => void,
+) => void
+type PreParsing = (
+  request: IncomingFastifyRequest,
+  reply: unknown,
+  payload: unknown,
+  done: (error?: null, payload?: unknown) => void,
+) => void
+
+/**
+ * The properties of a Fastify 4 or 5 instance that the plugin uses. What Fastify passes to callbacks depends on its version,
+ * its server and the application's own types.
+ */
+export interface FastifyInstanceForBinding {
+  readonly prefix: string
+  removeAllContentTypeParsers(): unknown
+  addContentTypeParser(
+    contentType: string,
+    parser: (request: never, payload: never, done: never) => unknown,
+  ): unknown
+  all(path: string, options: object, handler: (request: never, reply: never) => unknown): unknown
+}
+
+/** A plugin for Fastify 4 and 5. */
+export type FastifyPlugin = (
+  instance: FastifyInstanceForBinding,
+  options: object,
+  done: (error?: Error) => void,
+) => void
+
+/**
+ * Creates a Fastify plugin that serves the library: `app.register(fastifyBinding(s3))`, with a `prefix` if you like. It
+ * handles all requests below the base path. Hooks of the application run as for its own routes, and can change the response.
+ * Its body parsers apply only to other routes.
+ *
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
+ */
+export function fastifyBinding(s3: Served): FastifyPlugin {
+  checkServed(s3, 'fastifyBinding')
+  const { handler, basePath } = s3
+
+  return function svcDb(instance, _options, done) {
+    const isMounted = instance.prefix.endsWith(basePath)
+    const path = isMounted ? '' : basePath
+    const segments = countSegments(instance.prefix + path)
+    const payloads = new WeakMap<object, Readable>()
+
+    // Fastify would otherwise read JSON itself and refuse most other types. Hooks may replace the stream.
+    instance.removeAllContentTypeParsers()
+    const keepUnread: BodyParser = (request, payload, parsed) => {
+      restoreType(request)
+      payloads.set(messageOf(request), payload)
+      parsed(null)
+    }
+    instance.addContentTypeParser('*', keepUnread)
+
+    const serve: RouteHandler = async (request, reply) => {
+      const requested = pathOf(originForm(request.raw.url ?? ''))
+      const rest = belowBase(basePath, splitAfter(requested, segments))
+      // The router ignores differences, such as in case or encoding, that the library doesn't.
+      if (rest === null) return reply.callNotFound()
+      const message = messageOf(request)
+      const webRequest = fetchRequest(request, reply)
+      try {
+        const response = await respond(handler, {
+          request: webRequest,
+          message: payloads.get(message) ?? message,
+          response: reply.raw as ServerResponse,
+          basePath: basePathInURL(webRequest, pathOf(targetOf(request)), rest),
+          // Set by parsers that run in a hook, such as those of Express.
+          parsed: (message as { readonly body?: unknown }).body,
+        })
+        return await sendReply(response, reply, request.method)
+      } catch (thrown) {
+        throw asError(thrown)
+      }
+    }
+    // Colons start a parameter in routes of Fastify.
+    const route = path.replaceAll(':', '::')
+    const options = { exposeHeadRoute: false, preParsing: acceptAnyType }
+    instance.all(route === '' ? '/' : route, options, serve)
+    instance.all(`${route}/*`, options, serve)
+    done()
+  }
+}
+
+function countSegments(path: string): number {
+  return path.split('/').filter((segment) => segment !== '').length
+}
+
+/** Splits a path after this number of segments. */
+function splitAfter(path: string, segments: number): { readonly mount: string; readonly path: string } {
+  const parts = path.split('/')
+  const mount = parts.slice(0, segments + 1).join('/')
+  return { mount, path: path.slice(mount.length) }
+}
+
+/** A media type with optional parameters, as every version of Fastify accepts it. */
+const VALID_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/
+
+/** Methods for which Fastify doesn't look for a parser. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
+
+const originalTypes = new WeakMap<object, string>()
+
+/**
+ * Hides an invalid content type while Fastify looks for a body parser, because Fastify would refuse the request before the
+ * hooks of the application and the library see it.
+ */
+const acceptAnyType: PreParsing = ({ raw, method }, _reply, payload, done) => {
+  const type = raw.headers['content-type']
+  if (type !== undefined && !VALID_TYPE.test(type) && !BODILESS.has(method)) {
+    originalTypes.set(raw, type)
+    raw.headers['content-type'] = 'application/octet-stream'
+  }
+  done(null, payload)
+}
+
+function restoreType({ raw }: IncomingFastifyRequest): void {
+  const type = originalTypes.get(raw)
+  if (type === undefined) return
+  originalTypes.delete(raw)
+  raw.headers['content-type'] = type
+}

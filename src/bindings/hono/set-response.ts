@@ -1,0 +1,55 @@
+import { startBody, type StartedBody } from '../node/response-body.js'
+import { setHeaders } from '../node/send-response.js'
+import type { IncomingHonoContext } from './hono-context.js'
+
+/**
+ * Sets the response of a context. Keeps headers that were set before, unless the response has them too. Middleware around the
+ * binding can change the result.
+ *
+ * @throws the error of the body if it fails before its first bytes.
+ */
+export async function setResponse(source: Response, c: IncomingHonoContext): Promise<Response> {
+  const { signal, method } = c.req.raw
+  // Hono removes the body without cancelling it.
+  if (method === 'HEAD') await source.body?.cancel()
+  const body = method === 'HEAD' ? null : await startBody(source, (cancel) => onceAborted(signal, cancel))
+  const headers = new Headers(c.res.headers)
+  setHeaders(source, {
+    getHeader: (name) => (name === 'set-cookie' ? headers.getSetCookie() : (headers.get(name) ?? undefined)),
+    setHeader(name, value) {
+      headers.delete(name)
+      for (const one of [value].flat()) headers.append(name, one)
+    },
+  })
+  // Hono would otherwise let headers that were set before win.
+  c.res = undefined
+  c.res = new Response(contentOf(body, source), { status: source.status, headers })
+  return c.res
+}
+
+type Content = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+
+function onceAborted(signal: AbortSignal, listener: () => void): void {
+  if (signal.aborted) listener()
+  else signal.addEventListener('abort', listener, { once: true })
+}
+
+/** Statuses of responses that can't have a body, not even an empty one. */
+const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304])
+
+function contentOf(body: StartedBody | null, { status, body: stream }: Response): Content {
+  if (!body || !stream || BODILESS.has(status)) return null
+  const { whole } = body
+  if (whole !== undefined) return whole as string | Uint8Array<ArrayBuffer>
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = await body.read()
+        if (chunk) controller.enqueue(chunk)
+        else controller.close()
+      },
+      cancel: () => body.cancel(),
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import type { FastifyServerOptions } from 'fastify'
+import { fastifyBinding, type FastifyPlugin } from '@svc/db/fastify'
+import { echo, echoOf } from '../bindings/echo.js'
+import { describeMounts, mountedPaths, type Mount } from '../bindings/mounting-table.js'
+import { listenWith, versions, type App } from './versions.js'
+
+interface FastifyMount {
+  readonly how: string
+  readonly mount: (app: App, binding: FastifyPlugin) => unknown
+  /** Default `/api/s3`. */
+  readonly basePath?: string
+  readonly options?: FastifyServerOptions
+  readonly paths: Mount['paths']
+}
+
+const mounts: readonly FastifyMount[] = [
+  { how: 'app.register(b)', mount: (app, b) => app.register(b), paths: mountedPaths.root },
+  {
+    how: "register(b, { prefix: '/api/s3' })",
+    mount: (app, b) => app.register(b, { prefix: '/api/s3' }),
+    paths: mountedPaths.base,
+  },
+  {
+    how: "register(b, { prefix: '/v1' })",
+    mount: (app, b) => app.register(b, { prefix: '/v1' }),
+    paths: mountedPaths.prefix,
+  },
+  {
+    how: 'prefixes with a parameter',
+    mount: (app, b) =>
+      app.register(async (tenant) => void tenant.register(b, { prefix: '/v1' }), { prefix: '/:tenant' }),
+    paths: {
+      '/acme/v1/api/s3/db': '/acme/v1/api/s3',
+      '/ac%20me/v1/api/s3': '/ac%20me/v1/api/s3',
+      '/acme/api/s3/db': null,
+    },
+  },
+  {
+    how: 'a base path with a colon',
+    mount: (app, b) => app.register(b),
+    basePath: '/api:s3',
+    paths: { '/api:s3/db': '/api:s3', '/api:s3': '/api:s3', '/apix/db': null },
+  },
+  {
+    how: 'a router that ignores case, slashes at the end and duplicate slashes',
+    mount: (app, b) => app.register(b),
+    options: { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
+    paths: {
+      '/api/s3/db/objects': '/api/s3',
+      '/api/s3/': '/api/s3',
+      '/api/s3/db/': '/api/s3',
+      '/API/S3/db': null,
+      '/api//s3/db': null,
+    },
+  },
+]
+
+describe.each(versions)('mounting in $name', ({ fastify }) => {
+  describeMounts(
+    mounts.map(({ how, mount, basePath = echo.basePath, options = {}, paths }) => ({
+      how,
+      paths,
+      serve() {
+        const app: App = fastify({ ...options })
+        mount(app, fastifyBinding({ ...echo, basePath }))
+        app.setNotFoundHandler((_request, reply) => reply.code(404).send('the next handler'))
+        return listenWith(app)
+      },
+    })),
+  )
+
+  it('serves all paths if the base path is the root', async () => {
+    const binding = fastifyBinding({ ...echo, basePath: '' })
+    const app: App = fastify()
+    app.register(binding, { prefix: '/v1' })
+    app.register(binding)
+    const { url } = await listenWith(app)
+
+    expect(await echoOf(await fetch(`${url}/db/objects`))).toMatchObject({ basePath: '' })
+    expect(await echoOf(await fetch(`${url}/v1/db/objects`))).toMatchObject({ basePath: '/v1' })
+    expect(await echoOf(await fetch(`${url}/v1`))).toMatchObject({ basePath: '/v1' })
+  })
+
+  it('leaves more specific routes to the application', async () => {
+    const app: App = fastify()
+    app.register(fastifyBinding(echo))
+    app.get('/api/s3/health', async () => 'of the application')
+    const { url } = await listenWith(app)
+
+    expect(await (await fetch(`${url}/api/s3/health`)).text()).toBe('of the application')
+    expect(await echoOf(await fetch(`${url}/api/s3/other`))).toMatchObject({ basePath: '/api/s3' })
+  })
+
+  it('handles every method', async () => {
+    const app: App = fastify()
+    const { url } = await listenWith(app.register(fastifyBinding(echo)))
+
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      expect(await echoOf(await fetch(`${url}/api/s3/db/objects`, { method }))).toMatchObject({ method })
+    }
+  })
+})

@@ -1,0 +1,120 @@
+import { Hono } from 'hono'
+import { cors } from 'hono/cors'
+import { jwt, sign } from 'hono/jwt'
+import { expect, it } from 'vitest'
+import { createObjectAccessGuard, db, type Handler } from '@svc/db'
+import { fetchRequest, honoBinding, honoContext } from '@svc/db/hono'
+import { memoryAdapter } from '@svc/db/memory'
+import { echo } from '../bindings/echo.js'
+import { failingBody, unfinishedBody } from '../bindings/response-bodies.js'
+
+const basePath = '/api/s3'
+const client = memoryAdapter({ objects: [{ scope: 'user:ann', bucket: 'files', key: 'hers.txt' }] })
+
+it('gives resolveScope what the middleware of Hono has set', async () => {
+  const secret = 'a secret with at least 32 characters'
+  const resolveScope = (request: Request) => {
+    const { sub } = honoContext(request).get('jwtPayload') as { sub: string }
+    return `user:${sub}`
+  }
+  const app = new Hono().use(jwt({ secret, alg: 'HS256' })).use(honoBinding(db({ client, resolveScope })))
+  const token = await sign({ sub: 'ann' }, secret, 'HS256')
+  const list = (headers: Record<string, string>) => app.request('/api/s3/db/objects', { headers })
+
+  expect((await list({})).status).toBe(401)
+  const found = await list({ authorization: `Bearer ${token}` })
+  expect(await found.json()).toMatchObject({ objects: [{ key: 'hers.txt' }] })
+})
+
+it('shows the headers of a replaced request until the scope is resolved', async () => {
+  const resolveScope = ({ headers }: Request) => headers.get('x-scope')
+  const guard = createObjectAccessGuard({ client, resolveScope })
+  const app = new Hono()
+    .use(async (c, next) => {
+      const before = fetchRequest(c)
+      c.req.raw = new Request(c.req.raw, { headers: { 'x-scope': 'user:ann' } })
+      expect(fetchRequest(c)).toBe(before)
+      await next()
+    })
+    .get('/size', async (c) => {
+      await guard({ request: fetchRequest(c), bucket: 'files', key: 'hers.txt' })
+      c.req.raw = new Request(c.req.raw, { headers: { 'x-scope': 'user:eve' } })
+      return c.text(fetchRequest(c).headers.get('x-scope') ?? '')
+    })
+
+  const response = await app.request('/size', { headers: { 'x-scope': 'user:eve' } })
+
+  expect(await response.text()).toBe('user:ann')
+})
+
+it('extends the headers that middleware sets before and after', async () => {
+  const handler: Handler = async () => {
+    const headers = new Headers({ 'cache-control': 'private, no-store', vary: 'Accept' })
+    headers.append('set-cookie', 'library=1')
+    return Response.json(null, { headers })
+  }
+  const app = new Hono()
+    .use(cors({ origin: 'https://app.example', credentials: true }))
+    .use(async (c, next) => {
+      c.header('cache-control', 'public')
+      c.header('set-cookie', 'early=1')
+      await next()
+      c.header('set-cookie', 'late=1', { append: true })
+    })
+    .use(honoBinding({ basePath, handler }))
+
+  const { headers } = await app.request('/api/s3/x', { headers: { origin: 'https://app.example' } })
+
+  expect(headers.get('cache-control')).toBe('private, no-store')
+  expect(headers.get('access-control-allow-origin')).toBe('https://app.example')
+  expect(headers.get('vary')).toBe('Accept, Origin')
+  expect(headers.getSetCookie()).toEqual(['early=1', 'library=1', 'late=1'])
+})
+
+it('cancels the body of a response to HEAD', async () => {
+  const { body, cancelled } = unfinishedBody('bytes')
+  const handler: Handler = async () => new Response(body, { headers: { 'content-length': '5' } })
+  const app = new Hono().use(honoBinding({ basePath, handler }))
+
+  const response = await app.request('/api/s3/x', { method: 'HEAD' })
+
+  await cancelled
+  expect([response.headers.get('content-length'), await response.text()]).toEqual(['5', ''])
+})
+
+it.each([false, true])(
+  'cancels a body that never yields when the client disconnects (before: %s)',
+  async (before) => {
+    const { body, cancelled } = unfinishedBody()
+    const disconnect = new AbortController()
+    const handler: Handler = async () => {
+      if (before) disconnect.abort()
+      else setImmediate(() => disconnect.abort())
+      return new Response(body)
+    }
+    const app = new Hono().use(honoBinding({ basePath, handler }))
+
+    await app.request('/api/s3/x', { signal: disconnect.signal })
+
+    await cancelled
+  },
+)
+
+it('streams a body, and passes on that it failed or was cancelled', async () => {
+  const failing = new Hono().use(
+    honoBinding({ basePath, handler: async () => new Response(failingBody(new Error('broken'), 'a', 'b')) }),
+  )
+  const failed = await failing.request('/api/s3/x')
+  await expect(failed.text()).rejects.toThrow('broken')
+
+  const { body, cancelled } = unfinishedBody('a', 'b', 'c')
+  const endless = new Hono().use(honoBinding({ basePath, handler: async () => new Response(body) }))
+  await (await endless.request('/api/s3/x')).body!.cancel()
+  await cancelled
+})
+
+it('leaves requests outside of the base path untouched', async () => {
+  const app = new Hono().use(honoBinding(echo)).post('/other', async (c) => c.text(await c.req.text()))
+  const response = await app.request('/other', { method: 'POST', body: 'bytes' })
+  expect(await response.text()).toBe('bytes')
+})
