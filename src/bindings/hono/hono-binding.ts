@@ -27,7 +27,7 @@ export function honoBinding(s3: Served): HonoMiddleware {
     const base = path.slice(0, path.length - rest.length)
     const request = fetchRequest(c)
     try {
-      const response = await handler(request, { basePath: base, body: await bodyOf(c.req) })
+      const response = await handler(request, { basePath: base, body: await bodyOf(c) })
       return await setResponse(response, c)
     } catch (thrown) {
       throw asError(thrown)

@@ -11,6 +11,8 @@ export interface IncomingHonoContext {
     /** What was read from the body, by the method that has read it. */
     readonly bodyCache: BodyCache
   }
+  /** What the runtime's adapter provides. */
+  readonly env: unknown
   get res(): Response
   set res(response: Response | undefined)
 }

@@ -12,7 +12,9 @@ export async function setResponse(source: Response, c: IncomingHonoContext): Pro
   const { signal, method } = c.req.raw
   // Hono removes the body without cancelling it.
   if (method === 'HEAD') await source.body?.cancel()
-  const body = method === 'HEAD' ? null : await startBody(source, (cancel) => onceAborted(signal, cancel))
+  // Workers find the length only of a body that is passed on as it is.
+  const isPassedOn = method === 'HEAD' || source.headers.has('content-length')
+  const body = isPassedOn ? null : await startBody(source, (cancel) => onceAborted(signal, cancel))
   const headers = new Headers(c.res.headers)
   setHeaders(source, {
     getHeader: (name) => (name === 'set-cookie' ? headers.getSetCookie() : (headers.get(name) ?? undefined)),
@@ -23,7 +25,7 @@ export async function setResponse(source: Response, c: IncomingHonoContext): Pro
   })
   // Hono would otherwise let headers that were set before win.
   c.res = undefined
-  c.res = new Response(contentOf(body, source), { status: source.status, headers })
+  c.res = new Response(method === 'HEAD' ? null : contentOf(body, source), { status: source.status, headers })
   return c.res
 }
 
@@ -38,7 +40,8 @@ function onceAborted(signal: AbortSignal, listener: () => void): void {
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304])
 
 function contentOf(body: StartedBody | null, { status, body: stream }: Response): Content {
-  if (!body || !stream || BODILESS.has(status)) return null
+  if (!stream || BODILESS.has(status)) return null
+  if (!body) return stream
   const { whole } = body
   if (whole !== undefined) return whole as string | Uint8Array<ArrayBuffer>
   return new ReadableStream<Uint8Array>(

@@ -33,9 +33,11 @@ export async function startBody(
 
   const first = await reader.read()
   if (first.done) return emptyBody
-  // A single chunk is sent with its length, so this checks whether a second one follows.
-  const second = source.headers.has('content-length') ? undefined : await reader.read()
-  if (second?.done) return { whole: first.value, read: async () => undefined, cancel }
+  const length = source.headers.get('content-length')
+  // A single chunk is sent with its length, so without one this checks whether a second chunk follows.
+  const second = length === null ? await reader.read() : undefined
+  const isWhole = length === null ? second?.done : Number(length) === first.value.byteLength
+  if (isWhole) return { whole: first.value, read: async () => undefined, cancel }
 
   const ahead = [first.value, ...(second ? [second.value] : [])]
   return { whole: undefined, read: async () => ahead.shift() ?? (await reader.read()).value, cancel }

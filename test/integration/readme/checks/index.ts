@@ -3,8 +3,10 @@ import { browserClientChecks } from './browser-client.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
 import { expressChecks } from './express.js'
+import { fastifyChecks } from './fastify.js'
 import { fetchChecks } from './fetch.js'
 import { gettingStartedChecks } from './getting-started.js'
+import { honoChecks } from './hono.js'
 import { httpApiChecks } from './http-api.js'
 import { koaChecks } from './koa.js'
 import { mongoChecks } from './mongo.js'
@@ -25,8 +27,10 @@ export const checks: SnippetChecks = {
   ...customRoutesChecks,
   ...deployingChecks,
   ...expressChecks,
+  ...fastifyChecks,
   ...fetchChecks,
   ...gettingStartedChecks,
+  ...honoChecks,
   ...httpApiChecks,
   ...koaChecks,
   ...mongoChecks,
