@@ -89,7 +89,7 @@ if ('reason' in environment) {
     const serve = async () => baseURL
     describeObjectLife(serve)
     describeJsonBodies(serve)
-    // workerd resets connections after a refused upload, and the requests that reuse them.
+    // TODO: in workerd, requests of this table sometimes fail with ECONNRESET. The cause is not known yet.
     if (!name.endsWith('worker')) describeMultipartLife(serve)
   })
 }
