@@ -50,8 +50,8 @@ export function createApiRequest({ base, fetch: given, headers, credentials }: A
         const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
         if (body) sent.set('content-type', 'application/json')
         const parameters = new URLSearchParams()
-        for (const [name, value] of Object.entries(query)) {
-          if (value != null) parameters.set(name, String(value))
+        for (const name in query) {
+          if (query[name] != null) parameters.set(name, String(query[name]))
         }
         const search = String(parameters)
         // Called without a receiver: the browser's `fetch` throws when called as a method of another object.

@@ -8,8 +8,8 @@ export interface CallOptions {
   readonly timeoutSeconds?: number | null | undefined
 }
 
-/** The longest delay of a timer, in milliseconds. A longer one would fire at once. */
-const MAX_DELAY = 2 ** 31 - 1
+/** Limits the delay of the timer, in milliseconds. One that is longer than 31 bits would fire at once. */
+const MAX_DELAY = 2e9
 
 /**
  * Runs `work` with a signal that follows the caller's, and that also aborts after `timeoutSeconds` or by `stop`.
@@ -24,12 +24,9 @@ export async function withTimeout<Result>(
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
-      throw new TypeError(`timeoutSeconds must be a number above 0 (got ${String(timeoutSeconds)}).`)
+      throw new TypeError(`timeoutSeconds must be a number above 0 (got ${timeoutSeconds as number}).`)
     }
-    const expire = () => {
-      const message = `The call took longer than ${timeoutSeconds} seconds.`
-      controller.abort(new S3ClientError('TIMEOUT', message))
-    }
+    const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'The call timed out.'))
     timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, MAX_DELAY))
   }
   const stop = () => controller.abort(signal && signal.reason)

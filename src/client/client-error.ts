@@ -34,8 +34,8 @@ export class S3ClientError extends Error {
 export function withoutResponse({ aborted, reason }: AbortSignal, cause?: unknown): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
   return aborted
-    ? new S3ClientError('ABORTED', 'The request was aborted.', { cause: reason })
-    : new S3ClientError('NETWORK_ERROR', 'The server could not be reached.', { cause })
+    ? new S3ClientError('ABORTED', 'The call was aborted.', { cause: reason })
+    : new S3ClientError('NETWORK_ERROR', 'The server is unreachable.', { cause })
 }
 
 const MAX_BODY_CHARACTERS = 500
@@ -51,7 +51,7 @@ export function responseError(status: number, text: string): S3ClientError {
   }
   // Characters are code points of up to two units. The first slice bounds the work.
   const body = [...text.slice(0, 2 * MAX_BODY_CHARACTERS)].slice(0, MAX_BODY_CHARACTERS).join('')
-  return new S3ClientError('UNEXPECTED_RESPONSE', `Unexpected response (status ${status}).`, {
+  return new S3ClientError('UNEXPECTED_RESPONSE', 'Unexpected response.', {
     status,
     params: { body },
   })

@@ -11,7 +11,10 @@ import { withoutResponse } from './client-error.js'
 import { offline } from './online.js'
 import type { SettledUploads } from './upload/settle.js'
 import type { UnfinishedUpload } from './upload/unfinished.js'
+import type * as uploadCode from './upload/upload.js'
 import type { UploadOptions } from './upload/upload-request.js'
+
+type UploadCode = typeof uploadCode
 
 /** Adds methods to the client as `api[id]`. */
 export interface ClientPlugin<Id extends string = string, Api extends object = object> {
@@ -104,17 +107,17 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     base,
     request,
     fetch,
-    account: () => validAccount(typeof account === 'function' ? account() : account == null ? null : account),
+    account: () => validAccount(typeof account === 'function' ? account() : (account ?? null)),
   }
   if (typeof account !== 'function') context.account()
 
   const uploads = <Result>(
     options: UploadOptions = {},
-    call: (code: Awaited<ReturnType<typeof loadUploads>>, signal: AbortSignal) => Promise<Result>,
-  ) => withTimeout(options, async (signal) => call(await loadUploads(signal, options), signal))
+    call: (code: UploadCode, signal: AbortSignal, options: UploadOptions) => Promise<Result>,
+  ) => withTimeout(options, async (signal) => call(await loadUploads(signal, options), signal, options))
   const own: S3Api = {
-    upload: (file, options) =>
-      uploads(options, (code, signal) => code.upload(context, file, options || {}, signal)),
+    upload: (file, given) =>
+      uploads(given, (code, signal, options) => code.upload(context, file, options, signal)),
     settleUploads: (options) => uploads(options, (code, signal) => code.settleUploads(context, signal)),
     unfinishedUploads: (options) =>
       uploads(options, (code, signal) => code.unfinishedUploads(context, signal)),
@@ -127,24 +130,21 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
 }
 
 /** Loads the code for uploads on first use, to keep pages that don't upload small. Waits while the browser is offline. */
-async function loadUploads(signal: AbortSignal, { onState }: Pick<UploadOptions, 'onState'>) {
-  for (;;) {
-    try {
-      return await abortable(signal, () => import('./upload/upload.js'))
-    } catch (cause) {
-      const online = offline(signal)
-      if (!online) throw withoutResponse(signal, cause)
-      if (onState) onState('waiting')
-      await online
-    }
+async function loadUploads(signal: AbortSignal, options: UploadOptions): Promise<UploadCode> {
+  try {
+    return await abortable(signal, () => import('./upload/upload.js'))
+  } catch (cause) {
+    const online = offline(signal)
+    if (!online) throw withoutResponse(signal, cause)
+    if (options.onState) options.onState('waiting')
+    await online
+    return loadUploads(signal, options)
   }
 }
 
 function validAccount(account: unknown): string | null {
   if (account === null || typeof account === 'string') return account
-  throw new TypeError(
-    `account must be a string, null, or a function that returns one at once (got ${typeof account}).`,
-  )
+  throw new TypeError(`account must be or return a string or null (got ${typeof account}).`)
 }
 
 function withoutTrailingSlash(url: string): string {

@@ -86,11 +86,11 @@ describe.skipIf(executablePath === null)('an upload that was cut off', () => {
   }
 
   /** Starts an upload whose bytes the bucket never accepts. */
-  async function startHeld(account?: string): Promise<Promise<Outcome | null>[]> {
+  async function startHeld(account?: string): Promise<{ readonly outcome: Promise<Outcome | null> }> {
     server.fail('hold')
-    const held = upload(page, account === undefined ? {} : { account }).catch(() => null)
+    const outcome = upload(page, account === undefined ? {} : { account }).catch(() => null)
     await expect.poll(() => server.toBucket.length).toBe(1)
-    return [held]
+    return { outcome }
   }
 
   it('by a reload is ended by the next upload, which frees its room', async () => {
@@ -123,10 +123,10 @@ describe.skipIf(executablePath === null)('an upload that was cut off', () => {
   })
 
   it('by an abort without a network is aborted later', async () => {
-    const [held] = await startHeld()
+    const { outcome } = await startHeld()
     await context.setOffline(true)
     await page.evaluate(() => window.stopUpload())
-    expect((await held)?.code).toBe('ABORTED')
+    expect((await outcome)?.code).toBe('ABORTED')
     await context.setOffline(false)
     expect(await server.usage()).toEqual(RESERVED)
     expect(await settle(page)).toEqual({ confirmed: 0, ended: 1, kept: 0 })

@@ -151,11 +151,13 @@ describe('the option account', () => {
 
   it('refuses other values', async () => {
     const wrong: unknown[] = [5, true, {}, Promise.resolve('ada')]
+    const undefinedAccount = createS3Client({ plugins: [], account: () => undefined as unknown as string })
+    await expect(undefinedAccount.api.settleUploads()).rejects.toThrow('(got undefined)')
     for (const value of wrong) {
       expect(() => createS3Client({ plugins: [], account: value as string })).toThrow(TypeError)
       const { api } = createS3Client({ plugins: [], account: () => value as string })
       await expect(api.upload(file)).rejects.toThrow(TypeError)
-      await expect(api.settleUploads()).rejects.toThrow('account must be a string, null, or a function')
+      await expect(api.settleUploads()).rejects.toThrow('account must be or return a string or null')
     }
   })
 })

@@ -5,7 +5,10 @@ import { expect } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
 
 interface UnfinishedUploads {
-  showUnfinished(api: S3Api, addRow: (text: string, discard: () => Promise<void>) => void): Promise<void>
+  readonly showUnfinished: (
+    api: S3Api,
+    addRow: (text: string, discard: () => Promise<void>) => void,
+  ) => Promise<void>
 }
 
 async function listsAndDiscards(program: string): Promise<void> {
