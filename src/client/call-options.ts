@@ -24,7 +24,7 @@ export async function withTimeout<Result>(
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
-      throw new TypeError(`timeoutSeconds must be a number above 0 (got ${timeoutSeconds as number}).`)
+      throw new TypeError(`timeoutSeconds must be a number above 0 (got ${timeoutSeconds}).`)
     }
     const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'The call timed out.'))
     timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, MAX_DELAY))
