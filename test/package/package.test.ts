@@ -268,7 +268,7 @@ describe('the command', () => {
 
   it('prints the schema without any other package', async () => {
     const { exitCode, output } = await runProgram(withoutPeers, command, 'schema')
-    expect({ exitCode, head: output.slice(0, 12) }).toEqual({ exitCode: 0, head: 'DO $migratio' })
+    expect({ exitCode, hasTable: output.includes('CREATE TABLE') }).toEqual({ exitCode: 0, hasTable: true })
   })
 
   it('names the missing driver of a database, and uses the driver if it is installed', async () => {

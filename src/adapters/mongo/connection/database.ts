@@ -6,7 +6,8 @@ import type { Db } from 'mongodb'
  */
 export interface MongoDatabase {
   readonly databaseName: string
-  readonly client: {
+  /** Every `Db` has it. The oldest drivers leave it out of their types. */
+  readonly client?: {
     db(name?: string, options?: never): unknown
     startSession(options?: never): unknown
   }
