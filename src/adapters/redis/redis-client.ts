@@ -13,12 +13,14 @@ export type ScriptResult = readonly string[]
 /** A Lua script, which Redis runs atomically. */
 export interface RedisScript {
   readonly text: string
-  /** Hexadecimal SHA-1 of the text, which names the script once Redis has seen it. */
-  readonly sha1: Promise<string>
+  /** Returns the hexadecimal SHA-1 of the text, which names the script once Redis has seen it. */
+  readonly sha1: () => Promise<string>
 }
 
+/** Hashes the text on first use, because modules can load in places without a global `crypto`, such as jest 26. */
 export function redisScript(text: string): RedisScript {
-  return { text, sha1: sha1Of(text) }
+  let sha1: Promise<string> | undefined
+  return { text, sha1: () => (sha1 ??= sha1Of(text)) }
 }
 
 async function sha1Of(text: string): Promise<string> {
@@ -33,7 +35,7 @@ export async function runScript(
   keys: readonly string[],
   values: readonly string[],
 ): Promise<ScriptResult> {
-  const name = await sha1
+  const name = await sha1()
   let result: unknown
   try {
     result = await redis.evalsha(name, keys.length, ...keys, ...values)

@@ -72,9 +72,10 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
     usage: (scope: string) => `{${prefix}}:usage:${scope}`,
     writersOf: (scope: string) => `{${prefix}}:writers:${scope}`,
   }
-  const instance = crypto.randomUUID()
+  // Drawn on first use, because workers have no random values while their modules load.
+  let instance: string | undefined
   let tokens = 0
-  const newToken = () => `${instance}/${(tokens++).toString(36)}`
+  const newToken = () => `${(instance ??= crypto.randomUUID())}/${(tokens++).toString(36)}`
 
   const pending = new PendingInvalidations()
   const breaker = createCircuitBreaker({

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { memoryAdapter } from '@svc/db/memory'
 import { redisUsageCache, type RedisClient, type RedisUsageCacheOptions } from '@svc/db/redis'
 
@@ -56,4 +56,29 @@ it('redisUsageCache accepts null options, keeps the clock of the store and wraps
   }
   expect(await store.reserve(input)).toMatchObject({ createdAt: now() })
   expect(await redisUsageCache(store, redis).getScopeUsage('s')).toMatchObject({ reservedFiles: 1 })
+})
+
+describe('redisUsageCache without a global crypto', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.resetModules()
+  })
+
+  it('loads, and can be created', async () => {
+    vi.stubGlobal('crypto', undefined)
+    vi.resetModules()
+    const rejections: unknown[] = []
+    const collect = (reason: unknown) => void rejections.push(reason)
+    process.on('unhandledRejection', collect)
+    try {
+      const redisEntry = await import('@svc/db/redis')
+      const { memoryAdapter: createStore } = await import('@svc/db/memory')
+      expect(() => redisEntry.redisUsageCache(createStore(), redis)).not.toThrow()
+      // Unhandled rejections are reported before the next timers run.
+      await new Promise((resolve) => setTimeout(resolve))
+      expect(rejections).toEqual([])
+    } finally {
+      process.off('unhandledRejection', collect)
+    }
+  })
 })
