@@ -16,12 +16,14 @@ export type ExpressHandler = (
  * routers and routes, before and after body parsers. It handles all requests below the base path, and passes others to the
  * next handler.
  *
- * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
+ * @throws TypeError unless the argument is the result of `createS3Server` or `db`. Requests of Express before 4.3 fail with
+ * a `TypeError` too.
  */
 export function expressBinding(s3: Served): ExpressHandler {
   checkServed(s3, 'expressBinding')
   const { handler, basePath } = s3
   return (req, res, next) => {
+    checkMounted(req)
     const rest = belowBase(basePath, { mount: req.baseUrl, path: pathOf(originForm(req.url)) })
     if (rest === null) return next()
     handle(req, res, rest).catch((error: unknown) => next(asError(error)))
@@ -32,4 +34,12 @@ export function expressBinding(s3: Served): ExpressHandler {
     const inURL = basePathInURL(request, pathOf(targetOf(req)), rest)
     await serve(handler, { request, message: req, response: res, basePath: inURL, parsed: req.body })
   }
+}
+
+/** Express 4.3 added `baseUrl`. Other frameworks that accept middleware lack it as well. */
+function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
+  if (typeof baseUrl === 'string') return
+  throw new TypeError(
+    `expressBinding needs Express 4.16 or later, where req.baseUrl is a string (got ${typeof baseUrl}).`,
+  )
 }

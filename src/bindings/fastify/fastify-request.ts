@@ -9,7 +9,8 @@ export interface IncomingFastifyRequest {
   readonly raw: IncomingMessage | Http2ServerRequest
   readonly headers: IncomingMessage['headers']
   readonly method: string
-  readonly originalUrl: string
+  /** Early versions of Fastify 4 don't have it. */
+  readonly originalUrl?: string
   readonly protocol: string
   /** In Fastify 4, it contains the port, and there is no `host`. */
   readonly hostname: string
@@ -74,8 +75,8 @@ export function messageOf({ raw }: IncomingFastifyRequest): IncomingMessage {
  * the path doesn't count as rewriting.
  */
 export function targetOf({ raw, originalUrl }: IncomingFastifyRequest): string {
-  const requested = originForm(originalUrl)
   const rest = originForm(raw.url ?? '')
+  const requested = originalUrl === undefined ? rest : originForm(originalUrl)
   return requested.endsWith(rest) ? requested : rest
 }
 

@@ -16,10 +16,14 @@ export function fetchBody(file: Blob): Blob | Promise<ArrayBuffer> {
 
 const TYPE = 'a/b'
 
-/** Only for a file that it understands does a response take over the content type. */
+/**
+ * Whether `fetch` understands the file: only then does a response take over its content type. Without a `FileReader` there is
+ * no DOM, but a server such as Hono's for Node.js may have replaced `Response`.
+ */
 function isUnderstood(file: Blob): boolean {
   return (
     typeof Response === 'undefined' ||
+    typeof FileReader === 'undefined' ||
     new Response(file.slice(0, 0, TYPE)).headers.get('content-type') === TYPE
   )
 }

@@ -77,6 +77,9 @@ function checkSentAsSigned(url: string, boundHeaders: readonly string[]): void {
   if (others.length > 0 || missing.length > 0) {
     const extra =
       others.length > 0 ? `the client signs headers that browsers do not send: ${others.join(', ')}` : ''
-    throw new Error(extra || `the client does not sign ${missing.join(', ')}`)
+    throw new Error(
+      extra ||
+        `the client does not sign ${missing.join(', ')}, which needs @aws-sdk/client-s3 3.635 or later`,
+    )
   }
 }

@@ -209,6 +209,22 @@ describeS3('the upload URLs of s3Storage', (server) => {
       )
     })
 
+    it('of an AWS SDK that does not know If-None-Match are refused', async () => {
+      const other = clientOf(server)
+      // Leaves the header out, as @aws-sdk/client-s3 before 3.635 does.
+      other.middlewareStack.add(
+        (next) => (args) => {
+          const { headers } = args.request as { headers: Record<string, string> }
+          delete headers['if-none-match']
+          return next(args)
+        },
+        { step: 'build', name: 'older' },
+      )
+      await expect(s3Storage({ client: other }).signUpload(uploadTo(bucket))).rejects.toThrow(
+        'the client does not sign if-none-match, which needs @aws-sdk/client-s3 3.635 or later',
+      )
+    })
+
     it('without credentials are refused', async () => {
       const other = new S3Client({
         endpoint: server.endpoint,

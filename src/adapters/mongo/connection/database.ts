@@ -2,15 +2,10 @@ import type { Db } from 'mongodb'
 
 /**
  * The parts of a `Db` by which the adapter recognizes one. The type is structural, so it fits a `Db` of any copy of the
- * driver, such as the one in mongoose.
+ * driver, such as the one in mongoose. It lacks `client`, which every `Db` has but mongodb 6.0 doesn't declare.
  */
 export interface MongoDatabase {
   readonly databaseName: string
-  /** Every `Db` has it. The oldest drivers leave it out of their types. */
-  readonly client?: {
-    db(name?: string, options?: never): unknown
-    startSession(options?: never): unknown
-  }
   collection(name: string, options?: never): unknown
   command(command: never, options?: never): unknown
 }
@@ -64,6 +59,12 @@ const MISTAKEN: readonly MistakenHandle[] = [
     name: 'a MongoClient',
     advice: 'Pass client.db().',
     matches: ({ db, startSession }) => isFunction(db) && isFunction(startSession),
+  },
+  {
+    name: 'a Db of mongodb 5 or earlier',
+    advice: 'Install mongodb 6 or later.',
+    // mongodb 6 removed the method.
+    matches: ({ addUser, collection }) => isFunction(addUser) && isFunction(collection),
   },
   {
     name: 'a class',
