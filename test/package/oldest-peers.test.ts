@@ -30,6 +30,8 @@ beforeAll(async () => {
     recursive: true,
   })
   if (isFound) linkPackages(application, Object.keys(dependencies), environment)
+  // Runs Hono on Node.js. No version of it belongs to a version of Hono.
+  linkPackages(application, ['@hono/node-server'])
 })
 
 afterAll(() => rmSync(workspace, { recursive: true, force: true }))
@@ -57,11 +59,33 @@ describe.skipIf(!isFound)(`the oldest packages${skipped}`, () => {
     expect(documented.sort()).toEqual(oldest.sort())
   })
 
-  it.each(['express', 'koa'])('%s serves an upload', async (framework) => {
+  it.concurrent.each(['express', 'koa', 'fastify', 'hono'])('%s serves an upload', async (framework) => {
     expect(await run('upload.mjs', framework)).toEqual({ exitCode: 0, output: 'served\n' })
   })
 
-  it('@aws-sdk/client-s3 signs an upload', async (context) => {
+  it.concurrent(
+    'older ones of Express and MongoDB are refused, with the version that is needed',
+    async () => {
+      const { output } = await run('too-old.mjs')
+      expect(output.trim().split('\n')).toEqual([
+        'TypeError: db must be a Db of the driver mongodb, as returned by client.db() (got a Db of mongodb 5 or earlier). Install mongodb 6 or later.',
+        'TypeError: expressBinding needs Express 4.16 or later, where req.baseUrl is a string (got undefined).',
+      ])
+    },
+  )
+
+  it.concurrent.each([
+    ['xss-clean', { filename: 'a&lt;b>.txt', metadata: { 'camera.model': 'X', title: 'a' } }],
+    ['express-mongo-sanitize', { filename: 'a<b>.txt', metadata: { title: 'a' } }],
+  ])('%s rewrites uploads only if the library is mounted behind it', async (name, rewritten) => {
+    const recorded = async (place: string) =>
+      JSON.parse((await run('sanitizers.mjs', name, place)).output) as unknown
+    expect(await recorded('behind')).toEqual(rewritten)
+    const metadata = { 'camera.model': 'X', title: 'a' }
+    expect(await recorded('in front')).toEqual({ filename: 'a<b>.txt', metadata })
+  })
+
+  it.concurrent('@aws-sdk/client-s3 signs an upload', async (context) => {
     const server = await findServer(RADOSGW)
     if ('reason' in server) return context.skip(server.reason)
     try {
@@ -71,20 +95,23 @@ describe.skipIf(!isFound)(`the oldest packages${skipped}`, () => {
     }
   })
 
-  it.for(drivers)('$driver keeps a quota among concurrent writers', async ({ driver, kind }, context) => {
-    const server = kind === null ? { url: 'memory', stop: async () => {} } : await findServer(kind)
-    if ('reason' in server) return context.skip(server.reason)
-    try {
-      const { exitCode, output } = await run('store.mjs', driver, server.url)
-      expect({ exitCode, output }).toEqual({
-        exitCode: 0,
-        output: expect.stringMatching(/kept\n$/) as string,
-      })
-      if (!isLongRun) return
-      const suite = await run('conformance.mjs', driver, server.url, '5')
-      expect(suite.exitCode, suite.output.slice(-5000)).toBe(0)
-    } finally {
-      await server.stop()
-    }
-  })
+  it.concurrent.for(drivers)(
+    '$driver keeps a quota among concurrent writers',
+    async ({ driver, kind }, context) => {
+      const server = kind === null ? { url: 'memory', stop: async () => {} } : await findServer(kind)
+      if ('reason' in server) return context.skip(server.reason)
+      try {
+        const { exitCode, output } = await run('store.mjs', driver, server.url)
+        expect({ exitCode, output }).toEqual({
+          exitCode: 0,
+          output: expect.stringMatching(/kept\n$/) as string,
+        })
+        if (!isLongRun) return
+        const suite = await run('conformance.mjs', driver, server.url, '5')
+        expect(suite.exitCode, suite.output.slice(-5000)).toBe(0)
+      } finally {
+        await server.stop()
+      }
+    },
+  )
 })

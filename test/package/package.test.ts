@@ -199,6 +199,8 @@ describe('with the optional packages', () => {
       '@svc/db/redis': ['redisUsageCache'],
       '@svc/db/express': ['expressBinding', 'expressRequest', 'fetchRequest'],
       '@svc/db/koa': ['koaBinding', 'koaContext', 'fetchRequest'],
+      '@svc/db/fastify': ['fastifyBinding', 'fastifyRequest', 'fetchRequest'],
+      '@svc/db/hono': ['honoBinding', 'honoContext', 'fetchRequest'],
       '@svc/db/client': ['createS3Client', 'dbClient', 'S3ClientError'],
       '@svc/db/conformance': ['storeConformance'],
     }
@@ -268,7 +270,8 @@ describe('the command', () => {
 
   it('prints the schema without any other package', async () => {
     const { exitCode, output } = await runProgram(withoutPeers, command, 'schema')
-    expect({ exitCode, hasTable: output.includes('CREATE TABLE') }).toEqual({ exitCode: 0, hasTable: true })
+    expect(exitCode, output).toBe(0)
+    expect(output).toContain('CREATE TABLE')
   })
 
   it('names the missing driver of a database, and uses the driver if it is installed', async () => {

@@ -1,13 +1,18 @@
-// Uploads a file over HTTP, lists, downloads and deletes it. Arguments: the framework, or `s3` and the URL of a bucket
+// Uploads a file over HTTP, lists, downloads and deletes it. Arguments: the framework, and optionally the URL of a bucket
 // service, which then stores the bytes.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import * as http from 'node:http'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { createAdaptorServer } from '@hono/node-server'
 import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
 import Koa from 'koa'
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { expressBinding, expressRequest } from '@svc/db/express'
+import { fastifyBinding, fastifyRequest } from '@svc/db/fastify'
+import { honoBinding, honoContext } from '@svc/db/hono'
 import { koaBinding, koaContext } from '@svc/db/koa'
 import { memoryAdapter } from '@svc/db/memory'
 import { s3Storage } from '@svc/db/s3'
@@ -15,15 +20,20 @@ import { s3Storage } from '@svc/db/s3'
 const [framework, url] = process.argv.slice(2)
 const bucket = `oldest-${process.pid}`
 const storage = url === undefined ? memoryStorage() : await bucketStorage(new URL(url))
-const userOf = (request) =>
-  framework === 'koa' ? koaContext(request).get('x-user') : expressRequest(request).get('x-user')
+const frameworks = {
+  express: { userOf: (request) => expressRequest(request).get('x-user'), createServer: inExpress },
+  fastify: { userOf: (request) => fastifyRequest(request).headers['x-user'], createServer: inFastify },
+  hono: { userOf: (request) => honoContext(request).req.header('x-user'), createServer: inHono },
+  koa: { userOf: (request) => koaContext(request).get('x-user'), createServer: inKoa },
+}
+const { userOf, createServer } = frameworks[framework]
 const s3 = createS3Server({
   storage,
   bucket,
   plugins: [db({ client: memoryAdapter(), resolveScope: (request) => userOf(request) || null })],
 })
 
-const server = createServer(framework === 'koa' ? inKoa() : inExpress())
+const server = await createServer()
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 const baseURL = `http://127.0.0.1:${server.address().port}`
 
@@ -51,7 +61,7 @@ function inExpress() {
   app.use(express.json())
   app.use(expressBinding(s3))
   app.get('/own', (req, res) => res.send('own'))
-  return app
+  return http.createServer(app)
 }
 
 function inKoa() {
@@ -60,7 +70,22 @@ function inKoa() {
   app.use((ctx) => {
     ctx.body = 'own'
   })
-  return app.callback()
+  return http.createServer(app.callback())
+}
+
+async function inFastify() {
+  const app = fastify()
+  app.register(fastifyBinding(s3))
+  app.get('/own', async () => 'own')
+  await app.ready()
+  return app.server
+}
+
+function inHono() {
+  const app = new Hono()
+  app.use(honoBinding(s3))
+  app.get('/own', (c) => c.text('own'))
+  return createAdaptorServer({ fetch: app.fetch })
 }
 
 async function bucketStorage({ origin, username, password }) {

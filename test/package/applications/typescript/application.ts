@@ -3,6 +3,8 @@ import { strict as assert } from 'assert'
 import { S3Client } from '@aws-sdk/client-s3'
 import { PGlite } from '@electric-sql/pglite'
 import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
 import Redis from 'ioredis'
 import Koa from 'koa'
 import { MongoClient, type Db } from 'mongodb'
@@ -13,6 +15,8 @@ import { createS3Client, dbClient } from '@svc/db/client'
 import { storeConformance } from '@svc/db/conformance'
 import { diskStorage } from '@svc/db/disk'
 import { expressBinding, expressRequest } from '@svc/db/express'
+import { fastifyBinding, fastifyRequest } from '@svc/db/fastify'
+import { honoBinding, honoContext } from '@svc/db/hono'
 import { koaBinding, koaContext } from '@svc/db/koa'
 import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '@svc/db/mongo'
@@ -45,8 +49,14 @@ const s3 = createS3Server({
   ],
 })
 export const inExpress = express().use(expressBinding(s3))
+export const inFastify = fastify().register(fastifyBinding(s3))
+export const inHono = new Hono().use(honoBinding(s3))
 export const inKoa = new Koa().use(koaBinding(s3))
-export const userOf = (request: Request): string => koaContext(request).get('x-user')
+export const usersOf = (request: Request) => [
+  koaContext(request).get('x-user'),
+  fastifyRequest(request).headers['x-user'],
+  honoContext(request).req.header('x-user'),
+]
 
 async function run(): Promise<void> {
   const { api } = createS3Client({
