@@ -31,7 +31,8 @@ export async function findEnvironment(name: EnvironmentName): Promise<string | {
 /**
  * Installs the packages of `test/package/environments/<name>`, a folder with a `package.json` and its lock, and returns
  * the folder that has them in `node_modules`. Keeps the result until the lock changes, because an installation takes
- * longer than the tests that need it. Tests work in folders inside it, so that packages resolve from there.
+ * longer than the tests that need it. Runs only the install scripts that `allowScripts` permits. Tests work in folders
+ * inside it, so that packages resolve from there.
  */
 export async function installEnvironment(name: string): Promise<string> {
   const definition = join(environments, name)
@@ -49,10 +50,21 @@ export async function installEnvironment(name: string): Promise<string> {
     const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
     const { exitCode, output } = await runProgram(unfinished, 'npm', 'ci', ...options)
     if (exitCode !== 0) throw new Error(`npm ci failed in the environment "${name}":\n${output}`)
+    await runAllowedScripts(name, unfinished)
     // Another process may have finished first. Both installed the same lock.
     if (!existsSync(folder)) renameSync(unfinished, folder)
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
   }
   return folder
+}
+
+async function runAllowedScripts(name: string, folder: string): Promise<void> {
+  const { allowScripts = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    allowScripts?: Record<string, boolean>
+  }
+  const allowed = Object.keys(allowScripts).filter((packageName) => allowScripts[packageName])
+  if (allowed.length === 0) return
+  const { exitCode, output } = await runProgram(folder, 'npm', 'rebuild', ...allowed)
+  if (exitCode !== 0) throw new Error(`npm rebuild failed in the environment "${name}":\n${output}`)
 }

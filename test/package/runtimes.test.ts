@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, vi } from 'vitest'
 import { describeJsonBodies } from '../integration/http-table/json-bodies.js'
 import { describeMultipartLife } from '../integration/http-table/multipart-life.js'
 import { describeObjectLife } from '../integration/http-table/object-life.js'
@@ -30,6 +30,8 @@ interface Runtime {
   readonly name: string
   /** Returns the program of the environment and its arguments. */
   readonly command: (application: string) => Promise<readonly [program: string, ...args: string[]]>
+  /** Workers close a connection if they have not read more than 64 KiB of a body, while the client may still send it. */
+  readonly drainsBodies: boolean
 }
 
 /** Bundles a worker into one file, which imports no module of Node.js. */
@@ -41,9 +43,14 @@ async function bundle(application: string, name: string): Promise<string> {
 }
 
 const runtimes: readonly Runtime[] = [
-  { name: 'Bun', command: async (folder) => ['bun', join(folder, 'runtimes', 'bun.mjs')] },
+  {
+    name: 'Bun',
+    command: async (folder) => ['bun', join(folder, 'runtimes', 'bun.mjs')],
+    drainsBodies: true,
+  },
   {
     name: 'Deno',
+    drainsBodies: true,
     command: async (folder) => [
       'deno',
       'run',
@@ -54,6 +61,7 @@ const runtimes: readonly Runtime[] = [
   },
   ...(['worker', 'hono-worker'] as const).map((name) => ({
     name: name === 'worker' ? 'a worker' : 'Hono in a worker',
+    drainsBodies: false,
     command: async (folder: string) =>
       ['node', join(folder, 'runtimes', 'miniflare.mjs'), await bundle(folder, name)] as const,
   })),
@@ -69,10 +77,11 @@ if ('reason' in environment) {
   })
   afterAll(() => rmSync(application, { recursive: true, force: true }))
 
-  describe.each(runtimes)('the Fetch handler in $name', ({ name, command }) => {
+  describe.each(runtimes)('the Fetch handler in $name', ({ command, drainsBodies }) => {
     let server: ChildProcess
     let baseURL: string
     beforeAll(async () => {
+      if (!drainsBodies) vi.stubGlobal('fetch', fetchOnOwnConnection)
       const [program, ...args] = await command(application)
       const file =
         program === 'node' ? process.execPath : join(environment.folder, 'node_modules', '.bin', program)
@@ -81,15 +90,28 @@ if ('reason' in environment) {
         env: { ...process.env, NODE_OPTIONS: '' },
         stdio: ['ignore', 'pipe', 'inherit'],
       })
-      const [url] = (await once(createInterface(server.stdout!), 'line')) as [string]
+      const [url] = (await Promise.race([
+        once(createInterface(server.stdout!), 'line'),
+        once(server, 'exit').then(([exitCode]) => {
+          throw new Error(`${program} ended with exit code ${exitCode} before it listened.`)
+        }),
+      ])) as [string]
       baseURL = `${url}/api/s3`
     })
-    afterAll(() => void server.kill())
+    afterAll(() => {
+      vi.unstubAllGlobals()
+      server.kill()
+    })
 
     const serve = async () => baseURL
     describeObjectLife(serve)
-    describeJsonBodies(serve)
-    // TODO: in workerd, requests of this table sometimes fail with ECONNRESET. The cause is not known yet.
-    if (!name.endsWith('worker')) describeMultipartLife(serve)
+    describeJsonBodies(serve, { drainsBodies })
+    describeMultipartLife(serve)
   })
 }
+
+const reusingFetch = fetch
+
+/** Uses a new connection. On one that the server closes just now, a request fails with ECONNRESET. */
+const fetchOnOwnConnection: typeof fetch = (input, init) =>
+  reusingFetch(input, { ...init, headers: { ...(init?.headers as object), connection: 'close' } })

@@ -6,8 +6,16 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const MAX_BYTES = 64 * 1024
 const uploadRequest = JSON.stringify({ filename: 'a.txt', contentType: 'text/plain', size: 3 })
 
+export interface BodyReading {
+  /** Whether the runtime reads the rest of a body that the handler has left unread, so that clients see the response. */
+  readonly drainsBodies: boolean
+}
+
 /** Tests JSON bodies that the application's own body parser might treat differently. */
-export function describeJsonBodies(serve: Serve): void {
+export function describeJsonBodies(
+  serve: Serve,
+  { drainsBodies }: BodyReading = { drainsBodies: true },
+): void {
   describe('JSON bodies', () => {
     let baseURL: string
     beforeAll(async () => {
@@ -63,7 +71,7 @@ export function describeJsonBodies(serve: Serve): void {
       }
     })
 
-    it('that are far too long get a response, and so does the next request', async () => {
+    it.runIf(drainsBodies)('that are far too long get a response, and so does the next request', async () => {
       const { status, json } = await post(uploadRequest.padEnd(20 * MAX_BYTES))
       expect({ status, json }).toEqual({ status: 400, json: errorOf('VALIDATION_ERROR', 'body') })
       expect((await post(uploadRequest)).status).toBe(201)
