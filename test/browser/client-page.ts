@@ -32,8 +32,11 @@ export interface ClientPage {
   stop(): Promise<void>
 }
 
+/** Returns the Content-Security-Policy of a page, given the origin of the bucket. */
+export type PolicyOf = (bucketOrigin: string) => string
+
 /** Starts a page with the client, its API, and a bucket on another origin. */
-export async function startClientPage(): Promise<ClientPage> {
+export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> {
   const script = await clientScript
   const objects = memoryAdapter()
   const toBucket: IncomingHttpHeaders[] = []
@@ -79,6 +82,7 @@ export async function startClientPage(): Promise<ClientPage> {
 
   const app = express()
   app.get('/', (_req, res) => {
+    if (policyOf) res.set('content-security-policy', policyOf(originOf(bucketServer)))
     res.cookie('session', 'secret').type('html').send(`<script type="module">${script}</script>`)
   })
   app.use((req, _res, next) => {

@@ -2,7 +2,7 @@ import type * as clientExports from '@svc/db/client'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findChromium } from './chromium.js'
-import { startClientPage, type ClientPage } from './client-page.js'
+import { startClientPage, type ClientPage, type PolicyOf } from './client-page.js'
 
 declare global {
   interface Window {
@@ -39,13 +39,17 @@ describe.skipIf(executablePath === null)('an upload with XMLHttpRequest', () => 
   beforeEach(async () => {
     server = await startClientPage()
     page = await (await browser.newContext()).newPage()
-    await page.goto(server.url)
-    await page.waitForFunction(() => 'client' in window)
+    await openPage()
   })
   afterEach(async () => {
     await page.context().close()
     await server.stop()
   })
+
+  async function openPage(): Promise<void> {
+    await page.goto(server.url)
+    await page.waitForFunction(() => 'client' in window)
+  }
 
   /** Bytes a second. */
   async function throttle(speed: number): Promise<void> {
@@ -79,6 +83,21 @@ describe.skipIf(executablePath === null)('an upload with XMLHttpRequest', () => 
       )
     }, plan)
   }
+
+  it("needs the bucket's origin in the connect-src of a Content-Security-Policy", async () => {
+    const openWith = async (policyOf: PolicyOf) => {
+      await server.stop()
+      server = await startClientPage(policyOf)
+      await openPage()
+    }
+    const policy = "default-src 'none'; script-src 'unsafe-inline'; connect-src 'self'"
+    await openWith(() => policy)
+    expect((await upload({ size: 3 })).code).toBe('NETWORK_ERROR')
+    expect(server.toBucket).toEqual([])
+
+    await openWith((bucketOrigin) => `${policy} ${bucketOrigin}`)
+    expect((await upload({ size: 3 })).object).toMatchObject({ status: 'active', size: 3 })
+  })
 
   it('reports progress in bytes up to the total', async () => {
     await throttle(1_000_000)

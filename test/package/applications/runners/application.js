@@ -2,7 +2,18 @@
 const { createS3Server, db, memoryStorage } = require('@svc/db')
 const { memoryAdapter } = require('@svc/db/memory')
 
-for (const name of ['adapter', 'client', 'disk', 'express', 'koa', 'mongo', 'postgres', 'redis']) {
+for (const name of [
+  'adapter',
+  'client',
+  'disk',
+  'express',
+  'fastify',
+  'hono',
+  'koa',
+  'mongo',
+  'postgres',
+  'redis',
+]) {
   require(`@svc/db/${name}`)
 }
 
