@@ -26,7 +26,7 @@ const longRuns = [
   'test/integration/redis/{outages,processes}.test.ts',
   'test/integration/s3/keys.test.ts',
   'test/browser/demo-s3.test.ts',
-  'test/package/{node-versions,oldest-peers}.test.ts',
+  'test/package/{node-versions,oldest-peers,typescript}.test.ts',
 ]
 
 /** MongoDB is the only server without a distribution package, so it may be missing. */

@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isLongRun } from '../long-runs.js'
 import { environments, findEnvironment } from './installed-environment.js'
 import { installInto, linkPackages, packPackage, repository, runProgram } from './packed-package.js'
 
@@ -31,6 +32,8 @@ interface Case {
   readonly options: Readonly<Record<string, unknown>>
   /** Bundlers need no module that Node can run. */
   readonly runs: boolean
+  /** Whether only long runs try it. Each case takes seconds, for the types of the AWS SDK. */
+  readonly isLong?: true
 }
 
 const node10 = { module: 'commonjs', moduleResolution: 'node10' }
@@ -47,6 +50,7 @@ const cases: readonly Case[] = [
     resolution: 'bundler without exports',
     options: { module: 'es2022', moduleResolution: 'bundler', resolvePackageJsonExports: false },
     runs: false,
+    isLong: true,
   },
   // TypeScript 6 reports this resolution as deprecated.
   {
@@ -54,6 +58,7 @@ const cases: readonly Case[] = [
     resolution: 'node10',
     options: { ...node10, ignoreDeprecations: '6.0' },
     runs: true,
+    isLong: true,
   },
 ]
 
@@ -75,19 +80,22 @@ async function compile(
 }
 
 describe.skipIf(!isFound)(`an application with the oldest packages${skipped}`, () => {
-  it.concurrent.each(cases)('TypeScript $version compiles it under $resolution', async (tried) => {
-    const options = {
-      ...tried.options,
-      types: ['node'],
-      lib: ['ES2020', 'DOM', 'DOM.Iterable'],
-      // Declarations of the packages contradict each other.
-      skipLibCheck: true,
-    }
-    const compiled = await compile(tried.version, 'application.ts', options)
-    if (!tried.runs) return
-    const ran = await runProgram(application, process.execPath, compiled)
-    expect(ran).toEqual({ exitCode: 0, output: 'ran\n' })
-  })
+  it.concurrent.each(cases.filter(({ isLong }) => isLongRun || !isLong))(
+    'TypeScript $version compiles it under $resolution',
+    async (tried) => {
+      const options = {
+        ...tried.options,
+        types: ['node'],
+        lib: ['ES2020', 'DOM', 'DOM.Iterable'],
+        // Declarations of the packages contradict each other.
+        skipLibCheck: true,
+      }
+      const compiled = await compile(tried.version, 'application.ts', options)
+      if (!tried.runs) return
+      const ran = await runProgram(application, process.execPath, compiled)
+      expect(ran).toEqual({ exitCode: 0, output: 'ran\n' })
+    },
+  )
 
   it.concurrent('TypeScript 5.0 finds no mistake in the declarations of the library', async () => {
     const options = { ...node10, types: [], lib: ['ES2022', 'DOM', 'DOM.Iterable'] }
