@@ -1,4 +1,4 @@
-import { abortable, withTimeout, type CallOptions } from './call-options.js'
+import { limited, type CallOptions } from './call-options.js'
 import { parseObject, responseError, withoutResponse } from './client-error.js'
 
 /** Headers for API calls, such as `Authorization`. */
@@ -39,48 +39,63 @@ export interface ApiAccess {
   readonly credentials?: RequestCredentials | null | undefined
 }
 
-export function createApiRequest({ base, fetch: given, headers, credentials }: ApiAccess): ApiRequest {
+export function createApiRequest({ base, fetch, headers, credentials }: ApiAccess): ApiRequest {
   return <Result>(
     method: string,
     path: string,
     { query = {}, body, answer, keepalive = false, ...options }: ApiRequestOptions<Result>,
   ) =>
-    withTimeout(options, (signal) =>
-      abortable(signal, async () => {
-        const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
-        if (body) sent.set('content-type', 'application/json')
-        const parameters = new URLSearchParams()
-        for (const name in query) {
-          if (query[name] != null) parameters.set(name, String(query[name]))
-        }
-        const search = String(parameters)
-        // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
-        const fetch = given || globalThis.fetch
-        let status: number
-        let text: string
-        try {
-          const response = await fetch(base + path + (search && `?${search}`), {
-            method,
-            headers: sent,
-            body: body ? JSON.stringify(body) : null,
-            signal,
-            keepalive,
-            ...(credentials && { credentials }),
-          })
-          status = response.status
-          text = await response.text()
-        } catch (cause) {
-          throw withoutResponse(signal, cause)
-        }
-        if (!answer && status === 204) return undefined as Result
-        const received = parseObject(text)
-        if (answer && status < 300 && received[answer]) return received as Result
-        throw responseError(status, text)
-      }),
-    )
+    limited(options, async (signal) => {
+      const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
+      if (body) sent.set('content-type', 'application/json')
+      const parameters = new URLSearchParams()
+      for (const name in query) {
+        if (query[name] != null) parameters.set(name, String(query[name]))
+      }
+      const search = String(parameters)
+      const { status, text } = await send(fetch, base + path + (search && `?${search}`), {
+        method,
+        headers: sent,
+        body: body ? JSON.stringify(body) : null,
+        signal,
+        keepalive,
+        ...(credentials && { credentials }),
+      })
+      if (!answer && status === 204) return undefined as Result
+      const received = parseObject(text)
+      if (answer && status < 300 && received[answer]) return received as Result
+      throw responseError(status, text)
+    })
+}
+
+export interface HttpResponse {
+  readonly status: number
+  readonly text: string
+}
+
+/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
+export async function send(
+  given: Fetch | null | undefined,
+  url: string,
+  init: RequestInit & { readonly signal: AbortSignal },
+): Promise<HttpResponse> {
+  // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
+  const fetch = given || globalThis.fetch
+  try {
+    const response = await fetch(url, init)
+    return { status: response.status, text: await response.text() }
+  } catch (cause) {
+    throw withoutResponse(init.signal, cause)
+  }
 }
 
 /** Picks the options of a call on one object, because the caller's may have more fields. */
 export function locate({ key, bucket, signal, timeoutSeconds }: ObjectLocation & CallOptions) {
   return { query: { key, bucket }, signal, timeoutSeconds }
+}
+
+export function withoutTrailingSlash(url: string): string {
+  let end = url.length
+  while (url[end - 1] === '/') end--
+  return url.slice(0, end)
 }

@@ -12,47 +12,45 @@ export interface CallOptions {
 const MAX_DELAY = 2e9
 
 /**
- * Runs `work` with a signal that follows the caller's, and that also aborts after `timeoutSeconds` or by `stop`.
+ * Runs `work` with a signal that aborts with the caller's, after `timeoutSeconds`, and at the end, to stop what is left of the
+ * work. Rejects as soon as the signal aborts, because a custom `fetch` often ignores it. Work that `endsItself` is waited for,
+ * unless it calls `leave`.
  *
  * @throws TypeError if `timeoutSeconds` is not a number above 0.
  */
-export async function withTimeout<Result>(
+export async function limited<Result>(
   { signal, timeoutSeconds }: CallOptions,
-  work: (signal: AbortSignal, stop: () => void) => Promise<Result>,
+  work: (signal: AbortSignal, leave: (error: unknown) => void) => Promise<Result>,
+  endsItself?: boolean,
 ): Promise<Result> {
   const controller = new AbortController()
+  const own = controller.signal
+  const stop = () => controller.abort(signal && signal.reason)
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
       throw new TypeError(`timeoutSeconds must be a number above 0 (got ${timeoutSeconds}).`)
     }
-    const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'The call timed out.'))
+    const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'Timed out.'))
     timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, MAX_DELAY))
   }
-  const stop = () => controller.abort(signal && signal.reason)
   if (signal) {
     signal.addEventListener('abort', stop)
     if (signal.aborted) stop()
   }
   try {
-    return await work(controller.signal, stop)
+    throwIfAborted(own)
+    return await new Promise((resolve, reject) => {
+      if (!endsItself) own.addEventListener('abort', () => reject(withoutResponse(own)))
+      work(own, reject).then(resolve, reject)
+    })
   } finally {
     clearTimeout(timer)
     if (signal) signal.removeEventListener('abort', stop)
+    stop()
   }
 }
 
-/** Runs `work`, and rejects as soon as the signal aborts, because a custom `fetch` often ignores it. */
-export function abortable<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(withoutResponse(signal))
-    if (signal.aborted) {
-      stop()
-      return
-    }
-    signal.addEventListener('abort', stop)
-    void work()
-      .finally(() => signal.removeEventListener('abort', stop))
-      .then(resolve, reject)
-  })
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw withoutResponse(signal)
 }

@@ -22,9 +22,12 @@ export class S3ClientError extends Error {
   /** Details from the server, such as `{ limit, max, used, requested }` (bytes or files) for `QUOTA_EXCEEDED`. */
   declare readonly params: ErrorParams | undefined
 
-  constructor(code: S3ClientErrorCode, message: string, options: S3ClientErrorOptions = {}) {
-    super(message, { cause: options.cause })
-    const { status, params } = options
+  constructor(
+    code: S3ClientErrorCode,
+    message: string,
+    { status, params, cause }: S3ClientErrorOptions = {},
+  ) {
+    super(message, { cause })
     // Declared fields and one assignment, because fields would need a helper in ES2019.
     Object.assign(this, { name: 'S3ClientError', code, status, params })
   }
@@ -34,8 +37,8 @@ export class S3ClientError extends Error {
 export function withoutResponse({ aborted, reason }: AbortSignal, cause?: unknown): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
   return aborted
-    ? new S3ClientError('ABORTED', 'The call was aborted.', { cause: reason })
-    : new S3ClientError('NETWORK_ERROR', 'The server is unreachable.', { cause })
+    ? new S3ClientError('ABORTED', 'Aborted.', { cause: reason })
+    : new S3ClientError('NETWORK_ERROR', 'No response.', { cause })
 }
 
 const MAX_BODY_CHARACTERS = 500

@@ -1,12 +1,14 @@
 import type { DbClientObject } from '../core/store/records.js'
+import { currentAccount, type Account } from './account.js'
 import {
   createApiRequest,
   locate,
+  withoutTrailingSlash,
   type ApiAccess,
   type ApiRequest,
   type ObjectLocation,
 } from './api-request.js'
-import { abortable, withTimeout, type CallOptions } from './call-options.js'
+import { limited, type CallOptions } from './call-options.js'
 import { withoutResponse } from './client-error.js'
 import { offline } from './online.js'
 import type { SettledUploads } from './upload/settle.js'
@@ -38,7 +40,7 @@ export interface S3ClientOptions<Plugins extends readonly ClientPlugin[]> {
    * Who is signed in, such as a user id, or a function that returns it at once. The browser keeps unfinished uploads of each
    * account apart, so two people who share a browser never end or resume each other's. `null`, an account too: nobody.
    */
-  readonly account?: string | (() => string | null) | null | undefined
+  readonly account?: Account
   /**
    * Sends all requests, including those to signed URLs. Default: the global `fetch`, and `XMLHttpRequest` for uploads, because
    * only it reports progress in bytes.
@@ -100,27 +102,27 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   options: S3ClientOptions<Plugins>,
 ): S3Client<Plugins> {
   const { basePath, baseURL, plugins, account, fetch, headers, credentials } = options
-  const base =
-    withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath == null ? '/api/s3' : basePath)
+  const base = withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath ?? '/api/s3')
   const request = createApiRequest({ base, fetch, headers, credentials })
-  const context = {
-    base,
-    request,
-    fetch,
-    account: () => validAccount(typeof account === 'function' ? account() : (account ?? null)),
-  }
-  if (typeof account !== 'function') context.account()
+  const context = { base, request, fetch, account }
+  if (typeof account !== 'function') currentAccount(account)
 
-  const uploads = <Result>(
+  const withUploads = <Result>(
     options: UploadOptions = {},
-    call: (code: UploadCode, signal: AbortSignal, options: UploadOptions) => Promise<Result>,
-  ) => withTimeout(options, async (signal) => call(await loadUploads(signal, options), signal, options))
+    call: (code: UploadCode, signal: AbortSignal, leave: (error: unknown) => void) => Promise<Result>,
+    endsItself?: boolean,
+  ) =>
+    limited(
+      options,
+      async (signal, leave) => call(await loadUploads(signal, options), signal, leave),
+      endsItself,
+    )
   const own: S3Api = {
-    upload: (file, given) =>
-      uploads(given, (code, signal, options) => code.upload(context, file, options, signal)),
-    settleUploads: (options) => uploads(options, (code, signal) => code.settleUploads(context, signal)),
+    upload: (file, options = {}) =>
+      withUploads(options, (code, ...rest) => code.upload(context, file, options, ...rest), true),
+    settleUploads: (options) => withUploads(options, (code) => code.settleUploads(context)),
     unfinishedUploads: (options) =>
-      uploads(options, (code, signal) => code.unfinishedUploads(context, signal)),
+      withUploads(options, (code, signal) => code.unfinishedUploads(context, signal)),
     download: (object) => request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' }),
     delete: (object) => request('DELETE', '/object', locate(object)),
   }
@@ -129,26 +131,19 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   return { api, useApi: () => api }
 }
 
-/** Loads the code for uploads on first use, to keep pages that don't upload small. Waits while the browser is offline. */
-async function loadUploads(signal: AbortSignal, options: UploadOptions): Promise<UploadCode> {
-  try {
-    return await abortable(signal, () => import('./upload/upload.js'))
-  } catch (cause) {
-    const online = offline(signal)
-    if (!online) throw withoutResponse(signal, cause)
-    if (options.onState) options.onState('waiting')
+/**
+ * Loads the code for uploads on first use, to keep pages that don't upload small. Waits while the browser is offline, because
+ * some browsers keep a failed import until the next reload.
+ */
+async function loadUploads(signal: AbortSignal, { onState }: UploadOptions): Promise<UploadCode> {
+  const online = offline(signal)
+  if (online) {
+    if (onState) onState('waiting')
     await online
-    return loadUploads(signal, options)
   }
-}
-
-function validAccount(account: unknown): string | null {
-  if (account === null || typeof account === 'string') return account
-  throw new TypeError(`account must be or return a string or null (got ${typeof account}).`)
-}
-
-function withoutTrailingSlash(url: string): string {
-  let end = url.length
-  while (url[end - 1] === '/') end--
-  return url.slice(0, end)
+  return limited({ signal }, () =>
+    import('./upload/upload.js').catch((cause: unknown) => {
+      throw withoutResponse(signal, cause)
+    }),
+  )
 }

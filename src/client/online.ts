@@ -1,4 +1,4 @@
-import { abortable } from './call-options.js'
+import { limited } from './call-options.js'
 
 /**
  * Returns a promise that resolves the next time that the browser comes online, or `null` if it doesn't know that it has no
@@ -6,8 +6,8 @@ import { abortable } from './call-options.js'
  */
 export function offline(signal: AbortSignal): Promise<void> | null {
   if (typeof navigator === 'undefined' || navigator.onLine !== false) return null
-  return abortable(
-    signal,
+  return limited(
+    { signal },
     () => new Promise((resolve) => addEventListener('online', () => resolve(), { once: true })),
   )
 }

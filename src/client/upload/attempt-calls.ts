@@ -1,9 +1,11 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import type { ApiRequest } from '../api-request.js'
+import type { CallOptions } from '../call-options.js'
 import type { SignedPut } from './transport.js'
 
 /** Identifies an attempt in later calls. `uploadId`: in parts. */
-export interface AttemptIds extends Pick<DbClientObject, 'bucket' | 'key' | 'id'> {
+export interface AttemptIds {
+  readonly object: Pick<DbClientObject, 'bucket' | 'key' | 'id'>
   readonly uploadId?: string | undefined
 }
 
@@ -39,7 +41,7 @@ interface ListResponse {
 }
 
 /** Returns the API calls for a started attempt. `sign` and `list` are for uploads in parts. */
-export function attemptCalls(request: ApiRequest, { bucket, key, id, uploadId }: AttemptIds) {
+export function attemptCalls(request: ApiRequest, { object: { bucket, key, id }, uploadId }: AttemptIds) {
   const ids = { bucket, key, id, uploadId }
   return {
     async sign(partNumbers: readonly number[], signal: AbortSignal): Promise<readonly SignedPart[]> {
@@ -66,19 +68,19 @@ export function attemptCalls(request: ApiRequest, { bucket, key, id, uploadId }:
     },
 
     /** Has the server verify and record what was sent. May be repeated. */
-    finish: async (signal: AbortSignal): Promise<DbClientObject> => {
+    finish: async ({ signal, timeoutSeconds }: CallOptions): Promise<DbClientObject> => {
       const { object } = await request<{ readonly object: DbClientObject }>(
         'POST',
         uploadId ? '/multipart/complete' : '/upload/confirm',
-        { body: ids, answer: 'object', signal },
+        { body: ids, answer: 'object', signal, timeoutSeconds },
       )
       return object
     },
 
-    abort: (signal: AbortSignal): Promise<void> =>
+    abort: (limit: CallOptions): Promise<void> =>
       request('POST', uploadId ? '/multipart/abort' : '/upload/abort', {
+        ...limit,
         body: ids,
-        signal,
         keepalive: true,
       }),
   }

@@ -1,4 +1,4 @@
-import type { Slot } from './kept-attempts.js'
+import type { KeptAttempt, Slot } from './kept-attempts.js'
 
 /** The slots that this page has worked on and not cleared; `true`: it still works on it. */
 const ownSlots = new Map<string, boolean>()
@@ -21,7 +21,9 @@ export async function inOneTab<Result>(
     return work()
   }
   try {
-    return await locks().request(name, { ifAvailable: true }, (lock) => (lock || isNew ? start() : undefined))
+    return await navigator.locks.request(name, { ifAvailable: true }, (lock) =>
+      lock || isNew ? start() : undefined,
+    )
   } catch (error) {
     // Without locks, or on a page with an opaque origin, which can't use them.
     if (started) throw error
@@ -33,18 +35,13 @@ export async function inOneTab<Result>(
 }
 
 /** Returns whether an attempt may be in progress. Without locks, another tab's may be until its upload URL has expired. */
-export async function mayBeInProgress(name: string, until: number): Promise<boolean> {
+export async function mayBeInProgress({ name }: Slot, { until }: KeptAttempt): Promise<boolean> {
   const own = ownSlots.get(name)
   if (own) return true
   try {
-    const { held = [] } = await locks().query()
+    const { held = [] } = await navigator.locks.query()
     return held.some((lock) => lock.name === name)
   } catch {
     return own === undefined && until > Date.now()
   }
-}
-
-/** @throws TypeError if the browser has no locks, by being `undefined` to the caller. */
-function locks(): LockManager {
-  return navigator.locks
 }

@@ -1,15 +1,14 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
+import { isCode } from '../client-error.js'
 import { attemptCalls, type AttemptCalls, type StartedInParts, type StoredParts } from './attempt-calls.js'
-import { endOnFailure, isGone } from './end-attempt.js'
-import { inOneTab } from './in-one-tab.js'
-import type { KeptAttempt, KeptAttempts, Slot } from './kept-attempts.js'
-import { isTransient, retry } from './retry.js'
+import { isGone } from './end-attempt.js'
 import { identityOf } from './identity.js'
+import { inOneTab } from './in-one-tab.js'
+import type { KeptAttempt, Slot } from './kept-attempts.js'
+import { hasStatus, isTransient, retry } from './retry.js'
 import { sendParts } from './send-parts.js'
-import { newAttempts, startAttempt } from './start-attempt.js'
-import type { Transfer, UploadContext } from './transfer.js'
-import { choosePut } from './transport.js'
+import { endOnFailure, newAttempts, startAttempt } from './start-attempt.js'
+import type { Transfer } from './transfer.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
 const UNTIL_SIGNED = 60_000
@@ -19,13 +18,11 @@ const UNTIL_SIGNED = 60_000
  * it. Rejects with `NOT_FOUND` without having started anything if multipart uploads are turned off at the server.
  */
 export async function uploadInParts(
-  context: UploadContext,
   transfer: Transfer,
-  kept: KeptAttempts,
   settleOthers: () => Promise<void>,
 ): Promise<DbClientObject> {
-  const { file, uploadRequest: body } = transfer
-  const identity = identityOf(file, body)
+  const { file, uploadRequest, kept } = transfer
+  const identity = identityOf(file, uploadRequest)
   for (const slot of kept.slots()) {
     const attempt = slot.read()
     if (!identity || !attempt || attempt.identity !== identity || attempt.aborted) continue
@@ -34,86 +31,72 @@ export async function uploadInParts(
       // Another tab may have ended it meanwhile.
       if (!slot.read()) return undefined
       await settleOthers()
-      return finish(context, transfer, kept, slot, attempt, null).catch((error: unknown) => {
-        if (!isGone(error) || isAborted(transfer)) throw error
+      return finish(transfer, slot, attempt).catch((error: unknown) => {
+        if (!isGone(error)) throw error
         return undefined
       })
     })
     if (object) return object
   }
   await settleOthers()
-  return newAttempts(kept, async (slot) => {
-    const { object, uploadId, partSize } = await startAttempt(transfer, (signal) =>
-      context.request<StartedInParts>('POST', '/multipart', { body, answer: 'partSize', signal }),
+  return newAttempts(transfer, async (slot) => {
+    const { object, uploadId, partSize } = await startAttempt<StartedInParts>(
+      transfer,
+      '/multipart',
+      'partSize',
     )
-    const attempt = { ...object, uploadId, identity, until: Date.now() + UNTIL_SIGNED }
+    const attempt = { object, uploadId, identity, until: Date.now() + UNTIL_SIGNED }
     slot.write(attempt)
-    return finish(context, transfer, kept, slot, attempt, { partSize, sizes: new Map() })
+    return finish(transfer, slot, attempt, { partSize, sizes: new Map() })
   })
 }
 
 /** Sends the missing parts and completes the upload. Rejects with `OBJECT_NOT_FOUND` if the server doesn't know it. */
-async function finish(
-  { request, fetch }: UploadContext,
+function finish(
   transfer: Transfer,
-  kept: KeptAttempts,
   slot: Slot,
   attempt: KeptAttempt,
-  stored: StoredParts | null,
+  stored?: StoredParts,
 ): Promise<DbClientObject> {
-  const calls = attemptCalls(request, attempt)
-  const sign: AttemptCalls['sign'] = async (partNumbers, signal) => {
-    const parts = await calls.sign(partNumbers, signal)
+  const { phase, signal } = transfer
+  const calls = attemptCalls(slot.request, attempt)
+  const sign: AttemptCalls['sign'] = async (partNumbers, stopped) => {
+    const parts = await calls.sign(partNumbers, stopped)
     const until = Math.max(...parts.map(({ expiresAt }) => Date.parse(expiresAt)))
     slot.write({ ...attempt, until })
     return parts
   }
-  return endOnFailure(
-    () => sendAndComplete({ ...calls, sign }, { ...transfer, put: choosePut(fetch) }, stored),
-    { request, kept, slot, attempt, transfer },
-    (error) => !!attempt.identity && isResumable(error) && !isAborted(transfer),
-  )
-}
-
-async function sendAndComplete(
-  calls: AttemptCalls,
-  transfer: Omit<Parameters<typeof sendParts>[1], 'stored'>,
-  stored: StoredParts | null,
-): Promise<DbClientObject> {
-  const { signal, phase } = transfer
-  const list = () => retry(() => calls.list(signal), transfer)
-  const complete = () => retry(() => calls.finish(signal), transfer)
-  const sendAll = async (present: StoredParts) => {
+  const sendMissing = async (present?: StoredParts) => {
+    const found = present || (await retry(() => calls.list(signal), transfer))
     phase.enter('sending')
-    await sendParts(calls, { ...transfer, stored: present })
+    await sendParts(sign, transfer, found)
     phase.enter('confirming')
   }
-  try {
-    await sendAll(stored || (await list()))
+  const complete = () => retry(() => calls.finish(transfer), transfer)
+  const send = async () => {
     try {
-      return await complete()
-    } catch (error) {
-      if (!isCode(error, 'UPLOAD_MISMATCH')) throw error
-      // The bucket lost a part that it had accepted.
-      await sendAll(await list())
-      return await complete()
+      await sendMissing(stored)
+      return await complete().catch(async (error: unknown) => {
+        if (!isCode(error, 'UPLOAD_MISMATCH')) throw error
+        // The bucket lost a part that it had accepted.
+        await sendMissing()
+        return complete()
+      })
+    } catch (gone) {
+      if (!hasStatus(gone, 404) || isCode(gone, 'NOT_FOUND') || signal.aborted) throw gone
+      // The upload may be complete: the response to an earlier call was lost, or another tab has completed it.
+      return complete().catch((error: unknown) => {
+        throw isResumable(error) || isGone(error) ? error : gone
+      })
     }
-  } catch (gone) {
-    const isUnknown = gone instanceof S3ClientError && gone.status === 404 && gone.code !== 'NOT_FOUND'
-    if (!isUnknown || signal.aborted) throw gone
-    // The upload may be complete: the response to an earlier call was lost, or another tab has completed it.
-    return complete().catch((error: unknown) => {
-      throw isResumable(error) || isGone(error) ? error : gone
-    })
   }
-}
-
-/** Returns whether the caller aborted the upload. After a timeout, it can be resumed. */
-function isAborted({ signal }: Transfer): boolean {
-  return !!signal.aborted && isCode(withoutResponse(signal), 'ABORTED')
+  const isKept = (error: unknown) =>
+    // After a timeout, the upload can be resumed.
+    !!attempt.identity && isResumable(error) && (!signal.aborted || isCode(signal.reason, 'TIMEOUT'))
+  return endOnFailure(send, transfer, slot, attempt, isKept)
 }
 
 /** Returns whether the upload can be resumed once the network, the server or the session is back. */
 function isResumable(error: unknown): boolean {
-  return isTransient(error) || (error instanceof S3ClientError && error.status === 401)
+  return isTransient(error) || hasStatus(error, 401)
 }

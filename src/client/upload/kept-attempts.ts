@@ -1,9 +1,11 @@
-import { parseObject } from '../client-error.js'
 import type { DbClientObject } from '../../core/store/records.js'
+import { currentAccount } from '../account.js'
+import type { ApiRequest } from '../api-request.js'
 import type { UploadContext } from './transfer.js'
 
 /** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */
-export interface KeptAttempt extends DbClientObject {
+export interface KeptAttempt {
+  readonly object: DbClientObject
   /** Of an upload in parts. */
   readonly uploadId?: string | undefined
   /** When its latest upload URL expires, in milliseconds of this browser's clock. */
@@ -17,6 +19,10 @@ export interface KeptAttempt extends DbClientObject {
 /** The place of one attempt in the browser's storage. */
 export interface Slot {
   readonly name: string
+  /** Calls the API that the attempt was started at. */
+  readonly request: ApiRequest
+  /** Whether the attempt's account is still signed in. If not, the server doesn't know the attempt. */
+  readonly isCurrent: () => boolean
   /** Returns `null` if nothing is there, or nothing valid. */
   readonly read: () => KeptAttempt | null
   readonly write: (attempt: KeptAttempt) => void
@@ -27,8 +33,6 @@ export interface Slot {
 export interface KeptAttempts {
   /** Identifies the account and the API. */
   readonly prefix: string
-  /** Whether the account is still signed in. If not, the server no longer knows its attempts. */
-  readonly isCurrent: () => boolean
   readonly slots: () => readonly Slot[]
   readonly newSlot: () => Slot
 }
@@ -37,24 +41,18 @@ export interface KeptAttempts {
 const inMemory = new Map<string, string>()
 
 /** @throws TypeError if the account is invalid. */
-export function keptAttempts({ base, account: accountNow }: UploadContext): KeptAttempts {
-  const account = accountNow()
+export function keptAttempts({ base, request, account: option }: UploadContext): KeptAttempts {
+  const account = currentAccount(option)
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
-  return {
-    prefix,
-    isCurrent: () => quietly(() => accountNow() === account) || false,
-    slots: () => storedNames().flatMap((name) => (name.startsWith(prefix) ? [slotOf(name)] : [])),
-    newSlot: () => slotOf(prefix + String(Math.random())),
-  }
-}
-
-function slotOf(name: string): Slot {
-  return {
+  const isCurrent = () => !!quietly(() => currentAccount(option) === account)
+  const slotOf = (name: string): Slot => ({
     name,
+    request,
+    isCurrent,
     read() {
-      const text = inMemory.get(name) || quietly(() => localStorage.getItem(name))
-      const attempt = parseObject(text || '') as unknown as KeptAttempt
-      return attempt.id ? attempt : null
+      const text = inMemory.get(name) || quietly(() => localStorage.getItem(name)) || 'null'
+      const attempt = quietly(() => JSON.parse(text) as KeptAttempt | null)
+      return attempt && attempt.object ? attempt : null
     },
     write(attempt) {
       const text = JSON.stringify(attempt)
@@ -68,6 +66,14 @@ function slotOf(name: string): Slot {
       inMemory.delete(name)
       quietly(() => localStorage.removeItem(name))
     },
+  })
+  return {
+    prefix,
+    slots: () =>
+      storedNames()
+        .filter((name) => name.startsWith(prefix))
+        .map(slotOf),
+    newSlot: () => slotOf(prefix + String(Math.random())),
   }
 }
 

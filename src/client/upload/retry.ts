@@ -1,4 +1,4 @@
-import { abortable } from '../call-options.js'
+import { limited } from '../call-options.js'
 import { isCode, S3ClientError } from '../client-error.js'
 import { offline } from '../online.js'
 import type { Transfer } from './transfer.js'
@@ -44,20 +44,19 @@ export async function whileOnline<Result>(
 /** Returns whether an error comes from the network or from an overloaded or failing server. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof S3ClientError)) return false
-  return error.status === undefined || error.status >= 500 || error.status === 429
+  const { status = 500 } = error
+  return status >= 500 || status === 429
 }
 
-async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+export function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof S3ClientError && error.status === status
+}
+
+function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  try {
-    await abortable(
-      signal,
-      () =>
-        new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, milliseconds)
-        }),
-    )
-  } finally {
-    clearTimeout(timer)
-  }
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, milliseconds)
+    })
+  return limited({ signal }, pause).finally(() => clearTimeout(timer))
 }

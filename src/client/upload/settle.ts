@@ -1,7 +1,6 @@
 import { isCode } from '../client-error.js'
-import { abortable, withTimeout } from '../call-options.js'
 import { attemptCalls } from './attempt-calls.js'
-import { END_TIMEOUT, endAttempt, isGone } from './end-attempt.js'
+import { END_LIMIT, endAttempt, isGone } from './end-attempt.js'
 import { inOneTab, mayBeInProgress } from './in-one-tab.js'
 import { keptAttempts, type KeptAttempts, type Slot } from './kept-attempts.js'
 import type { UploadContext } from './transfer.js'
@@ -19,50 +18,39 @@ export interface SettledUploads {
 /** The runs in progress. Uploads that start together wait for the same one. */
 const running = new Map<string, Promise<SettledUploads>>()
 
-/** Settles the attempts of an account that are no longer in progress. Never rejects because of the server. */
-export function settle(context: UploadContext, kept: KeptAttempts): Promise<SettledUploads> {
-  const earlier = running.get(kept.prefix)
-  if (earlier) return earlier
-  const run = settleAll(context, kept).finally(() => running.delete(kept.prefix))
-  running.set(kept.prefix, run)
+/**
+ * Implements `api.settleUploads`: settles the attempts of the account that are no longer in progress. Never rejects because of
+ * the server.
+ */
+export async function settleUploads(context: UploadContext): Promise<SettledUploads> {
+  const kept = keptAttempts(context)
+  const { prefix } = kept
+  const run = running.get(prefix) || settleAll(kept).finally(() => running.delete(prefix))
+  running.set(prefix, run)
   return run
 }
 
-/** Implements `api.settleUploads`. */
-export function settleUploads(context: UploadContext, signal: AbortSignal): Promise<SettledUploads> {
-  const kept = keptAttempts(context)
-  return abortable(signal, () => settle(context, kept))
-}
-
-async function settleAll(context: UploadContext, kept: KeptAttempts): Promise<SettledUploads> {
+async function settleAll({ slots }: KeptAttempts): Promise<SettledUploads> {
   const counts = { confirmed: 0, ended: 0, kept: 0 }
-  await Promise.all(
-    kept.slots().map(async (slot) => {
-      const outcome = await settleSlot(context, kept, slot)
-      counts[outcome] += 1
-    }),
-  )
+  const outcomes = await Promise.all(slots().map(settleSlot))
+  for (const outcome of outcomes) counts[outcome] += 1
   return counts
 }
 
-async function settleSlot(
-  { request }: UploadContext,
-  kept: KeptAttempts,
-  slot: Slot,
-): Promise<keyof SettledUploads> {
+async function settleSlot(slot: Slot): Promise<keyof SettledUploads> {
   const attempt = slot.read()
   if (!attempt) {
     slot.clear()
     return 'ended'
   }
   if (!attempt.aborted) {
-    if (await mayBeInProgress(slot.name, attempt.until)) return 'kept'
+    if (await mayBeInProgress(slot, attempt)) return 'kept'
     try {
-      await withTimeout({ timeoutSeconds: END_TIMEOUT }, attemptCalls(request, attempt).finish)
+      await attemptCalls(slot.request, attempt).finish(END_LIMIT)
       slot.clear()
       return 'confirmed'
     } catch (error) {
-      if (isGone(error) && kept.isCurrent()) {
+      if (isGone(error) && slot.isCurrent()) {
         slot.clear()
         return 'ended'
       }
@@ -70,6 +58,6 @@ async function settleSlot(
       if (!isIncomplete || attempt.identity) return 'kept'
     }
   }
-  const object = await inOneTab(slot, () => endAttempt({ request, kept, slot, attempt }))
+  const object = await inOneTab(slot, () => endAttempt(slot, attempt))
   return object ? 'confirmed' : slot.read() ? 'kept' : 'ended'
 }

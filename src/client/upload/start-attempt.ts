@@ -1,13 +1,14 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { END_TIMEOUT } from './end-attempt.js'
+import { throwIfAborted } from '../call-options.js'
+import { END_LIMIT, endAttempt } from './end-attempt.js'
 import { inOneTab } from './in-one-tab.js'
-import type { KeptAttempts, Slot } from './kept-attempts.js'
+import type { KeptAttempt, Slot } from './kept-attempts.js'
 import { whileOnline } from './retry.js'
-import { throwIfAborted, type Transfer } from './transfer.js'
+import type { Transfer } from './transfer.js'
 
 /** Runs attempts, each in a new slot, until one resolves to an object. */
 export async function newAttempts(
-  kept: KeptAttempts,
+  { kept }: Transfer,
   work: (slot: Slot) => Promise<DbClientObject | undefined>,
 ): Promise<DbClientObject> {
   for (;;) {
@@ -18,27 +19,52 @@ export async function newAttempts(
 }
 
 /**
- * Runs the call that starts an attempt with a signal that aborts `END_TIMEOUT` after the upload's. Without its response, the
+ * Runs the call that starts an attempt with a signal that aborts ten seconds after the upload's. Without its response, the
  * client could not end the attempt at the server. Waits while the browser is offline.
  */
 export async function startAttempt<Result>(
   transfer: Transfer,
-  start: (delayed: AbortSignal) => Promise<Result>,
+  path: `/${string}`,
+  answer: keyof Result & string,
 ): Promise<Result> {
-  const { signal, phase } = transfer
+  const { request, uploadRequest: body, signal, phase } = transfer
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
   const follow = () => {
     transfer.leave()
-    timer = setTimeout(() => controller.abort(), END_TIMEOUT * 1000)
+    timer = setTimeout(() => controller.abort(), END_LIMIT.timeoutSeconds * 1000)
   }
   throwIfAborted(signal)
   phase.enter('sending')
   signal.addEventListener('abort', follow)
   try {
-    return await whileOnline(() => start(controller.signal), transfer)
+    return await whileOnline(
+      () => request<Result>('POST', path, { body, answer, signal: controller.signal }),
+      transfer,
+    )
   } finally {
     signal.removeEventListener('abort', follow)
     clearTimeout(timer)
+  }
+}
+
+/** Sends and confirms an attempt. If that fails, ends the attempt, unless it `isKept` after this error. */
+export async function endOnFailure(
+  send: () => Promise<DbClientObject>,
+  transfer: Transfer,
+  slot: Slot,
+  attempt: KeptAttempt,
+  isKept?: (error: unknown) => boolean,
+): Promise<DbClientObject> {
+  try {
+    const object = await send()
+    slot.clear()
+    return object
+  } catch (error) {
+    if (isKept && isKept(error)) throw error
+    transfer.leave()
+    const object = await endAttempt(slot, attempt)
+    if (object) return object
+    throw error
   }
 }

@@ -1,5 +1,7 @@
-import { withoutResponse } from '../client-error.js'
+import type { Account } from '../account.js'
 import type { ApiRequest, Fetch } from '../api-request.js'
+import type { KeptAttempts } from './kept-attempts.js'
+import type { PutBytes } from './transport.js'
 import type { UploadOptions, UploadRequest, UploadState } from './upload-request.js'
 
 /** The parts of the client that an upload uses. */
@@ -9,15 +11,16 @@ export interface UploadContext {
   readonly request: ApiRequest
   /** The application's, if it gave one. */
   readonly fetch: Fetch | null | undefined
-  /** @throws TypeError if it is invalid. */
-  readonly account: () => string | null
+  readonly account: Account
 }
 
 /** Reports how many bytes have been sent. `Infinity`: all of them. */
 export type ReportSent = (bytes: number) => void
 
 /** A file on its way to the bucket. */
-export interface Transfer {
+export interface Transfer extends UploadContext {
+  readonly kept: KeptAttempts
+  readonly put: PutBytes
   readonly file: Blob
   readonly uploadRequest: UploadRequest
   readonly progress: ReportSent
@@ -67,8 +70,4 @@ export function trackPhase(onState: UploadOptions['onState']): Phase {
     },
     waits: () => waits,
   }
-}
-
-export function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw withoutResponse(signal)
 }

@@ -1,5 +1,5 @@
-import type { Fetch } from '../api-request.js'
-import { abortable } from '../call-options.js'
+import { send, type Fetch, type HttpResponse } from '../api-request.js'
+import { limited } from '../call-options.js'
 import { responseError, withoutResponse } from '../client-error.js'
 import { fetchBody } from './fetch-body.js'
 import type { Transfer } from './transfer.js'
@@ -17,55 +17,42 @@ export type PutBytes = (
   bytes: Pick<Transfer, 'file' | 'progress' | 'signal'>,
 ) => Promise<void>
 
+/** Sends bytes and resolves to the response. */
+type Transport = (...call: Parameters<PutBytes>) => Promise<HttpResponse>
+
 /** Prefers `XMLHttpRequest`, because only it reports upload progress, unless the application gave a `fetch`. */
 export function choosePut(given: Fetch | null | undefined): PutBytes {
-  return given || typeof XMLHttpRequest === 'undefined' ? putWithFetch(given || fetch) : putWithXhr
+  const transport = given || typeof XMLHttpRequest === 'undefined' ? withFetch(given) : withXhr
+  return async (put, bytes) => {
+    const { status, text } = await limited(bytes, (signal) => transport(put, { ...bytes, signal }))
+    if (status >= 300) throw responseError(status, text)
+  }
 }
 
-function putWithFetch(fetch: Fetch): PutBytes {
-  return ({ url, method, headers }, { file, signal }) =>
-    abortable(signal, async () => {
-      let status: number
-      let text = ''
-      try {
-        const response = await fetch(url, {
-          method,
-          headers,
-          body: await fetchBody(file),
-          // The URL carries the permission. The bucket must not get the application's cookies.
-          credentials: 'omit',
-          signal,
-        })
-        status = response.status
-        if (status >= 300) text = await response.text()
-      } catch (cause) {
-        throw withoutResponse(signal, cause)
-      }
-      if (status >= 300) throw responseError(status, text)
-    })
+function withFetch(given: Fetch | null | undefined): Transport {
+  return async ({ url, method, headers }, { file, signal }) => {
+    const body = await fetchBody(file)
+    // The URL carries the permission. The bucket must not get the application's cookies.
+    return send(given, url, { method, headers, body, credentials: 'omit', signal })
+  }
 }
 
-const putWithXhr: PutBytes = ({ url, method, headers }, { file, progress, signal }) =>
+const withXhr: Transport = ({ url, method, headers }, { file, progress, signal }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
-    const stop = () => xhr.abort()
     xhr.upload.onprogress = ({ loaded }) => {
       try {
         progress(loaded)
       } catch (error) {
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- rethrows the application's value
         reject(error)
-        stop()
       }
     }
-    xhr.onload = () => {
-      if (xhr.status < 300) resolve()
-      else reject(responseError(xhr.status, xhr.responseText))
-    }
+    xhr.onload = () => resolve({ status: xhr.status, text: xhr.responseText })
     xhr.onerror = xhr.onabort = () => reject(withoutResponse(signal))
-    xhr.onloadend = () => signal.removeEventListener('abort', stop)
     xhr.open(method, url)
-    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
-    signal.addEventListener('abort', stop)
+    for (const name in headers) xhr.setRequestHeader(name, headers[name]!)
+    // Also aborts when the promise has settled: after `progress` threw, the rest must not be sent.
+    signal.addEventListener('abort', () => xhr.abort())
     xhr.send(file)
   })

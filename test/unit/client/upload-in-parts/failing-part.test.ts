@@ -16,6 +16,7 @@ describe('a failing part', () => {
     ['a bucket that limits the rate', respondWith(429)],
     ['an expired URL', respondWith(403)],
     ['a bucket that timed out', respondWith(400)],
+    ['another writer of the same part', respondWith(409)],
   ])('is retried alone, with a new URL, after %s', async (_, fault) => {
     const uploads = startUploads()
     uploads.inject(/^PUT 2$/, fault, 2)

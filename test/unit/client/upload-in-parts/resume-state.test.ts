@@ -32,14 +32,23 @@ describe('the resume state', () => {
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
     const { key, bucket, id, uploadId } = row!
     expect([...storage.entries.values()].map((value) => JSON.parse(value) as unknown)).toEqual([
-      expect.objectContaining({ key, bucket, id, uploadId, filename: file.name, declaredSize: file.size }),
+      expect.objectContaining({
+        object: expect.objectContaining({
+          key,
+          bucket,
+          id,
+          filename: file.name,
+          declaredSize: file.size,
+        }) as object,
+        uploadId,
+      }),
     ])
     expect([...storage.entries.keys()][0]).toContain('http://files.test/api/s3')
     await uploads.api.upload(file)
     expect(storage.entries.size).toBe(0)
   })
 
-  it.each(['', 'null', '{', '[]', '"x"', '7', '{"key":"a"}', '{"id":"x"}', '{"id":7,"aborted":true}'])(
+  it.each(['', 'null', '{', '[]', '"x"', '7', '{"id":"x"}', '{"object":{}}', '{"object":7,"aborted":true}'])(
     'ignores and removes invalid values: %j',
     async (value) => {
       const storage = storageOf()
