@@ -132,18 +132,17 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
 }
 
 /**
- * Loads the code for uploads on first use, to keep pages that don't upload small. Waits while the browser is offline, because
- * some browsers keep a failed import until the next reload.
+ * Loads the code for uploads on first use, to keep pages that don't upload small. While the browser is offline, waits and tries
+ * again: browsers don't remember a failed import.
  */
-async function loadUploads(signal: AbortSignal, { onState }: UploadOptions): Promise<UploadCode> {
-  const online = offline(signal)
-  if (online) {
-    if (onState) onState('waiting')
+async function loadUploads(signal: AbortSignal, options: UploadOptions): Promise<UploadCode> {
+  try {
+    return await limited({ signal }, () => import('./upload/upload.js'))
+  } catch (cause) {
+    const online = offline(signal)
+    if (!online) throw withoutResponse(signal, cause)
+    if (options.onState) options.onState('waiting')
     await online
+    return loadUploads(signal, options)
   }
-  return limited({ signal }, () =>
-    import('./upload/upload.js').catch((cause: unknown) => {
-      throw withoutResponse(signal, cause)
-    }),
-  )
 }

@@ -1,7 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { currentAccount } from '../account.js'
 import type { ApiRequest } from '../api-request.js'
-import type { UploadContext } from './transfer.js'
+import type { UploadContext } from './upload-context.js'
 
 /** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */
 export interface KeptAttempt {
@@ -69,20 +69,17 @@ export function keptAttempts({ base, request, account: option }: UploadContext):
   })
   return {
     prefix,
-    slots: () =>
-      storedNames()
-        .filter((name) => name.startsWith(prefix))
-        .map(slotOf),
+    slots: () => storedNames(prefix).map(slotOf),
     newSlot: () => slotOf(prefix + String(Math.random())),
   }
 }
 
-function storedNames(): string[] {
+function storedNames(prefix: string): string[] {
   const names = new Set(inMemory.keys())
   quietly(() => {
     for (let index = 0; index < localStorage.length; index++) names.add(localStorage.key(index) || '')
   })
-  return [...names]
+  return [...names].filter((name) => name.startsWith(prefix))
 }
 
 /** Ignores errors: storage may be missing, forbidden or full. */

@@ -3,7 +3,7 @@ import { attemptCalls } from './attempt-calls.js'
 import { END_LIMIT, endAttempt, isGone } from './end-attempt.js'
 import { inOneTab, mayBeInProgress } from './in-one-tab.js'
 import { keptAttempts, type KeptAttempts, type Slot } from './kept-attempts.js'
-import type { UploadContext } from './transfer.js'
+import type { UploadContext } from './upload-context.js'
 
 /** How many attempts were settled. */
 export interface SettledUploads {

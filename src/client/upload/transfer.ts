@@ -1,21 +1,7 @@
-import type { Account } from '../account.js'
-import type { ApiRequest, Fetch } from '../api-request.js'
 import type { KeptAttempts } from './kept-attempts.js'
-import type { PutBytes } from './transport.js'
+import type { PutBytes, ReportSent } from './transport.js'
+import type { UploadContext } from './upload-context.js'
 import type { UploadOptions, UploadRequest, UploadState } from './upload-request.js'
-
-/** The parts of the client that an upload uses. */
-export interface UploadContext {
-  /** Absolute or relative URL of the API. */
-  readonly base: string
-  readonly request: ApiRequest
-  /** The application's, if it gave one. */
-  readonly fetch: Fetch | null | undefined
-  readonly account: Account
-}
-
-/** Reports how many bytes have been sent. `Infinity`: all of them. */
-export type ReportSent = (bytes: number) => void
 
 /** A file on its way to the bucket. */
 export interface Transfer extends UploadContext {

@@ -2,7 +2,6 @@ import { send, type Fetch, type HttpResponse } from '../api-request.js'
 import { limited } from '../call-options.js'
 import { responseError, withoutResponse } from '../client-error.js'
 import { fetchBody } from './fetch-body.js'
-import type { Transfer } from './transfer.js'
 
 /** A signed URL, valid only with exactly these headers. */
 export interface SignedPut {
@@ -11,11 +10,17 @@ export interface SignedPut {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Reports how many bytes have been sent. `Infinity`: all of them. */
+export type ReportSent = (bytes: number) => void
+
+interface BytesToSend {
+  readonly file: Blob
+  readonly progress: ReportSent
+  readonly signal: AbortSignal
+}
+
 /** Sends bytes to a signed URL. Rejects if it refuses them, or if there is no response. */
-export type PutBytes = (
-  put: SignedPut,
-  bytes: Pick<Transfer, 'file' | 'progress' | 'signal'>,
-) => Promise<void>
+export type PutBytes = (put: SignedPut, bytes: BytesToSend) => Promise<void>
 
 /** Sends bytes and resolves to the response. */
 type Transport = (...call: Parameters<PutBytes>) => Promise<HttpResponse>

@@ -4,7 +4,7 @@ import { attemptCalls } from './attempt-calls.js'
 import { endAttempt, isGone } from './end-attempt.js'
 import { inOneTab, mayBeInProgress } from './in-one-tab.js'
 import { keptAttempts, type Slot } from './kept-attempts.js'
-import type { UploadContext } from './transfer.js'
+import type { UploadContext } from './upload-context.js'
 
 /** An interrupted upload. Uploading the same file with the same options resumes it. */
 export interface UnfinishedUpload {

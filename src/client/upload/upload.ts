@@ -6,8 +6,9 @@ import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
 import { uploadInOnePut } from './one-put.js'
 import { settleUploads } from './settle.js'
-import { trackPhase, trackProgress, type Transfer, type UploadContext } from './transfer.js'
+import { trackPhase, trackProgress, type Transfer } from './transfer.js'
 import { choosePut } from './transport.js'
+import type { UploadContext } from './upload-context.js'
 import { createUploadRequest, type UploadOptions } from './upload-request.js'
 
 export { settleUploads }

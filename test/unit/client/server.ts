@@ -9,6 +9,10 @@ import {
 } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
+import { beforeEach, vi } from 'vitest'
+
+// Node 25 and later have a storage that all tests would share.
+beforeEach(() => void vi.stubGlobal('localStorage', undefined))
 
 export interface ServerFixtureOptions {
   readonly quota?: Quota
