@@ -33,7 +33,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
 const UNUSABLE: Readonly<Record<string, string>> = {
   '0A': 'The database lacks a feature that the adapter needs.',
   '25001':
-    'Writes of the adapter need the isolation level READ COMMITTED. Check default_transaction_isolation.',
+    'Writes of the adapter need the isolation level READ COMMITTED. Check the transaction that you opened, or default_transaction_isolation.',
   // Raised by the SQL of migrate().
   SD001: 'CockroachDB is not supported because its advisory locks have no effect.',
   SD002: 'The database must have the encoding UTF8.',
