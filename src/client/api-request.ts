@@ -43,7 +43,7 @@ export function createApiRequest({ base, fetch, headers, credentials }: ApiAcces
   return <Result>(
     method: string,
     path: string,
-    { query = {}, body, answer, keepalive = false, ...options }: ApiRequestOptions<Result>,
+    { query = {}, body, answer, keepalive, ...options }: ApiRequestOptions<Result>,
   ) =>
     limited(options, async (signal) => {
       const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
@@ -58,7 +58,7 @@ export function createApiRequest({ base, fetch, headers, credentials }: ApiAcces
         headers: sent,
         body: body ? JSON.stringify(body) : null,
         signal,
-        keepalive,
+        keepalive: !!keepalive,
         ...(credentials && { credentials }),
       })
       if (!answer && status === 204) return undefined as Result
@@ -95,7 +95,6 @@ export function locate({ key, bucket, signal, timeoutSeconds }: ObjectLocation &
 }
 
 export function withoutTrailingSlash(url: string): string {
-  let end = url.length
-  while (url[end - 1] === '/') end--
-  return url.slice(0, end)
+  // eslint-disable-next-line regexp/no-super-linear-move -- the URL is the application's own
+  return url.replace(/\/+$/, '')
 }

@@ -8,9 +8,6 @@ export interface CallOptions {
   readonly timeoutSeconds?: number | null | undefined
 }
 
-/** Limits the delay of the timer, in milliseconds. One that is longer than 31 bits would fire at once. */
-const MAX_DELAY = 2e9
-
 /**
  * Runs `work` with a signal that aborts with the caller's, after `timeoutSeconds`, and at the end, to stop what is left of the
  * work. Rejects as soon as the signal aborts, because a custom `fetch` often ignores it. Work that `endsItself` is waited for,
@@ -32,7 +29,8 @@ export async function limited<Result>(
       throw new TypeError(`timeoutSeconds must be a number above 0 (got ${timeoutSeconds}).`)
     }
     const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'Timed out.'))
-    timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, MAX_DELAY))
+    // A delay that is longer than 31 bits would fire at once.
+    timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, 2e9))
   }
   if (signal) {
     signal.addEventListener('abort', stop)

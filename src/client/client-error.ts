@@ -41,8 +41,6 @@ export function withoutResponse({ aborted, reason }: AbortSignal, cause?: unknow
     : new S3ClientError('NETWORK_ERROR', 'No response.', { cause })
 }
 
-const MAX_BODY_CHARACTERS = 500
-
 /**
  * Returns the error of a response. A refusal in this API's format keeps its code, also a code that this version doesn't know.
  * Anything else may come from a proxy, a captive portal or a login page.
@@ -53,7 +51,7 @@ export function responseError(status: number, text: string): S3ClientError {
     return new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
   }
   // Characters are code points of up to two units. The first slice bounds the work.
-  const body = [...text.slice(0, 2 * MAX_BODY_CHARACTERS)].slice(0, MAX_BODY_CHARACTERS).join('')
+  const body = [...text.slice(0, 1000)].slice(0, 500).join('')
   return new S3ClientError('UNEXPECTED_RESPONSE', 'Unexpected response.', {
     status,
     params: { body },

@@ -98,10 +98,15 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
  *
  * @throws TypeError if `account` is neither a string, a function nor `null`.
  */
-export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
-  options: S3ClientOptions<Plugins>,
-): S3Client<Plugins> {
-  const { basePath, baseURL, plugins, account, fetch, headers, credentials } = options
+export function createS3Client<const Plugins extends readonly ClientPlugin[]>({
+  basePath,
+  baseURL,
+  plugins,
+  account,
+  fetch,
+  headers,
+  credentials,
+}: S3ClientOptions<Plugins>): S3Client<Plugins> {
   const base = withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath ?? '/api/s3')
   const request = createApiRequest({ base, fetch, headers, credentials })
   const context = { base, request, fetch, account }
@@ -126,8 +131,8 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     download: (object) => request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' }),
     delete: (object) => request('DELETE', '/object', locate(object)),
   }
-  const fromPlugins = Object.fromEntries(plugins.map(({ id, createApi }) => [id, createApi(request)]))
-  const api = { ...own, ...fromPlugins } as S3Api & PluginApis<Plugins>
+  const fromPlugins = plugins.map(({ id, createApi }) => ({ [id]: createApi(request) }))
+  const api = Object.assign(own, ...fromPlugins) as S3Api & PluginApis<Plugins>
   return { api, useApi: () => api }
 }
 

@@ -5,7 +5,7 @@ import { limited } from './call-options.js'
  * network.
  */
 export function offline(signal: AbortSignal): Promise<void> | null {
-  if (typeof navigator === 'undefined' || navigator.onLine !== false) return null
+  if (typeof navigator !== 'object' || navigator.onLine !== false) return null
   return limited(
     { signal },
     () => new Promise((resolve) => addEventListener('online', () => resolve(), { once: true })),

@@ -18,10 +18,13 @@ export async function sendParts(
 ): Promise<void> {
   const count = Math.ceil(file.size / partSize)
   const sliceOf = (part: number) => file.slice((part - 1) * partSize, part * partSize)
-  const all = Array.from({ length: count }, (_, index) => index + 1)
-  const missing = all.filter((part) => sizes.get(part) !== sliceOf(part).size)
+  const missing: number[] = []
   const sent = new Map(sizes)
-  for (const part of missing) sent.set(part, 0)
+  for (let part = 1; part <= count; part++) {
+    if (sizes.get(part) === sliceOf(part).size) continue
+    missing.push(part)
+    sent.set(part, 0)
+  }
   const urls = new Map<number, Promise<readonly SignedPart[]>>()
 
   // Stops all parts on the caller's signal, and when one part has finally failed.
