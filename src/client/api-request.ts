@@ -95,6 +95,5 @@ export function locate({ key, bucket, signal, timeoutSeconds }: ObjectLocation &
 }
 
 export function withoutTrailingSlash(url: string): string {
-  // eslint-disable-next-line regexp/no-super-linear-move -- the URL is the application's own
-  return url.replace(/\/+$/, '')
+  return url.endsWith('/') ? withoutTrailingSlash(url.slice(0, -1)) : url
 }

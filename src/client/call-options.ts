@@ -26,7 +26,7 @@ export async function limited<Result>(
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
-      throw new TypeError(`timeoutSeconds must be a number above 0 (got ${timeoutSeconds}).`)
+      throw new TypeError(`timeoutSeconds must be above 0 (got ${timeoutSeconds}).`)
     }
     const expire = () => controller.abort(new S3ClientError('TIMEOUT', 'Timed out.'))
     // A delay that is longer than 31 bits would fire at once.

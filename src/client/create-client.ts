@@ -138,7 +138,7 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>({
 
 /**
  * Loads the code for uploads on first use, to keep pages that don't upload small. While the browser is offline, waits and tries
- * again: browsers don't remember a failed import.
+ * again, because Chromium doesn't remember a failed import.
  */
 async function loadUploads(signal: AbortSignal, options: UploadOptions): Promise<UploadCode> {
   try {

@@ -1,9 +1,10 @@
 /**
- * Returns a file as a body that `fetch` understands. The files of simulated DOMs, such as jsdom's, are foreign to the runtime's
- * `fetch`, which would send "[object File]". Real browsers send the file itself, without reading it into memory.
+ * Returns the bytes of a file as a body that every `fetch` understands. The files of simulated DOMs, such as jsdom's, are
+ * foreign to the runtime's `fetch`, which would send "[object File]". Without a `FileReader` there is no DOM, and the file is
+ * the runtime's own.
  */
 export function fetchBody(file: Blob): Blob | Promise<ArrayBuffer> {
-  if (isUnderstood(file)) return file
+  if (typeof FileReader === 'undefined') return file
   return new Promise((resolve, reject) => {
     // Not `arrayBuffer()`, which the blobs of older versions lack.
     const reader = new FileReader()
@@ -12,18 +13,4 @@ export function fetchBody(file: Blob): Blob | Promise<ArrayBuffer> {
     reader.onerror = () => reject(reader.error)
     reader.readAsArrayBuffer(file)
   })
-}
-
-const TYPE = 'a/b'
-
-/**
- * Whether `fetch` understands the file: only then does a response take over its content type. Without a `FileReader` there is
- * no DOM, but a server such as Hono's for Node.js may have replaced `Response`.
- */
-function isUnderstood(file: Blob): boolean {
-  return (
-    typeof Response === 'undefined' ||
-    typeof FileReader === 'undefined' ||
-    new Response(file.slice(0, 0, TYPE)).headers.get('content-type') === TYPE
-  )
 }

@@ -50,9 +50,8 @@ async function unfinishedIn(slot: Slot, signal: AbortSignal): Promise<Unfinished
     throw error
   }
   const { filename = object.key, declaredSize: size = loaded } = object
-  const discard = (options: CallOptions = {}) =>
-    limited(options, async () => {
-      await inOneTab(slot, () => endAttempt(slot, attempt))
-    })
+  const discard = async (options: CallOptions = {}) => {
+    await limited(options, () => inOneTab(slot, () => endAttempt(slot, attempt)))
+  }
   return [{ filename, size, loaded, object, discard }]
 }

@@ -1,4 +1,5 @@
-import type { Hono } from 'hono'
+import { StorageError, type ErrorCode } from '@svc/db'
+import { Hono, type ErrorHandler } from 'hono'
 import { sign } from 'hono/jwt'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
@@ -16,6 +17,18 @@ const servesWithTokens: SnippetCheck = async (program) => {
   expect(put.status).toBe(200)
 }
 
+const sendsErrorsOfGuards: SnippetCheck = async (program) => {
+  const { sendStorageErrors } = await run<{ sendStorageErrors: ErrorHandler }>(program)
+  const app = new Hono().onError(sendStorageErrors)
+  app.get('/:code', (c) => {
+    throw new StorageError(c.req.param('code') as ErrorCode)
+  })
+  const missing = await app.request('/OBJECT_NOT_FOUND')
+  expect([missing.status, await missing.json()]).toMatchObject([404, { code: 'OBJECT_NOT_FOUND' }])
+  expect((await app.request('/DATABASE_UNAVAILABLE')).status).toBe(500)
+}
+
 export const honoChecks: SnippetChecks = {
+  'docs/hono.md#hono-errors.ts': sendsErrorsOfGuards,
   'docs/hono.md#hono-app.ts': servesWithTokens,
 }
