@@ -5,5 +5,5 @@ export type Account = string | (() => string | null) | null | undefined
 export function currentAccount(account: Account): string | null {
   const current: unknown = typeof account === 'function' ? account() : (account ?? null)
   if (current === null || typeof current === 'string') return current
-  throw new TypeError(`account must be or return a string or null (got ${typeof current}).`)
+  throw new TypeError(`account must be a string or null (got ${typeof current}).`)
 }
