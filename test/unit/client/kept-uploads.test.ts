@@ -157,7 +157,7 @@ describe('the option account', () => {
       expect(() => createS3Client({ plugins: [], account: value as string })).toThrow(TypeError)
       const { api } = createS3Client({ plugins: [], account: () => value as string })
       await expect(api.upload(file)).rejects.toThrow(TypeError)
-      await expect(api.settleUploads()).rejects.toThrow('account must be or return a string or null')
+      await expect(api.settleUploads()).rejects.toThrow('account must be a string or null')
     }
   })
 })
