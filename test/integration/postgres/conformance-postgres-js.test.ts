@@ -18,7 +18,7 @@ describePostgres('Postgres through postgres.js', (url) => {
 
   storeConformance({
     name: 'postgresAdapter over postgres.js',
-    numRuns: runs(3, 100),
+    numRuns: runs(3, 20),
     delays: 5,
     test: { describe, it },
     async createStore({ now }) {
