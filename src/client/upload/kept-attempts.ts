@@ -50,8 +50,9 @@ export function keptAttempts({ base, request, account: option }: UploadContext):
     request,
     isCurrent,
     read() {
-      const text = inMemory.get(name) || quietly(() => localStorage.getItem(name)) || 'null'
-      const attempt = quietly(() => JSON.parse(text) as KeptAttempt | null)
+      const attempt = quietly(
+        () => JSON.parse(inMemory.get(name) || String(localStorage.getItem(name))) as KeptAttempt | null,
+      )
       return attempt && attempt.object ? attempt : null
     },
     write(attempt) {
@@ -75,11 +76,8 @@ export function keptAttempts({ base, request, account: option }: UploadContext):
 }
 
 function storedNames(prefix: string): string[] {
-  const names = new Set(inMemory.keys())
-  quietly(() => {
-    for (let index = 0; index < localStorage.length; index++) names.add(localStorage.key(index) || '')
-  })
-  return [...names].filter((name) => name.startsWith(prefix))
+  const stored = quietly(() => Object.keys(localStorage)) || []
+  return [...new Set([...inMemory.keys(), ...stored])].filter((name) => name.startsWith(prefix))
 }
 
 /** Ignores errors: storage may be missing, forbidden or full. */

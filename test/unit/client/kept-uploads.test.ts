@@ -1,5 +1,6 @@
 import { createS3Client, type S3Api } from '@svc/db/client'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { stubLocalStorage } from './local-storage.js'
 import { rejectionOf } from './rejection.js'
 import { NOTHING_USED, startClient } from './server.js'
 
@@ -8,18 +9,7 @@ const ONE_FILE = { ...NOTHING_USED, bytes: 1000, files: 1 }
 
 let entries: Map<string, string>
 
-beforeEach(() => {
-  entries = new Map()
-  vi.stubGlobal('localStorage', {
-    getItem: (name: string) => entries.get(name) ?? null,
-    setItem: (name: string, value: string) => void entries.set(name, value),
-    removeItem: (name: string) => void entries.delete(name),
-    key: (index: number) => [...entries.keys()][index] ?? null,
-    get length() {
-      return entries.size
-    },
-  })
-})
+beforeEach(() => void (entries = stubLocalStorage()))
 afterEach(() => void vi.unstubAllGlobals())
 
 interface Network {
@@ -67,7 +57,7 @@ async function leaveAttempt(
   controller.abort()
   expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED' })
   network.fault = undefined
-  // Under another name, because this page knows the state of its own attempts.
+  // The client remembers the attempts of its own page by name. Renaming them makes them another tab's.
   entries.clear()
   for (const [name, value] of kept) {
     const attempt = JSON.parse(value) as { until: number }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { stubFailingLocalStorage, stubLocalStorage } from '../local-storage.js'
 import { interrupt } from './interrupted.js'
 import { threeParts } from './files.js'
 import { useFakePauses } from './fake-pauses.js'
@@ -9,29 +10,14 @@ useFakePauses()
 afterEach(() => void vi.unstubAllGlobals())
 
 describe('the resume state', () => {
-  /** The part of `localStorage` that an upload uses. */
-  function storageOf(entries = new Map<string, string>()) {
-    return {
-      entries,
-      getItem: (name: string) => entries.get(name) ?? null,
-      setItem: (name: string, value: string) => void entries.set(name, value),
-      removeItem: (name: string) => void entries.delete(name),
-      key: (index: number) => [...entries.keys()][index] ?? null,
-      get length() {
-        return entries.size
-      },
-    }
-  }
-
   it('stays in localStorage, until the upload has ended', async () => {
-    const storage = storageOf()
-    vi.stubGlobal('localStorage', storage)
+    const entries = stubLocalStorage()
     const uploads = startUploads()
     const file = threeParts()
     await interrupt(uploads, file)
     const { objects: [row] = [] } = await uploads.objects.listByScope({ scope: 'ada' })
     const { key, bucket, id, uploadId } = row!
-    expect([...storage.entries.values()].map((value) => JSON.parse(value) as unknown)).toEqual([
+    expect([...entries.values()].map((value) => JSON.parse(value) as unknown)).toEqual([
       expect.objectContaining({
         object: expect.objectContaining({
           key,
@@ -43,44 +29,33 @@ describe('the resume state', () => {
         uploadId,
       }),
     ])
-    expect([...storage.entries.keys()][0]).toContain('http://files.test/api/s3')
+    expect([...entries.keys()][0]).toContain('http://files.test/api/s3')
     await uploads.api.upload(file)
-    expect(storage.entries.size).toBe(0)
+    expect(entries.size).toBe(0)
   })
 
   it.each(['', 'null', '{', '[]', '"x"', '7', '{"id":"x"}', '{"object":{}}', '{"object":7,"aborted":true}'])(
     'ignores and removes invalid values: %j',
     async (value) => {
-      const storage = storageOf()
-      vi.stubGlobal('localStorage', storage)
-      storage.entries.set('@svc/db attempt ["http://files.test/api/s3",null] x', value)
+      const entries = stubLocalStorage()
+      entries.set('@svc/db attempt ["http://files.test/api/s3",null] x', value)
       const uploads = startUploads()
       expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
       expect([uploads.count(LIST), uploads.count(START), uploads.count(PUT)]).toEqual([0, 1, 3])
-      expect(storage.entries.size).toBe(0)
+      expect(entries.size).toBe(0)
     },
   )
 
   it('ignores what version 1.5.5 kept', async () => {
-    const storage = storageOf()
-    vi.stubGlobal('localStorage', storage)
+    const entries = stubLocalStorage()
     const file = threeParts()
     const name = `@svc/db upload ${JSON.stringify(['http://files.test/api/s3', null, file.name, [], file.name, file.size, file.lastModified])}`
-    storage.entries.set(name, '{"bucket":"files","key":"k","id":"x","uploadId":"u"}')
+    entries.set(name, '{"bucket":"files","key":"k","id":"x","uploadId":"u"}')
     expect(await startUploads().api.upload(file)).toMatchObject({ status: 'active' })
   })
 
   it('stays in memory if localStorage throws', async () => {
-    const refuse = () => {
-      throw new DOMException('Quota exceeded.', 'QuotaExceededError')
-    }
-    vi.stubGlobal('localStorage', {
-      getItem: refuse,
-      setItem: refuse,
-      removeItem: refuse,
-      key: refuse,
-      length: 1,
-    })
+    stubFailingLocalStorage()
     const uploads = startUploads()
     const file = threeParts()
     await interrupt(uploads, file)
