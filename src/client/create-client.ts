@@ -37,8 +37,9 @@ export interface S3ClientOptions<Plugins extends readonly ClientPlugin[]> {
   /** Plugins that add methods to `api`, such as `[dbClient()]`. */
   readonly plugins: Plugins
   /**
-   * Who is signed in, such as a user id, or a function that returns it at once. The browser keeps unfinished uploads of each
-   * account apart, so two people who share a browser never end or resume each other's. `null`, an account too: nobody.
+   * Who is signed in, such as a user id, or a synchronous function that returns it. The browser stores the unfinished uploads
+   * of each account separately, so people who share a browser can't end or resume each other's uploads. `null`: no user is
+   * signed in. Uploads without a user are stored separately too. Default: `null`.
    */
   readonly account?: Account
   /**
