@@ -31,15 +31,14 @@ export interface ObjectLocation {
 export type Fetch = typeof globalThis.fetch
 
 export interface ApiAccess {
-  /** Absolute or relative URL of the API. */
-  readonly base: string
   /** Default: the global `fetch` at the time of the call. */
-  readonly fetch: Fetch | null | undefined
+  readonly fetch?: Fetch | null | undefined
   readonly headers?: ClientHeaders | (() => ClientHeaders | Promise<ClientHeaders>) | null | undefined
   readonly credentials?: RequestCredentials | null | undefined
 }
 
-export function createApiRequest({ base, fetch, headers, credentials }: ApiAccess): ApiRequest {
+/** Creates the function that calls the API at `base`, an absolute or relative URL. */
+export function createApiRequest(base: string, { fetch, headers, credentials }: ApiAccess): ApiRequest {
   return <Result>(
     method: string,
     path: string,

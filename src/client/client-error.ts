@@ -47,15 +47,13 @@ export function withoutResponse({ aborted, reason }: AbortSignal, cause?: unknow
  */
 export function responseError(status: number, text: string): S3ClientError {
   const { code, message, params } = parseObject(text)
-  if (status >= 400 && typeof code === 'string' && typeof message === 'string') {
-    return new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
-  }
-  // Characters are code points of up to two units. The first slice bounds the work.
-  const body = [...text.slice(0, 1000)].slice(0, 500).join('')
-  return new S3ClientError('UNEXPECTED_RESPONSE', 'Unexpected response.', {
-    status,
-    params: { body },
-  })
+  return status >= 400 && typeof code === 'string' && typeof message === 'string'
+    ? new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
+    : new S3ClientError('UNEXPECTED_RESPONSE', 'Unexpected response.', {
+        status,
+        // Characters are code points of up to two units. The first slice bounds the work.
+        params: { body: [...text.slice(0, 1000)].slice(0, 500).join('') },
+      })
 }
 
 /** Parses a JSON object. Returns an empty one for anything else. */

@@ -99,17 +99,12 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
  *
  * @throws TypeError if `account` is neither a string, a function nor `null`.
  */
-export function createS3Client<const Plugins extends readonly ClientPlugin[]>({
-  basePath,
-  baseURL,
-  plugins,
-  account,
-  fetch,
-  headers,
-  credentials,
-}: S3ClientOptions<Plugins>): S3Client<Plugins> {
+export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
+  clientOptions: S3ClientOptions<Plugins>,
+): S3Client<Plugins> {
+  const { basePath, baseURL, plugins, account, fetch } = clientOptions
   const base = withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath ?? '/api/s3')
-  const request = createApiRequest({ base, fetch, headers, credentials })
+  const request = createApiRequest(base, clientOptions)
   const context = { base, request, fetch, account }
   if (typeof account !== 'function') currentAccount(account)
 

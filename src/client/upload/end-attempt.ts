@@ -27,9 +27,7 @@ export async function endAttempt(slot: Slot, attempt: KeptAttempt): Promise<DbCl
   return object
 }
 
-const GONE = ['OBJECT_NOT_FOUND', 'VALIDATION_ERROR', 'NOT_FOUND'] as const
-
 /** Returns whether the server doesn't know an attempt, cannot know it, or no longer has the operation. */
 export function isGone(error: unknown): boolean {
-  return GONE.some((code) => isCode(error, code))
+  return isCode(error, 'NOT_FOUND') || isCode(error, 'OBJECT_NOT_FOUND') || isCode(error, 'VALIDATION_ERROR')
 }

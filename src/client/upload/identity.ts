@@ -7,7 +7,14 @@ import type { UploadRequest } from './upload-request.js'
 export function identityOf(file: Blob, { route, filename, size, metadata }: UploadRequest): string | null {
   // Not `instanceof`, because the file may come from another frame.
   const { name, lastModified } = file as Partial<File>
-  if (name === undefined || lastModified === undefined) return null
-  const metadataEntries = Object.entries(metadata || {}).sort()
-  return JSON.stringify([route || null, filename, metadataEntries, name, size, lastModified])
+  return name === undefined || lastModified === undefined
+    ? null
+    : JSON.stringify([
+        route || null,
+        filename,
+        Object.entries(metadata || {}).sort(),
+        name,
+        size,
+        lastModified,
+      ])
 }

@@ -1,10 +1,10 @@
-import { limited } from '../call-options.js'
+import { limited, throwIfAborted } from '../call-options.js'
 import { isCode, S3ClientError } from '../client-error.js'
 import { offline } from '../online.js'
 import type { Transfer } from './transfer.js'
 
-/** Pauses before each retry in milliseconds; about eight seconds in total. */
-const PAUSES = [250, 500, 1000, 2000, 4000]
+/** Pauses before each retry in seconds; about eight in total. */
+const PAUSES = [0.25, 0.5, 1, 2, 4]
 
 export type RetryContext = Pick<Transfer, 'signal' | 'phase'>
 
@@ -14,12 +14,16 @@ export async function retry<Result>(
   context: RetryContext,
   isRetryable: (error: unknown) => boolean = isTransient,
 ): Promise<Result> {
-  for (const pause of PAUSES) {
+  const { signal } = context
+  for (const timeoutSeconds of PAUSES) {
     try {
       return await whileOnline(call, context)
     } catch (error) {
-      if (context.signal.aborted || !isRetryable(error)) throw error
-      await wait(pause, context.signal)
+      if (signal.aborted || !isRetryable(error)) throw error
+      // The time limit ends the pause, because its promise never settles.
+      await limited({ signal, timeoutSeconds }, () => new Promise(() => {})).catch(() =>
+        throwIfAborted(signal),
+      )
     }
   }
   return whileOnline(call, context)
@@ -43,20 +47,12 @@ export async function whileOnline<Result>(
 
 /** Returns whether an error comes from the network or from an overloaded or failing server. */
 export function isTransient(error: unknown): boolean {
-  if (!(error instanceof S3ClientError)) return false
-  const { status = 500 } = error
-  return status >= 500 || status === 429
+  return (
+    error instanceof S3ClientError &&
+    (error.status === undefined || error.status >= 500 || hasStatus(error, 429))
+  )
 }
 
 export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof S3ClientError && error.status === status
-}
-
-function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const pause = () =>
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, milliseconds)
-    })
-  return limited({ signal }, pause).finally(() => clearTimeout(timer))
 }

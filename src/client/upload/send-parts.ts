@@ -77,6 +77,8 @@ export async function sendParts(
   }
 
   function report(): void {
-    progress([...sent.values()].reduce((sum, bytes) => sum + bytes, 0))
+    let loaded = 0
+    for (const size of sent.values()) loaded += size
+    progress(loaded)
   }
 }

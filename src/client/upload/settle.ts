@@ -2,7 +2,7 @@ import { isCode } from '../client-error.js'
 import { attemptCalls } from './attempt-calls.js'
 import { END_LIMIT, endAttempt, isGone } from './end-attempt.js'
 import { inOneTab, mayBeInProgress } from './in-one-tab.js'
-import { keptAttempts, type KeptAttempts, type Slot } from './kept-attempts.js'
+import { keptAttempts, type Slot } from './kept-attempts.js'
 import type { UploadContext } from './upload-context.js'
 
 /** How many attempts were settled. */
@@ -23,17 +23,15 @@ const running = new Map<string, Promise<SettledUploads>>()
  * the server.
  */
 export async function settleUploads(context: UploadContext): Promise<SettledUploads> {
-  const kept = keptAttempts(context)
-  const { prefix } = kept
-  const run = running.get(prefix) || settleAll(kept).finally(() => running.delete(prefix))
+  const { prefix, slots } = keptAttempts(context)
+  const run = running.get(prefix) || settleAll(slots()).finally(() => running.delete(prefix))
   running.set(prefix, run)
   return run
 }
 
-async function settleAll({ slots }: KeptAttempts): Promise<SettledUploads> {
+async function settleAll(slots: readonly Slot[]): Promise<SettledUploads> {
   const counts = { confirmed: 0, ended: 0, kept: 0 }
-  const outcomes = await Promise.all(slots().map(settleSlot))
-  for (const outcome of outcomes) counts[outcome] += 1
+  for (const outcome of await Promise.all(slots.map(settleSlot))) counts[outcome] += 1
   return counts
 }
 

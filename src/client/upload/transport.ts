@@ -36,9 +36,8 @@ export function choosePut(given: Fetch | null | undefined): PutBytes {
 
 function withFetch(given: Fetch | null | undefined): Transport {
   return async ({ url, method, headers }, { file, signal }) => {
-    const body = await fetchBody(file)
     // The URL carries the permission. The bucket must not get the application's cookies.
-    return send(given, url, { method, headers, body, credentials: 'omit', signal })
+    return send(given, url, { method, headers, body: await fetchBody(file), credentials: 'omit', signal })
   }
 }
 
