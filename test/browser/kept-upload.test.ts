@@ -1,8 +1,9 @@
 import type * as clientExports from '@svc/db/client'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { BrowserContext, Page } from 'playwright-core'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { useBrowserSessions } from './browser-session.js'
 import { findChromium } from './chromium.js'
-import { startClientPage, type ClientPage } from './client-page.js'
+import type { ClientPage } from './client-page.js'
 
 declare global {
   interface Window {
@@ -59,31 +60,15 @@ function settle(page: Page, account: string | null = null): Promise<clientExport
 }
 
 describe.skipIf(executablePath === null)('an upload that was cut off', () => {
-  let browser: Browser
+  const startSession = useBrowserSessions(executablePath)
   let server: ClientPage
   let context: BrowserContext
   let page: Page
+  let openPage: () => Promise<Page>
 
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath ?? '' })
-  })
-  afterAll(() => browser.close())
   beforeEach(async () => {
-    server = await startClientPage()
-    context = await browser.newContext()
-    page = await openPage()
+    ;({ server, context, page, openPage } = await startSession())
   })
-  afterEach(async () => {
-    await context.close()
-    await server.stop()
-  })
-
-  async function openPage(): Promise<Page> {
-    const opened = await context.newPage()
-    await opened.goto(server.url)
-    await opened.waitForFunction(() => 'client' in window)
-    return opened
-  }
 
   /** Starts an upload whose bytes the bucket never accepts. */
   async function startHeld(account?: string): Promise<{ readonly outcome: Promise<Outcome | null> }> {
