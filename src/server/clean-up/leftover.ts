@@ -15,13 +15,13 @@ import type { ServerDependencies } from '../server-dependencies.js'
  */
 export type SettledLeftover = 'forgotten' | 'removed' | 'waiting' | 'kept'
 
-/** When a leftover whose look failed is looked at again, in seconds. */
+/** Seconds until a leftover is checked again if a check fails. */
 const RETRY_SECONDS = 60 * 60
 
-/** When bytes that a row uses are looked at again, in seconds. The row leaves a leftover of its own when it ends. */
+/** Seconds until bytes that a row uses are checked again. A row that ends leaves a new leftover. */
 const KEPT_SECONDS = 24 * 60 * 60
 
-/** A look at a leftover. Bucket calls are made only where they can change something. */
+/** Decides which bucket calls a run makes for a leftover. */
 interface Look {
   readonly time: Date
   /** When the download URLs of the bytes have expired, so that the bytes may be removed. */

@@ -62,7 +62,7 @@ const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()
 
 /**
  * Calls a listener when the signal aborts, and returns a function that removes it. Many calls can share one signal, and
- * Node.js warns of a leak at more than ten listeners, so the listeners of a signal share one of its own.
+ * Node.js warns of a leak if a signal has more than ten listeners. This module therefore adds only one to each signal.
  */
 function onAbort(signal: AbortSignal | undefined, listener: AbortListener): () => void {
   if (!signal) return () => undefined

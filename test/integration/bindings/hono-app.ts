@@ -18,7 +18,7 @@ interface Environment {
   readonly Variables: { session: Session; parsed: unknown }
 }
 
-/** Hono runs on Node.js here. It has no sessions of its own, so the tests keep them in a context variable. */
+/** Hono runs on Node.js here. It has no built-in sessions, so the tests keep them in a context variable. */
 export const honoFrameworks: readonly Framework[] = [
   {
     name: 'Hono 4',

@@ -59,7 +59,7 @@ export async function migrate(
   }
 }
 
-/** Makes the additions of a step one by one, each of them in a transaction of its own, without blocking writers. */
+/** Makes the additions of a step one by one, each in a separate transaction, without blocking writers. */
 async function makeAdditions(
   database: Database,
   schema: SchemaName,
@@ -71,7 +71,7 @@ async function makeAdditions(
   }
 }
 
-/** Adding a column is instant but needs the table for itself. Waits for that in short attempts. */
+/** Adds columns, which is instant but needs an exclusive table lock. Waits for the lock in short attempts. */
 async function addColumns(database: Database, schema: SchemaName, addition: AddedColumns): Promise<void> {
   const text = promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema)
   for (;;) {

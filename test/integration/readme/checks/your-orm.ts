@@ -17,7 +17,7 @@ interface OrmProgram {
   readonly deleteDocument: (key: string) => Promise<void>
 }
 
-/** Runs `use` with a database of its own, which has the tables of the application. */
+/** Runs `use` with a new database that has the tables of the application. */
 async function withTables(use: (pool: pg.Pool) => Promise<void>): Promise<void> {
   const shared = process.env['DATABASE_URL']!
   const database = await createDatabase(shared)

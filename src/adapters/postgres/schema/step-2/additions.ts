@@ -8,7 +8,7 @@ export const ADDITIONS: readonly Addition[] = [
     columns: {
       // The functions of step 1 leave it NULL.
       scope: 'text COLLATE "C"',
-      // Leftovers that were never put off have the default, which sorts them first.
+      // Leftovers that were never deferred have the default, which sorts them first.
       due_at: "timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone",
     },
   },

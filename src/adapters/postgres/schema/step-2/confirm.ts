@@ -20,7 +20,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
     RETURN '{"outcome":"not-found"}';
   END IF;
   IF p.id IS NULL OR p.id <> p_id THEN
-    -- Done before, by this attempt or, where none is named, with these very bytes?
+    -- Repeats a confirm that succeeded: of this attempt or, if the call names none, of the same bytes.
     IF a.size = p_size AND (
       (p_id IS NULL AND a.e_tag = p_e_tag)
       OR (a.attempt_id = p_id AND (p_e_tag IS NULL OR a.e_tag = p_e_tag))
@@ -33,7 +33,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   reserved := ${growth('p.declared_size', 'a.size')};
   more_bytes := p_size - coalesce(a.size, 0) - reserved;
   IF more_bytes > 0 THEN
-    -- More than was reserved, which is rare: so here the usage row is locked first, and what it says is final.
+    -- A size above the reserved one is rare, so this locks the usage row first. Its sums are then final.
     SELECT u.bytes + u.reserved_bytes, u.reserved_bytes INTO used, held
       FROM {schema}.scope_usage u WHERE u.scope = p.scope FOR UPDATE;
     refused := {schema}.refusal_v1(coalesce(used, 0), more_bytes, p_max_bytes, 0, 0, NULL);
@@ -48,7 +48,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
       declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
     WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o')} INTO answer;
   ELSE
-    -- In place: the object keeps its id and so its place in every list.
+    -- Updates the row in place. The object keeps its id and therefore its position in every list.
     DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
     UPDATE {schema}.objects o SET
       attempt_id = p.attempt_id, route = p.route, filename = p.filename,

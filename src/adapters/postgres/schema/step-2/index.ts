@@ -7,8 +7,8 @@ import { RESERVE } from './reserve.js'
 import { WRITE_BATCH } from './write-batch.js'
 
 /**
- * Leftovers know their scope and when they are due, quota refusals say what is reserved, `remove` can name an attempt,
- * and history can be purged by scope. Step 1 keeps its functions for processes of version 1.5.
+ * Stores the scope and the due date of leftovers, reports the reserved part in quota refusals, lets `remove` name an
+ * attempt, and purges history by scope. The functions of step 1 stay for processes of version 1.5.
  */
 export const STEP_2: MigrationStep = {
   version: 2,

@@ -23,7 +23,7 @@ BEGIN${WRITABLE}
   IF attempts IS NULL THEN
     RETURN;
   END IF;
-  -- A new statement sees what was changed until the locks were there: a row that was confirmed meanwhile is spared.
+  -- A new statement sees changes made before the locks were taken, so it keeps rows that were confirmed meanwhile.
   RETURN QUERY
   WITH ended AS (
     DELETE FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts) AND o.status = 'pending' AND o.expires_at <= p_before
@@ -34,7 +34,7 @@ BEGIN${WRITABLE}
     WHERE e.storage_key IS NOT NULL OR e.upload_id IS NOT NULL
     ${ON_SAME_ATTEMPT}
   ), charged AS (
-    -- An upsert instead of an UPDATE, because it locks the rows in the order in which they come.
+    -- An upsert locks the rows in their sorted order. An UPDATE would not.
     INSERT INTO {schema}.scope_usage AS u (scope, reserved_bytes, reserved_files, pending_rows)
     SELECT e.scope, -sum(${growth('e.declared_size', 'a.size')})::bigint, -count(*) FILTER (WHERE a.id IS NULL), -count(*)
     FROM ended e
@@ -57,14 +57,14 @@ SET plan_cache_mode = force_generic_plan AS $body$
 DECLARE
   attempts uuid[];
 BEGIN${WRITABLE}
-  -- History belongs to no key any more, so its rows are locked one by one; what another purge has is left to it.
+  -- Deleted rows need no lock on their key, so this locks each row and skips those that another purge has locked.
   IF p_scope IS NULL THEN
     attempts := ARRAY(
       SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before
       ORDER BY o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
   ELSE
     -- Without sorts, this order and its row comparisons match only the index by scope. With equality, a plan made while
-    -- the table is small could walk the history of all scopes.
+    -- the table is small could scan the history of all scopes.
     attempts := ARRAY(
       SELECT o.attempt_id FROM {schema}.objects o
       WHERE o.status = 'deleted' AND (o.scope, o.deleted_at) <= (p_scope, p_before)

@@ -53,11 +53,11 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   END IF;
 
   IF NOT mine THEN
-    -- Two usage rows will change. Everybody who changes several locks them in the order of their scopes.
+    -- Two usage rows will change. Every transaction locks several of them in the order of their scopes.
     PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope IN (p_scope, p.scope) ORDER BY u.scope FOR UPDATE;
   END IF;
   IF p_max_bytes IS NOT NULL OR p_max_files IS NOT NULL THEN
-    -- Most refusals are seen here, before anything is written. That it fits proves nothing yet.
+    -- Finds most refusals before anything is written. Only the UPDATE below proves that the upload fits.
     SELECT u.bytes + u.reserved_bytes, u.files + u.reserved_files, u.reserved_bytes, u.reserved_files
       INTO used_bytes, used_files, held_bytes, held_files
       FROM {schema}.scope_usage u WHERE u.scope = p_scope;
@@ -92,13 +92,13 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
           INTO used_bytes, used_files, held_bytes, held_files
           FROM {schema}.scope_usage u WHERE u.scope = p_scope;
         refused := {schema}.refusal_v1(used_bytes, more_bytes, p_max_bytes, used_files, more_files, p_max_files);
-        -- Otherwise somebody has made room in between: once more.
+        -- Without a refusal, another transaction has freed space or inserted the row since the UPDATE. Try it again.
         EXIT WHEN refused IS NOT NULL;
       END IF;
     END LOOP;
 
     IF refused IS NOT NULL THEN
-      -- Others took the room since the first look. The key is still ours, so what was there can be put back.
+      -- Other writes have used the space since the first check. The key is still locked, so its row can be restored.
       DELETE FROM {schema}.objects o WHERE o.attempt_id = p_id;
       IF p.id IS NOT NULL THEN
         INSERT INTO {schema}.objects VALUES (p.*);
@@ -113,7 +113,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   END IF;
 
   IF NOT mine THEN
-    -- A lapsed reservation of another scope, beside which there is no active row: all its bytes were growth.
+    -- An expired reservation of another scope has no active row beside it, so all its bytes count as growth.
     UPDATE {schema}.scope_usage u SET
       reserved_bytes = u.reserved_bytes - p.declared_size,
       reserved_files = u.reserved_files - 1,

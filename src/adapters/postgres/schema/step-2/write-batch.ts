@@ -33,14 +33,14 @@ BEGIN${WRITABLE}
   SELECT pg_catalog.array_agg(w) INTO writes
   FROM pg_catalog.json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w;
 
-  -- All keys before the first row, and in one order: two batches that want the same keys can't wait for each other.
+  -- Locks all keys before the first row, in one order. Otherwise two batches with the same keys could deadlock.
   PERFORM pg_advisory_xact_lock(k.number) FROM (
     SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number FROM pg_catalog.unnest(writes) w ORDER BY 1
   ) k;
   GET DIAGNOSTICS keys = ROW_COUNT;
 
-  -- What lies at the keys stays as it is now. A subquery for each key: a plan made while the table is small can't turn
-  -- that into a scan.
+  -- The locks keep the rows of the keys as they are now. Each key has its own subquery. A plan made while the table is
+  -- small can't turn that into a scan.
   SELECT
     pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'reserve'),
     pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'confirm'),
@@ -59,12 +59,12 @@ BEGIN${WRITABLE}
   ) l
   CROSS JOIN LATERAL (
     SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL END AS usual,
-      -- At most; a confirm of an attempt of its own is known to the byte.
+      -- An upper bound. A confirm without a pending row of this scope counts its whole size.
       CASE w.kind WHEN 'reserve' THEN w.declared_size ELSE greatest(0, w.size - coalesce(l.declared, 0)) END AS more_bytes
   ) m;
 
-  -- From here on the sums are final. Whoever takes the place of another scope's lapsed reservation changes two usage
-  -- rows, and everybody who changes several locks them in the order of their scopes.
+  -- Locks the usage rows, so their sums are final. A write that replaces an expired reservation of another scope changes
+  -- two of them. Every transaction locks several in the order of their scopes.
   IF others IS NOT NULL THEN
     PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope = ANY (others || p_scope) ORDER BY u.scope FOR UPDATE;
   END IF;
@@ -74,7 +74,7 @@ BEGIN${WRITABLE}
   IF NOT FOUND OR keys < pg_catalog.cardinality(writes)
     OR used_bytes + more_bytes > least(max_bytes, ${MAX_SUM}) OR used_files + more_files > max_files
   THEN
-    -- A new scope, a key twice, or not room for all.
+    -- The scope is new, a key occurs twice, or the quota has no room for all writes.
     one_by_one := writes;
   ELSE
     IF new_keys IS NOT NULL THEN
