@@ -2,14 +2,17 @@ import { releaseCases, setUploadIdCases } from './attempts.js'
 import { confirmCases } from './confirm.js'
 import { copyCases } from './copies.js'
 import { cursorCases } from './cursor.js'
+import { deferredLeftoverCases } from './deferred-leftovers.js'
 import { listExpiredCases, purgeExpiredCases } from './expiry.js'
 import { findCases } from './finds.js'
-import { deferredLeftoverCases, leftoverCases, scopedLeftoverCases } from './leftovers.js'
+import { leftoverCases } from './leftovers.js'
+import { listedLeftoverCases } from './listed-leftovers.js'
 import { countCases, listCases } from './listing.js'
 import { quotaCases } from './quota.js'
 import { recordCases } from './records.js'
 import { historyCases, removeAttemptCases, removeCases, scopedHistoryCases } from './remove.js'
 import { reserveCases } from './reserve.js'
+import { scopedLeftoverCases } from './scoped-leftovers.js'
 import { metadataCases, stringCases } from './strings.js'
 import { concurrencyCases } from './concurrency.js'
 import { maintenanceCases } from './maintenance.js'
@@ -30,6 +33,7 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   historyCases,
   scopedHistoryCases,
   leftoverCases,
+  listedLeftoverCases,
   scopedLeftoverCases,
   deferredLeftoverCases,
   findCases,
