@@ -54,6 +54,19 @@ describe('storeConformance', () => {
     expect(closed).toEqual(made)
   })
 
+  it('detects the contract of the driver once', async () => {
+    let lists = 0
+    const tests = collectTests({
+      name: 'counted',
+      createStore({ now }) {
+        const store = memoryAdapter({ now })
+        return { ...store, listLeftovers: (query) => (lists++, store.listLeftovers(query)) }
+      },
+    })
+    for (const { run } of tests.filter(({ title }) => title.startsWith('find calls: '))) await run()
+    expect(lists).toBe(1)
+  })
+
   it('refuses invalid options', () => {
     const nothing = undefined as unknown as typeof memoryAdapter
     expect(() => collectTests({ name: 'nothing', createStore: nothing })).toThrow(TypeError)

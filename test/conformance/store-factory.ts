@@ -16,12 +16,15 @@ export interface StoreFactory {
 }
 
 export function storeFactory({ createStore, close }: ConformanceOptions): StoreFactory {
+  /** All stores of a suite have the same driver, so only the first one is asked. */
+  let contract: Promise<Contract> | undefined
   return {
     async withStore(use) {
       const clock = new ManualClock()
       const store = await createStore({ now: clock.now })
       try {
-        return await use({ store, clock, contract: await contractOf(store, clock.now()) })
+        contract ??= contractOf(store, clock.now())
+        return await use({ store, clock, contract: await contract })
       } finally {
         await close?.(store)
       }
