@@ -20,9 +20,8 @@ export async function measureFramework(framework) {
   const { ports } = await child.reply()
   const open = (side) => openPipeline(ports[side])
   const lines = { library: await open('library'), bare: await open('bare') }
-  const lowest = new Map()
 
-  async function send(side, shape, count) {
+  async function measure(side, shape, count) {
     const bytes = bytesOf(shape)
     const before = await child.request({})
     const response = await lines[side].send(bytes, count)
@@ -31,70 +30,79 @@ export async function measureFramework(framework) {
     return { response, microseconds: (after.microseconds - before.microseconds) / count }
   }
 
-  /** Sends copies of a request and keeps the time if it is the lowest. Noise only adds time. */
-  async function measure(side, shape, count) {
-    const { response, microseconds } = await send(side, shape, count)
-    const times = lowest.get(shape.id) ?? { library: null, bare: null }
-    lowest.set(shape.id, { ...times, [side]: Math.min(times[side] ?? Infinity, microseconds) })
-    return response
-  }
-
   /** Measures both sides of one or more requests in alternating rounds. */
   async function compare(...compared) {
+    const lowest = compared.map(() => ({ library: Infinity, bare: Infinity }))
     for (let round = 0; round < ROUNDS; round++) {
-      for (const shape of compared) {
-        if (round > 0 && lowest.get(shape.id).library > SLOW_MICROSECONDS) continue
-        const { response } = await send('library', shape, 1)
+      for (const [index, shape] of compared.entries()) {
+        const times = lowest[index]
+        if (round > 0 && times.library > SLOW_MICROSECONDS) continue
+        const { response } = await measure('library', shape, 1)
         await child.request({ record: response })
         for (const side of round % 2 === 0 ? ['library', 'bare'] : ['bare', 'library']) {
-          await measure(side, shape, ROUND_REQUESTS)
+          const { microseconds } = await measure(side, shape, ROUND_REQUESTS)
+          times[side] = Math.min(times[side], microseconds)
         }
       }
     }
+    return lowest
   }
 
-  function added(shape) {
-    const { library, bare } = lowest.get(shape.id)
-    return library - (bare ?? 0)
+  for (let done = 0; done < WARM_UP_REQUESTS; done += 50) await measure('library', usual, 50)
+  const references = new Map()
+  async function measuredReference(shape) {
+    if (!references.has(shape.id)) references.set(shape.id, { shape, times: (await compare(shape))[0] })
+    return references.get(shape.id)
+  }
+  async function referenceOf(shape) {
+    const cheapest = await measuredReference(usual)
+    if (shape.body === null) return cheapest
+    const like = await measuredReference(harmless(shape))
+    return added(like.times) > added(cheapest.times) ? like : cheapest
   }
 
-  function referenceOf(shape) {
-    if (shape.body === null) return usual
-    const like = harmless(shape)
-    return added(like) > added(usual) ? like : usual
-  }
-
-  const ratioOf = (shape) => added(shape) / added(referenceOf(shape))
-  const misses = (shape) => ratioOf(shape) > shape.bar.most
-
-  for (let done = 0; done < WARM_UP_REQUESTS; done += 50) await send('library', usual, 50)
-  await compare(usual)
-  const accepted = []
+  const rows = []
   for (const shape of shapes) {
-    const response = await measure('library', shape, SCREENING_REQUESTS)
+    const reference = await referenceOf(shape)
+    const { response, microseconds } = await measure('library', shape, SCREENING_REQUESTS)
     if (response === null) continue
-    accepted.push({ shape, status: response.status, repeats: 0 })
-    if (shape.body !== null && !lowest.has(harmless(shape).id)) await compare(harmless(shape))
-    if (misses(shape)) await compare(shape)
+    const row = { shape, status: response.status, reference, times: { library: microseconds, bare: null } }
+    if (misses(row)) row.times = (await compare(shape))[0]
+    rows.push(row)
   }
-
-  const mostUrgent = () =>
-    accepted
-      .filter(({ shape, repeats }) => misses(shape) && repeats < REPEATS)
-      .toSorted((a, b) => a.repeats - b.repeats)
-      .at(0)
-  for (let next = mostUrgent(); next; next = mostUrgent()) {
-    next.repeats++
-    await compare(next.shape, referenceOf(next.shape))
+  for (let repeat = 0; repeat < REPEATS; repeat++) {
+    for (const row of rows.filter(misses)) {
+      const { shape, reference } = row
+      const [times, referenceTimes] = await compare(shape, reference.shape)
+      row.times = lowestOf(row.times, times)
+      row.reference = { shape: reference.shape, times: lowestOf(reference.times, referenceTimes) }
+    }
   }
 
   await child.stop()
   for (const line of Object.values(lines)) line.close()
-  return accepted.map(({ shape, status }) => ({
-    name: shape.name,
-    bar: shape.bar,
-    status,
-    ...lowest.get(shape.id),
-    ratio: ratioOf(shape),
+  return rows.map((row) => ({
+    name: row.shape.name,
+    bar: row.shape.bar,
+    status: row.status,
+    ...row.times,
+    ratio: ratioOf(row),
   }))
+}
+
+function added({ library, bare }) {
+  return library - (bare ?? 0)
+}
+
+function ratioOf({ times, reference }) {
+  return added(times) / added(reference.times)
+}
+
+function misses(row) {
+  return ratioOf(row) > row.shape.bar.most
+}
+
+/** Noise only adds time. Both requests of a ratio are measured equally often, because more rounds find lower times. */
+function lowestOf(a, b) {
+  return { library: Math.min(a.library, b.library), bare: Math.min(a.bare, b.bare) }
 }

@@ -22,10 +22,10 @@ if (values.framework !== undefined && !(values.framework in hostileServers)) {
 const frameworks = values.framework ? [values.framework] : Object.keys(hostileServers)
 
 /**
- * With --check, a ratio may be this many times its bar. The highest ratios are close to their bars, and other load on the
- * machine adds about a tenth to them. Flaws that matter are tens or hundreds of times above.
+ * With --check, a ratio may be this many times its bar. Some ratios are close to their bars. Other load on the machine, and
+ * what Node has optimized so far, add up to a quarter. Flaws that matter are tens or hundreds of times above.
  */
-const MARGIN = values.check ? 1.5 : 1
+const MARGIN = values.check ? 2 : 1
 const PRINTED_ROWS = 8
 
 console.log(`Node ${process.versions.node}, ${cpus().length} CPUs; ${shapes.length} requests to each server.
@@ -34,8 +34,9 @@ Method: a bare route of the same framework returns what the library returns. Tim
 per request, the lowest of the rounds. The ratio is what the library adds to the bare route, compared with what it adds for a
 usual request: GET /db/objects?limit=20 with the headers of a browser. For a body, that is a harmless one of the same size,
 unless it takes less than the usual request. Requests that are cheap in total are not compared with the bare route. A request
-that misses its bar is measured up to 4 more times, in turn with the one it is compared with. Express does not parse queries.${values.check ? ` The check fails at ${MARGIN} times a bar.` : ''}
+that misses its bar is measured up to 4 more times, in turn with the one it is compared with. Express does not parse queries.
 `)
+if (values.check) console.log(`The check fails if a ratio is more than ${MARGIN} times its bar.\n`)
 
 const report = openReport('hostile')
 for (const framework of frameworks) {
