@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { StorageObjectStore } from '@svc/db'
 import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
 import { MongoClient as MongoClient6 } from 'mongodb6'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
@@ -32,31 +33,41 @@ export function freshDatabase(client: MongoClient): Db {
 
 const COLLECTIONS = ['objects', 'history', 'leftovers']
 
-/**
- * Provides migrated, empty collections for a suite that needs hundreds of them: returned ones are emptied and reused.
- */
-export function emptyNamespaces(db: Db): {
-  /** Returns the prefix of the collections. */
-  take(): Promise<string>
-  giveBack(prefix: string): void
-} {
+/** Stores for a suite that needs hundreds. Each has empty, migrated collections. */
+export interface EmptyStores {
+  createStore(context: { readonly now: () => Date }): Promise<StorageObjectStore>
+  /** Lets a later store use the collections again. */
+  close(store: StorageObjectStore): void
+}
+
+export function storesInEmptyCollections(db: Db): EmptyStores {
   let created = 0
   const free: string[] = []
-  return {
-    async take() {
-      const used = free.pop()
-      if (used !== undefined) {
-        for (const name of COLLECTIONS) {
-          await db.collection(used + name).deleteMany({}, { writeConcern: { w: 'majority' } })
-        }
-        return used
+  const prefixOf = new Map<StorageObjectStore, string>()
+
+  async function emptyCollections(): Promise<string> {
+    const used = free.pop()
+    if (used !== undefined) {
+      for (const name of COLLECTIONS) {
+        await db.collection(used + name).deleteMany({}, { writeConcern: { w: 'majority' } })
       }
-      const prefix = `namespace ${++created}.`
-      await mongoAdapter(db, { collectionPrefix: prefix }).migrate()
-      return prefix
+      return used
+    }
+    const prefix = `namespace ${++created}.`
+    await mongoAdapter(db, { collectionPrefix: prefix }).migrate()
+    return prefix
+  }
+
+  return {
+    async createStore({ now }) {
+      const collectionPrefix = await emptyCollections()
+      const store = mongoAdapter(db, { collectionPrefix, now })
+      prefixOf.set(store, collectionPrefix)
+      return store
     },
-    giveBack(prefix) {
-      free.push(prefix)
+    close(store) {
+      free.push(prefixOf.get(store)!)
+      prefixOf.delete(store)
     },
   }
 }

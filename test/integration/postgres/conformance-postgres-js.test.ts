@@ -1,18 +1,15 @@
-import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import postgres from 'postgres'
 import { afterAll, describe, it } from 'vitest'
-import { postgresAdapter } from '@svc/db/postgres'
 import { runs } from '../../long-runs.js'
-import { describePostgres, emptySchemas, poolOf } from './schemas.js'
+import { describePostgres, poolOf, storesInEmptySchemas } from './schemas.js'
 
 describePostgres('Postgres through postgres.js', (url) => {
   const pool = poolOf(url)
-  const schemas = emptySchemas(pool)
   const sql = postgres(url, { max: 8 })
-  const schemaOf = new Map<StorageObjectStore, string>()
+  const stores = storesInEmptySchemas(pool, sql)
   afterAll(async () => {
-    await schemas.drop()
+    await stores.drop()
     await Promise.all([pool.end(), sql.end()])
   })
 
@@ -21,14 +18,6 @@ describePostgres('Postgres through postgres.js', (url) => {
     numRuns: runs(3, 20),
     delays: 5,
     test: { describe, it },
-    async createStore({ now }) {
-      const schema = await schemas.take()
-      const store = postgresAdapter(sql, { schema, now })
-      schemaOf.set(store, schema)
-      return store
-    },
-    close(store) {
-      schemas.giveBack(schemaOf.get(store)!)
-    },
+    ...stores,
   })
 })

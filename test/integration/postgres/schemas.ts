@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
 import { describe, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -49,34 +50,52 @@ export function quoted(schema: string): string {
   return `"${schema.replaceAll('"', '""')}"`
 }
 
-/** Hands out empty, migrated schemas to a suite that needs hundreds, and reuses those that were given back. */
-export function emptySchemas(pool: pg.Pool): {
-  take(): Promise<string>
-  giveBack(schema: string): void
+/** Stores over one handle, for a suite that needs hundreds. Each has an empty, migrated schema. */
+export interface EmptyStores {
+  createStore(context: { readonly now: () => Date }): Promise<StorageObjectStore>
+  /** Lets a later store use the schema again. */
+  close(store: StorageObjectStore): void
+  /** Drops all schemas. */
   drop(): Promise<void>
-} {
-  const all: string[] = []
+}
+
+/** Creates stores over a handle of the pool's database. The pool itself creates, empties and drops the schemas. */
+export function storesInEmptySchemas(
+  pool: pg.Pool,
+  handle: Parameters<typeof postgresAdapter>[0] = pool,
+): EmptyStores {
+  const schemas: string[] = []
   const free: string[] = []
-  return {
-    async take() {
-      const used = free.pop()
-      if (used !== undefined) {
-        // Faster than TRUNCATE for the few rows that a test leaves.
-        for (const table of ['objects', 'scope_usage', 'leftovers']) {
-          await pool.query(`DELETE FROM ${quoted(used)}.${table}`)
-        }
-        return used
+  const schemaOf = new Map<StorageObjectStore, string>()
+
+  async function emptySchema(): Promise<string> {
+    const used = free.pop()
+    if (used !== undefined) {
+      // Faster than TRUNCATE for the few rows that a test leaves.
+      for (const table of ['objects', 'scope_usage', 'leftovers']) {
+        await pool.query(`DELETE FROM ${quoted(used)}.${table}`)
       }
-      const schema = freshSchema()
-      await postgresAdapter(pool, { schema }).migrate()
-      all.push(schema)
-      return schema
+      return used
+    }
+    const schema = freshSchema()
+    await postgresAdapter(pool, { schema }).migrate()
+    schemas.push(schema)
+    return schema
+  }
+
+  return {
+    async createStore({ now }) {
+      const schema = await emptySchema()
+      const store = postgresAdapter(handle, { schema, now })
+      schemaOf.set(store, schema)
+      return store
     },
-    giveBack(schema) {
-      free.push(schema)
+    close(store) {
+      free.push(schemaOf.get(store)!)
+      schemaOf.delete(store)
     },
     async drop() {
-      for (const schema of all) await dropSchema(pool, schema)
+      for (const schema of schemas) await dropSchema(pool, schema)
     },
   }
 }

@@ -1,9 +1,7 @@
 import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { clientOf, emptyNamespaces, freshDatabase } from '../mongo/databases.js'
-import { emptySchemas, poolOf } from '../postgres/schemas.js'
+import { clientOf, freshDatabase, storesInEmptyCollections } from '../mongo/databases.js'
+import { poolOf, storesInEmptySchemas } from '../postgres/schemas.js'
 
 /** An adapter whose stores the cache wraps. */
 export interface BaseAdapter {
@@ -25,19 +23,12 @@ export function memoryBase(): BaseAdapter {
 
 export function postgresBase(url: string): BaseAdapter {
   const pool = poolOf(url)
-  const places = emptySchemas(pool)
-  const schemas = new WeakMap<StorageObjectStore, string>()
+  const stores = storesInEmptySchemas(pool)
   return {
     name: 'postgresAdapter',
-    async createStore({ now }) {
-      const schema = await places.take()
-      const store = postgresAdapter(pool, { schema, now })
-      schemas.set(store, schema)
-      return store
-    },
-    close: (store) => places.giveBack(schemas.get(store)!),
+    ...stores,
     async end() {
-      await places.drop()
+      await stores.drop()
       await pool.end()
     },
   }
@@ -46,17 +37,9 @@ export function postgresBase(url: string): BaseAdapter {
 export function mongoBase(url: string): BaseAdapter {
   const client = clientOf(url)
   const db = freshDatabase(client)
-  const namespaces = emptyNamespaces(db)
-  const prefixes = new WeakMap<StorageObjectStore, string>()
   return {
     name: 'mongoAdapter',
-    async createStore({ now }) {
-      const collectionPrefix = await namespaces.take()
-      const store = mongoAdapter(db, { collectionPrefix, now })
-      prefixes.set(store, collectionPrefix)
-      return store
-    },
-    close: (store) => namespaces.giveBack(prefixes.get(store)!),
+    ...storesInEmptyCollections(db),
     async end() {
       await db.dropDatabase()
       await client.close()
