@@ -1,30 +1,11 @@
-import { createAttemptId, StorageError, type StorageObjectStore } from '@svc/db'
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { attempt, BUCKET, errorOf } from './attempt.js'
 import { everyCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
-
-const BUCKET = 'bucket'
-const soon = () => new Date(Date.now() + 60_000)
-const attempt = (key: string, scope = 'scope') => ({
-  scope,
-  bucket: BUCKET,
-  key,
-  declaredSize: 5,
-  expiresAt: soon(),
-})
-
-/** Returns the StorageError of a call that must fail. */
-async function errorOf(call: Promise<unknown>): Promise<StorageError> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
-  expect(error).toBeInstanceOf(StorageError)
-  return error as StorageError
-}
 
 describePostgres('failures of Postgres', (url) => {
   const schema = freshSchema()

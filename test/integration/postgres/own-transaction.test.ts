@@ -3,23 +3,16 @@ import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { attempt, BUCKET } from './attempt.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
-const BUCKET = 'bucket'
-const attempt = (key: string, scope = 'scope') => ({
-  scope,
-  bucket: BUCKET,
-  key,
-  declaredSize: 5,
-  expiresAt: new Date(Date.now() + 60_000),
-})
 const refusalOf = (call: Promise<unknown>) =>
   call.then(
     () => null,
     (error: unknown) => error as StorageError,
   )
 
-// docs/your-orm.md promises this. With postgres.js it is tested in postgres-js.test.ts.
+// docs/your-orm.md promises this. With postgres.js it is tested in postgres-js-transactions.test.ts.
 describePostgres('a store over a client in a transaction', (url) => {
   const schema = freshSchema()
   const table = `${quoted(schema)}."documents of the application"`
