@@ -84,7 +84,8 @@ async function stall(task: Task<'stall'>): Promise<void> {
       async pull(controller) {
         if (given++ < task.chunks) return controller.enqueue(new Uint8Array(CHUNK))
         send({ event: 'stalled' })
-        await new Promise(() => {})
+        // Never arrives. Node.js would exit if nothing but a promise were pending.
+        await once(process, 'message')
       },
     },
     { highWaterMark: 0 },
