@@ -104,24 +104,13 @@ describe.each(frameworks)('a client that disconnects, in $name', ({ app: newApp 
     expect(reported).toEqual(expected.map((code) => expect.objectContaining({ code }) as unknown))
   })
 
-  it('aborts the request in an application route', async () => {
+  it.each([
+    ['the request', (request: Request) => request],
+    ['a clone of the request', (request: Request) => request.clone().clone()],
+  ])('aborts %s in an application route', async (_title, copyOf) => {
     const { called, left, handler } = waitingHandler()
     const { port } = await newApp()
-      .route((request) => void handler(request))
-      .listen()
-    const connection = await RawConnection.open(port)
-    connection.send(get('/files'))
-    await called
-
-    connection.socket.destroy()
-
-    await left
-  })
-
-  it('aborts a clone of the request', async () => {
-    const { called, left, handler } = waitingHandler()
-    const { port } = await newApp()
-      .route((request) => void handler(request.clone().clone()))
+      .route((request) => void handler(copyOf(request)))
       .listen()
     const connection = await RawConnection.open(port)
     connection.send(get('/files'))

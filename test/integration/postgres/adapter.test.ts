@@ -6,15 +6,8 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { attempt } from './attempt.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
-
-const attempt = (key: string) => ({
-  scope: 'scope',
-  bucket: 'bucket',
-  key,
-  declaredSize: 5,
-  expiresAt: new Date(Date.now() + 60_000),
-})
 
 describe('postgresAdapter', () => {
   const pool = new pg.Pool({ connectionString: 'postgres://nowhere.invalid' })

@@ -19,6 +19,22 @@ function draftsAndClaims(directory: string): [drafts: string[], claims: string[]
   return [names.filter((name) => !isClaim(name)), names.filter(isClaim)]
 }
 
+function claimPath(
+  directory: string,
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+): string {
+  const name = createHash('sha256')
+    .update(JSON.stringify([bucket, key]))
+    .digest('hex')
+  return join(directory, 'drafts', `${name}.claim`)
+}
+
+/** Makes a claim look as if its writer had made no progress for 5 seconds. */
+function backdate(path: string): void {
+  const time = new Date(statSync(path).mtimeMs - 5000)
+  utimesSync(path, time, time)
+}
+
 let program: StorageProgram
 beforeAll(async () => {
   program = await buildStorageProgram()
@@ -62,8 +78,7 @@ describe('several processes with one directory', () => {
     expect([others, otherClaims]).toEqual([[], []])
 
     const path = join(directory, 'drafts', claim!)
-    const old = new Date(statSync(path).mtimeMs - 5000)
-    utimesSync(path, old, old)
+    backdate(path)
     expect((await send()).status).toBe(200)
     expect(await storage.head(upload)).toMatchObject({ size })
     // The first process still has its draft.
@@ -73,14 +88,10 @@ describe('several processes with one directory', () => {
   it('do not wait for a process on another host', async () => {
     const { directory, storage, upload, put } = diskService()
     await storage.signUpload(upload)
-    const name = createHash('sha256')
-      .update(JSON.stringify([upload.bucket, upload.key]))
-      .digest('hex')
-    const path = join(directory, 'drafts', `${name}.claim`)
+    const path = claimPath(directory, upload)
     writeFileSync(path, JSON.stringify({ host: 'another host', pid: 1, process: 'x' }))
     expect((await put(upload, 'hello')).status).toBe(409)
-    const old = new Date(statSync(path).mtimeMs - 5000)
-    utimesSync(path, old, old)
+    backdate(path)
     expect((await put(upload, 'hello')).status).toBe(200)
     expect(draftsAndClaims(directory)).toEqual([[], []])
   })
@@ -91,15 +102,9 @@ describe('several processes with one directory', () => {
   ])('replace a claim %s', async (_, holder) => {
     const { directory, storage, upload, put } = diskService()
     await storage.signUpload(upload)
-    const name = createHash('sha256')
-      .update(JSON.stringify([upload.bucket, upload.key]))
-      .digest('hex')
-    const path = join(directory, 'drafts', `${name}.claim`)
+    const path = claimPath(directory, upload)
     writeFileSync(path, JSON.stringify(holder))
-    if (holder === 'x') {
-      const old = new Date(statSync(path).mtimeMs - 5000)
-      utimesSync(path, old, old)
-    }
+    if (holder === 'x') backdate(path)
     expect((await put(upload, 'hello')).status).toBe(200)
     expect(draftsAndClaims(directory)).toEqual([[], []])
   })
