@@ -8,7 +8,7 @@ import { entries } from './entries.js'
 type Plugin = NonNullable<Options['plugins']>[number]
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number]
 
-/** The CommonJS step names files by where they were built, which is nobody's business and differs from machine to machine. */
+/** The CommonJS step names files by the folder they were built in, which differs from machine to machine. */
 const relativeSourceMaps: Plugin = {
   name: 'relative-source-maps',
   async buildEnd({ writtenFiles }) {

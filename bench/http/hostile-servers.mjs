@@ -26,7 +26,7 @@ export async function objects() {
 const { Request } = globalThis
 const TYPE = { 'content-type': 'application/json' }
 
-/** Whoever takes JSON must parse it. */
+/** Parses a body, as every handler of JSON must. */
 function parse(body) {
   try {
     JSON.parse(body)
