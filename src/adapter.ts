@@ -8,6 +8,14 @@ export { createAttemptId } from './core/store/attempt-id.js'
 export { createStore, type CreateStoreOptions } from './core/store/create-store.js'
 export type * from './core/store/contract.js'
 export type * from './core/store/driver.js'
+export type {
+  EventCounts,
+  EventPage,
+  ListedEvent,
+  RecordedChange,
+  StoredEvent,
+  StoredEventType,
+} from './core/store/events.js'
 export * from './core/store/lifecycle.js'
 export type {
   Leftover,
@@ -16,8 +24,10 @@ export type {
   ObjectReference,
   ObjectStatus,
   Quota,
+  ScopeSummary,
   ScopeUsage,
   StorageObject,
+  StoredItem,
   UsageDifference,
 } from './core/store/records.js'
 export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/usage.js'

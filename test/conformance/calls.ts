@@ -5,8 +5,21 @@ import { observed } from './outcome.js'
 /** The calls that the model knows and that scripts make. */
 export type MethodName = Exclude<
   keyof StorageObjectStore,
-  'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close'
+  'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close' | UnmodelledMethod
 >
+
+type UnmodelledMethod =
+  | 'update'
+  | 'transfer'
+  | 'adopt'
+  | 'findById'
+  | 'listScopes'
+  | 'listStored'
+  | 'claimEvents'
+  | 'settleEvents'
+  | 'extendClaims'
+  | 'listEvents'
+  | 'countEvents'
 
 /** One call as data, for the store, the model and the failure report. */
 export type Call = {

@@ -60,7 +60,7 @@ function insert(tables: Tables, row: TrackedRow): void {
   if (refuseGrowth(tables.usage(row.scope), usageOf(before), usageOf(after), UNLIMITED)) {
     throw invalid('size', `must keep the bytes of the scope at or below ${Number.MAX_SAFE_INTEGER}.`)
   }
-  tables.apply({ before, after, history: null, leftovers: [], row })
+  tables.apply({ before, after, history: null, leftovers: [], event: null, row })
 }
 
 function seedRow(object: SeedObject, now: Date): TrackedRow {

@@ -11,7 +11,7 @@ import type {
   ReserveInput,
   StorageObjectStore,
 } from '../store/contract.js'
-import { confirmCommand, reserveCommand } from '../store/inputs.js'
+import { confirmCommand, reserveCommand } from '../store/inputs/index.js'
 import { checkObject } from '../store/validation/scalars.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'

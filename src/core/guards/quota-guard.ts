@@ -1,4 +1,4 @@
-import { quotaExceeded } from '../store/create-store.js'
+import { quotaExceeded } from '../store/refusals.js'
 import type { Quota } from '../store/records.js'
 import { requireScope, type ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'

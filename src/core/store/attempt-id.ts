@@ -45,7 +45,19 @@ export function createAttemptId(options: { readonly now?: (() => Date) | undefin
   // A start in the lower half of the range leaves room for two billion ids per millisecond.
   const start = (random[0]! << 23) | (random[1]! << 15) | (random[2]! << 7) | (random[3]! >> 1)
   last = positionAfter(last, clock, start)
-  const { time, counter } = last
+  return formatId(last, random)
+}
+
+/** Creates the id of a row that is older than the call: a UUIDv7 of that time, whose other 74 bits are random. */
+export function attemptIdAt(date: Date): string {
+  const random = randomBytes()
+  const counter = new DataView(random.buffer, random.byteOffset).getUint32(0)
+  // UUIDv7 counts from 1970, so older dates share its first millisecond.
+  return formatId({ time: Math.max(0, date.getTime()), counter }, random)
+}
+
+/** Returns the UUIDv7 of a position. The last 6 of the random bytes fill the rest. */
+function formatId({ time, counter }: SequencePosition, random: Uint8Array): string {
   const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
   const timeHex = hex(time, 12)
   const variantAndCounter = 0x8000 | ((counter >>> 6) & 0x3fff)

@@ -1,156 +1,46 @@
+import type { EventCounts, EventPage, StoredEvent } from './events.js'
+import type {
+  AdoptInput,
+  AdoptResult,
+  ClaimEventsInput,
+  ConfirmInput,
+  DeferLeftoverInput,
+  ExtendClaimInput,
+  ExtendClaimsOptions,
+  FindByIdInput,
+  FindInput,
+  FindPendingInput,
+  FindPendingMultipartInput,
+  ForgetLeftoverInput,
+  ListByScopeInput,
+  ListEventsInput,
+  ListExpiredInput,
+  ListLeftoversInput,
+  ListScopesInput,
+  ListStoredInput,
+  PurgeDeletedInput,
+  PurgeExpiredInput,
+  ReleaseInput,
+  RemoveInput,
+  ReserveInput,
+  SettleEventInput,
+  SetUploadIdInput,
+  TransferInput,
+  UpdateInput,
+} from './input-types.js'
+import type { Maybe } from './maybe.js'
 import type {
   Leftover,
-  ObjectMetadata,
   ObjectPage,
-  ObjectReference,
   ObjectStatus,
-  Quota,
+  ScopeSummary,
   ScopeUsage,
   StorageObject,
+  StoredItem,
   UsageDifference,
 } from './records.js'
 
-/** In every input, `null` means the same as leaving the field out. */
-type Maybe<T> = T | null | undefined
-
-export interface ListByScopeInput {
-  readonly scope: string
-  /** Default: pending and active. */
-  readonly status?: Maybe<ObjectStatus>
-  /** Only objects of this upload route. Matches exactly. */
-  readonly route?: Maybe<string>
-  /** 1..1000. Default 100. */
-  readonly limit?: Maybe<number>
-  /** `nextCursor` of the previous page. */
-  readonly cursor?: Maybe<string>
-  /** `false` doesn't read the metadata: it is `null` in every row. Default `true`. */
-  readonly withMetadata?: Maybe<boolean>
-}
-
-export interface FindInput extends ObjectReference {
-  /** Returns `null` if the row belongs to another scope. */
-  readonly scope?: Maybe<string>
-}
-
-export interface FindPendingInput extends FindInput {
-  /** Only the attempt with this id. */
-  readonly id?: Maybe<string>
-  /** Only the multipart upload with this id. */
-  readonly uploadId?: Maybe<string>
-}
-
-export interface FindPendingMultipartInput extends ObjectReference {
-  /** Bytes. Must equal the `declaredSize` of the row. */
-  readonly fileSize: number
-}
-
-export interface ReserveInput extends ObjectReference {
-  readonly scope: string
-  /** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
-  readonly declaredSize: number
-  /** In the future, and not after the year 9999. */
-  readonly expiresAt: Date
-  readonly route?: Maybe<string>
-  readonly filename?: Maybe<string>
-  readonly contentType?: Maybe<string>
-  readonly metadata?: Maybe<ObjectMetadata>
-  /** The key of the bytes in the bucket, 1..1024 bytes of UTF-8. Only this attempt may ever use it. */
-  readonly storageKey?: Maybe<string>
-  readonly uploadId?: Maybe<string>
-  /** `false` refuses a key that has an active row. Default `true`. */
-  readonly overwrite?: Maybe<boolean>
-  readonly quota?: Maybe<Quota>
-  /**
-   * The id of the attempt, from `createAttemptId()`. Pass one to know it before the call, or to make a retry idempotent: a
-   * repeated call with the id of the pending row returns that row.
-   */
-  readonly id?: Maybe<string>
-}
-
-export interface ConfirmInput extends ObjectReference {
-  /** Only this attempt. */
-  readonly id?: Maybe<string>
-  readonly scope?: Maybe<string>
-  /** Verified bytes. */
-  readonly size: number
-  readonly eTag?: Maybe<string>
-  /** Default: the content type of the attempt. */
-  readonly contentType?: Maybe<string>
-  /** Limits the growth beyond the reservation. */
-  readonly quota?: Maybe<Quota>
-}
-
-export interface SetUploadIdInput extends ObjectReference {
-  readonly id: string
-  readonly uploadId: string
-}
-
-export interface ReleaseInput extends ObjectReference {
-  readonly id?: Maybe<string>
-  readonly scope?: Maybe<string>
-  readonly uploadId?: Maybe<string>
-}
-
-export interface RemoveInput extends ObjectReference {
-  readonly scope?: Maybe<string>
-  /** Only this attempt: removes nothing if another one has taken its place. The id of a pending attempt removes only that row. */
-  readonly attemptId?: Maybe<string>
-  /** `soft` keeps the row as history, `hard` deletes it. Default `soft`. */
-  readonly mode?: Maybe<'soft' | 'hard'>
-}
-
-export interface ListExpiredInput {
-  readonly scope?: Maybe<string>
-  /** Only reservations that expired by then. Default now, which is also the latest possible value. */
-  readonly before?: Maybe<Date>
-  /** 1..1000. Default 100. */
-  readonly limit?: Maybe<number>
-  /** The last item of the previous page. */
-  readonly after?: Maybe<Pick<StorageObject, 'id' | 'expiresAt'>>
-}
-
-export type PurgeExpiredInput = Omit<ListExpiredInput, 'after'>
-
-interface LeftoversInput {
-  readonly scope?: Maybe<string>
-  /** 1..1000. Default 100. */
-  readonly limit?: Maybe<number>
-}
-
-/** Lists by `since`, then `attemptId`. */
-export interface ListAllLeftoversInput extends LeftoversInput {
-  readonly dueBefore?: null | undefined
-  /** The last item of the previous page. */
-  readonly after?: Maybe<Pick<Leftover, 'since' | 'attemptId'>>
-}
-
-/** Lists leftovers that were never put off, by `attemptId`; then those due by `dueBefore`, by `dueAt` and `attemptId`. */
-export interface ListDueLeftoversInput extends LeftoversInput {
-  /** Inclusive. */
-  readonly dueBefore: Date
-  /** The last item of the previous page. */
-  readonly after?: Maybe<Pick<Leftover, 'dueAt' | 'attemptId'>>
-}
-
-export type ListLeftoversInput = ListAllLeftoversInput | ListDueLeftoversInput
-
-export interface DeferLeftoverInput {
-  readonly attemptId: string
-  /** When the leftover is next worth a look. */
-  readonly until: Date
-}
-
-export interface ForgetLeftoverInput {
-  readonly attemptId: string
-}
-
-export interface PurgeDeletedInput {
-  readonly scope?: Maybe<string>
-  /** Only history with `deletedAt` up to and including this time. */
-  readonly before: Date
-  /** 1..1000. Default 100. */
-  readonly limit?: Maybe<number>
-}
+export type * from './input-types.js'
 
 /** Schema versions before and after `migrate()`. 0 for an empty database, and for stores without a schema. */
 export interface MigrationResult {
@@ -185,6 +75,21 @@ export interface StorageObjectStore {
   findPending(input: FindPendingInput): Promise<StorageObject | null>
   /** Returns the pending row of a key if it has an `uploadId`, declared this size and has not expired. */
   findPendingMultipart(input: FindPendingMultipartInput): Promise<StorageObject | null>
+  /**
+   * Returns the row with this id, live before deleted. A replacement in progress has the id of its attempt; once it is
+   * confirmed, only the id of the object finds it.
+   */
+  findById(input: FindByIdInput): Promise<StorageObject | null>
+  /**
+   * Lists the scopes with their usage and number of rows, in byte order of the scope. A scope that holds nothing any more
+   * may appear with zeros. A page costs the same at any depth.
+   */
+  listScopes(input?: ListScopesInput): Promise<ScopeSummary[]>
+  /**
+   * Lists what names bytes in a bucket: live rows and leftovers, by `storageKey` (`key` for those without one) in byte order.
+   * Compare it with a listing of the bucket. A page costs the same at any depth.
+   */
+  listStored(input: ListStoredInput): Promise<StoredItem[]>
 
   /**
    * Starts an attempt and returns its pending row. Quota check and insert are one atomic step.
@@ -207,6 +112,40 @@ export interface StorageObjectStore {
   release(input: ReleaseInput): Promise<StorageObject | null>
   /** Removes the active row and a pending replacement. A key with only a pending row is released. Returns the removed row, or `null`. */
   remove(input: RemoveInput): Promise<StorageObject | null>
+  /**
+   * Sets the filename, content type or metadata of the active row. Returns the row, or `null` if nothing is active there for
+   * that scope and attempt. Bytes and an upload in progress stay. Without a difference `updatedAt` stays too.
+   */
+  update(input: UpdateInput): Promise<StorageObject | null>
+  /**
+   * Gives an object to another owner. Returns the active row, also if `to` has it already, or `null` if neither scope has it.
+   * An upload in progress at the key ends. Download URLs stay valid until they expire.
+   * @throws StorageError `QUOTA_EXCEEDED`
+   */
+  transfer(input: TransferInput): Promise<StorageObject | null>
+  /**
+   * Records bytes that are in the bucket already as an object, or as the bytes of an object of this scope and key that
+   * has no `storageKey`. Changes nothing if a live row or a leftover names the bytes. No quota applies.
+   * @throws StorageError `KEY_CONFLICT` if another object or an upload in progress has the key
+   */
+  adopt(input: AdoptInput): Promise<AdoptResult>
+
+  /**
+   * Claims events, the earliest due first, so that no other caller gets them until the claims expire. An object's events come
+   * one at a time, in the order of its changes. Settle each event once its work is done.
+   */
+  claimEvents(input?: ClaimEventsInput): Promise<StoredEvent[]>
+  /** Removes claimed events, or schedules a retry. At most 1000. Returns the ids whose claim still held. */
+  settleEvents(entries: readonly SettleEventInput[]): Promise<string[]>
+  /** Extends claims from now on. At most 1000. Returns the ids whose claim still held. */
+  extendClaims(entries: readonly ExtendClaimInput[], options?: ExtendClaimsOptions): Promise<string[]>
+  /**
+   * Lists events, roughly in the order of recording. Changes nothing.
+   * @throws StorageError `INVALID_CURSOR`
+   */
+  listEvents(input?: ListEventsInput): Promise<EventPage>
+  /** Counts events. Reads all of them, so it is for operators. */
+  countEvents(): Promise<EventCounts>
 
   /** Lists expired reservations, earliest expiry first, then by `id`. Changes nothing. */
   listExpired(input?: ListExpiredInput): Promise<StorageObject[]>

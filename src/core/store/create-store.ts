@@ -1,14 +1,24 @@
 import { encodeCursor } from './cursor.js'
 import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
-import type { FindQuery, QuotaExcess, RecordedLeftover, StoreDriver } from './driver.js'
-import * as inputs from './inputs.js'
+import type { FindQuery, RecordedLeftover, StoreDriver } from './driver.js'
+import * as inputs from './inputs/index.js'
 import type { Leftover, StorageObject } from './records.js'
+import { quotaExceeded, sumTooLarge } from './refusals.js'
 import { rememberParts } from './store-parts.js'
 import { unsupportedCall } from './unsupported-call.js'
 import { invalid } from './validation/invalid.js'
 import { optional } from './validation/scalars.js'
 import { checkText } from './validation/text.js'
+
+/** The methods that drivers of 1.5 lack. */
+type OptionalMethod = {
+  [Name in keyof StoreDriver]-?: undefined extends StoreDriver[Name]
+    ? Name extends 'contract'
+      ? never
+      : Name
+    : never
+}[keyof StoreDriver]
 
 export interface CreateStoreOptions {
   /** Returns the current time. Default: the system clock. */
@@ -30,6 +40,17 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     throw unsupportedCall(
       `${feature} needs a StoreDriver with contract: '1.6', and this driver declares none.`,
     )
+  }
+
+  /** Returns an optional method of the driver, which must be called at once. */
+  function method<Name extends OptionalMethod>(name: Name, call = `${name}()`): Required<StoreDriver>[Name] {
+    const found = driver[name]
+    if (!found) {
+      throw unsupportedCall(
+        `${call} needs the method "${name}" of StoreDriver, and this driver does not have it.`,
+      )
+    }
+    return found.bind(driver) as Required<StoreDriver>[Name]
   }
 
   const store: StorageObjectStore = {
@@ -68,6 +89,21 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async findPendingMultipart(input) {
       return driver.findPendingMultipart(inputs.findPendingMultipartQuery(input, now()))
+    },
+
+    async findById(input) {
+      const query = inputs.findByIdQuery(input)
+      return ofScope(await method('findById')(query), query)
+    },
+
+    async listScopes(input) {
+      const query = inputs.listScopesQuery(input)
+      return method('listScopes')(query)
+    },
+
+    async listStored(input) {
+      const query = inputs.listStoredQuery(input)
+      return method('listStored')(query)
     },
 
     async reserve(input) {
@@ -128,6 +164,65 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return (await driver.remove(command)).row
     },
 
+    async update(input) {
+      const command = inputs.updateCommand(input, now())
+      return (await method('update')(command)).row
+    },
+
+    async transfer(input) {
+      const command = inputs.transferCommand(input, now())
+      const result = await method('transfer')(command)
+      switch (result.outcome) {
+        case 'transferred':
+          return result.row
+        case 'quota-exceeded':
+          throw quotaExceeded(result)
+        case 'sum-too-large':
+          throw sumTooLarge('to')
+      }
+    },
+
+    async adopt(input) {
+      const command = inputs.adoptCommand(input, now())
+      const result = await method('adopt')(command)
+      switch (result.outcome) {
+        case 'adopted':
+          return { object: result.row, known: false }
+        case 'known':
+          return { object: result.object, known: true }
+        case 'key-conflict':
+          throw new StorageError('KEY_CONFLICT')
+        case 'sum-too-large':
+          throw sumTooLarge('size')
+      }
+    },
+
+    async claimEvents(input) {
+      const command = inputs.claimEventsCommand(input, now())
+      return method('claimEvents')(command)
+    },
+
+    async settleEvents(entries) {
+      const command = inputs.settleEventsCommand(entries, now())
+      const settle = method('settleEvents')
+      return command.entries.length === 0 ? [] : settle(command)
+    },
+
+    async extendClaims(entries, options) {
+      const command = inputs.extendClaimsCommand(entries, options, now())
+      const extend = method('extendClaims')
+      return command.entries.length === 0 ? [] : extend(command)
+    },
+
+    async listEvents(input) {
+      const query = inputs.listEventsQuery(input)
+      return method('listEvents')(query)
+    },
+
+    async countEvents() {
+      return method('countEvents')({ now: now() })
+    },
+
     async listExpired(input) {
       return driver.listExpired(inputs.listExpiredQuery(input, now()))
     },
@@ -139,8 +234,8 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     async listLeftovers(input) {
       const dueQuery = inputs.listDueLeftoversQuery(input)
       if (dueQuery) {
-        if (!driver.listDueLeftovers) throw missingMethod('listLeftovers({ dueBefore })', 'listDueLeftovers')
-        return (await driver.listDueLeftovers(dueQuery)).map(completeLeftover)
+        const listDue = method('listDueLeftovers', 'listLeftovers({ dueBefore })')
+        return (await listDue(dueQuery)).map(completeLeftover)
       }
       const query = inputs.listLeftoversQuery(input)
       needsContract('listLeftovers({ scope })', query.scope)
@@ -149,8 +244,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async deferLeftover(input) {
       const command = inputs.deferLeftoverCommand(input)
-      if (!driver.deferLeftover) throw missingMethod('deferLeftover()', 'deferLeftover')
-      return driver.deferLeftover(command)
+      return method('deferLeftover')(command)
     },
 
     async forgetLeftover(input) {
@@ -191,7 +285,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 }
 
 /** Returns the row unless it belongs to another scope than the query names. */
-function ofScope(row: StorageObject | null, { scope }: FindQuery): StorageObject | null {
+function ofScope(row: StorageObject | null, { scope }: Pick<FindQuery, 'scope'>): StorageObject | null {
   return row !== null && scope !== null && row.scope !== scope ? null : row
 }
 
@@ -202,23 +296,4 @@ function olderLeftover(leftover: RecordedLeftover): Leftover {
 
 function completeLeftover(leftover: RecordedLeftover): Leftover {
   return { ...leftover, scope: leftover.scope ?? null, dueAt: leftover.dueAt ?? null }
-}
-
-function missingMethod(call: string, method: keyof StoreDriver): TypeError {
-  return unsupportedCall(
-    `${call} needs the method "${method}" of StoreDriver, and this driver does not have it.`,
-  )
-}
-
-/** Creates the error for a write that would exceed a quota. */
-export function quotaExceeded({ limit, max, used, reserved, requested }: QuotaExcess): StorageError {
-  const unit = limit === 'maxBytes' ? 'bytes' : 'files'
-  return new StorageError('QUOTA_EXCEEDED', {
-    message: `The quota of ${max} ${unit} would be exceeded: ${used} in use, ${requested} more requested.`,
-    params: { limit, max, used, ...(reserved !== undefined && { reserved }), requested },
-  })
-}
-
-function sumTooLarge(field: string): StorageError {
-  return invalid(field, `must not raise the total size of the scope above ${Number.MAX_SAFE_INTEGER} bytes.`)
 }

@@ -1,13 +1,46 @@
-import type {
-  Leftover,
-  ObjectMetadata,
-  ObjectReference,
-  ObjectStatus,
-  ScopeUsage,
-  StorageObject,
-  UsageDifference,
-} from './records.js'
 import type { MigrationResult } from './contract.js'
+import type {
+  AdoptCommand,
+  AdoptOutcome,
+  ClaimEventsCommand,
+  CountEventsQuery,
+  ExtendClaimsCommand,
+  FindByIdQuery,
+  ListEventsQuery,
+  ListScopesQuery,
+  ListStoredQuery,
+  SettleEventsCommand,
+  TransferCommand,
+  TransferOutcome,
+  UpdateCommand,
+  ConfirmCommand,
+  ConfirmOutcome,
+  CountQuery,
+  DeferLeftoverCommand,
+  FindPendingMultipartQuery,
+  FindPendingQuery,
+  FindQuery,
+  ListDueLeftoversQuery,
+  ListExpiredQuery,
+  ListLeftoversQuery,
+  ListQuery,
+  PurgeDeletedCommand,
+  PurgeDeletedOutcome,
+  PurgeExpiredCommand,
+  RecordedLeftover,
+  ReleaseCommand,
+  RemoveCommand,
+  ReserveCommand,
+  ReserveOutcome,
+  RowOutcome,
+  RowsOutcome,
+  SetUploadIdCommand,
+  SetUploadIdOutcome,
+} from './driver-commands.js'
+import type { EventCounts, EventPage, StoredEvent } from './events.js'
+import type { ScopeSummary, ScopeUsage, StorageObject, StoredItem, UsageDifference } from './records.js'
+
+export type * from './driver-commands.js'
 
 /**
  * The contract between the store and a database. `createStore(driver)` turns a driver into a public store.
@@ -25,6 +58,10 @@ import type { MigrationResult } from './contract.js'
  * After a crash a write has happened completely or not at all. Every write also changes, in the same atomic step, the
  * usage of each scope it affects, and records a {@link Leftover} for each attempt that ends with bytes or an upload in
  * the bucket (a row with a `storageKey` or an `uploadId`).
+ *
+ * **Events.** A driver with the methods of events MUST record, if events are on, the `event` of the plan in the same atomic
+ * step as the change. Whether they are on is stored in the database by {@link migrate}. The events of an object are in the
+ * order in which the database made the changes, across removal and recreation, whatever the clocks of the processes say.
  *
  * The rules below are available as pure functions (`planReserve`, `planConfirm` …) from `@svc/db/adapter`. A driver that
  * decides elsewhere, in SQL for instance, MUST decide the same. `@svc/db/conformance` checks that it does.
@@ -70,7 +107,7 @@ export interface StoreDriver {
    *    scope has it.
    * 4. `reused` with field `storageKey`: the active or pending row has this `storageKey`.
    * 5. `key-conflict`: an active row exists and `overwrite` is `false`.
-   * 6. `quota-exceeded`, for bytes before files: the change makes the scope grow, beyond its quota. See {@link QuotaExcess}.
+   * 6. `quota-exceeded`, for bytes before files: the change makes the scope grow, beyond its quota. See `QuotaExcess`.
    * 7. `sum-too-large`: `bytes + reservedBytes` of the scope would exceed `Number.MAX_SAFE_INTEGER`.
    *
    * Returns `reserved` with the new row. The pending row it replaced, which may be an expired one of another scope, ends as by
@@ -113,6 +150,84 @@ export interface StoreDriver {
    * `null` if nothing was there.
    */
   remove(command: RemoveCommand): Promise<RowOutcome>
+  /**
+   * 1.6: sets fields of the active row of the key, if `scope` and `attemptId` match (`null` matches any). If a field differs
+   * (metadata is compared by names and values), also sets `updatedAt`; otherwise nothing changes. Bytes, usage and the pending
+   * row stay. Returns the active row, or `null` if none matched.
+   */
+  update?(command: UpdateCommand): Promise<RowOutcome>
+  /**
+   * 1.6: gives the active row of the key to the scope `to`, and sets `updatedAt`. The pending row of the key ends as by
+   * {@link release}. `id`, `attemptId`, `storageKey`, `createdAt`, `confirmedAt` and history rows stay.
+   *
+   * Decides in this order:
+   * 1. `transferred` with `null` and no change: no active row has the scope `from` or `to`, or it has another `attemptId` than
+   *    the given one (`null` matches any).
+   * 2. `transferred` with the row and no change: its scope is `to` already.
+   * 3. `quota-exceeded`, then `sum-too-large`, as in {@link reserve}, for the bytes and the file that `to` gains.
+   *
+   * Returns `transferred` with the active row; `scopes` names both scopes.
+   */
+  transfer?(command: TransferCommand): Promise<TransferOutcome>
+  /**
+   * 1.6: records bytes that are in the bucket already as an active row, without a quota. A row or leftover names bytes by its
+   * `storageKey` or, if that is `null`, by its `key`, within its bucket.
+   *
+   * Decides in this order. `receiver` is the active row of this scope and key, if its `storageKey` is `null`:
+   * 1. `adopted` with the row and no change: the live row that names the bytes has the given `id` (a repeated call).
+   * 2. `known` with the live row that names the bytes, unless it is the receiver. Of several, an active one before a pending one,
+   *    then the one with the lowest `key`, in byte order.
+   * 3. `known` with `null`: a leftover names the bytes.
+   * 4. `key-conflict`: the key has an active row that is not the receiver, or a pending row that has not expired.
+   * 5. `sum-too-large`.
+   *
+   * Otherwise an expired pending row, which may be another scope's, ends as by {@link release}. The receiver gets the
+   * `storageKey` and a new `updatedAt`; without a receiver, a new active row is inserted, with the `id` as its `attemptId`
+   * and `now` as `updatedAt` and `confirmedAt`. Nothing can write to the bytes: `writableUntil` of a new row is `now`.
+   * Returns `adopted` with the row.
+   */
+  adopt?(command: AdoptCommand): Promise<AdoptOutcome>
+
+  /**
+   * 1.6: returns the row with this `id` and `scope` (`null` matches any): the live one before the deleted one. A pending
+   * replacement has the id of its attempt; once it is confirmed, only the object's `id` finds it.
+   */
+  findById?(query: FindByIdQuery): Promise<StorageObject | null>
+  /**
+   * 1.6: returns the scopes after `after` in byte order of their UTF-8, at most `limit`. MUST return each scope that has a row,
+   * and MAY return one that had rows, with zeros. A page MUST cost the same at any depth and at any number of scopes.
+   */
+  listScopes?(query: ListScopesQuery): Promise<ScopeSummary[]>
+  /**
+   * 1.6: returns the live rows and the leftovers of the bucket whose name (`storageKey` or, if that is `null`, `key`) starts with
+   * `prefix` and comes after `after`, in byte order of the names. Returns at least `limit` items if there are as many, and
+   * then all further items with the name of the last one; items with the same name come in any order. MUST NOT read
+   * rows or leftovers beyond these.
+   */
+  listStored?(query: ListStoredQuery): Promise<StoredItem[]>
+
+  /**
+   * 1.6: claims up to `limit` events until `until`, the earliest `dueAt` first. Claims an event if its `dueAt` is at most `now`
+   * and it is the oldest of its object, so at most one event per object. Exactly one of several concurrent calls claims it. A
+   * claim sets `dueAt` and `claimedUntil` to `until` and adds 1 to `attempts`; it replaces an expired claim. MUST take
+   * the same time however many events wait. MAY skip an event that another call is working on.
+   */
+  claimEvents?(command: ClaimEventsCommand): Promise<StoredEvent[]>
+  /**
+   * 1.6: ends claims that still hold: the last claim of the event has this token, even if it has expired. Without `retryAt` the
+   * event is removed, which makes the next event of its object the oldest; with it, the claim ends and `dueAt` is
+   * `retryAt`. Each entry is atomic. Returns the ids whose claim held. Ignores ids and claims that it doesn't know.
+   */
+  settleEvents?(command: SettleEventsCommand): Promise<string[]>
+  /** 1.6: sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */
+  extendClaims?(command: ExtendClaimsCommand): Promise<string[]>
+  /**
+   * 1.6: returns events in a stable order, roughly that of recording. Changes nothing.
+   * @throws StorageError `INVALID_CURSOR` if this driver didn't create `after`
+   */
+  listEvents?(query: ListEventsQuery): Promise<EventPage>
+  /** 1.6: counts all events. */
+  countEvents?(query: CountEventsQuery): Promise<EventCounts>
 
   /** Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. */
   listExpired(query: ListExpiredQuery): Promise<StorageObject[]>
@@ -151,197 +266,4 @@ export interface StoreDriver {
   ping(): Promise<void>
   /** Closes what the adapter opened itself. */
   close(): Promise<void>
-}
-
-export interface ListQuery {
-  readonly scope: string
-  /** One status, or pending and active. */
-  readonly statuses: readonly ObjectStatus[]
-  readonly route: string | null
-  /** Exclusive upper bound of `id`. */
-  readonly before: string | null
-  readonly limit: number
-  readonly withMetadata: boolean
-}
-
-export interface CountQuery {
-  readonly scope: string
-  readonly statuses: readonly ObjectStatus[]
-}
-
-export interface FindQuery extends ObjectReference {
-  readonly scope: string | null
-}
-
-export interface FindPendingQuery extends FindQuery {
-  readonly id: string | null
-  readonly uploadId: string | null
-}
-
-export interface FindPendingMultipartQuery extends ObjectReference {
-  readonly fileSize: number
-  readonly now: Date
-}
-
-/** A quota; `null` means unlimited. */
-export interface QuotaLimits {
-  readonly maxBytes: number | null
-  readonly maxFiles: number | null
-}
-
-export interface ReserveCommand extends ObjectReference {
-  readonly id: string
-  readonly scope: string
-  readonly declaredSize: number
-  readonly expiresAt: Date
-  readonly route: string | null
-  readonly filename: string | null
-  readonly contentType: string | null
-  readonly metadata: ObjectMetadata | null
-  readonly storageKey: string | null
-  readonly uploadId: string | null
-  readonly overwrite: boolean
-  readonly quota: QuotaLimits
-  readonly now: Date
-}
-
-export interface ConfirmCommand extends ObjectReference {
-  readonly id: string | null
-  readonly scope: string | null
-  readonly size: number
-  readonly eTag: string | null
-  readonly contentType: string | null
-  readonly quota: QuotaLimits
-  readonly now: Date
-}
-
-export interface SetUploadIdCommand extends ObjectReference {
-  readonly id: string
-  readonly uploadId: string
-  readonly now: Date
-}
-
-export interface ReleaseCommand extends ObjectReference {
-  readonly id: string | null
-  readonly scope: string | null
-  readonly uploadId: string | null
-  readonly now: Date
-}
-
-export interface RemoveCommand extends ObjectReference {
-  readonly scope: string | null
-  /** Always `null` for a driver of 1.5. */
-  readonly attemptId: string | null
-  readonly mode: 'soft' | 'hard'
-  readonly now: Date
-}
-
-export interface ListExpiredQuery {
-  readonly scope: string | null
-  readonly before: Date
-  readonly limit: number
-  readonly after: { readonly expiresAt: Date; readonly id: string } | null
-}
-
-export interface PurgeExpiredCommand {
-  readonly scope: string | null
-  readonly before: Date
-  readonly limit: number
-  readonly now: Date
-}
-
-/** A leftover as drivers return it. A driver of 1.6 MUST return `scope` and `dueAt`. */
-export type RecordedLeftover = Omit<Leftover, 'scope' | 'dueAt'> & Partial<Pick<Leftover, 'scope' | 'dueAt'>>
-
-export interface ListLeftoversQuery {
-  /** Always `null` for a driver of 1.5. */
-  readonly scope: string | null
-  readonly limit: number
-  readonly after: { readonly since: Date; readonly attemptId: string } | null
-}
-
-export interface ListDueLeftoversQuery {
-  readonly scope: string | null
-  readonly dueBefore: Date
-  readonly limit: number
-  readonly after: { readonly dueAt: Date | null; readonly attemptId: string } | null
-}
-
-export interface DeferLeftoverCommand {
-  readonly attemptId: string
-  readonly until: Date
-}
-
-export interface PurgeDeletedCommand {
-  /** Always `null` for a driver of 1.5. */
-  readonly scope: string | null
-  readonly before: Date
-  readonly limit: number
-}
-
-/**
- * The scopes whose usage or counts a write may have changed, so that a cache can invalidate them. A write that finds its
- * work already done MUST still name the scope of the row it returns: the call that did the work may have been cut off
- * before it could report.
- */
-interface Touched {
-  readonly scopes: readonly string[]
-}
-
-/**
- * Why a quota refused a write. Bytes count as `bytes + reservedBytes`, files as `files + reservedFiles`. A write that
- * doesn't make the scope grow is never refused, so a scope over its quota can still shrink.
- */
-export interface QuotaExcess {
-  readonly limit: 'maxBytes' | 'maxFiles'
-  /** The quota. */
-  readonly max: number
-  /** The usage before the write, reservations included. */
-  readonly used: number
-  /** The part of `used` that unfinished uploads hold. A driver of 1.6 MUST return it. */
-  readonly reserved?: number
-  /** By how much the write would grow it. */
-  readonly requested: number
-}
-
-export type QuotaRefusal = { readonly outcome: 'quota-exceeded' } & QuotaExcess
-/** `bytes + reservedBytes` of the scope would exceed `Number.MAX_SAFE_INTEGER`. */
-export type SumRefusal = { readonly outcome: 'sum-too-large' }
-
-export type ReserveRefusal =
-  | { readonly outcome: 'key-conflict' }
-  /** Another attempt at this key already uses the id or storage key. */
-  | { readonly outcome: 'reused'; readonly field: 'id' | 'storageKey' }
-  | QuotaRefusal
-  | SumRefusal
-
-export type ReserveOutcome =
-  ({ readonly outcome: 'reserved'; readonly row: StorageObject } & Touched) | ReserveRefusal
-
-export type ConfirmRefusal = { readonly outcome: 'not-found' } | QuotaRefusal | SumRefusal
-
-export type ConfirmOutcome =
-  ({ readonly outcome: 'confirmed'; readonly row: StorageObject } & Touched) | ConfirmRefusal
-
-export type SetUploadIdOutcome =
-  | ({ readonly outcome: 'set'; readonly row: StorageObject } & Touched)
-  | { readonly outcome: 'not-found' }
-  /** The attempt has another upload id already. */
-  | { readonly outcome: 'other-upload' }
-
-export interface RowOutcome extends Touched {
-  readonly row: StorageObject | null
-}
-
-export interface RowsOutcome extends Touched {
-  readonly rows: StorageObject[]
-  /**
-   * `true` if part of the call failed after it may have taken effect; `scopes` lacks what that part touched. This is not an
-   * error of the whole call, because the rows that were removed must still be returned.
-   */
-  readonly isUncertain?: boolean
-}
-
-export interface PurgeDeletedOutcome extends Touched {
-  readonly dropped: number
 }

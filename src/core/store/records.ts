@@ -107,6 +107,30 @@ export interface Leftover extends ObjectReference {
   readonly dueAt: Date | null
 }
 
+/** A scope with its usage and its number of rows. */
+export interface ScopeSummary {
+  readonly scope: string
+  readonly usage: ScopeUsage
+  readonly counts: Readonly<Record<ObjectStatus, number>>
+}
+
+/** What names bytes in a bucket: a live row or a leftover. */
+export type StoredItem = StoredObject | StoredLeftover
+
+interface StoredObject {
+  /** The name of the bytes in the bucket: the row's `storageKey`, or its `key` if it has none. */
+  readonly storageKey: string
+  readonly object: StorageObject
+  readonly leftover?: undefined
+}
+
+interface StoredLeftover {
+  /** The name of the bytes in the bucket: the leftover's `storageKey`, or its `key` if it has none. */
+  readonly storageKey: string
+  readonly object?: undefined
+  readonly leftover: Leftover
+}
+
 /** A scope whose recorded usage differs from its rows. */
 export interface UsageDifference {
   readonly scope: string

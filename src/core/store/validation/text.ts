@@ -16,6 +16,8 @@ export const TEXT_LIMITS = {
   filename: { max: 1024, unit: 'characters' },
   uploadId: { max: 1024, unit: 'characters' },
   eTag: { max: 255, unit: 'characters' },
+  eventId: { max: 100, unit: 'characters' },
+  claim: { max: 100, unit: 'characters' },
 } as const satisfies Record<string, TextLimit>
 
 export type TextField = keyof typeof TEXT_LIMITS
@@ -44,9 +46,13 @@ function isLonger(value: string, { max, unit }: TextLimit): boolean {
   return value.length > max && (value.length > 2 * max || [...value].length > max)
 }
 
-/** @throws StorageError `VALIDATION_ERROR` unless it is a string within the limits of its field. */
-export function checkText(field: TextField, value: unknown): string {
-  const limit: TextLimit = TEXT_LIMITS[field]
+/**
+ * Returns a string within the limits of `kind`. Errors name it `field`.
+ *
+ * @throws StorageError `VALIDATION_ERROR` for anything else.
+ */
+export function checkText(kind: TextField, value: unknown, field: string = kind): string {
+  const limit: TextLimit = TEXT_LIMITS[kind]
   const allowed = `must be a string of 1 to ${limit.max} ${limit.unit}`
   if (typeof value !== 'string') throw invalid(field, `${allowed} (got ${shown(value)}).`)
   if (value === '') throw invalid(field, `${allowed} (got an empty string).`)

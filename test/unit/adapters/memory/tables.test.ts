@@ -12,7 +12,7 @@ const KEY = { bucket: 'photos', key: 'a.png' }
 
 function put(tables: Tables, row: TrackedRow): void {
   const before = tables.liveRows(row)
-  tables.apply({ before, after: { ...before, [row.status]: row }, history: null, leftovers: [], row })
+  tables.apply({ before, after: { ...before, [row.status]: row }, history: null, leftovers: [], event: null, row })
 }
 
 describe('the tables of the memory adapter', () => {
@@ -74,7 +74,7 @@ describe('the tables of the memory adapter', () => {
     const pending = pendingRow()
     put(tables, pending)
     const before = tables.liveRows(KEY)
-    tables.apply({ before, after: NOTHING_LIVE, history: null, leftovers: [leftover], row: pending })
+    tables.apply({ before, after: NOTHING_LIVE, history: null, leftovers: [leftover], event: null, row: pending })
     for (const scope of [null, 'user:1']) expect(tables.leftovers.of(scope)?.bySince.size).toBe(1)
     expect(tables.leftovers.forget(attemptId)).toBe(true)
     expect(tables.leftovers.of(null)?.byDue.size).toBe(0)
@@ -89,12 +89,12 @@ describe('the tables of the memory adapter', () => {
     const taken = pendingRow({ scope: 'user:2', id: idNumber(2) })
     const before = tables.liveRows(KEY)
     const after = { active: null, pending: taken }
-    expect(tables.apply({ before, after, history: null, leftovers: [], row: taken })).toEqual([
+    expect(tables.apply({ before, after, history: null, leftovers: [], event: null, row: taken })).toEqual([
       'user:1',
       'user:2',
     ])
     const confirmed = { active: activeRow({ scope: 'user:2', id: idNumber(2) }), pending: null }
-    const change = { before: after, after: confirmed, history: null, leftovers: [], row: confirmed.active }
+    const change = { before: after, after: confirmed, history: null, leftovers: [], event: null, row: confirmed.active }
     expect(tables.apply(change)).toEqual(['user:2'])
   })
 })
@@ -113,7 +113,7 @@ describe('wrong usage counters', () => {
       active: active && { ...active, size: 0 },
       pending: pending && { ...pending, declaredSize: 0 },
     }
-    tables.apply({ before, after: { active, pending }, history: null, leftovers: [], row: active! })
+    tables.apply({ before, after: { active, pending }, history: null, leftovers: [], event: null, row: active! })
     return tables
   }
 

@@ -1,0 +1,92 @@
+import { StorageError } from '../../errors.js'
+import type * as Driver from '../driver-commands.js'
+import type {
+  ClaimEventsInput,
+  ExtendClaimInput,
+  ExtendClaimsOptions,
+  ListEventsInput,
+  SettleEventInput,
+} from '../input-types.js'
+import { invalid, shown } from '../validation/invalid.js'
+import { checkDate, checkInteger, checkObject, optional } from '../validation/scalars.js'
+import { checkText } from '../validation/text.js'
+import { optionalText, pageLimit } from './fields.js'
+
+const DEFAULT_CLAIM_SECONDS = 60
+const MAX_CLAIM_SECONDS = 3600
+const MAX_ENTRIES = 1000
+const MAX_CURSOR_LENGTH = 200
+
+function endOfClaim(claimSeconds: unknown, now: Date): Date {
+  const seconds =
+    optional(claimSeconds, (value) => checkInteger('claimSeconds', value, 1, MAX_CLAIM_SECONDS)) ??
+    DEFAULT_CLAIM_SECONDS
+  return new Date(now.getTime() + seconds * 1000)
+}
+
+export function claimEventsCommand(
+  input: ClaimEventsInput | undefined,
+  now: Date,
+): Driver.ClaimEventsCommand {
+  const { limit, claimSeconds, ...reference } = checkObject('input', input ?? {})
+  const bucket = optionalText('bucket', reference['bucket'])
+  const key = optionalText('key', reference['key'])
+  if (bucket === null && key !== null) throw invalid('bucket', 'must be given together with key.')
+  if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
+  return {
+    limit: pageLimit(limit),
+    reference: bucket !== null && key !== null ? { bucket, key } : null,
+    now,
+    until: endOfClaim(claimSeconds, now),
+  }
+}
+
+/** Checks a list of claims, each of another event. */
+function checkEntries<Entry extends Driver.EventClaim>(
+  entries: unknown,
+  read: (entry: Readonly<Record<string, unknown>>) => Entry,
+): readonly Entry[] {
+  if (!Array.isArray(entries)) throw invalid('entries', `must be an array (got ${shown(entries)}).`)
+  if (entries.length > MAX_ENTRIES) {
+    throw invalid('entries', `must have at most ${MAX_ENTRIES} items (got ${entries.length}).`)
+  }
+  const checked = entries.map((entry: unknown) => read(checkObject('entries', entry)))
+  const ids = new Set(checked.map(({ id }) => id))
+  if (ids.size < checked.length) throw invalid('entries', 'must name each event only once.')
+  return checked
+}
+
+function eventClaim({ id, claim }: Readonly<Record<string, unknown>>): Driver.EventClaim {
+  return { id: checkText('eventId', id, 'id'), claim: checkText('claim', claim) }
+}
+
+export function settleEventsCommand(
+  entries: readonly SettleEventInput[],
+  now: Date,
+): Driver.SettleEventsCommand {
+  const read = (entry: Readonly<Record<string, unknown>>) => ({
+    ...eventClaim(entry),
+    retryAt: optional(entry['retryAt'], (date) => checkDate('retryAt', date)),
+  })
+  return { entries: checkEntries(entries, read), now }
+}
+
+export function extendClaimsCommand(
+  entries: readonly ExtendClaimInput[],
+  options: ExtendClaimsOptions | undefined,
+  now: Date,
+): Driver.ExtendClaimsCommand {
+  const { claimSeconds } = checkObject('options', options ?? {})
+  return { entries: checkEntries(entries, eventClaim), until: endOfClaim(claimSeconds, now) }
+}
+
+export function listEventsQuery(input: ListEventsInput | undefined): Driver.ListEventsQuery {
+  const { limit, after } = checkObject('input', input ?? {})
+  return { limit: pageLimit(limit), after: optional(after, checkCursor) }
+}
+
+function checkCursor(value: unknown): string {
+  const isText = typeof value === 'string' && value !== '' && value.length <= MAX_CURSOR_LENGTH
+  if (!isText) throw new StorageError('INVALID_CURSOR')
+  return value
+}

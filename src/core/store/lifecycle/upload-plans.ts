@@ -1,0 +1,191 @@
+import type {
+  ConfirmCommand,
+  ConfirmRefusal,
+  ReleaseCommand,
+  RemoveCommand,
+  ReserveCommand,
+  ReserveRefusal,
+  SetUploadIdCommand,
+} from '../driver-commands.js'
+import type { ScopeUsage, StorageObject } from '../records.js'
+import { NO_USAGE, refuseGrowth } from '../usage.js'
+import {
+  endOfAttempt,
+  hasExpired,
+  leftoverOf,
+  NOTHING_LIVE,
+  scopeOf,
+  usageOf,
+  type KeyChange,
+  type LiveRows,
+  type TrackedRow,
+  type Unchanged,
+} from './key-change.js'
+
+/** Decides a reserve. The order of refusals is part of the contract: see `StoreDriver.reserve`. */
+export function planReserve(
+  before: LiveRows,
+  usage: ScopeUsage,
+  command: ReserveCommand,
+): KeyChange | Unchanged<StorageObject> | ReserveRefusal {
+  const { active, pending } = before
+  const { now, overwrite, quota } = command
+  const mine = scopeOf(before) === null || scopeOf(before) === command.scope
+  if (!mine && (active !== null || (pending !== null && !hasExpired(pending, now))))
+    return { outcome: 'key-conflict' }
+  if (mine && pending?.id === command.id) return { outcome: 'unchanged', row: pending }
+  if ([active?.id, active?.attemptId, pending?.id].includes(command.id))
+    return { outcome: 'reused', field: 'id' }
+  if (command.storageKey !== null && [active?.storageKey, pending?.storageKey].includes(command.storageKey)) {
+    return { outcome: 'reused', field: 'storageKey' }
+  }
+  if (active !== null && !overwrite) return { outcome: 'key-conflict' }
+
+  const row: TrackedRow = { ...attemptRow(command), writableUntil: command.expiresAt }
+  const after: LiveRows = { active, pending: row }
+  const refusal = refuseGrowth(usage, mine ? usageOf(before) : NO_USAGE, usageOf(after), quota)
+  if (refusal) return refusal
+  const leftovers = leftoverOf(pending, now)
+  return { outcome: 'change', before, after, history: null, leftovers, event: null, row }
+}
+
+/** Returns the pending row of a new attempt. It depends on the command only, not on the rows at the key. */
+export function attemptRow(command: ReserveCommand): StorageObject {
+  // A spread would take longer than the rest of a reserve.
+  return {
+    id: command.id,
+    attemptId: command.id,
+    scope: command.scope,
+    bucket: command.bucket,
+    key: command.key,
+    status: 'pending',
+    route: command.route,
+    filename: command.filename,
+    contentType: command.contentType,
+    size: null,
+    declaredSize: command.declaredSize,
+    eTag: null,
+    metadata: command.metadata,
+    storageKey: command.storageKey,
+    uploadId: command.uploadId,
+    expiresAt: command.expiresAt,
+    createdAt: command.now,
+    updatedAt: new Date(command.now),
+    confirmedAt: null,
+    deletedAt: null,
+  }
+}
+
+/** Decides a confirm: see `StoreDriver.confirm`. */
+export function planConfirm(
+  before: LiveRows,
+  usage: ScopeUsage,
+  command: ConfirmCommand,
+): KeyChange | Unchanged<StorageObject> | ConfirmRefusal {
+  const { active, pending } = before
+  const { id, scope, size, eTag, contentType, quota, now } = command
+  if (scope !== null && scope !== scopeOf(before)) return { outcome: 'not-found' }
+  if (pending === null || (id !== null && pending.id !== id)) {
+    return active !== null && isRepeat(active, command)
+      ? { outcome: 'unchanged', row: active }
+      : { outcome: 'not-found' }
+  }
+  const row: TrackedRow = {
+    ...pending,
+    // A replacement keeps id and creation time, so the object keeps its position in every list.
+    id: active?.id ?? pending.id,
+    createdAt: active?.createdAt ?? pending.createdAt,
+    status: 'active',
+    size,
+    eTag,
+    contentType: contentType ?? pending.contentType,
+    declaredSize: null,
+    uploadId: null,
+    expiresAt: null,
+    updatedAt: now,
+    confirmedAt: now,
+  }
+  const after: LiveRows = { active: row, pending: null }
+  const refusal = refuseGrowth(usage, usageOf(before), usageOf(after), quota)
+  if (refusal) return refusal
+  return {
+    outcome: 'change',
+    before,
+    after,
+    history: null,
+    leftovers: leftoverOf(active, now),
+    event: { type: 'activated', object: row, previous: active },
+    row,
+  }
+}
+
+/** Returns whether the active row is the result of an earlier call of this confirm. */
+function isRepeat(active: StorageObject, { id, size, eTag }: ConfirmCommand): boolean {
+  if (active.size !== size) return false
+  if (id !== null) return active.attemptId === id && (eTag === null || active.eTag === eTag)
+  return eTag !== null && active.eTag === eTag
+}
+
+/** Decides a setUploadId: see `StoreDriver.setUploadId`. */
+export function planSetUploadId(
+  before: LiveRows,
+  { id, uploadId, now }: SetUploadIdCommand,
+):
+  | KeyChange
+  | Unchanged<StorageObject>
+  | { readonly outcome: 'not-found' }
+  | { readonly outcome: 'other-upload' } {
+  const { active, pending } = before
+  if (pending?.id !== id) return { outcome: 'not-found' }
+  if (pending.uploadId === uploadId) return { outcome: 'unchanged', row: pending }
+  if (pending.uploadId !== null) return { outcome: 'other-upload' }
+  const row: TrackedRow = { ...pending, uploadId, updatedAt: now }
+  const after: LiveRows = { active, pending: row }
+  return { outcome: 'change', before, after, history: null, leftovers: [], event: null, row }
+}
+
+/** Decides a release: see `StoreDriver.release`. */
+export function planRelease(
+  before: LiveRows,
+  { id, scope, uploadId, now }: ReleaseCommand,
+): KeyChange | Unchanged<null> {
+  const { pending } = before
+  const named =
+    pending !== null &&
+    (id === null || pending.id === id) &&
+    (scope === null || pending.scope === scope) &&
+    (uploadId === null || pending.uploadId === uploadId)
+  return named ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
+}
+
+/** Decides a remove: see `StoreDriver.remove`. */
+export function planRemove(
+  before: LiveRows,
+  { scope, attemptId, mode, now }: RemoveCommand,
+): KeyChange | Unchanged<null> {
+  const { active, pending } = before
+  if (scope !== null && scope !== scopeOf(before)) return { outcome: 'unchanged', row: null }
+  if (active === null || (attemptId !== null && active.attemptId !== attemptId)) {
+    const named = pending !== null && (attemptId === null || pending.id === attemptId)
+    return named ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
+  }
+  const deleted: StorageObject = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
+  const row = mode === 'soft' ? deleted : active
+  return {
+    outcome: 'change',
+    before,
+    after: NOTHING_LIVE,
+    history: mode === 'soft' ? deleted : null,
+    leftovers: [...leftoverOf(active, now), ...leftoverOf(pending, now)],
+    event: { type: 'deleted', object: row, previous: null },
+    row,
+  }
+}
+
+/** Decides the purge of one reservation: it is deleted if it still exists and expired by `before`. */
+export function planPurge(rows: LiveRows, id: string, before: Date, now: Date): KeyChange | Unchanged<null> {
+  const { pending } = rows
+  return pending?.id === id && hasExpired(pending, before)
+    ? endOfAttempt(rows, pending, now)
+    : { outcome: 'unchanged', row: null }
+}
