@@ -28,6 +28,12 @@ export interface ObjectLocation {
   readonly bucket?: string | null | undefined
 }
 
+export interface ObjectId {
+  readonly id: string
+  readonly key?: undefined
+  readonly bucket?: undefined
+}
+
 export type Fetch = typeof globalThis.fetch
 
 export interface ApiAccess {
@@ -89,7 +95,7 @@ export async function send(
 }
 
 /** Picks the options of a call on one object, because the caller's may have more fields. */
-export function locate({ key, bucket, signal, timeoutSeconds }: ObjectLocation & CallOptions) {
+export function locate({ key, bucket, signal, timeoutSeconds }: (ObjectLocation | ObjectId) & CallOptions) {
   return { query: { key, bucket }, signal, timeoutSeconds }
 }
 

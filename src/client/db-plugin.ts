@@ -1,5 +1,5 @@
 import type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
-import { locate, type ObjectLocation } from './api-request.js'
+import { locate, type ObjectId, type ObjectLocation } from './api-request.js'
 import type { CallOptions } from './call-options.js'
 import { isCode } from './client-error.js'
 import type { ClientPlugin } from './create-client.js'
@@ -15,13 +15,13 @@ export interface ListObjectsOptions extends CallOptions {
   readonly route?: string | null | undefined
 }
 
-export interface GetObjectOptions extends ObjectLocation, CallOptions {}
+export type GetObjectOptions = (ObjectLocation | ObjectId) & CallOptions
 
 /** The records of the signed-in user, as `api.db`. */
 export interface DbApi {
   /** Returns one page, newest first. `nextCursor` is set only if there is another page. */
   readonly listObjects: (options?: ListObjectsOptions) => Promise<ObjectPage<DbClientObject>>
-  /** Returns the active object at a key, otherwise the pending one, otherwise `null`. */
+  /** Returns the object with an `id`, or at a `key`: the active one, otherwise the pending one, otherwise `null`. */
   readonly getObject: (options: GetObjectOptions) => Promise<DbClientObject | null>
 }
 
@@ -39,9 +39,12 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
         }),
 
       async getObject(options) {
+        const { query, ...call } = locate(options)
         try {
           const { object } = await request<{ object: DbClientObject }>('GET', '/db/object', {
-            ...locate(options),
+            ...call,
+            // A record has both, and is found by its key.
+            query: options.key === undefined ? { id: options.id } : query,
             answer: 'object',
           })
           return object

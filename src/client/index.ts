@@ -1,6 +1,6 @@
 export type { ErrorCode, ErrorParams } from '../core/errors.js'
 export type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
-export type { ApiRequest, ApiRequestOptions, ClientHeaders, ObjectLocation } from './api-request.js'
+export type { ApiRequest, ApiRequestOptions, ClientHeaders, ObjectId, ObjectLocation } from './api-request.js'
 export type { CallOptions } from './call-options.js'
 export { S3ClientError, type S3ClientErrorCode, type S3ClientErrorOptions } from './client-error.js'
 export {

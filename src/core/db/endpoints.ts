@@ -1,8 +1,8 @@
 import { StorageError } from '../errors.js'
 import { guardedEndpoint, type Endpoint } from '../http/endpoint.js'
-import { readReference, referenceQuery } from '../http/reference-input.js'
+import { namedObjectQuery, readNamedObject, type NamedObject } from '../http/reference-input.js'
 import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
-import { OBJECT_STATUSES, toClientObject, type ObjectReference } from '../store/records.js'
+import { OBJECT_STATUSES, toClientObject } from '../store/records.js'
 import type { ListByScopeInput, StorageObjectStore } from '../store/contract.js'
 import { invalid, shown } from '../store/validation/invalid.js'
 import { checkOneOf, optional } from '../store/validation/scalars.js'
@@ -62,23 +62,24 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     },
   })
 
-  const getObject = guardedEndpoint<ObjectReference, ReturnType<typeof toClientObject>>({
+  const getObject = guardedEndpoint<NamedObject, ReturnType<typeof toClientObject>>({
     method: 'GET',
     path: '/db/object',
     operation: 'db.getObject',
     describe: () => ({
-      summary: "Returns the caller's object at a key: the active one, else the pending one.",
-      query: referenceQuery(bucket),
+      summary: "Returns the caller's object with an id, or at a key: the active one, else the pending one.",
+      query: namedObjectQuery(bucket),
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
-    parse: ({ query }) => readReference(query, bucket),
-    async own(reference, { scope }) {
-      const object = await objects.find({ ...reference, scope })
+    parse: ({ query }) => readNamedObject(query, bucket),
+    async own(named, { scope }) {
+      const object =
+        'id' in named ? await objects.findById({ ...named, scope }) : await objects.find({ ...named, scope })
       if (object?.scope !== scope || object.status === 'deleted') throw new StorageError('OBJECT_NOT_FOUND')
       return toClientObject(object)
     },
-    act: async (_reference, object) => ({ status: 200, body: { object } }),
+    act: async (_named, object) => ({ status: 200, body: { object } }),
   })
 
   return [listObjects, getObject]

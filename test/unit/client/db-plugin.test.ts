@@ -59,6 +59,16 @@ describe('api.db.getObject', () => {
     expect(await as('grace').db.getObject({ key, bucket })).toBeNull()
   })
 
+  it('finds an object by its id', async () => {
+    const { api, as, sent } = startClient({ routes: OTHER })
+    const object = await api.upload(new File(['1'], '1.png'), { route: 'pictures' })
+    const { id } = object
+    expect(await api.db.getObject({ id })).toEqual(object)
+    expect(sent.at(-1)?.target).toBe(`/api/s3/db/object?id=${id}`)
+    expect(await as('grace').db.getObject({ id })).toBeNull()
+    expect(await rejectionOf(api.db.getObject({ id: '1' }))).toMatchObject({ status: 400 })
+  })
+
   it('rejects with all other errors', async () => {
     const { api, as } = startClient()
     expect(await rejectionOf(api.db.getObject({ key: '' }))).toMatchObject({ status: 400 })

@@ -58,6 +58,22 @@ describe('GET /db/object', () => {
     expect((await ask(`${GET}?key=active&bucket=unknown`)).status).toBe(404)
   })
 
+  it('finds live objects by id, in any bucket', async () => {
+    for (const number of [1, 2, 3, 4, 9]) {
+      expect(await idOf(`?id=${idNumber(number)}`)).toBe(idNumber(number))
+    }
+  })
+
+  it.each([5, 6, 7, 99])(
+    "returns the same 404 for the ids of deleted, missing and other scopes' objects: %i",
+    async (number) => {
+      const missing = await ask(`${GET}?key=never%20was`)
+      const response = await ask(`${GET}?id=${idNumber(number)}`)
+      expect(response.status).toBe(404)
+      expect(response.body).toEqual(missing.body)
+    },
+  )
+
   it('accepts any percent-encoded key', async () => {
     expect(await idOf(`?key=${encodeURIComponent('a b/ü+&=?#%')}`)).toBe(idNumber(8))
   })
@@ -76,6 +92,11 @@ describe('GET /db/object', () => {
 
   it.each([
     ['no key', '', 'key'],
+    ['both a key and an id', `?key=active&id=${idNumber(1)}`, 'key'],
+    ['an id with a bucket', `?id=${idNumber(1)}&bucket=photos`, 'bucket'],
+    ['an empty id', '?id=', 'id'],
+    ['an id that is no UUIDv7', '?id=1', 'id'],
+    ['two ids', `?id=${idNumber(1)}&id=${idNumber(1)}`, 'id'],
     ['an empty key', '?key=', 'key'],
     ['a key that is too long', `?key=${'a'.repeat(1025)}`, 'key'],
     ['a key with a NUL', '?key=%00', 'key'],
