@@ -29,7 +29,7 @@ const HELP_HINT = 'Run svc-db --help for usage.'
 const EXIT_CODES = `
 Exit codes:
   0  success
-  1  verify or check-usage found problems
+  1  verify or check-usage found problems, or update or transfer found no object
   2  invalid arguments, or the database driver is not installed
   3  the database is unreachable
   4  unexpected error

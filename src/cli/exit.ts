@@ -1,6 +1,6 @@
 export const EXIT = {
   ok: 0,
-  /** `verify` or `check-usage` found problems. */
+  /** `verify` or `check-usage` found problems, or `update` or `transfer` found no object. */
   found: 1,
   /** Invalid arguments, or the driver of the database is not installed. */
   usage: 2,

@@ -1,10 +1,14 @@
 import { runCli } from './cli.js'
+import { addEvents } from './commands/events.js'
 import { addLeftovers } from './commands/leftovers.js'
 import { addList } from './commands/list.js'
 import { addMigrate } from './commands/migrate.js'
 import { addPurgeDeleted } from './commands/purge-deleted.js'
 import { addPurgeExpired } from './commands/purge-expired.js'
 import { addSchema } from './commands/schema.js'
+import { addScopes } from './commands/scopes.js'
+import { addTransfer } from './commands/transfer.js'
+import { addUpdate } from './commands/update.js'
 import { addCheckUsage, addRepairUsage, addUsage } from './commands/usage.js'
 import { addVerify } from './commands/verify.js'
 
@@ -14,9 +18,13 @@ const COMMANDS = [
   addVerify,
   addSchema,
   addUsage,
+  addScopes,
   addList,
+  addUpdate,
+  addTransfer,
   addCheckUsage,
   addRepairUsage,
+  addEvents,
   addLeftovers,
   addPurgeExpired,
   addPurgeDeleted,

@@ -1,0 +1,67 @@
+import { InvalidArgumentError, Option } from 'commander'
+import type { ObjectMetadata } from '../../index.js'
+import type { Cli } from '../cli.js'
+import { UsageError } from '../exit.js'
+import { printObject } from './changed-object.js'
+
+const FIELDS = ['filename', 'content-type', 'metadata'] as const
+
+interface UpdateOptions {
+  readonly scope?: string
+  readonly filename?: string
+  readonly contentType?: string
+  readonly metadata?: ObjectMetadata
+  readonly clear?: readonly (typeof FIELDS)[number][]
+}
+
+export function addUpdate(cli: Cli): void {
+  cli
+    .command(
+      'update',
+      'Changes the filename, content type or metadata of an active object. Its bytes stay. ' +
+        'Exits with 1 if there is no such object.',
+    )
+    .argument('<bucket>', 'bucket of the object')
+    .argument('<key>', 'key of the object')
+    .option('--scope <scope>', 'only if this scope owns the object')
+    .option('--filename <text>', 'the new filename')
+    .option('--content-type <type>', 'the new content type, such as image/png')
+    .option('--metadata <json>', 'the new metadata, as a JSON object of strings', parsedMetadata)
+    .addOption(new Option('--clear <field...>', 'removes the value of a field').choices(FIELDS))
+    .action((bucket: string, key: string, options: UpdateOptions) =>
+      cli.withDatabase(async ({ store, output }) => {
+        const object = await store.update({ bucket, key, scope: options.scope, ...changesOf(options) })
+        return printObject(output, object, () => 'is up to date')
+      }),
+    )
+}
+
+/** Returns the fields to set. `null` clears one. */
+function changesOf(options: UpdateOptions) {
+  const { clear = [] } = options
+  const given = {
+    filename: options.filename,
+    'content-type': options.contentType,
+    metadata: options.metadata,
+  }
+  const both = clear.find((field) => given[field] !== undefined)
+  if (both !== undefined) throw new UsageError(`--${both} can't be combined with --clear ${both}.`)
+  const filename = clear.includes('filename') ? null : options.filename
+  const contentType = clear.includes('content-type') ? null : options.contentType
+  const metadata = clear.includes('metadata') ? null : options.metadata
+  if (filename !== undefined) return { filename, contentType, metadata }
+  if (contentType !== undefined) return { contentType, metadata }
+  if (metadata !== undefined) return { metadata }
+  throw new UsageError('Give at least one of --filename, --content-type, --metadata and --clear.')
+}
+
+/** Parses metadata. The store checks names, values and limits. */
+function parsedMetadata(text: string): ObjectMetadata {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('Must be a JSON object of strings, such as {"color":"red"}.')
+  }
+  return value as ObjectMetadata
+}
