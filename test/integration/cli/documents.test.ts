@@ -71,6 +71,10 @@ describePostgres('docs/cli.md', (url) => {
       'schema',
       'usage',
       'list',
+      'scopes',
+      'update',
+      'transfer',
+      'events',
       'check-usage',
       'repair-usage',
       'purge-expired',
@@ -86,7 +90,7 @@ describePostgres('docs/cli.md', (url) => {
     // Commands that only read run together, because each is a process that takes a while to start.
     const reading: Promise<Example>[] = []
     for (const example of others) {
-      const changes = /^svc-db (?:migrate|repair-usage|purge-)/.test(example.command)
+      const changes = /^svc-db (?:migrate|repair-usage|update|transfer|purge-)/.test(example.command)
       if (changes) printed.push(...(await Promise.all(reading.splice(0))))
       if (changes) printed.push(await run(example))
       else reading.push(run(example))

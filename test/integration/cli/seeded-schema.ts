@@ -15,9 +15,12 @@ export interface SeededSchema {
   drop(): Promise<void>
 }
 
-export async function seededSchema(pool: pg.Pool): Promise<SeededSchema> {
+export async function seededSchema(
+  pool: pg.Pool,
+  { events }: { readonly events?: boolean } = {},
+): Promise<SeededSchema> {
   const schema = freshSchema()
-  const store = postgresAdapter(pool, { schema })
+  const store = postgresAdapter(pool, { schema, events })
   const yesterday = postgresAdapter(pool, { schema, now: () => new Date(Date.now() - 24 * HOUR) })
   await store.migrate()
   return {

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describePostgres, poolOf } from '../postgres/schemas.js'
+import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
+import { seededSchema, type SeededSchema } from './seeded-schema.js'
+
+describePostgres('svc-db on objects and scopes', (url) => {
+  const pool = poolOf(url)
+  let command: BuiltCommand
+  let seeded: SeededSchema
+  beforeAll(async () => {
+    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
+    await seeded.addActive('user:ann', 'a.txt', 10)
+    await seeded.addActive('user:bob', 'b.txt', 20)
+  })
+  afterAll(async () => {
+    command.remove()
+    await seeded.drop()
+    await pool.end()
+  })
+  const run = (...args: string[]) => command.run([...args, '--schema', seeded.schema], { DATABASE_URL: url })
+
+  it('scopes lists scopes after one, up to a limit', async () => {
+    const scopes = async (...args: string[]) =>
+      (jsonLines((await run('scopes', '--json', ...args)).stdout) as { scope: string }[]).map(
+        ({ scope }) => scope,
+      )
+    expect(await scopes()).toEqual(['user:ann', 'user:bob'])
+    expect(await scopes('--limit', '1')).toEqual(['user:ann'])
+    expect(await scopes('--after', 'user:ann')).toEqual(['user:bob'])
+    expect((await run('scopes')).stdout).toContain('10 bytes  1 active  0 pending  0 deleted  user:ann')
+  })
+
+  it('update sets and clears fields', async () => {
+    const update = async (...args: string[]) => run('update', 'files', 'a.txt', '--json', ...args)
+    const first = await update('--filename', 'A.txt', '--metadata', '{"color":"red"}')
+    expect(jsonLines(first.stdout)).toMatchObject([{ filename: 'A.txt', metadata: { color: 'red' } }])
+    const second = await update('--clear', 'filename', 'metadata', '--content-type', 'text/plain')
+    expect(jsonLines(second.stdout)).toMatchObject([
+      { filename: null, contentType: 'text/plain', metadata: null },
+    ])
+    expect(await update('--scope', 'user:bob', '--filename', 'B.txt')).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+    })
+  })
+
+  it.each([
+    ['nothing to set', [], 'Give at least one of'],
+    ['a field that is set and cleared', ['--filename', 'a', '--clear', 'filename'], "can't be combined"],
+    ['metadata that is no JSON', ['--metadata', '{'], 'Must be a JSON object of strings'],
+    ['metadata of numbers', ['--metadata', '{"a":1}'], 'metadata must have strings as values'],
+    ['a filename that is too long', ['--filename', 'a'.repeat(1025)], 'filename must be a string of 1 to'],
+    ['a field that can not be cleared', ['--clear', 'key'], 'Allowed choices are'],
+  ])('update refuses %s', async (_what, args, message) => {
+    const ran = await run('update', 'files', 'a.txt', ...args)
+    expect(ran).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(ran.stderr).toContain(message)
+  })
+
+  it('transfer gives an object to another scope, and can be repeated', async () => {
+    for (const _try of ['first', 'repeated']) {
+      const ran = await run('transfer', 'files', 'b.txt', '--from', 'user:bob', '--to', 'user:cleo')
+      expect(ran).toMatchObject({ exitCode: 0, stdout: 'files/b.txt now belongs to user:cleo.\n' })
+    }
+    expect(await seeded.store.getScopeUsage('user:bob')).toMatchObject({ bytes: 0, files: 0 })
+    expect(await seeded.store.getScopeUsage('user:cleo')).toMatchObject({ bytes: 20, files: 1 })
+    expect(await run('transfer', 'files', 'c.txt', '--from', 'user:bob', '--to', 'user:cleo')).toMatchObject({
+      exitCode: 1,
+      stderr: 'There is no such object.\n',
+    })
+    expect(await run('transfer', 'files', 'b.txt', '--from', 'user:bob')).toMatchObject({ exitCode: 2 })
+  })
+})
+
+describePostgres('svc-db events', (url) => {
+  const pool = poolOf(url)
+  let command: BuiltCommand
+  let seeded: SeededSchema
+  beforeAll(async () => {
+    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool, { events: true })])
+    await seeded.addActive('user:ann', 'a\u001b.txt', 10)
+    await seeded.addActive('user:ann', 'b.txt', 20)
+  })
+  afterAll(async () => {
+    command.remove()
+    await seeded.drop()
+    await pool.end()
+  })
+  const run = (...args: string[]) =>
+    command.run(['events', ...args, '--schema', seeded.schema], { DATABASE_URL: url })
+
+  it('counts and lists events, and changes nothing', async () => {
+    await seeded.store.claimEvents({ limit: 1 })
+    const listed = await run()
+    expect(listed.exitCode).toBe(0)
+    expect(listed.stdout).toContain('1 waiting, 1 claimed, 0 retrying')
+    expect(listed.stdout).toContain('activated')
+    expect(listed.stdout).toContain('files/a\\u{1b}.txt')
+    const [counts, ...events] = jsonLines((await run('--json')).stdout)
+    expect(counts).toEqual({ waiting: 1, claimed: 1, retrying: 0 })
+    expect(events).toMatchObject([
+      { type: 'activated', object: { key: 'a\u001b.txt' } },
+      { type: 'activated', object: { key: 'b.txt' } },
+    ])
+    expect(jsonLines((await run('--json', '--limit', '1')).stdout)).toHaveLength(2)
+  })
+})
