@@ -1,5 +1,6 @@
 import type { SnippetChecks } from '../programs.js'
 import { browserClientChecks } from './browser-client.js'
+import { conceptsChecks } from './concepts.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
 import { expressChecks } from './express.js'
@@ -24,6 +25,7 @@ import { yourOrmChecks } from './your-orm.js'
 /** The check of every snippet, by document and file name. */
 export const checks: SnippetChecks = {
   ...browserClientChecks,
+  ...conceptsChecks,
   ...customRoutesChecks,
   ...deployingChecks,
   ...expressChecks,
