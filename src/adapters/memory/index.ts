@@ -11,6 +11,8 @@ export interface MemoryAdapterOptions {
   readonly now?: (() => Date) | null | undefined
   /** Seed records. Default: none. */
   readonly objects?: readonly SeedObject[] | null | undefined
+  /** Whether changes of active objects are recorded as events, except those of seed records. Default: `false`. */
+  readonly events?: boolean | null | undefined
 }
 
 /**
@@ -21,7 +23,7 @@ export interface MemoryAdapterOptions {
  */
 export function memoryAdapter(options: MemoryAdapterOptions = {}): StorageObjectStore {
   const now = options.now ?? (() => new Date())
-  const tables = new Tables()
+  const tables = new Tables({ events: options.events ?? false })
   seed(tables, options.objects ?? [], new Date(now()))
   return createStore(createMemoryDriver(tables), { now })
 }

@@ -1,6 +1,18 @@
 import type { Leftover } from '../../core/store/records.js'
 import { datePosition } from './date-position.js'
 import { SortedMap } from './sorted-map.js'
+import type { StoredNames } from './stored-names.js'
+
+/** Returns a deep copy, so that callers can change it safely. */
+export function copyLeftover(leftover: Leftover): Leftover {
+  const { since, writableUntil, dueAt } = leftover
+  return {
+    ...leftover,
+    since: new Date(since),
+    writableUntil: new Date(writableUntil),
+    dueAt: dueAt && new Date(dueAt),
+  }
+}
 
 /** Leftovers sorted by `since`, and sorted by when they are due. */
 class LeftoverOrders {
@@ -28,6 +40,11 @@ export class LeftoverTable {
   readonly #byAttempt = new Map<string, Leftover>()
   readonly #all = new LeftoverOrders()
   readonly #scopes = new Map<string, LeftoverOrders>()
+  readonly #names: StoredNames
+
+  constructor(names: StoredNames) {
+    this.#names = names
+  }
 
   /** Returns the leftovers of a scope, or all for `null`; `null` if there are none. */
   of(scope: string | null): LeftoverOrders | null {
@@ -39,6 +56,7 @@ export class LeftoverTable {
     this.forget(leftover.attemptId)
     this.#byAttempt.set(leftover.attemptId, leftover)
     this.#all.set(leftover)
+    this.#names.add(leftover)
     if (leftover.scope === null) return
     const ofScope = this.#scopes.get(leftover.scope) ?? new LeftoverOrders()
     ofScope.set(leftover)
@@ -58,6 +76,7 @@ export class LeftoverTable {
     if (!leftover) return false
     this.#byAttempt.delete(attemptId)
     this.#all.delete(leftover)
+    this.#names.delete(leftover)
     const ofScope = leftover.scope === null ? null : this.of(leftover.scope)
     ofScope?.delete(leftover)
     if (leftover.scope !== null && ofScope?.bySince.size === 0) this.#scopes.delete(leftover.scope)

@@ -7,7 +7,7 @@ interface Chunk<V> {
 }
 
 /**
- * A map whose entries are sorted by key. Keys must be ASCII, because they compare by UTF-16 code units. Setting and
+ * A map whose entries are sorted by key. Keys compare by UTF-16 code units: see `utf8Order` for the order of bytes. Setting and
  * deleting take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its length.
  */
 export class SortedMap<V> {
@@ -16,6 +16,13 @@ export class SortedMap<V> {
 
   get size(): number {
     return this.#size
+  }
+
+  /** Returns the value under a key. */
+  get(key: string): V | undefined {
+    const chunk = this.#chunks[this.#chunkFor(key)]
+    const index = chunk ? firstFrom(chunk.keys, key) : 0
+    return chunk?.keys[index] === key ? chunk.values[index] : undefined
   }
 
   /** Adds the entry, or replaces the value under its key. */

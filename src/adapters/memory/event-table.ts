@@ -1,0 +1,196 @@
+import { createAttemptId } from '../../core/store/attempt-id.js'
+import { decodeCursor, encodeCursor } from '../../core/store/cursor.js'
+import type {
+  ClaimEventsCommand,
+  CountEventsQuery,
+  EventClaim,
+  ExtendClaimsCommand,
+  ListEventsQuery,
+  SettleEventsCommand,
+} from '../../core/store/driver.js'
+import type {
+  EventCounts,
+  EventPage,
+  ListedEvent,
+  RecordedChange,
+  StoredEvent,
+} from '../../core/store/events.js'
+import { copyObject } from '../../core/store/records.js'
+import { datePosition, endOfDate } from './date-position.js'
+import { keyName } from './key-name.js'
+import { SortedMap } from './sorted-map.js'
+
+interface Entry {
+  /** Sorts by recording. */
+  readonly id: string
+  readonly change: RecordedChange
+  readonly createdAt: Date
+  attempts: number
+  dueAt: Date
+  /** The token of the last claim. `null` if the event was never claimed, or waits for a retry. */
+  claim: string | null
+  claimedUntil: Date | null
+  /** The next event of the object. */
+  next: Entry | null
+}
+
+/** The events of one object, linked from the oldest to the newest. */
+interface Queue {
+  oldest: Entry
+  newest: Entry
+}
+
+function copyRecord({ id, change: { type, object, previous }, createdAt }: Entry) {
+  return {
+    id,
+    type,
+    object: copyObject(object),
+    previous: previous && copyObject(previous),
+    createdAt: new Date(createdAt),
+  }
+}
+
+function listed(entry: Entry): ListedEvent {
+  const { attempts, dueAt, claimedUntil } = entry
+  return {
+    ...copyRecord(entry),
+    attempts,
+    dueAt: new Date(dueAt),
+    claimedUntil: claimedUntil && new Date(claimedUntil),
+  }
+}
+
+/** The events that are still to be settled. Only the oldest event of an object can be claimed, so only that one is removed. */
+export class EventTable {
+  readonly #isRecording: boolean
+  readonly #byId = new SortedMap<Entry>()
+  readonly #queues = new Map<string, Queue>()
+  /** The oldest event of each object, by when it is due. */
+  readonly #due = new SortedMap<Entry>()
+
+  constructor(isRecording: boolean) {
+    this.#isRecording = isRecording
+  }
+
+  /** The number of entries in each index. */
+  get sizes(): { readonly events: number; readonly objects: number; readonly due: number } {
+    return { events: this.#byId.size, objects: this.#queues.size, due: this.#due.size }
+  }
+
+  /** Records a change that was made at `now`, if events are on. */
+  record(change: RecordedChange, now: Date): void {
+    if (!this.#isRecording) return
+    const entry: Entry = {
+      id: createAttemptId({ now: () => now }),
+      change,
+      createdAt: now,
+      attempts: 0,
+      dueAt: now,
+      claim: null,
+      claimedUntil: null,
+      next: null,
+    }
+    this.#byId.set(entry.id, entry)
+    const queue = this.#queues.get(keyName(change.object))
+    if (queue) {
+      queue.newest.next = entry
+      queue.newest = entry
+    } else {
+      this.#queues.set(keyName(change.object), { oldest: entry, newest: entry })
+      this.#addDue(entry)
+    }
+  }
+
+  claim({ limit, reference, now, until }: ClaimEventsCommand): StoredEvent[] {
+    const due = reference
+      ? this.#dueOf(keyName(reference), now)
+      : this.#due.ascending(null, endOfDate(now), limit)
+    return due.map((entry) => {
+      const claim = createAttemptId({ now: () => now })
+      this.#schedule(entry, { claim, until })
+      entry.attempts++
+      return { ...copyRecord(entry), attempts: entry.attempts, claim }
+    })
+  }
+
+  /** Returns the ids whose claim held. */
+  settle({ entries }: SettleEventsCommand): string[] {
+    const held: string[] = []
+    for (const settlement of entries) {
+      const entry = this.#claimed(settlement)
+      if (!entry) continue
+      if (settlement.retryAt) this.#schedule(entry, { claim: null, until: settlement.retryAt })
+      else this.#remove(entry)
+      held.push(entry.id)
+    }
+    return held
+  }
+
+  /** Returns the ids whose claim held. */
+  extend({ entries, until }: ExtendClaimsCommand): string[] {
+    const held: string[] = []
+    for (const extended of entries) {
+      const entry = this.#claimed(extended)
+      if (!entry) continue
+      this.#schedule(entry, { claim: extended.claim, until })
+      held.push(entry.id)
+    }
+    return held
+  }
+
+  page({ limit, after }: ListEventsQuery): EventPage {
+    const found = this.#byId.ascending(after === null ? null : decodeCursor(after), null, limit + 1)
+    const items = found.slice(0, limit)
+    const last = items.at(-1)
+    return { items: items.map(listed), next: last && found.length > limit ? encodeCursor(last.id) : null }
+  }
+
+  count({ now }: CountEventsQuery): EventCounts {
+    let waiting = 0
+    let claimed = 0
+    let retrying = 0
+    for (const { attempts, claimedUntil } of this.#byId.ascending(null, null, Infinity)) {
+      if (attempts === 0) waiting++
+      else if (claimedUntil && claimedUntil > now) claimed++
+      else retrying++
+    }
+    return { waiting, claimed, retrying }
+  }
+
+  #dueOf(name: string, now: Date): Entry[] {
+    const oldest = this.#queues.get(name)?.oldest
+    return oldest && oldest.dueAt <= now ? [oldest] : []
+  }
+
+  /** Returns the event if its last claim is this one. */
+  #claimed({ id, claim }: EventClaim): Entry | null {
+    const entry = this.#byId.get(id)
+    return entry?.claim === claim ? entry : null
+  }
+
+  /** Sets when the oldest event of an object is due: at the end of a claim, or, without one, for a retry. */
+  #schedule(entry: Entry, { claim, until }: { readonly claim: string | null; readonly until: Date }): void {
+    this.#due.delete(datePosition(entry.dueAt, entry.id))
+    entry.claim = claim
+    entry.claimedUntil = claim === null ? null : until
+    entry.dueAt = until
+    this.#addDue(entry)
+  }
+
+  #addDue(entry: Entry): void {
+    this.#due.set(datePosition(entry.dueAt, entry.id), entry)
+  }
+
+  #remove(entry: Entry): void {
+    this.#byId.delete(entry.id)
+    this.#due.delete(datePosition(entry.dueAt, entry.id))
+    const name = keyName(entry.change.object)
+    const queue = this.#queues.get(name)
+    if (queue && entry.next) {
+      queue.oldest = entry.next
+      this.#addDue(entry.next)
+    } else {
+      this.#queues.delete(name)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import type { Leftover, StorageObject } from '../../core/store/records.js'
+import type { ListStoredQuery } from '../../core/store/driver.js'
+import { SortedMap } from './sorted-map.js'
+import { END_OF_ORDER, utf8Order } from './utf8-order.js'
+
+/** What names bytes: a live row or a leftover. */
+export type Naming = StorageObject | Leftover
+
+/** Returns the name of the bytes in their bucket. */
+export function storedName({ storageKey, key }: Naming): string {
+  return storageKey ?? key
+}
+
+/** Returns whether a row names the bytes, not a leftover. */
+export function isRow(naming: Naming): naming is StorageObject {
+  return 'status' in naming
+}
+
+/** Returns the sort key before all that have this name. Names contain no NUL. */
+function startOfName(name: string): string {
+  return `${utf8Order(name)}\0`
+}
+
+function endOfName(name: string): string {
+  return startOfName(name) + END_OF_ORDER
+}
+
+/** Returns the sort key within a bucket: by name, then active rows by key, pending rows by key, and leftovers. */
+function position(naming: Naming): string {
+  const start = startOfName(storedName(naming))
+  if (!isRow(naming)) return `${start}2${naming.attemptId}`
+  return `${start}${naming.status === 'active' ? 0 : 1}${utf8Order(naming.key)}`
+}
+
+/** What names the bytes of each bucket, sorted by name in byte order. */
+export class StoredNames {
+  readonly #buckets = new Map<string, SortedMap<Naming>>()
+
+  /** The number of buckets in which something has a name. */
+  get buckets(): number {
+    return this.#buckets.size
+  }
+
+  add(naming: Naming): void {
+    const bucket = this.#buckets.get(naming.bucket) ?? new SortedMap()
+    bucket.set(position(naming), naming)
+    this.#buckets.set(naming.bucket, bucket)
+  }
+
+  delete(naming: Naming): void {
+    const bucket = this.#buckets.get(naming.bucket)
+    bucket?.delete(position(naming))
+    if (bucket?.size === 0) this.#buckets.delete(naming.bucket)
+  }
+
+  /** Returns the first `limit` of those with this name: active rows, then pending ones, each by key, then leftovers. */
+  named(bucket: string, name: string, limit: number): Naming[] {
+    return this.#buckets.get(bucket)?.ascending(startOfName(name), endOfName(name), limit) ?? []
+  }
+
+  /** Returns a page: see `StoreDriver.listStored`. */
+  page({ bucket, prefix, after, limit }: ListStoredQuery): Naming[] {
+    const names = this.#buckets.get(bucket)
+    if (!names) return []
+    const start = prefix === null ? null : utf8Order(prefix)
+    const end = start === null ? null : start + END_OF_ORDER
+    const afterName = after === null ? null : endOfName(after)
+    const from = start !== null && (afterName === null || start > afterName) ? start : afterName
+    const found = names.ascending(from, end, limit)
+    const last = found.at(-1)
+    if (!last) return []
+    return [...found, ...names.ascending(position(last), endOfName(storedName(last)), Infinity)]
+  }
+}
