@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { createStore } from '../../core/store/create-store.js'
-import type { StoreDriver } from '../../core/store/driver.js'
+import type { AdoptCommand, StoreDriver, TransferCommand } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
@@ -10,8 +10,8 @@ export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOpti
 }
 
 interface InvalidatingWrite<Result> {
-  /** The scope that the call names; `null` if none. */
-  readonly scope: string | null
+  /** The scopes that the call names; `null` if none. */
+  readonly scopes: readonly string[] | null
   /** Whether the write may change the usage of other scopes too. */
   readonly mayTouchOthers: boolean
   readonly write: () => Promise<Result>
@@ -23,12 +23,12 @@ interface InvalidatingWrite<Result> {
 function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
   /** Marks the write in the cache before it starts, and invalidates what it touched before it is acknowledged. */
   async function invalidating<Result extends object>({
-    scope,
+    scopes,
     mayTouchOthers,
     write,
     touched,
   }: InvalidatingWrite<Result>): Promise<Result> {
-    const pending = await cache.begin(scope)
+    const pending = await cache.begin(scopes)
     let result: Result
     try {
       result = await write()
@@ -42,6 +42,8 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
   }
 
   const { contract } = driver
+  const transfer = driver.transfer?.bind(driver)
+  const adopt = driver.adopt?.bind(driver)
   return {
     ...(contract && { contract }),
 
@@ -55,10 +57,9 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     },
 
     reserve(command) {
-      // A reserve may end the expired reservation of another scope.
-      const { scope } = command
       return invalidating({
-        scope,
+        scopes: [command.scope],
+        // It may end the expired reservation of another scope.
         mayTouchOthers: true,
         write: () => driver.reserve(command),
         touched: scopesOf,
@@ -66,9 +67,8 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     },
 
     confirm(command) {
-      const { scope } = command
       return invalidating({
-        scope,
+        scopes: named(command),
         mayTouchOthers: false,
         write: () => driver.confirm(command),
         touched: scopesOf,
@@ -76,9 +76,8 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     },
 
     release(command) {
-      const { scope } = command
       return invalidating({
-        scope,
+        scopes: named(command),
         mayTouchOthers: false,
         write: () => driver.release(command),
         touched: scopesOf,
@@ -86,24 +85,49 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     },
 
     remove(command) {
-      const { scope } = command
       return invalidating({
-        scope,
+        scopes: named(command),
         mayTouchOthers: false,
         write: () => driver.remove(command),
         touched: scopesOf,
       })
     },
 
+    ...(transfer && {
+      transfer(command: TransferCommand) {
+        return invalidating({
+          scopes: [...new Set([command.from, command.to])],
+          mayTouchOthers: false,
+          write: () => transfer(command),
+          touched: scopesOf,
+        })
+      },
+    }),
+
+    ...(adopt && {
+      adopt(command: AdoptCommand) {
+        return invalidating({
+          scopes: [command.scope],
+          // It may end the expired reservation of another scope.
+          mayTouchOthers: true,
+          write: () => adopt(command),
+          touched: scopesOf,
+        })
+      },
+    }),
+
     purgeExpired(command) {
-      const { scope } = command
-      const write = () => driver.purgeExpired(command)
-      return invalidating({ scope, mayTouchOthers: false, write, touched: scopesOf })
+      return invalidating({
+        scopes: named(command),
+        mayTouchOthers: false,
+        write: () => driver.purgeExpired(command),
+        touched: scopesOf,
+      })
     },
 
     repairUsage(scope) {
       return invalidating({
-        scope,
+        scopes: named({ scope }),
         mayTouchOthers: false,
         write: () => driver.repairUsage(scope),
         // A repeat doesn't report what the first try repaired if its response was lost.
@@ -114,6 +138,10 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     // These writes don't change any usage.
     setUploadId: (command) => driver.setUploadId(command),
     forgetLeftover: (attemptId) => driver.forgetLeftover(attemptId),
+    ...(driver.update && { update: driver.update.bind(driver) }),
+    ...(driver.claimEvents && { claimEvents: driver.claimEvents.bind(driver) }),
+    ...(driver.settleEvents && { settleEvents: driver.settleEvents.bind(driver) }),
+    ...(driver.extendClaims && { extendClaims: driver.extendClaims.bind(driver) }),
     ...(driver.deferLeftover && { deferLeftover: driver.deferLeftover.bind(driver) }),
     purgeDeleted: (command) => driver.purgeDeleted(command),
 
@@ -123,6 +151,11 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     findActive: (query) => driver.findActive(query),
     findPending: (query) => driver.findPending(query),
     findPendingMultipart: (query) => driver.findPendingMultipart(query),
+    ...(driver.findById && { findById: driver.findById.bind(driver) }),
+    ...(driver.listScopes && { listScopes: driver.listScopes.bind(driver) }),
+    ...(driver.listStored && { listStored: driver.listStored.bind(driver) }),
+    ...(driver.listEvents && { listEvents: driver.listEvents.bind(driver) }),
+    ...(driver.countEvents && { countEvents: driver.countEvents.bind(driver) }),
     listExpired: (query) => driver.listExpired(query),
     listLeftovers: (query) => driver.listLeftovers(query),
     ...(driver.listDueLeftovers && { listDueLeftovers: driver.listDueLeftovers.bind(driver) }),
@@ -136,6 +169,11 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       return driver.close()
     },
   }
+}
+
+/** Returns the scopes of a call with an optional scope. */
+function named({ scope }: { readonly scope: string | null }): readonly string[] | null {
+  return scope === null ? null : [scope]
 }
 
 function isUncertain(result: object): boolean {

@@ -66,17 +66,24 @@ return {'stored'}
 `)
 
 /**
- * Runs before a write. Removes the usage or lease, and marks the write, which prevents new leases until the write has
- * ended or the mark has expired.
- * Keys: writers (of the scope, or of unknown scopes), and the usage if the scope is known. Values: token, and the
- * lifetime of the mark in ms.
+ * Runs before a write. Removes the usages or leases of its scopes, and marks the write, which prevents new leases until the
+ * write has ended or the mark has expired.
+ * Keys: writers and usage of each scope, or only the writers of unknown scopes. Values: token, and the lifetime of the mark
+ * in ms.
  */
 export const BEGIN = redisScript(`${NOW}
-if KEYS[2] then redis.call('DEL', KEYS[2]) end
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-local put = redis.pcall('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
-if type(put) == 'table' and put.err then return {'full', put.err} end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+for i = 2, #KEYS, 2 do redis.call('DEL', KEYS[i]) end
+local refusal
+for i = 1, #KEYS, 2 do
+  redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now)
+  local put = redis.pcall('ZADD', KEYS[i], now + ARGV[2], ARGV[1])
+  if type(put) == 'table' and put.err then
+    refusal = put.err
+  else
+    redis.call('PEXPIRE', KEYS[i], ARGV[2])
+  end
+end
+if refusal then return {'full', refusal} end
 return {'begun'}
 `)
 

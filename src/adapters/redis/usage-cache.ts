@@ -32,8 +32,8 @@ export interface Lease {
 
 /** A write in progress. */
 export interface PendingWrite {
-  /** `null` if only the database knows the scope. */
-  readonly scope: string | null
+  /** The scopes that the call names. `null` if only the database knows the scope. */
+  readonly scopes: readonly string[] | null
   /** The marks sent to Redis, whether or not it responded. */
   readonly marks: readonly Mark[]
 }
@@ -44,12 +44,12 @@ export interface UsageCache {
   read(scope: string): Promise<{ readonly usage: ScopeUsage } | { readonly lease: Lease } | null>
   store(scope: string, lease: Lease, usage: ScopeUsage): Promise<void>
   /** Await this before a write. From then on, usages that were read earlier are not used. */
-  begin(scope: string | null): Promise<PendingWrite>
+  begin(scopes: readonly string[] | null): Promise<PendingWrite>
   /** Await this before acknowledging a write. `touched` holds the scopes that the write reported. */
   end(write: PendingWrite, touched: readonly string[] | 'all'): Promise<void>
   /**
    * Use this instead of `end` if a write failed: it may still take effect, in unknown scopes too if `mayTouchOthers`.
-   * Renews its mark.
+   * Renews its marks.
    */
   abandon(write: PendingWrite, mayTouchOthers: boolean): Promise<void>
   stop(): void
@@ -142,34 +142,39 @@ export function createUsageCache(options: UsageCacheOptions): UsageCache {
       })
     },
 
-    async begin(scope) {
-      if (!breaker.isUp) return { scope, marks: [] }
+    async begin(scopes) {
+      if (!breaker.isUp) return { scopes, marks: [] }
       const token = newToken()
       await breaker.run({
         operation: 'usageCache.begin',
         script: BEGIN,
-        keys: scope === null ? [keys.writers] : [keys.writersOf(scope), keys.usage(scope)],
+        keys: scopes?.flatMap((scope) => [keys.writersOf(scope), keys.usage(scope)]) ?? [keys.writers],
         values: [token, `${MARK_LIFETIME}`],
       })
-      return { scope, marks: [{ scope, token }] }
+      return { scopes, marks: marksOf(scopes, token) }
     },
 
-    async end({ scope, marks }, touched) {
+    async end({ scopes, marks }, touched) {
       if (touched === 'all') await invalidate({ scopes: [], all: true, ended: marks, renewed: [] })
-      else await invalidate(invalidationOf(scope === null ? touched : [scope, ...touched], marks))
+      else await invalidate(invalidationOf([...(scopes ?? []), ...touched], marks))
     },
 
-    async abandon({ scope, marks }, mayTouchOthers) {
+    async abandon({ scopes, marks }, mayTouchOthers) {
       // A write that began while Redis was down has no mark yet.
-      const renewed = marks.length > 0 ? marks : [{ scope, token: newToken() }]
-      const all = mayTouchOthers || scope === null
-      await invalidate({ scopes: scope === null ? [] : [scope], all, ended: [], renewed })
+      const renewed = marks.length > 0 ? marks : marksOf(scopes, newToken())
+      const all = mayTouchOthers || scopes === null
+      await invalidate({ scopes: scopes ?? [], all, ended: [], renewed })
     },
 
     stop() {
       breaker.stop()
     },
   }
+}
+
+/** Returns the marks of a write: one in each of its scopes, or one for all if they are not known. */
+function marksOf(scopes: readonly string[] | null, token: string): Mark[] {
+  return (scopes ?? [null]).map((scope) => ({ scope, token }))
 }
 
 /** Formats a usage for Redis, as four decimal numbers. */

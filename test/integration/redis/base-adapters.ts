@@ -7,7 +7,7 @@ import { poolOf, storesInEmptySchemas } from '../postgres/schemas.js'
 export interface BaseAdapter {
   readonly name: string
   /** Creates a store over an empty database. */
-  createStore(context: { readonly now: () => Date }): Promise<StorageObjectStore>
+  createStore(context: { readonly now: () => Date; readonly events?: boolean }): Promise<StorageObjectStore>
   close(store: StorageObjectStore): void
   end(): Promise<void>
 }
@@ -15,7 +15,7 @@ export interface BaseAdapter {
 export function memoryBase(): BaseAdapter {
   return {
     name: 'memoryAdapter',
-    createStore: async ({ now }) => memoryAdapter({ now }),
+    createStore: async ({ now, events }) => memoryAdapter({ now, events }),
     close: () => {},
     end: async () => {},
   }

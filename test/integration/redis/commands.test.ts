@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import type { StorageObjectStore } from '@svc/db'
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
@@ -16,6 +16,8 @@ const COMMANDS: Readonly<Record<string, number>> = {
   confirm: 2,
   release: 2,
   remove: 2,
+  transfer: 2,
+  adopt: 2,
   purgeExpired: 2,
   repairUsage: 2,
   getScopeUsage: 2,
@@ -75,6 +77,25 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     })
   }
 
+  const bytes = { bucket: 'bucket', key: 'bytes', storageKey: 'stored', size: 1, createdAt: now() }
+  it.each<[name: string, expected: number, call: () => Promise<unknown>]>([
+    ['adopt', 2, () => store.adopt({ ...bytes, scope: 'scope' })],
+    ['update', 0, () => store.update({ bucket: 'bucket', key: 'bytes', filename: 'a' })],
+    ['transfer', 2, () => store.transfer({ bucket: 'bucket', key: 'bytes', from: 'scope', to: 'other' })],
+    ['findById', 0, () => store.findById({ id: createAttemptId() })],
+    ['listScopes', 0, () => store.listScopes()],
+    ['listStored', 0, () => store.listStored({ bucket: 'bucket' })],
+    ['claimEvents', 0, () => store.claimEvents()],
+    ['settleEvents', 0, () => store.settleEvents([{ id: 'a', claim: 'b' }])],
+    ['extendClaims', 0, () => store.extendClaims([{ id: 'a', claim: 'b' }])],
+    ['listEvents', 0, () => store.listEvents()],
+    ['countEvents', 0, () => store.countEvents()],
+  ])('for %s: %d commands', async (_name, expected, call) => {
+    await commands()
+    await call()
+    expect(await commands()).toEqual(Array.from({ length: expected }, () => 'evalsha'))
+  })
+
   it('1 command for a cached usage, 2 for a missing one, 2 more if Redis does not know the scripts', async () => {
     await client.script('FLUSH')
     const store = cached(memoryAdapter())
@@ -106,6 +127,15 @@ describePrivateRedis('the cache sends to Redis', (program) => {
         // Still cached: the release did not use the cache.
         expect(await store.getScopeUsage(scope)).toEqual(usage(0, 1))
       }
+      const adopted = {
+        bucket: 'bucket',
+        key: 'adopted',
+        storageKey: 'stored',
+        size: 1,
+        createdAt: new Date(),
+      }
+      await store.adopt({ ...adopted, scope: 'old' })
+      await store.transfer({ bucket: 'bucket', key: 'adopted', from: 'old', to: '{new}' })
       await store.repairUsage()
       await store.confirm({ bucket: 'bucket', key: 'nothing', size: 1 }).catch(() => {})
       expect(errors).toEqual([])

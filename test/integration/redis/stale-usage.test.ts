@@ -305,6 +305,8 @@ describeRedis('the cache never returns a stale usage:', (url) => {
     await writer.store.setUploadId({ ...at('a'), id, uploadId: 'upload' })
     await writer.store.purgeDeleted({ before: now() })
     await writer.store.forgetLeftover({ attemptId: id })
+    await writer.store.update({ ...at('a'), filename: 'a.png' })
+    await writer.store.claimEvents()
     await writer.store.checkUsage()
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
     expect(reader.calls('usage')).toBe(calls)
