@@ -63,9 +63,11 @@ const CONSTRAINTS: Readonly<Record<string, string>> = {
 /** Returns the catalog of a schema after these steps. */
 export function expectedCatalog(schema: SchemaName, steps: readonly MigrationStep[] = STEPS): Catalog {
   const catalog = new Map<string, string>()
-  for (const [table, columns] of Object.entries(COLUMNS)) {
-    catalog.set(`table ${table}`, 'permanent')
-    for (const [column, type] of Object.entries(columns)) catalog.set(`column ${table}.${column}`, type)
+  for (const tables of [COLUMNS, ...steps.map((step) => step.tables ?? {})]) {
+    for (const [table, columns] of Object.entries(tables)) {
+      catalog.set(`table ${table}`, 'permanent')
+      for (const [column, type] of Object.entries(columns)) catalog.set(`column ${table}.${column}`, type)
+    }
   }
   for (const { additions } of steps) {
     for (const addition of additions) {
@@ -104,10 +106,14 @@ function indexesOf(steps: readonly MigrationStep[]): Map<string, string> {
   return indexes
 }
 
-/** Returns an index definition as Postgres writes it: the condition in parentheses, and each string with its type. */
+/**
+ * Returns an index definition as Postgres writes it: the condition in parentheses unless it is a column, and each string
+ * with its type.
+ */
 function indexDefinition(unique: boolean, definition: string): string {
   const [columns, condition] = definition.split(' WHERE ')
-  const where = condition === undefined ? '' : ` WHERE (${condition.replaceAll(/'[^']*'/g, '$&::text')})`
+  const typed = condition?.replaceAll(/'[^']*'/g, '$&::text')
+  const where = typed === undefined ? '' : ` WHERE ${/^\w+$/.test(typed) ? typed : `(${typed})`}`
   return `${unique ? 'unique ' : ''}btree ${columns}${where}`
 }
 

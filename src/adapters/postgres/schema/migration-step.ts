@@ -28,6 +28,8 @@ export interface MigrationStep {
    * each addition by itself before it runs `sql`, and does not block writers.
    */
   readonly additions: readonly Addition[]
+  /** The columns of the tables that `sql` creates, as Postgres describes them. Step 1 has them in expected-catalog.ts. */
+  readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Statements that take effect together with the new version. `{schema}` stands for the quoted schema name. */
   readonly sql: string
 }

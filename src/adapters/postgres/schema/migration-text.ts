@@ -15,7 +15,7 @@ export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
  * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and
  * Postgres keeps the two kinds apart.
  */
-const LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
+export const MIGRATION_LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
 
 /** The table that holds the schema version, in its only row. */
 export const VERSION_TABLE = `
@@ -60,7 +60,7 @@ BEGIN
   END IF;
 
   -- Lock before looking: each later statement then sees everything that other migrations have committed.
-  PERFORM ${LOCK};
+  PERFORM ${MIGRATION_LOCK};
   -- IF NOT EXISTS would require the right to create schemas even if the schema exists.
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = {schema-literal}) THEN
     CREATE SCHEMA {schema};

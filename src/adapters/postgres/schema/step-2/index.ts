@@ -1,18 +1,22 @@
 import type { MigrationStep } from '../migration-step.js'
 import { ADDITIONS } from './additions.js'
 import { CONFIRM } from './confirm.js'
+import { DELIVER_EVENTS } from './deliver-events.js'
+import { EVENTS_COLUMNS, EVENTS_TABLE } from './events-table.js'
 import { PURGE } from './purge.js'
+import { RECORD_EVENT } from './record-event.js'
 import { REMOVE } from './remove.js'
 import { RESERVE } from './reserve.js'
 import { WRITE_BATCH } from './write-batch.js'
 
 /**
  * Stores the scope and the due date of leftovers, reports the reserved part in quota refusals, lets `remove` name an
- * attempt, and purges history by scope. The functions of step 1 stay for processes of version 1.5.
+ * attempt, purges history by scope, and can record events. The functions of step 1 stay for processes of version 1.5.
  */
 export const STEP_2: MigrationStep = {
   version: 2,
   minCompatible: 1,
   additions: ADDITIONS,
-  sql: [RESERVE, CONFIRM, WRITE_BATCH, REMOVE, PURGE].join(''),
+  tables: { events: EVENTS_COLUMNS },
+  sql: [RESERVE, CONFIRM, WRITE_BATCH, REMOVE, PURGE, EVENTS_TABLE, RECORD_EVENT, DELIVER_EVENTS].join(''),
 }

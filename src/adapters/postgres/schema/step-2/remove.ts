@@ -1,5 +1,6 @@
 import { growth, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from '../step-1/fragments.js'
 import { leaveBehind } from './fragments.js'
+import { setRemovedAt } from './record-event.js'
 
 /** Implements `planRelease` and `planRemove` of core/store/lifecycle.ts. */
 export const REMOVE = `
@@ -30,6 +31,7 @@ CREATE FUNCTION {schema}.remove_v2(
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
   removes_active boolean;
+  told boolean;
 BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   IF coalesce(a.id, p.id) IS NULL OR coalesce(a.scope, p.scope) <> p_scope THEN
     RETURN;
@@ -48,6 +50,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
       UPDATE {schema}.objects o SET status = 'deleted', updated_at = p_now, deleted_at = p_now
       WHERE o.attempt_id = a.attempt_id RETURNING o.* INTO obj;
     ELSE
+      told := ${setRemovedAt('p_now')};
       DELETE FROM {schema}.objects o WHERE o.attempt_id = a.attempt_id;
       obj := a;
     END IF;${leaveBehind('a')}
