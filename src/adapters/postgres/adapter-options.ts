@@ -14,6 +14,12 @@ export interface PostgresSchemaOptions {
    * `svc_db`.
    */
   readonly schema?: string | null | undefined
+  /**
+   * Whether changes of active objects are recorded as events, by every process that uses the schema. Running `migrate()`
+   * or the SQL of `postgresSchema()` stores it in the database. Default: as it is there, at first off. Before you turn
+   * events on, roles other than the owner need `SELECT`, `INSERT`, `UPDATE` and `DELETE` on the table `events`.
+   */
+  readonly events?: boolean | null | undefined
 }
 
 export interface PostgresAdapterOptions extends PostgresSchemaOptions {
@@ -37,6 +43,7 @@ export interface CheckedAdapterOptions {
   readonly database: Database
   readonly readDatabase: Database
   readonly schema: SchemaName
+  readonly events: boolean | null
   readonly now: (() => Date) | null
 }
 
@@ -57,6 +64,7 @@ export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAda
     readDatabase:
       readPool === null || readPool === undefined ? database : databaseOf(readPool, 'readPool', named),
     schema: checkSchema(caller, options),
+    events: checkEvents(caller, options),
     now: now ?? null,
   }
 }
@@ -65,6 +73,16 @@ export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAda
 export function checkSchema(caller: string, options: unknown): SchemaName {
   const { schema } = checkObject(caller, options) as PostgresSchemaOptions
   return schemaName(caller, schema ?? DEFAULT_SCHEMA)
+}
+
+/** @throws TypeError unless `events` is `true`, `false`, `null` or left out. */
+export function checkEvents(caller: string, options: unknown): boolean | null {
+  const { events } = checkObject(caller, options) as PostgresSchemaOptions
+  if (events === null || events === undefined) return null
+  if (typeof events !== 'boolean') {
+    throw new TypeError(`${caller}: events must be true or false (got ${shown(events)}).`)
+  }
+  return events
 }
 
 function checkObject(caller: string, options: unknown): object {

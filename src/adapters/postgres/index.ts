@@ -2,6 +2,7 @@ import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import {
   checkAdapterOptions,
+  checkEvents,
   checkSchema,
   type PostgresAdapterOptions,
   type PostgresSchemaOptions,
@@ -43,8 +44,9 @@ export function postgresAdapter(
  * any earlier version and may run again. Unlike `migrate()`, it blocks writers while it builds an index. The comments
  * in the SQL name the statements that build large indexes beforehand.
  *
- * @throws TypeError for an invalid schema name.
+ * @throws TypeError for an invalid option.
  */
 export function postgresSchema(options?: PostgresSchemaOptions | null): string {
-  return schemaText(STEPS, checkSchema('postgresSchema', options))
+  const caller = 'postgresSchema'
+  return schemaText(STEPS, checkSchema(caller, options), checkEvents(caller, options))
 }

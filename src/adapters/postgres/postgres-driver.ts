@@ -12,8 +12,10 @@ import { createBatchedWrites } from './batched-writes.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
 import { createCall } from './connection/retries.js'
+import { createEventMethods } from './events.js'
 import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
+import { STEPS } from './schema/steps.js'
 import { verify } from './schema/verify.js'
 import {
   BEFORE_ALL_DATES,
@@ -22,6 +24,7 @@ import {
   readObject,
   readObjects,
 } from './statements/object-row.js'
+import { eventStatements } from './statements/events.js'
 import { FIRST_ID, LAST_ID, readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
 import { writeStatements, type WriteResult } from './statements/writes.js'
@@ -37,10 +40,17 @@ export interface PostgresDriverOptions {
   /** Serves listings and counts only, and may lag behind. */
   readonly readDatabase: Database
   readonly schema: SchemaName
+  /** Whether events are on after `migrate()`. Default: as they are. */
+  readonly events?: boolean | null
 }
 
 /** Creates the driver. Each call is one statement, and concurrent writes of a scope share one. */
-export function createPostgresDriver({ database, readDatabase, schema }: PostgresDriverOptions): StoreDriver {
+export function createPostgresDriver({
+  database,
+  readDatabase,
+  schema,
+  events = null,
+}: PostgresDriverOptions): StoreDriver {
   const reads = readStatements(schema)
   const writes = writeStatements(schema)
   const usages = usageStatements(schema)
@@ -57,6 +67,7 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
 
   return {
     contract: '1.6',
+    ...createEventMethods(call, eventStatements(schema)),
 
     async list({ scope, statuses, route, before, limit, withMetadata }) {
       const [status, ...more] = statuses
@@ -217,7 +228,7 @@ export function createPostgresDriver({ database, readDatabase, schema }: Postgre
     },
 
     async migrate() {
-      return migrate(database, schema)
+      return migrate(database, schema, STEPS, events)
     },
 
     async verify() {

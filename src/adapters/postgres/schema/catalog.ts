@@ -51,5 +51,14 @@ UNION ALL
   FROM pg_catalog.pg_constraint o ${IN_SCHEMA} AND n.oid = o.connamespace
   WHERE o.contype = 'c'
 UNION ALL
+  SELECT 'trigger ' || t.tgname,
+    ${unquoted(`substring(pg_get_triggerdef(t.oid) FROM ' (AFTER [A-Z]+) ON ')`)}
+      || ${unquoted(`substring(pg_get_triggerdef(t.oid) FROM ' FOR EACH ROW( WHEN .*) EXECUTE FUNCTION ')`)}
+      || ' ' || p.proname || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' (not enabled)' END
+  FROM pg_catalog.pg_trigger t
+  JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+  WHERE NOT t.tgisinternal
+UNION ALL
   SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')', p.prosrc
   FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`

@@ -1,18 +1,25 @@
 import { inSchema, type SchemaName } from './schema-name.js'
-import { MIGRATION_LOCK } from './migration-text.js'
+import { MIGRATION_LOCK } from './migration-lock.js'
 
 /** The trigger whose existence means that events are on. */
 const SWITCH = 'record_update'
 
-/**
- * The triggers that record events, with conditions that keep reservations, releases and purges from calling the
- * function.
- */
-const TRIGGERS: Readonly<Record<string, string>> = {
-  record_insert: `AFTER INSERT ON {schema}.objects FOR EACH ROW WHEN (NEW.status = 'active')`,
-  [SWITCH]: `AFTER UPDATE ON {schema}.objects FOR EACH ROW WHEN (OLD.status = 'active' OR NEW.status = 'active')`,
-  record_delete: `AFTER DELETE ON {schema}.objects FOR EACH ROW WHEN (OLD.status = 'active')`,
-}
+/** The triggers that record events: what they follow, and which rows are active. Nothing else calls their function. */
+const TRIGGERS = [
+  { name: 'record_insert', event: 'INSERT', active: ['new'] },
+  { name: SWITCH, event: 'UPDATE', active: ['old', 'new'] },
+  { name: 'record_delete', event: 'DELETE', active: ['old'] },
+] as const
+type Trigger = (typeof TRIGGERS)[number]
+
+/** The triggers as `catalog.ts` describes them. */
+export const TRIGGER_CATALOG: ReadonlyMap<string, string> = new Map(
+  TRIGGERS.map(({ name, event, active }) => {
+    const conditions = active.map((row) => `(${row}.status = 'active'::text)`).join(' OR ')
+    const condition = active.length > 1 ? `(${conditions})` : conditions
+    return [`trigger ${name}`, `AFTER ${event} WHEN (${condition}) record_event_v1`]
+  }),
+)
 
 /** Selects the number of the trigger that {@link TRIGGERS} has created, or no row if events are off. */
 export const FIND_SWITCH = `
@@ -21,10 +28,10 @@ export const FIND_SWITCH = `
     WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND t.tgname = '${SWITCH}'`
 
 export interface SwitchOptions {
-  /** Turns events off only if this is still the number of the trigger. Default: whatever its number is. */
-  readonly found?: string
-  /** Gives up after this time without the lock of the table, behind which all writers wait. Default: never. */
-  readonly milliseconds?: number
+  /** Turns events off only if this is still the number of the trigger. `null`: whatever its number is. */
+  readonly found: string | null
+  /** Gives up after this time without the lock of the table, behind which all writers wait. `null`: never. */
+  readonly milliseconds: number | null
 }
 
 /**
@@ -34,12 +41,13 @@ export interface SwitchOptions {
 export function switchEventsText(
   events: boolean,
   schema: SchemaName,
-  { found, milliseconds }: SwitchOptions = {},
+  { found, milliseconds }: SwitchOptions,
 ): string {
   const isNeeded = events
     ? `NOT EXISTS (${FIND_SWITCH})`
-    : `EXISTS (${FIND_SWITCH}${found === undefined ? '' : ` AND t.oid = ${Number(found)}`})`
-  const limit = milliseconds === undefined ? '' : `PERFORM set_config('lock_timeout', '${milliseconds}ms', true);\n    `
+    : `EXISTS (${FIND_SWITCH}${found === null ? '' : ` AND t.oid = ${Number(found)}`})`
+  const limit =
+    milliseconds === null ? '' : `PERFORM set_config('lock_timeout', '${milliseconds}ms', true);\n    `
   return inSchema(
     `DO $events$
 DECLARE
@@ -47,9 +55,7 @@ DECLARE
 BEGIN
   PERFORM ${MIGRATION_LOCK};
   IF ${isNeeded} THEN
-    ${limit}${Object.entries(TRIGGERS)
-      .map(([name, trigger]) => (events ? createTrigger(name, trigger) : dropTrigger(name)))
-      .join('\n    ')}
+    ${limit}${TRIGGERS.map(events ? createTrigger : dropTrigger).join('\n    ')}
     PERFORM set_config('lock_timeout', previous, true);
   END IF;
 END
@@ -58,10 +64,12 @@ $events$`,
   )
 }
 
-function createTrigger(name: string, trigger: string): string {
-  return `CREATE TRIGGER ${name} ${trigger} EXECUTE FUNCTION {schema}.record_event_v1();`
+function createTrigger({ name, event, active }: Trigger): string {
+  const condition = active.map((row) => `${row}.status = 'active'`).join(' OR ')
+  return `CREATE TRIGGER ${name} AFTER ${event} ON {schema}.objects FOR EACH ROW WHEN (${condition})
+      EXECUTE FUNCTION {schema}.record_event_v1();`
 }
 
-function dropTrigger(name: string): string {
-  return `DROP TRIGGER ${name} ON {schema}.objects;`
+function dropTrigger({ name }: Trigger): string {
+  return `DROP TRIGGER IF EXISTS ${name} ON {schema}.objects;`
 }

@@ -1,8 +1,8 @@
 import type { Catalog } from './catalog.js'
+import { TRIGGER_CATALOG } from './events-switch.js'
 import type { MigrationStep } from './migration-step.js'
 import { VERSION_TABLE } from './migration-text.js'
 import { inSchema, type SchemaName } from './schema-name.js'
-import { STEPS } from './steps.js'
 
 /** The columns of each table after step 1, as Postgres describes them. Later steps list what they add. */
 const COLUMNS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -60,9 +60,13 @@ const CONSTRAINTS: Readonly<Record<string, string>> = {
   objects_status: "CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'deleted'::text])))",
 }
 
-/** Returns the catalog of a schema after these steps. */
-export function expectedCatalog(schema: SchemaName, steps: readonly MigrationStep[] = STEPS): Catalog {
-  const catalog = new Map<string, string>()
+/** Returns the catalog of a schema after these steps, with events on or off. */
+export function expectedCatalog(
+  schema: SchemaName,
+  steps: readonly MigrationStep[],
+  { events }: { readonly events: boolean },
+): Catalog {
+  const catalog = new Map<string, string>(events ? TRIGGER_CATALOG : [])
   for (const tables of [COLUMNS, ...steps.map((step) => step.tables ?? {})]) {
     for (const [table, columns] of Object.entries(tables)) {
       catalog.set(`table ${table}`, 'permanent')

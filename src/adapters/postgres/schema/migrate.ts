@@ -4,11 +4,12 @@ import { databaseError, sqlState, wasRolledBack } from '../connection/failures.j
 import { readNumber } from '../statements/object-row.js'
 import { promptColumnsText } from './addition-text.js'
 import { buildConcurrentIndex } from './concurrent-index.js'
-import type { AddedColumns, MigrationStep } from './migration-step.js'
+import { switchEventsText } from './events-switch.js'
+import type { MigrationStep } from './migration-step.js'
 import { migrationBlock, READ_FOUND_VERSION } from './migration-text.js'
 import type { SchemaName } from './schema-name.js'
 import { STEPS } from './steps.js'
-import { assertCompatible, newestVersion, readVersion } from './version.js'
+import { assertCompatible, newestVersion, readVersion, type SchemaVersion } from './version.js'
 
 /** A migration must see what others committed while it waited for its lock, whatever the default isolation level is. */
 const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
@@ -26,37 +27,60 @@ const LOCK_NOT_AVAILABLE = '55P03'
  * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same
  * time: one does the work and the others wait for it. Costs one read if there is nothing to do.
  *
+ * `events` turns events on or off; `null` leaves them as they are. Turning them off has no effect if another process turns
+ * them on meanwhile.
+ *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the schema is too new for this code.
  */
 export async function migrate(
   database: Database,
   schema: SchemaName,
   steps: readonly MigrationStep[] = STEPS,
+  events: boolean | null = null,
 ): Promise<MigrationResult> {
   try {
     const before = await readVersion(database, schema)
-    if (before.version >= newestVersion(steps)) {
-      assertCompatible(before, steps)
-      return { from: before.version, to: before.version }
-    }
-    let from: number | null = null
-    let after = before
-    while (after.version < newestVersion(steps)) {
-      const { version } = after
-      const next = steps.find((step) => step.version === version + 1)!
-      // An empty schema takes all steps at once. Otherwise a step adds to tables that may be large and in use.
-      const isEmpty = version === 0
-      if (!isEmpty) await makeAdditions(database, schema, next)
-      const block = migrationBlock(isEmpty ? steps : [next], schema, { onlyIfEmpty: isEmpty })
-      const found = await runBlock(database, block)
-      from ??= found
-      after = await readVersion(database, schema)
-    }
-    assertCompatible(after, steps)
-    return { from: from ?? before.version, to: after.version }
+    const result = await migrateSteps(database, schema, steps, before)
+    await switchEvents(database, schema, events, before.eventsSwitch)
+    return result
   } catch (error) {
     throw databaseError(error)
   }
+}
+
+async function migrateSteps(
+  database: Database,
+  schema: SchemaName,
+  steps: readonly MigrationStep[],
+  before: SchemaVersion,
+): Promise<MigrationResult> {
+  let from: number | null = null
+  let after = before
+  while (after.version < newestVersion(steps)) {
+    const { version } = after
+    const next = steps.find((step) => step.version === version + 1)!
+    // An empty schema takes all steps at once. Otherwise a step adds to tables that may be large and in use.
+    const isEmpty = version === 0
+    if (!isEmpty) await makeAdditions(database, schema, next)
+    const block = migrationBlock(isEmpty ? steps : [next], schema, { onlyIfEmpty: isEmpty })
+    const found = await runBlock(database, block)
+    from ??= found
+    after = await readVersion(database, schema)
+  }
+  assertCompatible(after, steps)
+  return { from: from ?? before.version, to: after.version }
+}
+
+/** `found` identifies the switch at the beginning of the migration. One that was turned on later stays. */
+async function switchEvents(
+  database: Database,
+  schema: SchemaName,
+  events: boolean | null,
+  found: string | null,
+): Promise<void> {
+  if (events === null || events === (found !== null)) return
+  const options = { found, milliseconds: TABLE_LOCK_MILLISECONDS }
+  await runPromptly(database, switchEventsText(events, schema, options))
 }
 
 /** Makes the additions of a step one by one, each in a separate transaction, without blocking writers. */
@@ -66,17 +90,17 @@ async function makeAdditions(
   { additions }: MigrationStep,
 ): Promise<void> {
   for (const addition of additions) {
-    if (addition.kind === 'columns') await addColumns(database, schema, addition)
-    else await buildConcurrentIndex(database, schema, addition)
+    if (addition.kind === 'columns') {
+      await runPromptly(database, promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema))
+    } else await buildConcurrentIndex(database, schema, addition)
   }
 }
 
-/** Adds columns, which is instant but needs an exclusive table lock. Waits for the lock in short attempts. */
-async function addColumns(database: Database, schema: SchemaName, addition: AddedColumns): Promise<void> {
-  const text = promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema)
+/** Runs a change that is instant but needs an exclusive table lock. Waits for the lock in short attempts. */
+async function runPromptly(database: Database, text: string): Promise<void> {
   for (;;) {
     try {
-      await database.script(text)
+      await database.script(NEW_SNAPSHOTS, text)
       return
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE && !wasRolledBack(error)) throw error

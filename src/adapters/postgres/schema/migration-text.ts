@@ -1,4 +1,6 @@
 import { additionBlock, concurrentText, dropIndexText } from './addition-text.js'
+import { switchEventsText } from './events-switch.js'
+import { MIGRATION_LOCK } from './migration-lock.js'
 import { inSchema, type SchemaName } from './schema-name.js'
 import type { Addition, MigrationStep } from './migration-step.js'
 
@@ -10,12 +12,6 @@ const FOUND_VERSION = 'svc_db.found_version'
 
 /** Reads the version that {@link migrationBlock} found, within the same transaction. */
 export const READ_FOUND_VERSION = `SELECT current_setting('${FOUND_VERSION}')`
-
-/**
- * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and
- * Postgres keeps the two kinds apart.
- */
-export const MIGRATION_LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
 
 /** The table that holds the schema version, in its only row. */
 export const VERSION_TABLE = `
@@ -109,9 +105,16 @@ export function markerType(version: number): string {
  * Builds the text of `postgresSchema()`: everything that `migrate()` does, for one transaction of another migration
  * tool. Its comments name what to add beforehand where blocking writers is not acceptable.
  */
-export function schemaText(steps: readonly MigrationStep[], schema: SchemaName): string {
+export function schemaText(
+  steps: readonly MigrationStep[],
+  schema: SchemaName,
+  events: boolean | null = null,
+): string {
   const additions = steps.flatMap((step) => step.additions)
-  return `${additions.length === 0 ? '' : notes(additions, schema)}${migrationBlock(steps, schema)};`
+  const comments = additions.length === 0 ? '' : notes(additions, schema)
+  const blocks = [migrationBlock(steps, schema)]
+  if (events !== null) blocks.push(switchEventsText(events, schema, { found: null, milliseconds: null }))
+  return `${comments}${blocks.join(';\n')};`
 }
 
 function notes(additions: readonly Addition[], schema: SchemaName): string {

@@ -31,7 +31,7 @@ export async function verify(
     if (refusal !== null) findings.push(refusal)
 
     const found = await readCatalog(database, schema)
-    for (const [name, expected] of expectedCatalog(schema, steps)) {
+    for (const [name, expected] of expectedCatalog(schema, steps, { events: state.eventsSwitch !== null })) {
       const actual = found.get(name)
       if (actual === undefined) findings.push(`Missing: ${name}.`)
       else if (actual !== expected && state.version <= newest) {

@@ -3,6 +3,7 @@ import type { Database } from '../connection/database.js'
 import { isUndefinedTable } from '../connection/failures.js'
 import { readNumber } from '../statements/object-row.js'
 import { statement } from '../statements/statement.js'
+import { FIND_SWITCH } from './events-switch.js'
 import type { SchemaName } from './schema-name.js'
 import type { MigrationStep } from './migration-step.js'
 
@@ -10,16 +11,19 @@ import type { MigrationStep } from './migration-step.js'
 export interface SchemaVersion {
   readonly version: number
   readonly minCompatible: number
+  /** Identifies the switch that turned events on. `null` while they are off. */
+  readonly eventsSwitch: string | null
 }
 
-const NOT_MIGRATED: SchemaVersion = { version: 0, minCompatible: 0 }
+const NOT_MIGRATED: SchemaVersion = { version: 0, minCompatible: 0, eventsSwitch: null }
 
 /** Reads the version of a schema. Returns version 0 if the schema or its version table does not exist. */
 export async function readVersion(database: Database, schema: SchemaName): Promise<SchemaVersion> {
-  const text = 'SELECT v.version, v.min_compatible FROM {schema}.schema_version v'
+  const text = `SELECT v.version, v.min_compatible, (${FIND_SWITCH}) FROM {schema}.schema_version v`
   try {
     const [row] = await database.run(statement('schema_version', text, schema), [])
-    return row ? { version: readNumber(row[0]), minCompatible: readNumber(row[1]) } : NOT_MIGRATED
+    if (!row) return NOT_MIGRATED
+    return { version: readNumber(row[0]), minCompatible: readNumber(row[1]), eventsSwitch: row[2] ?? null }
   } catch (error) {
     if (isUndefinedTable(error)) return NOT_MIGRATED
     throw error

@@ -105,7 +105,7 @@ export function readNumber(text: string | null | undefined): number {
 }
 
 const numberOrNull = (text: string | null | undefined) => (text == null ? null : readNumber(text))
-const readDate = (text: string | null | undefined) => new Date(readNumber(text))
+export const readDate = (text: string | null | undefined) => new Date(readNumber(text))
 const dateOrNull = (text: string | null | undefined) => (text == null ? null : readDate(text))
 const metadataOrNull = (text: string | null | undefined) =>
   text == null ? null : (JSON.parse(text) as ObjectMetadata)
