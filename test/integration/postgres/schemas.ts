@@ -52,7 +52,7 @@ export function quoted(schema: string): string {
 
 /** Stores over one handle, for a suite that needs hundreds. Each has an empty, migrated schema. */
 export interface EmptyStores {
-  createStore(context: { readonly now: () => Date }): Promise<StorageObjectStore>
+  createStore(context: { readonly now: () => Date; readonly events?: boolean }): Promise<StorageObjectStore>
   /** Lets a later store use the schema again. */
   close(store: StorageObjectStore): void
   /** Drops all schemas. */
@@ -65,34 +65,36 @@ export function storesInEmptySchemas(
   handle: Parameters<typeof postgresAdapter>[0] = pool,
 ): EmptyStores {
   const schemas: string[] = []
-  const free: string[] = []
-  const schemaOf = new Map<StorageObjectStore, string>()
+  // A schema keeps its events on or off.
+  const free = { true: [] as string[], false: [] as string[] }
+  const placeOf = new Map<StorageObjectStore, { readonly schema: string; readonly events: boolean }>()
 
-  async function emptySchema(): Promise<string> {
-    const used = free.pop()
+  async function emptySchema(events: boolean): Promise<string> {
+    const used = free[`${events}`].pop()
     if (used !== undefined) {
-      // Faster than TRUNCATE for the few rows that a test leaves.
-      for (const table of ['objects', 'scope_usage', 'leftovers']) {
+      // Faster than TRUNCATE for the few rows that a test leaves. Deleting objects can record events.
+      for (const table of ['objects', 'scope_usage', 'leftovers', 'events']) {
         await pool.query(`DELETE FROM ${quoted(used)}.${table}`)
       }
       return used
     }
     const schema = freshSchema()
-    await postgresAdapter(pool, { schema }).migrate()
+    await postgresAdapter(pool, { schema, events }).migrate()
     schemas.push(schema)
     return schema
   }
 
   return {
-    async createStore({ now }) {
-      const schema = await emptySchema()
+    async createStore({ now, events = false }) {
+      const schema = await emptySchema(events)
       const store = postgresAdapter(handle, { schema, now })
-      schemaOf.set(store, schema)
+      placeOf.set(store, { schema, events })
       return store
     },
     close(store) {
-      free.push(schemaOf.get(store)!)
-      schemaOf.delete(store)
+      const { schema, events } = placeOf.get(store)!
+      free[`${events}`].push(schema)
+      placeOf.delete(store)
     },
     async drop() {
       for (const schema of schemas) await dropSchema(pool, schema)

@@ -48,8 +48,14 @@ export function callsOfVersion15(pool: pg.Pool | pg.PoolClient, schema: string) 
     async release({ scope, key, id }: Attempt): Promise<void> {
       await callFunction('release_v1', [BUCKET, key, id, scope, null, now()])
     },
-    async remove({ scope, key }: Target): Promise<void> {
-      await callFunction('remove_v1', [BUCKET, key, scope, true, now()])
+    async confirmBatch(attempts: readonly Attempt[]): Promise<void> {
+      const writes = attempts.map(({ key, id }, place) => {
+        return { place, kind: 'confirm', id, bucket: BUCKET, key, now: now(), size: SIZE }
+      })
+      await callFunction('write_batch_v1', [attempts[0]!.scope, JSON.stringify(writes)])
+    },
+    async remove({ scope, key }: Target, mode: 'soft' | 'hard' = 'soft'): Promise<void> {
+      await callFunction('remove_v1', [BUCKET, key, scope, mode === 'soft', now()])
     },
     async purgeExpired(): Promise<void> {
       await callFunction('purge_expired_v1', [null, now(), 10, now()])
