@@ -140,7 +140,7 @@ describePostgres('the switch of events', (url) => {
       const migration = newStore(events).migrate()
       await untilLockIsAwaited()
       // Without a limit of its wait, the migration would hold these up until the writer ends.
-      await upload(newStore(), '1')
+      await upload(newStore(), '1', 'bob')
       expect(await newStore().findActive({ bucket: BUCKET, key: '1' })).not.toBe(null)
       await writer.query('COMMIT')
       await migration
