@@ -1,18 +1,15 @@
 import { attemptRow } from '../../core/store/lifecycle.js'
 import type { StorageObject } from '../../core/store/records.js'
-import type {
-  QuotaExcess,
-  QuotaLimits,
-  QuotaRefusal,
-  StoreDriver,
-  SumRefusal,
-} from '../../core/store/driver.js'
+import type { StoreDriver } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
 import { createBatchedWrites } from './batched-writes.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
 import { createCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
+import { listMethods } from './listings.js'
+import { objectChangeMethods } from './object-changes.js'
+import { refusal } from './refusal.js'
 import { migrate } from './schema/migrate.js'
 import type { SchemaName } from './schema/schema-name.js'
 import { STEPS } from './schema/steps.js'
@@ -27,7 +24,7 @@ import {
 import { eventStatements } from './statements/events.js'
 import { FIRST_ID, LAST_ID, readStatements } from './statements/reads.js'
 import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
-import { writeStatements, type WriteResult } from './statements/writes.js'
+import { writeStatements } from './statements/writes.js'
 
 /**
  * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
@@ -117,7 +114,8 @@ export function createPostgresDriver({
     },
 
     async reserve(command) {
-      const { outcome, object, otherScope, ...excess } = await batchedWrites.reserve(command)
+      const result = await batchedWrites.reserve(command)
+      const { outcome, object, otherScope } = result
       switch (outcome) {
         case 'reserved': {
           // The row of a new attempt follows from the command, so the database does not return it.
@@ -131,14 +129,15 @@ export function createPostgresDriver({
         case 'reused-storage-key':
           return { outcome: 'reused', field: 'storageKey' }
         default:
-          return refusal(outcome, excess, command.quota)
+          return refusal(result, command.quota)
       }
     },
 
     async confirm(command) {
-      const { outcome, object, ...excess } = await batchedWrites.confirm(command)
+      const result = await batchedWrites.confirm(command)
+      const { outcome, object } = result
       if (outcome === 'not-found') return { outcome }
-      if (outcome !== 'confirmed') return refusal(outcome, excess, command.quota)
+      if (outcome !== 'confirmed') return refusal(result, command.quota)
       const row = readObject(object!)!
       return { outcome, row, scopes: [row.scope] }
     },
@@ -161,6 +160,9 @@ export function createPostgresDriver({
       const values = [bucket, key, scope, attemptId, mode === 'soft', now.toISOString()]
       return touchedRow(await write(writes.remove, values))
     },
+
+    ...objectChangeMethods(call, writes),
+    ...listMethods(call, reads),
 
     async listExpired({ scope, before, limit, after }) {
       const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
@@ -271,20 +273,4 @@ function firstObject([row]: readonly TextRow[]): StorageObject | null {
 function touchedRow(rows: readonly TextRow[]): { row: StorageObject | null; scopes: string[] } {
   const row = firstObject(rows)
   return { row, scopes: row ? [row.scope] : [] }
-}
-
-function refusal(
-  limit: string,
-  { used, reserved, requested }: Pick<WriteResult, 'used' | 'reserved' | 'requested'>,
-  quota: QuotaLimits,
-): QuotaRefusal | SumRefusal {
-  if (limit !== 'maxBytes' && limit !== 'maxFiles') return { outcome: 'sum-too-large' }
-  const excess: QuotaExcess = {
-    limit,
-    max: quota[limit] ?? 0,
-    used: readNumber(used),
-    reserved: readNumber(reserved),
-    requested: readNumber(requested),
-  }
-  return { outcome: 'quota-exceeded', ...excess }
 }

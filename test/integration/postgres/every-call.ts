@@ -34,7 +34,14 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     await store.reserve(reserve(key))
   }
   const quota = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
-  const [id, attemptId] = [createAttemptId(), createAttemptId()]
+  const adoption = (key: string, storageKey: string) => ({
+    scope,
+    ...at(key),
+    storageKey,
+    size: 10,
+    createdAt: now(),
+  })
+  const [id, attemptId, objectId] = [createAttemptId(), createAttemptId(), createAttemptId()]
 
   return [
     { name: 'reserve', call: (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } })) },
@@ -106,6 +113,68 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
         call: (store: StorageObjectStore) => store.countByScope(scope, status),
       },
     ]),
+    {
+      name: 'update',
+      prepare: (store) => object(store, 'changed'),
+      call: (store) => store.update({ ...at('changed'), scope, filename: 'a.txt', metadata: { a: 'b' } }),
+    },
+    { name: 'update of nothing', call: (store) => store.update({ ...at('nothing'), contentType: null }) },
+    {
+      name: 'transfer',
+      prepare: pending('changed'),
+      call: (store) => store.transfer({ ...at('changed'), from: scope, to: `${scope} too`, quota }),
+    },
+    {
+      name: 'transfer, refused',
+      call: (store) =>
+        store
+          .transfer({ ...at('changed'), from: `${scope} too`, to: scope, quota: { maxFiles: 0 } })
+          .catch(() => {}),
+    },
+    {
+      name: 'adopt',
+      call: (store) => store.adopt(adoption('adopted', `${scope}/elsewhere`)),
+    },
+    {
+      name: 'adopt known bytes',
+      call: (store) => store.adopt(adoption('adopted too', `${scope}/elsewhere`)),
+    },
+    {
+      name: 'adopt the bytes of an attempt',
+      call: (store) => store.adopt(adoption('attempt', `${scope}/attempt~${attemptId}`)),
+    },
+    {
+      name: 'adopt bytes for an object without',
+      prepare: async (store) => {
+        await store.reserve(reserve('without', { storageKey: null }))
+        await store.confirm({ ...at('without'), size: 10 })
+      },
+      call: (store) => store.adopt(adoption('without', `${scope}/received`)),
+    },
+    {
+      name: 'findById',
+      prepare: async (store) => void (await store.reserve(reserve('by id', { id: objectId }))),
+      call: (store) => store.findById({ id: objectId }),
+    },
+    {
+      name: 'findById of a replaced object',
+      prepare: async (store) => {
+        await store.confirm({ ...at('by id'), size: 10 })
+        await object(store, 'by id')
+      },
+      call: (store) => store.findById({ id: objectId, scope }),
+    },
+    { name: 'listScopes', call: (store) => store.listScopes({ limit: 10 }) },
+    { name: 'listScopes after a scope', call: (store) => store.listScopes({ after: scope, limit: 10 }) },
+    { name: 'listStored', call: (store) => store.listStored({ bucket: BUCKET, limit: 10 }) },
+    {
+      name: 'listStored with a prefix',
+      call: (store) => store.listStored({ bucket: BUCKET, prefix: `${scope}/`, limit: 10 }),
+    },
+    {
+      name: 'listStored after a name',
+      call: (store) => store.listStored({ bucket: BUCKET, after: `${scope}/attempt~`, limit: 10 }),
+    },
     { name: 'getScopeUsage', call: (store) => store.getScopeUsage(scope) },
     { name: 'listExpired', call: (store) => store.listExpired({ limit: 10 }) },
     { name: 'listExpired of a scope', call: (store) => store.listExpired({ scope, limit: 10 }) },

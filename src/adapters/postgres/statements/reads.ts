@@ -121,6 +121,26 @@ export function readStatements(schema: SchemaName) {
          AND o.upload_id IS NOT NULL AND o.declared_size = $3 AND o.expires_at > $4`,
     ),
 
+    // The first branch finds an object that was never replaced, and attempts.
+    findById: named(
+      'find_by_id',
+      `SELECT ${OBJECT} FROM (
+         SELECT o.* FROM {schema}.objects o WHERE o.attempt_id = $1 AND o.id = $1
+         UNION ALL
+         SELECT o.* FROM {schema}.objects o WHERE o.id = $1 AND o.id <> o.attempt_id
+       ) o WHERE ${ofScope('$2')} ORDER BY o.status = 'deleted' LIMIT 1`,
+    ),
+    listScopes: named(
+      'list_scopes_v1',
+      `SELECT s.scope, s.bytes, s.files, s.reserved_bytes, s.reserved_files, s.pending_rows, s.deleted_rows
+       FROM {schema}.list_scopes_v1($1::text, $2::int) s`,
+    ),
+    listStored: named(
+      'list_stored_v1',
+      `SELECT n.name, n.object, n.leftover
+       FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
+    ),
+
     listExpired: named('list_expired', expired('')),
     listExpiredOfScope: named('list_expired_of_scope', expired(' AND o.scope = $5')),
     listLeftovers: named(

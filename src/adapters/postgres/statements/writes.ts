@@ -30,6 +30,13 @@ export function writeStatements(schema: SchemaName) {
       `r.outcome, ${objectColumns('(r.obj)')}`,
       'text text uuid text timestamptz',
     ),
+    // These three return a WriteResult too.
+    update: call('update_v1', 'text text text uuid boolean text boolean text boolean json timestamptz'),
+    transfer: call('transfer_v1', 'text text text text uuid bigint bigint timestamptz'),
+    adopt: call(
+      'adopt_v1',
+      'uuid text text text text bigint timestamptz text text text text json timestamptz',
+    ),
     // A function with a single composite result returns it as a row.
     release: rows('release_v2', objectColumns('r'), 'text text uuid text text timestamptz'),
     remove: rows('remove_v2', objectColumns('r'), 'text text text uuid boolean timestamptz'),
@@ -47,11 +54,14 @@ export function writeStatements(schema: SchemaName) {
 }
 
 /**
- * The JSON that `reserve_v2` and `confirm_v2` return. Numbers are strings, because a number can't hold every bigint.
+ * The JSON that the functions of most writes return. Numbers are strings, because a number can't hold every bigint.
  */
 export interface WriteResult {
   readonly outcome: string
-  /** The row in the order of `readObject`. Omitted for a new attempt, which the caller knows, and for a refusal. */
+  /**
+   * The row in the order of `readObject`. Omitted for a new attempt, which the caller knows, for a refusal, and if there
+   * is none.
+   */
   readonly object?: TextRow
   /** The other scope whose expired reservation was replaced. */
   readonly otherScope?: string

@@ -1,4 +1,5 @@
 import type { Addition } from '../migration-step.js'
+import { hasOtherName, nameOf } from './storage-names.js'
 
 /** What step 2 adds to the tables of step 1. */
 export const ADDITIONS: readonly Addition[] = [
@@ -39,5 +40,27 @@ export const ADDITIONS: readonly Addition[] = [
     table: 'objects',
     unique: false,
     definition: "(scope, deleted_at, id) WHERE status = 'deleted'",
+  },
+  {
+    // An object that was replaced keeps its id. Any other row is found by its attempt id, which equals its id.
+    kind: 'index',
+    index: 'objects_replaced',
+    table: 'objects',
+    unique: false,
+    definition: '(id) WHERE id <> attempt_id',
+  },
+  {
+    kind: 'index',
+    index: 'objects_storage_key',
+    table: 'objects',
+    unique: false,
+    definition: `(bucket, storage_key) WHERE ${hasOtherName(null)}`,
+  },
+  {
+    kind: 'index',
+    index: 'leftovers_storage_key',
+    table: 'leftovers',
+    unique: false,
+    definition: `(bucket, ${nameOf(null)})`,
   },
 ]

@@ -1,0 +1,74 @@
+import type { StoreDriver } from '../../core/store/driver.js'
+import type { PostgresValue, Statement } from './connection/database.js'
+import type { Call } from './connection/retries.js'
+import { refusal } from './refusal.js'
+import { readObject } from './statements/object-row.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
+
+type ObjectChanges = Pick<Required<StoreDriver>, 'update' | 'transfer' | 'adopt'>
+
+/**
+ * Creates the methods that change active objects. Each leads to the state that its command describes, so a call whose
+ * response was lost is repeated.
+ */
+export function objectChangeMethods(call: Call, statements: WriteStatements): ObjectChanges {
+  async function write(statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> {
+    const [row] = await call(statement, values, { repeatable: true })
+    return readWriteResult(row?.[0])
+  }
+
+  return {
+    async update({ bucket, key, scope, attemptId, changes, now }) {
+      const { filename, contentType, metadata } = changes
+      const target = [bucket, key, scope, attemptId]
+      const { object } = await write(statements.update, [
+        ...target,
+        ...[filename !== undefined, filename ?? null],
+        ...[contentType !== undefined, contentType ?? null],
+        ...[metadata !== undefined, metadata ? JSON.stringify(metadata) : null],
+        now.toISOString(),
+      ])
+      const row = object ? readObject(object) : null
+      return { row, scopes: row ? [row.scope] : [] }
+    },
+
+    async transfer({ bucket, key, from, to, attemptId, quota, now }) {
+      const values = [bucket, key, from, to, attemptId, quota.maxBytes, quota.maxFiles, now.toISOString()]
+      const result = await write(statements.transfer, values)
+      const { outcome, object } = result
+      if (outcome !== 'transferred') return refusal(result, quota)
+      const row = object ? readObject(object) : null
+      return { outcome, row, scopes: row ? [...new Set([from, to])] : [] }
+    },
+
+    async adopt(command) {
+      const result = await write(statements.adopt, [
+        command.id,
+        command.scope,
+        command.bucket,
+        command.key,
+        command.storageKey,
+        command.size,
+        command.createdAt.toISOString(),
+        command.eTag,
+        command.route,
+        command.filename,
+        command.contentType,
+        command.metadata && JSON.stringify(command.metadata),
+        command.now.toISOString(),
+      ])
+      const { outcome, object, otherScope } = result
+      const row = object ? readObject(object) : null
+      switch (outcome) {
+        case 'adopted':
+          return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
+        case 'known':
+          return { outcome, object: row, scopes: row ? [row.scope] : [] }
+        case 'key-conflict':
+          return { outcome }
+        default:
+          return { outcome: 'sum-too-large' }
+      }
+    },
+  }
+}
