@@ -13,10 +13,16 @@ const DEFAULT_PREFIX = 'svc_db_'
 const TIMEOUT = 30_000
 
 export interface MongoAdapterOptions {
-  /** Prefix of the names of the adapter's four collections. Default: `svc_db_`. */
+  /** Prefix of the names of the adapter's five collections. Default: `svc_db_`. */
   readonly collectionPrefix?: string | undefined
   /** Returns the current time. Default: the system clock. */
   readonly now?: (() => Date) | undefined
+  /**
+   * Whether changes are recorded as events. `migrate()` stores it in the database, and from then on all processes act
+   * on it, whatever their own option: within a minute, those of 1.6 or later. Left out, it stays as it is; at first,
+   * events are off. If processes migrate with and without `true` at the same time, events are on.
+   */
+  readonly events?: boolean | undefined
 }
 
 /**
@@ -30,24 +36,30 @@ export interface MongoAdapterOptions {
  * write took effect is then unknown. `checkUsage` and `repairUsage` read all rows, so they get 300 s, the longest that
  * the server can read from one moment by default.
  *
- * @throws TypeError if `db` is neither a `Db` nor a function, or if no collection name can start with
- * `collectionPrefix`. Recognizes mongoose and its connections, and names what to pass instead.
+ * @throws TypeError if `db` is neither a `Db` nor a function, if no collection name can start with
+ * `collectionPrefix`, or if `events` is not a boolean. Recognizes mongoose and its connections, and names what to pass instead.
  */
 export function mongoAdapter(
   db: MongoDatabase | MongoDatabaseSource,
   options: MongoAdapterOptions = {},
 ): StorageObjectStore {
-  const { collectionPrefix = DEFAULT_PREFIX, now } = options
+  const { collectionPrefix = DEFAULT_PREFIX, now, events } = options
   const prefix = checkPrefix(collectionPrefix)
+  checkEvents(events)
   const namespace = isSource(db)
     ? lateNamespace(db, prefix)
     : openNamespace(checkDatabase('db must be', db), prefix)
-  return createStore(createMongoDriver({ namespace, timeout: TIMEOUT }), { now })
+  return createStore(createMongoDriver({ namespace, timeout: TIMEOUT, events }), { now })
 }
 
 /** A class is a function too, but calling it fails. */
 function isSource(db: MongoDatabase | MongoDatabaseSource): db is MongoDatabaseSource {
   return typeof db === 'function' && !('collection' in (Object(db.prototype) as object))
+}
+
+function checkEvents(events: unknown): void {
+  if (events === undefined || typeof events === 'boolean') return
+  throw new TypeError(`events must be true, false or left out (got ${typeof events}).`)
 }
 
 /** UTF-8 bytes. The server allows 255 for the names of database and collection together. */

@@ -8,6 +8,7 @@ import { runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { rowsOfStatus, usageIn } from './documents/scope-document.js'
+import { createEventMethods } from './event-methods.js'
 import { findAny, findLive, findSums } from './reads/finds.js'
 import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
 import { recount, type Recount } from './reads/recount.js'
@@ -27,20 +28,22 @@ export interface MongoDriverOptions {
   readonly namespace: Namespace
   /** Milliseconds that a call may take, retries included. A recount gets ten times as long. */
   readonly timeout: number
+  /** Whether `migrate()` turns events on or off. `undefined` leaves them as they are. */
+  readonly events?: boolean | undefined
 }
 
 /** Creates the store driver for MongoDB. */
-export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): StoreDriver {
+export function createMongoDriver({ namespace, timeout, events }: MongoDriverOptions): StoreDriver {
   const withDeadline = createDeadline(timeout)
   const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)
-  const checkState = createStateCheck(namespace)
-  const writes = createScopeWrites(namespace)
+  const state = createStateCheck(namespace)
+  const writes = createScopeWrites(namespace, () => state.recordsEvents)
 
   /** Runs a call with a deadline, checks the schema first, and maps errors. */
   function run<T>(work: (call: Call) => Promise<T>, limit = withDeadline): Promise<T> {
     return limit(async (call) => {
       try {
-        await checkState(call)
+        await state.check(call)
         return await work(call)
       } catch (error) {
         return rethrow(error)
@@ -56,6 +59,7 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
 
   return {
     contract: '1.6',
+    ...createEventMethods({ namespace, run }),
 
     async list(query) {
       return read(listObjects(namespace, query))
@@ -206,7 +210,9 @@ export function createMongoDriver({ namespace, timeout }: MongoDriverOptions): S
     },
 
     async migrate() {
-      return migrate(namespace).catch(rethrow)
+      const result = await migrate(namespace, events).catch(rethrow)
+      state.forget()
+      return result
     },
 
     async verify() {

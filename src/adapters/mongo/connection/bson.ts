@@ -1,3 +1,5 @@
+import type { ClientSession, Timestamp } from 'mongodb'
+
 /** BSON options of every command. They override whatever the application's client is set to. */
 export const BSON = {
   promoteLongs: true,
@@ -12,6 +14,15 @@ export const BSON = {
   fieldsAsRaw: {},
   raw: false,
 } as const
+
+/**
+ * Returns the value in place of which the server stores its own time, greater than every one before. Its class comes
+ * from a time that the server sent in this session: the adapter imports no driver, and the application may have several.
+ */
+export function serverTime({ operationTime }: ClientSession): Timestamp {
+  if (operationTime === undefined) throw new TypeError('The session has not received a response yet.')
+  return Reflect.construct(operationTime.constructor, [{ t: 0, i: 0 }]) as Timestamp
+}
 
 /**
  * Converts a number for storage as a 64-bit integer. A JavaScript number of 2^31 or more would be stored as a double,

@@ -19,6 +19,8 @@ export interface Namespace {
   readonly objects: Collection<Stored>
   readonly history: Collection<Stored>
   readonly leftovers: Collection<Stored>
+  /** One document per event, and one per object that has any. Both kinds share a collection, as in `objects`. */
+  readonly events: Collection<Stored>
   readonly schema: Collection<Stored>
   readonly clock: CommitClock
 }
@@ -34,6 +36,7 @@ export function openNamespace(given: Db, prefix: string): Namespace {
     objects: open('objects'),
     history: open('history'),
     leftovers: open('leftovers'),
+    events: open('events'),
     schema: open('schema'),
     clock: clockOf(client),
   }

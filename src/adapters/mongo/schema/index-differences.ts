@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb'
 import { serverCode } from '../connection/failures.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
-import { COLLECTIONS, INDEXES, specification, type ExpectedIndex } from './indexes.js'
+import { INDEXES, specification, type ExpectedIndex, type IndexedCollection } from './indexes.js'
 
 const NO_SUCH_COLLECTION = 26
 
@@ -24,9 +24,12 @@ const DEFINING = [
   'hidden',
 ]
 
-export async function indexDifferences(namespace: Namespace): Promise<IndexDifference[]> {
+export async function indexDifferences(
+  namespace: Namespace,
+  collections: readonly IndexedCollection[],
+): Promise<IndexDifference[]> {
   const differences: IndexDifference[] = []
-  for (const name of COLLECTIONS) {
+  for (const name of collections) {
     const collection = namespace[name]
     const found = await indexesOf(collection)
     for (const index of INDEXES[name]) {

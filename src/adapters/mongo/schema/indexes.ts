@@ -8,7 +8,7 @@ export interface ExpectedIndex {
   readonly only?: string
 }
 
-type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
+export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
 
 /**
  * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in none of them.
@@ -57,10 +57,19 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
     { name: 'by_scope', key: { scope: 1, since: 1, _id: 1 }, only: 'scope' },
     { name: 'by_scope_due', key: { scope: 1, dueAt: 1, _id: 1 }, only: 'scope' },
   ],
+  events: [
+    { name: 'ripe', key: { ripeAt: 1, _id: 1 }, only: 'ripeAt' },
+    { name: 'by_queue', key: { queue: 1, order: 1 }, only: 'queue' },
+  ],
   schema: [],
 }
 
 export const COLLECTIONS = Object.keys(INDEXES) as readonly IndexedCollection[]
+
+/** Returns the collections that the adapter needs. Roles that were granted before 1.6 can't use the one of events. */
+export function neededCollections(withEvents: boolean): readonly IndexedCollection[] {
+  return withEvents ? COLLECTIONS : COLLECTIONS.filter((name) => name !== 'events')
+}
 
 /** Builds the argument for `createIndexes`. */
 export function specification({ name, key, only }: ExpectedIndex) {

@@ -3,7 +3,7 @@ import { backOff, NO_DEADLINE } from '../connection/deadline.js'
 import { isRetryable, serverCode } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './index-differences.js'
-import { COLLECTIONS, INDEXES, specification } from './indexes.js'
+import { INDEXES, neededCollections, specification } from './indexes.js'
 import { collectionFlaws, refuse, rollbackFlaw, serverFlaw } from './requirements.js'
 import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
@@ -14,12 +14,15 @@ const MAX_RETRIES = 20
  * Creates missing collections and indexes. Every step is idempotent, so any number of processes may migrate at once.
  * Existing indexes are never changed: an index with another definition is an error.
  *
+ * Turns events on or off; `undefined` leaves them as they are. They are on if another process turns them on meanwhile.
+ *
  * @throws StorageError `DATABASE_UNAVAILABLE` if the server, a collection or an index can't be used.
  */
-export async function migrate(namespace: Namespace): Promise<MigrationResult> {
+export async function migrate(namespace: Namespace, events: boolean | undefined): Promise<MigrationResult> {
+  const migration: Migration = { events, requestsAtStart: null }
   for (let failures = 0; ; failures++) {
     try {
-      return await migrateOnce(namespace)
+      return await migrateOnce(namespace, migration)
     } catch (error) {
       // Concurrent migrations conflict, and an election may interrupt one.
       if (!isRetryable(error) || failures === MAX_RETRIES) throw error
@@ -28,28 +31,47 @@ export async function migrate(namespace: Namespace): Promise<MigrationResult> {
   }
 }
 
+/** One call of `migrate()`, which may take several tries. */
+interface Migration {
+  readonly events: boolean | undefined
+  /** `eventRequests` of the state when the first try began. */
+  requestsAtStart: number | null
+}
+
 // Without a deadline: building an index may take hours.
-async function migrateOnce(namespace: Namespace): Promise<MigrationResult> {
+async function migrateOnce(namespace: Namespace, migration: Migration): Promise<MigrationResult> {
+  const { events } = migration
   refuse(await serverFlaw(namespace))
   refuse((await collectionFlaws(namespace))[0])
   const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
-  for (const name of COLLECTIONS) await createCollection(namespace, namespace[name].collectionName)
+  migration.requestsAtStart ??= before.eventRequests
+  const collections = neededCollections(before.events || events === true)
+  for (const name of collections) await createCollection(namespace, namespace[name].collectionName)
   refuse(await rollbackFlaw(namespace))
   if (before.version > SCHEMA_VERSION) return { from: before.version, to: before.version }
 
-  const conflicting = (await indexDifferences(namespace)).find(({ found }) => found !== null)
+  const conflicting = (await indexDifferences(namespace, collections)).find(({ found }) => found !== null)
   refuse(conflicting && `${describeDifference(conflicting)} Drop it and run migrate() again.`)
-  for (const name of COLLECTIONS) {
+  for (const name of collections) {
     const indexes = INDEXES[name].map(specification)
     if (indexes.length > 0) await namespace[name].createIndexes(indexes)
   }
   // `$max`, because newer code may have migrated further meanwhile.
   const state = { version: SCHEMA_VERSION, minCompatible: MIN_COMPATIBLE_VERSION }
-  await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state }, { upsert: true })
+  const turnOn = events === true && { $set: { events }, $inc: { eventRequests: 1 } }
+  await namespace.schema.updateOne({ _id: STATE_ID }, { $max: state, ...turnOn }, { upsert: true })
+  if (events === false) await turnOff(namespace, migration.requestsAtStart)
   const after = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(after))
   return { from: before.version, to: after.version }
+}
+
+/** Turns events off, unless another process has turned them on since this number of requests. */
+async function turnOff({ schema }: Namespace, requests: number): Promise<void> {
+  // In a filter, `null` also matches a missing field.
+  const eventRequests = requests === 0 ? null : requests
+  await schema.updateOne({ _id: STATE_ID, eventRequests }, { $set: { events: false } })
 }
 
 async function createCollection({ db }: Namespace, name: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Call } from '../connection/deadline.js'
 import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './index-differences.js'
+import { neededCollections } from './indexes.js'
 import { collectionFlaws, serverFlaw } from './requirements.js'
 import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
@@ -18,7 +19,9 @@ export async function verify(namespace: Namespace, call: Call): Promise<string[]
   if (refusal !== null) findings.push(refusal)
   findings.push(...(await collectionFlaws(namespace)))
   if (state.version <= SCHEMA_VERSION) {
-    findings.push(...(await indexDifferences(namespace)).map(describeDifference))
+    findings.push(
+      ...(await indexDifferences(namespace, neededCollections(state.events))).map(describeDifference),
+    )
   }
   return findings
 }

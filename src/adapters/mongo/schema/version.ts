@@ -21,19 +21,28 @@ export const STATE_ID = 'version'
 export interface SchemaState {
   readonly version: number
   readonly minCompatible: number
+  /** Whether changes are recorded as events. */
+  readonly events: boolean
+  /** How often a `migrate()` asked for events, so that one without them notices another at the same time. */
+  readonly eventRequests: number
 }
 
-const NEVER_MIGRATED: SchemaState = { version: 0, minCompatible: 0 }
+const NEVER_MIGRATED: SchemaState = { version: 0, minCompatible: 0, events: false, eventRequests: 0 }
 
 /** How long a checked state is trusted, in milliseconds. */
 const CHECK_LIFETIME = 60_000
 
 export async function readState(namespace: Namespace, call: Call): Promise<SchemaState> {
   const document = await readWithRetry(namespace, call, (session) =>
-    namespace.schema.findOne<SchemaState>({ _id: STATE_ID }, { session, ...majority() }),
+    namespace.schema.findOne({ _id: STATE_ID }, { session, ...majority() }),
   )
   if (!document) return NEVER_MIGRATED
-  return { version: readNumber(document.version), minCompatible: readNumber(document.minCompatible) }
+  return {
+    version: readNumber(document['version']),
+    minCompatible: readNumber(document['minCompatible']),
+    events: document['events'] === true,
+    eventRequests: readNumber(document['eventRequests'] ?? 0),
+  }
 }
 
 /** Returns an error message if newer code has made the collections unusable for this code, otherwise `null`. */
@@ -45,22 +54,46 @@ export function tooNew({ version, minCompatible }: SchemaState): string | null {
   )
 }
 
+/** What a process knows about the collections. */
+export interface StateCheck {
+  /** Rejects if this code can't use the collections. Reads their state if the last result is older than a minute. */
+  check(call: Call): Promise<void>
+  /** Whether changes are recorded as events, as of the last check. */
+  readonly recordsEvents: boolean
+  /** Makes the next check read the state. */
+  forget(): void
+}
+
 /**
  * Builds a check that rejects calls on collections that this code can't use. MongoDB would otherwise create missing
  * ones at the first write, without their indexes. A result is trusted for a minute, so few calls read the state.
  */
-export function createStateCheck(namespace: Namespace): (call: Call) => Promise<void> {
+export function createStateCheck(namespace: Namespace): StateCheck {
   let trustedUntil = -Infinity
-  return async (call) => {
-    if (performance.now() < trustedUntil) return
-    const state = await readState(namespace, call)
-    if (state.version < SCHEMA_VERSION) {
-      throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_MIGRATED, retryable: false })
-    }
-    const refusal = tooNew(state)
-    if (refusal !== null) {
-      throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal, retryable: false })
-    }
-    trustedUntil = performance.now() + CHECK_LIFETIME
+  let recordsEvents = false
+  let generation = 0
+  return {
+    async check(call) {
+      if (performance.now() < trustedUntil) return
+      const readIn = generation
+      const state = await readState(namespace, call)
+      if (state.version < SCHEMA_VERSION) {
+        throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_MIGRATED, retryable: false })
+      }
+      const refusal = tooNew(state)
+      if (refusal !== null) {
+        throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal, retryable: false })
+      }
+      recordsEvents = state.events
+      // A migration may have ended during the read.
+      if (readIn === generation) trustedUntil = performance.now() + CHECK_LIFETIME
+    },
+    get recordsEvents() {
+      return recordsEvents
+    },
+    forget() {
+      generation++
+      trustedUntil = -Infinity
+    },
   }
 }

@@ -1,6 +1,7 @@
 import type { ClientSession, Collection } from 'mongodb'
 import type { KeyChange } from '../../../core/store/lifecycle.js'
 import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
+import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument } from '../documents/history-document.js'
 import { keyDocument, keyId } from '../documents/key-document.js'
 import { leftoverDocument } from '../documents/leftover-document.js'
@@ -16,6 +17,8 @@ interface Update {
 export interface ApplyOptions {
   /** Whether the documents of keys that become free are already removed. Default: `false`. */
   readonly keysAreRemoved?: boolean
+  /** The events to record. Default: none. */
+  readonly events?: readonly NewEvent[]
 }
 
 /** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
@@ -23,7 +26,7 @@ export async function applyChanges(
   namespace: Namespace,
   session: ClientSession,
   changes: readonly KeyChange[],
-  { keysAreRemoved = false }: ApplyOptions = {},
+  { keysAreRemoved = false, events = [] }: ApplyOptions = {},
 ): Promise<void> {
   if (changes.length === 0) return
   const replaced = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
@@ -38,6 +41,7 @@ export async function applyChanges(
   if (!keysAreRemoved) await removeById(namespace, session, namespace.objects, free)
   await update(namespace, session, namespace.history, history.map(replacement))
   await update(namespace, session, namespace.leftovers, leftovers.map(replacement))
+  await update(namespace, session, namespace.events, await recordings(session, events))
 }
 
 /** Locks a scope by changing its document: until the transaction ends, every other one that changes it fails. */

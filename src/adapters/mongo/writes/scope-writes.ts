@@ -29,7 +29,7 @@ export interface ScopeWrites {
  * alone, and joins the queue of its scope once it has met a conflict. The queue only decides which writes share a
  * transaction: the result depends on what is stored at the key.
  */
-export function createScopeWrites(namespace: Namespace): ScopeWrites {
+export function createScopeWrites(namespace: Namespace, recordsEvents: () => boolean): ScopeWrites {
   const lastScopes = createLastScopes()
   const batcher = createWriteBatcher<Job, KeyResult>({
     run: runBatch,
@@ -61,7 +61,7 @@ export function createScopeWrites(namespace: Namespace): ScopeWrites {
     return transact({ namespace, call }, async (session, failures) => {
       // Other processes write to the scope too. With the lock taken first, a conflict costs one statement, not all.
       if (failures > 0) await lockScope(namespace, session, scope)
-      return writeKeys(namespace, session, writes, { scope })
+      return writeKeys(namespace, session, writes, { scope, recordsEvents: recordsEvents() })
     })
   }
 
@@ -70,7 +70,7 @@ export function createScopeWrites(namespace: Namespace): ScopeWrites {
     const onScope = (found: string) => (scope = found)
     try {
       const [result] = await transact({ namespace, call, stopsAtConflict: () => scope !== null }, (session) =>
-        writeKeys(namespace, session, [write], { scope, onScope }),
+        writeKeys(namespace, session, [write], { scope, onScope, recordsEvents: recordsEvents() }),
       )
       return result!
     } catch (error) {

@@ -5,6 +5,7 @@ import { NO_USAGE, usageAfter } from '../../../core/store/usage.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
 import { keyId, liveRows, type KeyDocument } from '../documents/key-document.js'
 import { readSums, usageIn } from '../documents/scope-document.js'
+import type { NewEvent } from '../documents/event-document.js'
 import { applyChanges } from './apply-changes.js'
 import { planOf, scopeGiven, type KeyPlan, type KeyWrite } from './key-write.js'
 
@@ -19,6 +20,8 @@ export interface WriteKeysOptions {
   readonly scope: string | null
   /** Called with the scope that has a key as soon as it was read, even if the transaction fails later. */
   readonly onScope?: (scope: string) => void
+  /** Whether to record the events of the changes. */
+  readonly recordsEvents: boolean
 }
 
 /** The state before the writes. */
@@ -36,27 +39,29 @@ export async function writeKeys(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
-  { scope: known, onScope = () => {} }: WriteKeysOptions,
+  { scope: known, onScope = () => {}, recordsEvents }: WriteKeysOptions,
 ): Promise<KeyResult[]> {
   const [only, ...more] = writes
   if (only?.kind === 'remove' && more.length === 0) {
-    const removed = await removeKey(namespace, session, only, onScope)
+    const removed = await removeKey(namespace, session, only, { onScope, recordsEvents })
     if (removed) return [removed]
   }
   const { keys, usages } = await findAll(namespace, session, writes, known)
   for (const { scope } of keys.values()) onScope(scope)
   const changes: KeyChange[] = []
+  const events: NewEvent[] = []
   const results = writes.map((write) => {
     const before = liveRows(keys.get(keyId(write.command)))
     const scope = scopeGiven(write) ?? scopeOf(before)
     const plan = planOf(write, before, (scope !== null && usages.get(scope)) || NO_USAGE)
     if (plan.outcome === 'change') {
       changes.push(plan)
+      if (recordsEvents) events.push(...eventsOf(write, plan))
       chargeUsage(usages, plan)
     }
     return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
   })
-  await applyChanges(namespace, session, changes)
+  await applyChanges(namespace, session, changes, { events })
   return results
 }
 
@@ -68,7 +73,7 @@ async function removeKey(
   namespace: Namespace,
   session: ClientSession,
   write: KeyWrite & { readonly kind: 'remove' },
-  onScope: (scope: string) => void,
+  { onScope, recordsEvents }: Required<Omit<WriteKeysOptions, 'scope'>>,
 ): Promise<KeyResult | null> {
   const { scope, attemptId } = write.command
   const filter = {
@@ -81,8 +86,16 @@ async function removeKey(
   if (removed && isOfKey(removed)) onScope(removed.scope)
   const before = liveRows(removed as KeyDocument | null)
   const plan = planOf(write, before, NO_USAGE)
-  if (plan.outcome === 'change') await applyChanges(namespace, session, [plan], { keysAreRemoved: true })
+  if (plan.outcome === 'change') {
+    const events = recordsEvents ? eventsOf(write, plan) : []
+    await applyChanges(namespace, session, [plan], { keysAreRemoved: true, events })
+  }
   return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
+}
+
+/** Returns the event of a change, if there is one. */
+function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
+  return event ? [{ ...event, createdAt: command.now }] : []
 }
 
 async function findAll(

@@ -1,0 +1,137 @@
+import type { ClientSession, Timestamp } from 'mongodb'
+import { createAttemptId, isAttemptId } from '../../../core/store/attempt-id.js'
+import type { RecordedChange } from '../../../core/store/events.js'
+import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
+import { serverTime } from '../connection/bson.js'
+import type { Stored } from '../connection/namespace.js'
+import { keyId, referenceOf } from './key-document.js'
+import { readRow, storedRow, type StoredRow } from './stored-row.js'
+
+/** A recorded change. Its `_id` is a UUIDv7 followed by the `_id` of its queue. */
+export interface EventDocument extends Stored {
+  /** The `_id` of the object's queue. */
+  readonly queue: string
+  /**
+   * The server's time of the write. Two writes of one key never overlap, so this orders the events of an object, whatever
+   * the clocks of the processes say.
+   */
+  readonly order: Timestamp
+  readonly type: RecordedChange['type']
+  /** The `_id` of the key. */
+  readonly at: string
+  readonly object: EventRow
+  readonly previous?: EventRow
+  readonly createdAt: Date
+}
+
+type EventRow = StoredRow & {
+  readonly scope: string
+  readonly status: ObjectStatus
+  readonly deletedAt?: Date
+}
+
+/** The state of an object's events. It exists as long as the object has any. */
+export interface QueueDocument extends Stored {
+  /** The number of events. */
+  readonly n: number
+  /** When the oldest event can be claimed: when it is due, or when its claim ends. */
+  readonly ripeAt: Date
+  /**
+   * The id of the event that was settled last, or, before that, of the first one ever in this queue. Together with
+   * `attempts` it tells whether the queue has changed, even if it was removed and created again.
+   */
+  readonly first: string
+  /** The token of the last claim of the oldest event. Missing before it and after a retry was scheduled. */
+  readonly claim?: string
+  /** The id of the oldest event, once it was claimed. */
+  readonly head?: string
+  /** How often the oldest event has been claimed. Missing for 0. */
+  readonly attempts?: number
+}
+
+/** A change to record, and when it was made by the clock of the process. */
+export interface NewEvent extends RecordedChange {
+  readonly createdAt: Date
+}
+
+/** Starts the `_id` of a queue. It sorts after everything in a UUID, so events and queues are two ranges of `_id`. */
+export const QUEUE_PREFIX = '~'
+const UUID_LENGTH = 36
+const QUEUE_ID = /^~[A-Za-z0-9_-]{43}$/
+
+/** Returns the `_id` of an object's queue: a hash of bucket and key, so that it has room in the ids of events. */
+export async function queueIdOf(reference: ObjectReference): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(keyId(reference)))
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
+  return QUEUE_PREFIX + base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
+}
+
+/** Returns the `_id` of the queue in an event's id; `null` if this adapter didn't create the id. */
+export function queueOfEvent(id: string): string | null {
+  const queue = id.slice(UUID_LENGTH)
+  return isAttemptId(id.slice(0, UUID_LENGTH)) && QUEUE_ID.test(queue) ? queue : null
+}
+
+/** Returns the UUIDv7 in an event's id. */
+export function uuidOfEvent(id: string): string {
+  return id.slice(0, UUID_LENGTH)
+}
+
+/** A statement that writes a document of an event or a queue. */
+interface Recording {
+  readonly q: { readonly _id: string }
+  readonly u: object
+  readonly upsert: true
+}
+
+/** Builds the statements that record events: two for each of them. The session MUST have received a response. */
+export async function recordings(session: ClientSession, events: readonly NewEvent[]): Promise<Recording[]> {
+  const statements = await Promise.all(events.map((event) => recording(session, event)))
+  return statements.flat()
+}
+
+async function recording(
+  session: ClientSession,
+  { type, object, previous, createdAt }: NewEvent,
+): Promise<Recording[]> {
+  // Before the wait, so ids are in the order of the changes.
+  const uuid = createAttemptId()
+  const queue = await queueIdOf(object)
+  const _id = uuid + queue
+  const document = {
+    queue,
+    order: serverTime(session),
+    type,
+    at: keyId(object),
+    object: eventRow(object),
+    ...(previous && { previous: eventRow(previous) }),
+    createdAt,
+  }
+  return [
+    // The increment makes this conflict with a settlement that is about to remove the queue.
+    {
+      q: { _id: queue },
+      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, first: _id } },
+      upsert: true,
+    },
+    { q: { _id }, u: document, upsert: true },
+  ]
+}
+
+function eventRow(row: StorageObject): object {
+  const { scope, status, deletedAt } = row
+  return { ...storedRow(row), scope, status, ...(deletedAt && { deletedAt }) }
+}
+
+/** The fields of an event that its document holds. */
+export interface ReadEvent extends NewEvent {
+  readonly id: string
+}
+
+export function readEvent({ _id, type, at, object, previous, createdAt }: EventDocument): ReadEvent {
+  const read = (row: EventRow) => {
+    const { scope, status, deletedAt = null } = row
+    return readRow(row, { ...referenceOf(at), scope, status, deletedAt })
+  }
+  return { id: _id, type, object: read(object), previous: previous ? read(previous) : null, createdAt }
+}

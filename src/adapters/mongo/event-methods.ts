@@ -1,0 +1,45 @@
+import type { StoreDriver } from '../../core/store/driver.js'
+import type { Call } from './connection/deadline.js'
+import type { Namespace } from './connection/namespace.js'
+import { readWithRetry } from './connection/reads.js'
+import { countEvents, listEvents } from './reads/events.js'
+import { createClaimWrites } from './writes/claim-events.js'
+import { extendClaims } from './writes/extend-claims.js'
+import { settleEvents } from './writes/settle-events.js'
+
+type EventMethods = Pick<
+  Required<StoreDriver>,
+  'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents'
+>
+
+export interface EventMethodsOptions {
+  readonly namespace: Namespace
+  /** Runs a call with a deadline. */
+  readonly run: <T>(work: (call: Call) => Promise<T>) => Promise<T>
+}
+
+/** Creates the driver's methods of events. */
+export function createEventMethods({ namespace, run }: EventMethodsOptions): EventMethods {
+  const claims = createClaimWrites(namespace)
+  return {
+    async claimEvents(command) {
+      return run((call) => claims.run(call, command))
+    },
+
+    async settleEvents(command) {
+      return run((call) => settleEvents(namespace, call, command))
+    },
+
+    async extendClaims(command) {
+      return run((call) => extendClaims(namespace, call, command))
+    },
+
+    async listEvents(query) {
+      return run((call) => readWithRetry(namespace, call, listEvents(namespace, query)))
+    },
+
+    async countEvents(query) {
+      return run((call) => readWithRetry(namespace, call, countEvents(namespace, query)))
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import { StorageError } from '../../../core/errors.js'
+import { decodeCursor, encodeCursor } from '../../../core/store/cursor.js'
+import type { CountEventsQuery, ListEventsQuery } from '../../../core/store/driver.js'
+import type { EventCounts, EventPage, ListedEvent } from '../../../core/store/events.js'
+import { readNumber } from '../connection/bson.js'
+import type { Namespace } from '../connection/namespace.js'
+import { snapshot, type Read } from '../connection/reads.js'
+import {
+  QUEUE_PREFIX,
+  readEvent,
+  uuidOfEvent,
+  type EventDocument,
+  type QueueDocument,
+} from '../documents/event-document.js'
+
+type EventWithQueue = EventDocument & { readonly of: readonly QueueDocument[] }
+
+/** Distinguishes these cursors from those of `listByScope`. */
+const CURSOR_PREFIX = 'e'
+
+/** Lists events by id, which begins with the time of the process that recorded the event. */
+export function listEvents(namespace: Namespace, { limit, after }: ListEventsQuery): Read<EventPage> {
+  // The id of the next event is greater than the UUID of the last one, followed by any queue.
+  const isAfter = after !== null && { $gt: readPosition(after) + QUEUE_PREFIX + QUEUE_PREFIX }
+  const from = namespace.events.collectionName
+  const pipeline = [
+    { $match: { _id: { ...isAfter, $lt: QUEUE_PREFIX } } },
+    { $sort: { _id: 1 } },
+    { $limit: limit + 1 },
+    { $lookup: { from, localField: 'queue', foreignField: '_id', as: 'of' } },
+  ]
+  return async (session) => {
+    const documents = await namespace.events
+      .aggregate<EventWithQueue>(pipeline, { session, ...snapshot(), batchSize: limit + 2, hint: '_id_' })
+      .toArray()
+    const items = documents.slice(0, limit).map(listedEvent)
+    const last = items.at(-1)
+    const isEnd = last === undefined || documents.length <= limit
+    return { items, next: isEnd ? null : CURSOR_PREFIX + encodeCursor(uuidOfEvent(last.id)) }
+  }
+}
+
+/** Returns the UUID in a cursor. @throws StorageError `INVALID_CURSOR` */
+function readPosition(cursor: string): string {
+  if (!cursor.startsWith(CURSOR_PREFIX)) throw new StorageError('INVALID_CURSOR')
+  return decodeCursor(cursor.slice(CURSOR_PREFIX.length))
+}
+
+function listedEvent({ of: [queue], ...event }: EventWithQueue): ListedEvent {
+  const read = readEvent(event)
+  const waiting = { ...read, attempts: 0, dueAt: read.createdAt, claimedUntil: null }
+  if (!queue) return waiting
+  const { head, attempts = 0, claim, ripeAt } = queue
+  if (head === event._id) {
+    return { ...waiting, attempts, dueAt: ripeAt, claimedUntil: claim === undefined ? null : ripeAt }
+  }
+  // Without a claim so far, this may be the oldest event. It became so when the one before it was settled.
+  const isDueLater = head === undefined && ripeAt > read.createdAt
+  return isDueLater ? { ...waiting, dueAt: ripeAt } : waiting
+}
+
+/** Adds up the queues, since only an object's oldest event can be claimed or wait for a retry. */
+export function countEvents(namespace: Namespace, { now }: CountEventsQuery): Read<EventCounts> {
+  const isClaimed = { $and: [{ $gt: ['$claim', null] }, { $gt: ['$ripeAt', now] }] }
+  const one = (condition: object) => ({ $sum: { $cond: [condition, 1, 0] } })
+  const pipeline = [
+    { $match: { ripeAt: { $exists: true } } },
+    {
+      $group: {
+        _id: null,
+        all: { $sum: '$n' },
+        claimed: one(isClaimed),
+        tried: one({ $gt: ['$attempts', 0] }),
+      },
+    },
+  ]
+  return async (session) => {
+    const [sums] = await namespace.events
+      .aggregate(pipeline, { session, ...snapshot(), hint: 'ripe' })
+      .toArray()
+    const [all, claimed, tried] = [sums?.['all'] ?? 0, sums?.['claimed'] ?? 0, sums?.['tried'] ?? 0].map(
+      readNumber,
+    )
+    return { waiting: all! - tried!, claimed: claimed!, retrying: tried! - claimed! }
+  }
+}

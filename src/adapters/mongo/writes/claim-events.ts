@@ -1,0 +1,144 @@
+import type { Document } from 'mongodb'
+import { createAttemptId } from '../../../core/store/attempt-id.js'
+import type { ClaimEventsCommand } from '../../../core/store/driver.js'
+import type { StoredEvent } from '../../../core/store/events.js'
+import type { Call } from '../connection/deadline.js'
+import type { Namespace } from '../connection/namespace.js'
+import { updatePlainly } from '../connection/plain-updates.js'
+import { majority, readWithRetry } from '../connection/reads.js'
+import { queueIdOf, readEvent, type EventDocument, type QueueDocument } from '../documents/event-document.js'
+
+/** A queue whose oldest event can be claimed. `oldest` holds that event, unless it was settled meanwhile. */
+type Candidate = QueueDocument & { readonly oldest: readonly EventDocument[] }
+
+/** How many times as many candidates as needed to draw from at most. */
+const MAX_WINDOW = 64
+/** Maximum queues to draw from. */
+const MAX_DRAWN = 6400
+/** How often to draw again if other processes claimed all candidates. */
+const MAX_DRAWS = 6
+
+export interface ClaimWrites {
+  run(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]>
+}
+
+/**
+ * Claims events. All processes would try the same ones, those that are due first, so a process has one claim in flight,
+ * and draws from more candidates than it needs as long as it loses some of them to other processes.
+ */
+export function createClaimWrites(namespace: Namespace): ClaimWrites {
+  let window = 1
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function claimDue(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
+    for (let draws = 1; ; draws++) {
+      if (call.hasTimedOut) return []
+      const candidates = await findDue(namespace, call, command, window)
+      const claimed = await claim(namespace, call, command, candidates)
+      window = claimed.length < candidates.length ? Math.min(2 * window, MAX_WINDOW) : Math.max(1, window / 2)
+      if (claimed.length > 0 || candidates.length === 0 || draws === MAX_DRAWS) return claimed
+    }
+  }
+
+  return {
+    async run(call, command) {
+      if (command.reference) {
+        const queue = await queueIdOf(command.reference)
+        const candidates = await findCandidates(namespace, call, [
+          { $match: { _id: queue, ripeAt: { $lte: command.now } } },
+        ])
+        return claim(namespace, call, command, candidates)
+      }
+      const result = last.then(() => claimDue(call, command))
+      last = Promise.race([result.catch(() => {}), call.timedOut])
+      return result
+    },
+  }
+}
+
+/** Finds the queues that are due first, or, with a larger window, some of those. */
+async function findDue(
+  namespace: Namespace,
+  call: Call,
+  { limit, now }: ClaimEventsCommand,
+  window: number,
+): Promise<Candidate[]> {
+  const first: Document[] = [
+    { $match: { ripeAt: { $lte: now } } },
+    { $sort: { ripeAt: 1, _id: 1 } },
+    { $limit: Math.min(limit * window, MAX_DRAWN) },
+  ]
+  const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
+  const candidates = await findCandidates(namespace, call, [...first, ...sample], 'ripe')
+  return candidates.sort((a, b) => a.ripeAt.getTime() - b.ripeAt.getTime())
+}
+
+/**
+ * Runs a pipeline that yields queues, and adds the oldest event of each. What it reads may be rolled back, but then the
+ * claim fails: it is only acknowledged once a majority has it and everything before it.
+ */
+async function findCandidates(
+  namespace: Namespace,
+  call: Call,
+  queues: readonly Document[],
+  hint?: string,
+): Promise<Candidate[]> {
+  // A partial index only serves filters that imply its condition, so this repeats it.
+  const ofQueue = { queue: { $exists: true }, $expr: { $eq: ['$queue', '$$queue'] } }
+  const oldest = {
+    from: namespace.events.collectionName,
+    let: { queue: '$_id' },
+    pipeline: [{ $match: ofQueue }, { $sort: { order: 1 } }, { $limit: 1 }],
+    as: 'oldest',
+  }
+  return readWithRetry(namespace, call, (session) =>
+    namespace.events
+      .aggregate<Candidate>([...queues, { $lookup: oldest }], {
+        ...{ session, readConcern: { level: 'local' }, batchSize: 1001 },
+        ...(hint !== undefined && { hint }),
+      })
+      .toArray(),
+  )
+}
+
+/** Claims the oldest event of each queue that nothing has changed since it was read. */
+async function claim(
+  namespace: Namespace,
+  call: Call,
+  { now, until }: ClaimEventsCommand,
+  candidates: readonly Candidate[],
+): Promise<StoredEvent[]> {
+  const heads = candidates.flatMap(({ oldest, ...queue }) => oldest.map((event) => ({ queue, event })))
+  if (heads.length === 0) return []
+  const token = createAttemptId()
+  const updates = heads.map(({ queue: { _id, first, attempts = null }, event }) => ({
+    q: { _id, first, attempts, ripeAt: { $lte: now } },
+    u: { $set: { claim: token, head: event._id, ripeAt: until }, $inc: { attempts: 1 } },
+  }))
+  const claimed = await updatePlainly(namespace, call, namespace.events, updates)
+  const ids = heads.map(({ queue }) => queue._id)
+  const held = claimed === heads.length ? null : await findHeld(namespace, call, ids, token)
+  return heads
+    .filter(({ queue }) => held === null || held.has(queue._id))
+    .map(({ queue, event }) => ({
+      ...readEvent(event),
+      attempts: (queue.attempts ?? 0) + 1,
+      claim: token,
+    }))
+}
+
+/** Returns which of the queues have the claim. */
+async function findHeld(
+  namespace: Namespace,
+  call: Call,
+  queues: readonly string[],
+  claim: string,
+): Promise<ReadonlySet<string>> {
+  const found = await readWithRetry(namespace, call, (session) =>
+    namespace.events
+      .find({ _id: { $in: queues }, claim }, { session, ...majority(), batchSize: queues.length + 1 })
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray(),
+  )
+  return new Set(found.map(({ _id }) => _id))
+}

@@ -1,0 +1,129 @@
+import type { ClientSession } from 'mongodb'
+import type { EventSettlement, SettleEventsCommand } from '../../../core/store/driver.js'
+import type { Call } from '../connection/deadline.js'
+import { isWriteConflict } from '../connection/failures.js'
+import { runCommand, type Namespace } from '../connection/namespace.js'
+import { transact } from '../connection/transactions.js'
+import { queueOfEvent, type QueueDocument } from '../documents/event-document.js'
+
+/** An entry of a settlement whose id has the form of an event's. */
+interface Settlement extends EventSettlement {
+  /** The `_id` of the event's queue. */
+  readonly queue: string
+}
+
+/** After this many conflicts, a settlement is split, so that a document which stays blocked holds up only itself. */
+const MAX_CONFLICTS = 6
+
+/** Ends claims that still hold, and returns the ids of their events. */
+export async function settleEvents(
+  namespace: Namespace,
+  call: Call,
+  { entries, now }: SettleEventsCommand,
+): Promise<string[]> {
+  const settlements = entries.flatMap((entry) => {
+    const queue = queueOfEvent(entry.id)
+    return queue === null ? [] : [{ ...entry, queue }]
+  })
+  const settled = new Set(await settleAll(namespace, call, settlements, now))
+  return entries.map(({ id }) => id).filter((id) => settled.has(id))
+}
+
+async function settleAll(
+  namespace: Namespace,
+  call: Call,
+  entries: readonly Settlement[],
+  now: Date,
+): Promise<string[]> {
+  if (entries.length === 0) return []
+  try {
+    if (await removeSole(namespace, call, entries)) return entries.map(({ id }) => id)
+    let conflicts = 0
+    const stopsAtConflict = () => entries.length > 1 && ++conflicts > MAX_CONFLICTS
+    return await transact({ namespace, call, stopsAtConflict }, (session) =>
+      settleHeld(namespace, session, entries, now),
+    )
+  } catch (error) {
+    if (entries.length === 1 || !isWriteConflict(error)) throw error
+  }
+  const half = Math.ceil(entries.length / 2)
+  const halves = [entries.slice(0, half), entries.slice(half)]
+  return (await Promise.all(halves.map((part) => settleAll(namespace, call, part, now)))).flat()
+}
+
+/** Undoes a transaction that can't settle all of its entries. */
+class NotAllSole extends Error {
+  override readonly name = 'NotAllSole'
+}
+
+/**
+ * Removes events and their queues, if all of the claims hold and each event is the only one of its object. This is the
+ * usual case, and needs no look at the queues. Otherwise changes nothing and returns `false`.
+ */
+async function removeSole(
+  namespace: Namespace,
+  call: Call,
+  entries: readonly Settlement[],
+): Promise<boolean> {
+  if (entries.some(({ retryAt }) => retryAt !== null)) return false
+  const deletes = [
+    ...entries.map(({ id, queue, claim }) => ({ q: { _id: queue, claim, head: id, n: 1 }, limit: 1 })),
+    { q: { _id: { $in: entries.map(({ id }) => id) } }, limit: 0 },
+  ]
+  const command = { delete: namespace.events.collectionName, deletes }
+  // A conflict shows that another event was recorded, or the claim was replaced.
+  const stopsAtConflict = () => true
+  try {
+    return await transact({ namespace, call, stopsAtConflict }, async (session) => {
+      const { n } = await runCommand(namespace, command, session)
+      if (Number(n) < 2 * entries.length) throw new NotAllSole()
+      return true
+    })
+  } catch (error) {
+    if (error instanceof NotAllSole || isWriteConflict(error)) return false
+    throw error
+  }
+}
+
+/** Settles the entries whose claims hold, and returns the ids of their events. */
+async function settleHeld(
+  namespace: Namespace,
+  session: ClientSession,
+  entries: readonly Settlement[],
+  now: Date,
+): Promise<string[]> {
+  const ids = [...new Set(entries.map(({ queue }) => queue))]
+  const { events } = namespace
+  const queues = await events
+    .find<QueueDocument>({ _id: { $in: ids } }, { session, batchSize: ids.length + 1 })
+    .toArray()
+  const queueById = new Map(queues.map((queue) => [queue._id, queue]))
+  const held = entries.filter(({ id, queue, claim }) => {
+    const found = queueById.get(queue)
+    return found?.claim === claim && found.head === id
+  })
+  const isLast = ({ queue }: Settlement) => queueById.get(queue)!.n === 1
+  const removed = held.filter(({ retryAt }) => retryAt === null)
+  const deleted = [...removed.map(({ id }) => id), ...removed.filter(isLast).map(({ queue }) => queue)]
+  const updates = held
+    .filter((entry) => entry.retryAt !== null || !isLast(entry))
+    .map(({ id, queue, retryAt }) => ({
+      q: { _id: queue },
+      u: retryAt === null ? nextEvent(id, now) : { $set: { ripeAt: retryAt }, $unset: { claim: 1 } },
+    }))
+  if (deleted.length > 0) {
+    const deletes = [{ q: { _id: { $in: deleted } }, limit: 0 }]
+    await runCommand(namespace, { delete: events.collectionName, deletes }, session)
+  }
+  if (updates.length > 0) await runCommand(namespace, { update: events.collectionName, updates }, session)
+  return held.map(({ id }) => id)
+}
+
+/** Builds the change of a queue whose oldest event is removed: the next one is due. */
+function nextEvent(removed: string, now: Date): object {
+  return {
+    $inc: { n: -1 },
+    $set: { ripeAt: now, first: removed },
+    $unset: { claim: 1, head: 1, attempts: 1 },
+  }
+}

@@ -1,0 +1,332 @@
+import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
+import type { Db } from 'mongodb'
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { describeMongo, freshDatabase } from './databases.js'
+import { watchedClient } from './watched-client.js'
+
+interface Reference {
+  readonly bucket: string
+  readonly key: string
+}
+
+const at = (key: string): Reference => ({ bucket: 'bucket', key })
+
+describeMongo('events in MongoDB', (url) => {
+  const watched = watchedClient(url)
+  const { client } = watched
+  const take = () => watched.take()
+  const names = () => take().map(({ name }) => name)
+  let db: Db
+  let store: StorageObjectStore
+  beforeEach(async () => {
+    db = freshDatabase(client)
+    store = mongoAdapter(db, { events: true })
+    await store.migrate()
+    await store.ping()
+    await store.getScopeUsage('scope')
+  })
+  afterEach(() => db.dropDatabase())
+  afterAll(() => client.close())
+
+  const reserve = (key: string, by = store) =>
+    by.reserve({
+      ...{ scope: 'scope', ...at(key), declaredSize: 1, expiresAt: new Date(Date.now() + 60_000) },
+      overwrite: true,
+    })
+  async function activate(key: string, by = store): Promise<string> {
+    const { id } = await reserve(key, by)
+    await by.confirm({ ...at(key), id, size: 1 })
+    return id
+  }
+  const claimsOf = (events: readonly StoredEvent[]) => events.map(({ id, claim }) => ({ id, claim }))
+  const keysOf = (events: readonly StoredEvent[]) => events.map(({ object }) => object.key)
+  const documents = () => db.collection('svc_db_events').countDocuments()
+
+  describe('commands:', () => {
+    it('confirm and remove take one more each', async () => {
+      const { id } = await reserve('a')
+      take()
+      await store.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
+      expect(names()).toEqual(['find', 'update', 'update', 'commitTransaction'])
+      await store.remove({ ...at('a'), scope: 'scope', mode: 'hard' })
+      expect(names()).toEqual(['findAndModify', 'update', 'update', 'commitTransaction'])
+      expect((await store.listEvents()).items).toMatchObject([{ type: 'activated' }, { type: 'deleted' }])
+    })
+
+    it('a transaction of many writes takes one more in all', async () => {
+      const keys = Array.from({ length: 65 }, (_, i) => `key ${i}`)
+      const rows = await Promise.all(keys.map((key) => reserve(key)))
+      take()
+      await Promise.all(rows.map(({ key, id }) => store.confirm({ ...at(key), id, size: 1, scope: 'scope' })))
+      expect(names()).toEqual([
+        ...['find', 'update', 'update', 'commitTransaction'],
+        ...['find', 'update', 'update', 'commitTransaction'],
+      ])
+      expect(await store.countEvents()).toEqual({ waiting: 65, claimed: 0, retrying: 0 })
+    })
+
+    it('a write that records nothing takes none more', async () => {
+      const { id } = await reserve('a')
+      await store.confirm({ ...at('a'), id, size: 1 })
+      take()
+      await reserve('b')
+      await store.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
+      expect(names()).toEqual(['find', 'update', 'commitTransaction', 'find', 'commitTransaction'])
+    })
+
+    it('with events off there are none more', async () => {
+      const other = freshDatabase(client)
+      onTestFinished(async () => void (await other.dropDatabase()))
+      const without = mongoAdapter(other)
+      await without.migrate()
+      const { id } = await reserve('a', without)
+      take()
+      await without.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
+      await without.remove({ ...at('a'), scope: 'scope', mode: 'hard' })
+      expect(names()).toEqual([
+        ...['find', 'update', 'commitTransaction'],
+        ...['findAndModify', 'update', 'commitTransaction'],
+      ])
+      expect(await without.listEvents()).toEqual({ items: [], next: null })
+      expect(await without.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
+      expect(await without.claimEvents()).toEqual([])
+      expect(await without.claimEvents(at('a'))).toEqual([])
+    })
+
+    it('claiming and settling 100 events of 100 objects takes 4', async () => {
+      await Promise.all(Array.from({ length: 100 }, (_, i) => activate(`key ${i}`)))
+      take()
+      const events = await store.claimEvents({ limit: 100 })
+      expect(new Set(keysOf(events)).size).toBe(100)
+      expect(names()).toEqual(['aggregate', 'update'])
+      expect(await store.settleEvents(claimsOf(events))).toEqual(events.map(({ id }) => id))
+      expect(names()).toEqual(['delete', 'commitTransaction'])
+      expect(await documents()).toBe(0)
+    })
+
+    it('extending, listing, counting and claiming of nothing take 1', async () => {
+      await Promise.all(['a', 'b'].map((key) => activate(key)))
+      const events = await store.claimEvents()
+      take()
+      expect(await store.extendClaims(claimsOf(events))).toEqual(events.map(({ id }) => id))
+      expect(names()).toEqual(['update'])
+      await store.listEvents()
+      await store.countEvents()
+      expect(await store.claimEvents()).toEqual([])
+      expect(names()).toEqual(['aggregate', 'aggregate', 'aggregate'])
+    })
+  })
+
+  describe('an object', () => {
+    it('is held back by a claimed event, and by nothing once that is settled', async () => {
+      await activate('a')
+      await activate('a')
+      await store.remove(at('a'))
+      const types: string[] = []
+      for (let i = 0; i < 3; i++) {
+        const [event] = await store.claimEvents()
+        expect(await store.claimEvents()).toEqual([])
+        expect(await store.claimEvents(at('a'))).toEqual([])
+        expect(event).toMatchObject({ attempts: 1, object: at('a') })
+        types.push(event!.type)
+        expect(await store.settleEvents(claimsOf([event!]))).toEqual([event!.id])
+        expect(await store.settleEvents(claimsOf([event!]))).toEqual([])
+      }
+      expect(types).toEqual(['activated', 'activated', 'deleted'])
+      expect(await documents()).toBe(0)
+    })
+
+    it('keeps the order of its changes if another process recreates it with a clock behind', async () => {
+      const behind = mongoAdapter(db, { now: () => new Date(Date.now() - 3_600_000) })
+      await activate('a')
+      await store.remove({ ...at('a'), mode: 'hard' })
+      const { id } = await behind.reserve({
+        ...{ scope: 'scope', ...at('a'), declaredSize: 1, expiresAt: new Date(Date.now() + 60_000) },
+      })
+      await behind.confirm({ ...at('a'), id, size: 1 })
+      const seen: [string, string][] = []
+      for (let event; ([event] = await store.claimEvents()) && event;) {
+        seen.push([event.type, event.object.attemptId])
+        await store.settleEvents(claimsOf([event]))
+      }
+      expect(seen.map(([type]) => type)).toEqual(['activated', 'deleted', 'activated'])
+      expect(seen[2]![1]).toBe(id)
+    })
+
+    it('can be claimed alone, by bucket and key', async () => {
+      await activate('a')
+      await activate('b')
+      expect(keysOf(await store.claimEvents(at('b')))).toEqual(['b'])
+      expect(keysOf(await store.claimEvents())).toEqual(['a'])
+    })
+  })
+
+  it('a replaced claim holds no more, an expired one does', async () => {
+    let now = new Date()
+    const clocked = mongoAdapter(db, { now: () => now })
+    await activate('a')
+    const wait = (seconds: number) => (now = new Date(now.getTime() + seconds * 1000))
+    wait(1)
+    const [first] = await clocked.claimEvents({ claimSeconds: 1 })
+    wait(2)
+    expect(await clocked.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 1 })
+    expect(await clocked.extendClaims(claimsOf([first!]), { claimSeconds: 1 })).toEqual([first!.id])
+    expect(await clocked.claimEvents()).toEqual([])
+    wait(2)
+    const [second] = await clocked.claimEvents({ claimSeconds: 1 })
+    expect(second).toMatchObject({ id: first!.id, attempts: 2 })
+    expect(await clocked.settleEvents(claimsOf([first!]))).toEqual([])
+    expect(await clocked.extendClaims(claimsOf([first!]))).toEqual([])
+    wait(2)
+    expect(await clocked.settleEvents(claimsOf([second!]))).toEqual([second!.id])
+    expect(await documents()).toBe(0)
+  })
+
+  it('a retry is due at its time, at once if that has passed', async () => {
+    await activate('a')
+    const [first] = await store.claimEvents()
+    const later = new Date(Date.now() + 60_000)
+    expect(await store.settleEvents([{ ...first!, retryAt: later }])).toEqual([first!.id])
+    expect(await store.claimEvents()).toEqual([])
+    expect((await store.listEvents()).items).toMatchObject([
+      { id: first!.id, attempts: 1, dueAt: later, claimedUntil: null },
+    ])
+    const [second] = await mongoAdapter(db, { now: () => later }).claimEvents()
+    expect(second).toMatchObject({ id: first!.id, attempts: 2 })
+    await store.settleEvents([{ ...second!, retryAt: new Date(0) }])
+    expect(await store.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 1 })
+    expect(await store.claimEvents()).toMatchObject([{ id: first!.id, attempts: 3 }])
+  })
+
+  it('one settlement removes, retries and ignores events of many objects', async () => {
+    for (const key of ['a', 'b', 'c', 'd']) await activate(key)
+    await activate('b')
+    const [a, b, c, d] = await store.claimEvents()
+    expect(keysOf([a!, b!, c!, d!])).toEqual(['a', 'b', 'c', 'd'])
+    const later = new Date(Date.now() + 60_000)
+    const entries = [
+      ...claimsOf([a!, b!]),
+      { ...c!, retryAt: later },
+      { id: d!.id, claim: createAttemptId() },
+      { id: 'unknown', claim: c!.claim },
+      { id: createAttemptId() + a!.id.slice(36), claim: a!.claim },
+    ]
+    expect(await store.settleEvents(entries)).toEqual([a!.id, b!.id, c!.id])
+    expect(await store.extendClaims([{ id: '$x', claim: '$y' }])).toEqual([])
+    expect(await store.countEvents()).toEqual({ waiting: 1, claimed: 1, retrying: 1 })
+    expect(keysOf(await store.claimEvents())).toEqual(['b'])
+  })
+
+  it('one settlement is not undone by claims that hold no more', async () => {
+    await Promise.all(['a', 'b'].map((key) => activate(key)))
+    const [a, b] = await store.claimEvents()
+    await store.settleEvents(claimsOf([a!]))
+    expect(await store.settleEvents(claimsOf([a!, b!]))).toEqual([b!.id])
+  })
+
+  it('are listed page by page, by their own cursors only', async () => {
+    for (const key of ['a', 'b', 'a', 'c', 'a']) await activate(key)
+    const keys: string[] = []
+    let after: string | undefined
+    do {
+      const page = await store.listEvents({ limit: 2, after })
+      keys.push(...page.items.map(({ object }) => object.key))
+      after = page.next ?? undefined
+    } while (after !== undefined)
+    expect(keys).toEqual(['a', 'b', 'a', 'c', 'a'])
+    const { nextCursor } = await store.listByScope({ scope: 'scope', limit: 1 })
+    const { next } = await store.listEvents({ limit: 1 })
+    const changed = next!.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+    for (const cursor of [nextCursor!, 'e', next!.slice(1), changed, `${next!}x`]) {
+      await expect(store.listEvents({ after: cursor })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+    }
+  })
+
+  it('an event recorded while the last one is settled is neither lost nor held back', async () => {
+    for (let round = 0; round < 30; round++) {
+      const key = `key ${round}`
+      await activate(key)
+      const [event] = await store.claimEvents(at(key))
+      const [settled] = await Promise.all([
+        store.settleEvents(claimsOf([event!])),
+        store.remove({ ...at(key), mode: 'hard' }),
+      ])
+      expect(settled).toEqual([event!.id])
+      const [next] = await store.claimEvents(at(key))
+      expect(next).toMatchObject({ type: 'deleted', attempts: 1 })
+      expect(await store.settleEvents(claimsOf([next!]))).toEqual([next!.id])
+    }
+    expect(await documents()).toBe(0)
+  })
+
+  describe('the switch', () => {
+    const isOn = async () => {
+      const reader = mongoAdapter(db)
+      const before = (await reader.countEvents()).waiting
+      await activate(createAttemptId(), reader)
+      return (await reader.countEvents()).waiting > before
+    }
+
+    it('stays as it is without the option, and is turned off by false', async () => {
+      expect(await isOn()).toBe(true)
+      await mongoAdapter(db).migrate()
+      expect(await isOn()).toBe(true)
+      await mongoAdapter(db, { events: false }).migrate()
+      expect(await isOn()).toBe(false)
+      await mongoAdapter(db).migrate()
+      expect(await isOn()).toBe(false)
+      expect(await store.claimEvents()).not.toEqual([])
+      await store.migrate()
+      expect(await isOn()).toBe(true)
+    })
+
+    it('is seen by the process that migrates at once, and by others within a minute', async () => {
+      const clock = vi.spyOn(performance, 'now')
+      onTestFinished(() => clock.mockRestore())
+      const started = performance.now()
+      clock.mockImplementation(() => started)
+      const other = mongoAdapter(db)
+      await activate('a', other)
+      const off = mongoAdapter(db, { events: false })
+      await activate('b', off)
+      await off.migrate()
+      await activate('c', off)
+      await activate('d', other)
+      clock.mockImplementation(() => started + 60_001)
+      await activate('e', other)
+      const { items } = await other.listEvents()
+      expect(items.map(({ object }) => object.key)).toEqual(['a', 'b', 'd'])
+    })
+
+    it('is on after processes migrated with and without it at the same time', async () => {
+      await mongoAdapter(db, { events: false }).migrate()
+      const options = [true, false, undefined, true, false, undefined, false]
+      for (let round = 0; round < 5; round++) {
+        await Promise.all(options.map((events) => mongoAdapter(db, { events }).migrate()))
+        expect(await isOn()).toBe(true)
+        await mongoAdapter(db, { events: false }).migrate()
+        expect(await isOn()).toBe(false)
+      }
+    })
+
+    it('needs the collection and its indexes only once it is on', async () => {
+      const other = freshDatabase(client)
+      onTestFinished(async () => void (await other.dropDatabase()))
+      await mongoAdapter(other).migrate()
+      const collections = async () => (await other.listCollections().toArray()).map(({ name }) => name)
+      expect(await collections()).not.toContain('svc_db_events')
+      expect(await mongoAdapter(other).verify()).toEqual([])
+      await mongoAdapter(other, { events: true }).migrate()
+      expect(await collections()).toContain('svc_db_events')
+      await other.collection('svc_db_events').dropIndex('ripe')
+      expect(await mongoAdapter(other).verify()).toEqual(['Missing: index ripe of svc_db_events.'])
+      await mongoAdapter(other).migrate()
+      expect(await mongoAdapter(other).verify()).toEqual([])
+    })
+
+    it('must be a boolean', () => {
+      expect(() => mongoAdapter(db, { events: 'on' as unknown as boolean })).toThrow(TypeError)
+    })
+  })
+})
