@@ -2,7 +2,7 @@ import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { describeMongo, freshDatabase } from './databases.js'
+import { clientOf, describeMongo, freshDatabase } from './databases.js'
 import { watchedClient } from './watched-client.js'
 
 interface Reference {
@@ -299,16 +299,28 @@ describeMongo('events in MongoDB', (url) => {
       expect(items.map(({ object }) => object.key)).toEqual(['a', 'b', 'd'])
     })
 
-    it('is on after processes migrated with and without it at the same time', async () => {
-      await mongoAdapter(db, { events: false }).migrate()
-      const options = [true, false, undefined, true, false, undefined, false]
-      for (let round = 0; round < 5; round++) {
-        await Promise.all(options.map((events) => mongoAdapter(db, { events }).migrate()))
+    it.each([false, undefined])(
+      'is on if another process turns it on during migrate() with %s',
+      async (events) => {
+        await mongoAdapter(db, { events: false }).migrate()
+        const other = clientOf(url)
+        onTestFinished(() => other.close())
+        const open = other.db.bind(other)
+        other.db = (...args) => {
+          const opened = open(...args)
+          const create = opened.createCollection.bind(opened)
+          opened.createCollection = async (...args) => {
+            await store.migrate()
+            return create(...args)
+          }
+          return opened
+        }
+        await mongoAdapter(other.db(db.databaseName), { events }).migrate()
         expect(await isOn()).toBe(true)
         await mongoAdapter(db, { events: false }).migrate()
         expect(await isOn()).toBe(false)
-      }
-    })
+      },
+    )
 
     it('needs the collection and its indexes only once it is on', async () => {
       const other = freshDatabase(client)

@@ -133,6 +133,78 @@ describeMongo('query plans', (url) => {
       expect(rows).toBeGreaterThan(PAGE)
     })
   })
+
+  describe('of events are as cheap with many waiting ones:', () => {
+    const eventsDb = freshDatabase(client)
+    const later = new Date(Date.now() + 3_600_000)
+    const events = mongoAdapter(eventsDb, { events: true })
+    const waiting = mongoAdapter(eventsDb, { now: () => later })
+    const LIMIT = 20
+    /** Keys per claimed event: one of its queue, and two to find the oldest of the queue. */
+    const KEYS = 3
+    beforeAll(async () => {
+      await events.migrate()
+      for (let i = 0; i < 200; i++) await activate(events, 'one of many events')
+      await Promise.all(Array.from({ length: 500 }, (_, i) => activate(events, `key ${i}`)))
+    }, 120_000)
+    afterAll(() => eventsDb.dropDatabase())
+
+    async function activate(store: StorageObjectStore, key: string): Promise<void> {
+      const attempt = { scope: 'scope', bucket: 'bucket', key, declaredSize: 1, overwrite: true }
+      const { id } = await store.reserve({ ...attempt, expiresAt: later })
+      await store.confirm({ bucket: 'bucket', key, id, size: 1 })
+    }
+
+    it('claiming, extending and settling', async () => {
+      await waiting.countEvents()
+      take()
+      const claimed = await waiting.claimEvents({ limit: LIMIT })
+      expect(claimed).toHaveLength(LIMIT)
+      await waiting.extendClaims(claimed)
+      const retryAt = later
+      await waiting.settleEvents(
+        claimed.map(({ id, claim }, i) => ({ id, claim, ...(i === 9 && { retryAt }) })),
+      )
+      const [{ id, claim } = { id: '', claim: '' }] = await waiting.claimEvents({
+        bucket: 'bucket',
+        key: 'key 400',
+      })
+      await waiting.settleEvents([{ id, claim }])
+      const commands = take()
+      expect(await keysExamined(eventsDb, commands[0]!)).toBeLessThanOrEqual(KEYS * LIMIT)
+      // The plan of a claim repeats the pipeline of its look-up, which has a sort.
+      for (const command of commands) {
+        if (command.name !== 'aggregate') await expectIndexes(eventsDb, command)
+      }
+      const writes = commands.filter(({ name }) => name === 'update' || name === 'delete')
+      for (const command of writes.flatMap(singleStatements)) {
+        expect(await keysExamined(eventsDb, command)).toBeLessThanOrEqual(2 * LIMIT)
+      }
+    })
+
+    it('claiming when everything is claimed', async () => {
+      while ((await waiting.claimEvents({ limit: 1000 })).length > 0);
+      take()
+      expect(await waiting.claimEvents()).toEqual([])
+      expect(await keysExamined(eventsDb, take()[0]!)).toBeLessThanOrEqual(1)
+    })
+
+    it('a page at any depth', async () => {
+      let after: string | undefined
+      let rows = 0
+      do {
+        take()
+        const page = await waiting.listEvents({ limit: PAGE, after })
+        const [command] = take()
+        await expectIndexes(eventsDb, command!)
+        // Each event has its own key and that of its queue.
+        expect(await keysExamined(eventsDb, command!)).toBeLessThanOrEqual(2 * (PAGE + 1))
+        rows += page.items.length
+        after = page.next ?? undefined
+      } while (after !== undefined)
+      expect(rows).toBeGreaterThan(500)
+    })
+  })
 })
 
 /** Creates keys that are active, being replaced or removed, many of them with the same expiry. */

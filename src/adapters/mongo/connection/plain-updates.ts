@@ -8,6 +8,7 @@ import { readWithRetry } from './reads.js'
 export interface PlainUpdate {
   readonly q: Document
   readonly u: Document
+  readonly hint?: string
 }
 
 const TIME_LIMIT_EXCEEDED = 50

@@ -44,9 +44,8 @@ export function createClaimWrites(namespace: Namespace): ClaimWrites {
     async run(call, command) {
       if (command.reference) {
         const queue = await queueIdOf(command.reference)
-        const candidates = await findCandidates(namespace, call, [
-          { $match: { _id: queue, ripeAt: { $lte: command.now } } },
-        ])
+        const own = [{ $match: { _id: queue, ripeAt: { $lte: command.now } } }]
+        const candidates = await findCandidates(namespace, call, own, '_id_')
         return claim(namespace, call, command, candidates)
       }
       const result = last.then(() => claimDue(call, command))
@@ -81,7 +80,7 @@ async function findCandidates(
   namespace: Namespace,
   call: Call,
   queues: readonly Document[],
-  hint?: string,
+  hint: '_id_' | 'ripe',
 ): Promise<Candidate[]> {
   // A partial index only serves filters that imply its condition, so this repeats it.
   const ofQueue = { queue: { $exists: true }, $expr: { $eq: ['$queue', '$$queue'] } }
@@ -94,8 +93,7 @@ async function findCandidates(
   return readWithRetry(namespace, call, (session) =>
     namespace.events
       .aggregate<Candidate>([...queues, { $lookup: oldest }], {
-        ...{ session, readConcern: { level: 'local' }, batchSize: 1001 },
-        ...(hint !== undefined && { hint }),
+        ...{ session, readConcern: { level: 'local' }, batchSize: 1001, hint },
       })
       .toArray(),
   )
@@ -113,6 +111,8 @@ async function claim(
   const token = createAttemptId()
   const updates = heads.map(({ queue: { _id, first, attempts = null }, event }) => ({
     q: { _id, first, attempts, ripeAt: { $lte: now } },
+    // The server might prefer the index `ripe`, which has many keys in that range.
+    hint: '_id_',
     u: { $set: { claim: token, head: event._id, ripeAt: until }, $inc: { attempts: 1 } },
   }))
   const claimed = await updatePlainly(namespace, call, namespace.events, updates)

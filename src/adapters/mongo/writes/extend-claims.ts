@@ -29,7 +29,7 @@ export async function extendClaims(
   const filter = { _id: { $in: ids }, ...(extended === null && { ripeAt: until }) }
   const queues = await readWithRetry(namespace, call, (session) =>
     namespace.events
-      .find<QueueDocument>(filter, { session, ...majority(), batchSize: claims.length + 1 })
+      .find<QueueDocument>(filter, { session, ...majority(), batchSize: claims.length + 1, hint: '_id_' })
       .toArray(),
   )
   const held = new Map(queues.map(({ head, claim }) => [head, claim]))
