@@ -260,6 +260,66 @@ describeMongo('events in MongoDB', (url) => {
     expect(await documents()).toBe(0)
   })
 
+  describe('a claim between whose commands another process', () => {
+    /** A store whose first claim waits for the interruption before it writes. */
+    function interrupted(interruption: () => Promise<unknown>, now?: () => Date): StorageObjectStore {
+      const other = clientOf(url)
+      onTestFinished(() => other.close())
+      const open = other.db.bind(other)
+      let isOver = false
+      other.db = (...args) => {
+        const opened = open(...args)
+        const send = opened.command.bind(opened)
+        opened.command = async (command, ...args) => {
+          if ('update' in command && command['update'] === 'svc_db_events' && !isOver) {
+            isOver = true
+            await interruption()
+          }
+          return send(command, ...args)
+        }
+        return opened
+      }
+      return mongoAdapter(other.db(db.databaseName), { now })
+    }
+    const inMinutes = (minutes: number) => () => new Date(Date.now() + minutes * 60_000)
+    const settleNext = async () => {
+      const [event] = await store.claimEvents()
+      await store.settleEvents(claimsOf([event!]))
+    }
+
+    it('settles the event gets the next one', async () => {
+      await activate('a')
+      const next = await activate('a')
+      const claimed = await interrupted(settleNext, inMinutes(0.5)).claimEvents()
+      expect(claimed).toMatchObject([{ object: { attemptId: next }, attempts: 1 }])
+    })
+
+    it('settles the only event gets one that was recorded after it', async () => {
+      await activate('a')
+      const claiming = interrupted(async () => {
+        await settleNext()
+        await store.remove(at('a'))
+      }, inMinutes(0.5))
+      expect(await claiming.claimEvents()).toMatchObject([{ type: 'deleted', attempts: 1 }])
+    })
+
+    it('extends its expired claim gets nothing', async () => {
+      await activate('a')
+      const [event] = await store.claimEvents()
+      const extend = () => store.extendClaims(claimsOf([event!]), { claimSeconds: 3600 })
+      expect(await interrupted(extend, inMinutes(2)).claimEvents()).toEqual([])
+      expect(await store.settleEvents(claimsOf([event!]))).toEqual([event!.id])
+    })
+
+    it('claims the event until then counts that claim too', async () => {
+      await activate('a')
+      await store.claimEvents()
+      const other = mongoAdapter(db, { now: inMinutes(2) })
+      const claiming = interrupted(() => other.claimEvents(), inMinutes(4))
+      expect(await claiming.claimEvents()).toMatchObject([{ attempts: 3 }])
+    })
+  })
+
   describe('the switch', () => {
     const isOn = async () => {
       const reader = mongoAdapter(db)

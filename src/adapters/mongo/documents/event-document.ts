@@ -37,10 +37,10 @@ export interface QueueDocument extends Stored {
   /** When the oldest event can be claimed: when it is due, or when its claim ends. */
   readonly ripeAt: Date
   /**
-   * The id of the event that was settled last, or, before that, of the first one ever in this queue. Together with
-   * `attempts` it tells whether the queue has changed, even if it was removed and created again.
+   * Changes whenever an event is removed: the id of that event or, in a new queue, the UUID of its first event. Together
+   * with `attempts` it tells whether the oldest event is still the same, even if the queue was removed meanwhile.
    */
-  readonly first: string
+  readonly version: string
   /** The token of the last claim of the oldest event. Missing before it and after a retry was scheduled. */
   readonly claim?: string
   /** The id of the oldest event, once it was claimed. */
@@ -111,7 +111,7 @@ async function recording(
     // The increment makes this conflict with a settlement that is about to remove the queue.
     {
       q: { _id: queue },
-      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, first: _id } },
+      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, version: uuid } },
       upsert: true,
     },
     { q: { _id }, u: document, upsert: true },

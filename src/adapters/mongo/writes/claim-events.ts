@@ -109,8 +109,8 @@ async function claim(
   const heads = candidates.flatMap(({ oldest, ...queue }) => oldest.map((event) => ({ queue, event })))
   if (heads.length === 0) return []
   const token = createAttemptId()
-  const updates = heads.map(({ queue: { _id, first, attempts = null }, event }) => ({
-    q: { _id, first, attempts, ripeAt: { $lte: now } },
+  const updates = heads.map(({ queue: { _id, version, attempts = null }, event }) => ({
+    q: { _id, version, attempts, ripeAt: { $lte: now } },
     // The server might prefer the index `ripe`, which has many keys in that range.
     hint: '_id_',
     u: { $set: { claim: token, head: event._id, ripeAt: until }, $inc: { attempts: 1 } },

@@ -123,7 +123,7 @@ async function settleHeld(
 function nextEvent(removed: string, now: Date): object {
   return {
     $inc: { n: -1 },
-    $set: { ripeAt: now, first: removed },
+    $set: { ripeAt: now, version: removed },
     $unset: { claim: 1, head: 1, attempts: 1 },
   }
 }
