@@ -9,13 +9,15 @@ import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { rowsOfStatus, usageIn } from './documents/scope-document.js'
 import { createEventMethods } from './event-methods.js'
-import { findAny, findLive, findSums } from './reads/finds.js'
+import { findAny, findById, findLive, findSums } from './reads/finds.js'
 import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
+import { listScopes } from './reads/list-scopes.js'
+import { listStored } from './reads/list-stored.js'
 import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
 import { createStateCheck } from './schema/version.js'
-import { scopeGiven, type KeyPlan, type KeyWrite } from './writes/key-write.js'
+import type { KeyPlan, KeyWrite } from './writes/key-write.js'
 import { dropHistory, findHistoryBefore } from './writes/purge-deleted.js'
 import { repairSums } from './writes/repair-sums.js'
 import { createScopeWrites } from './writes/scope-writes.js'
@@ -54,8 +56,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
   const read = <T>(query: Read<T>, limit = withDeadline) =>
     run((call) => readWithRetry(namespace, call, query), limit)
   const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
-  const write = (keyWrite: KeyWrite, scope = scopeGiven(keyWrite)) =>
-    run((call) => writes.run(call, keyWrite, scope))
+  const write = (keyWrite: KeyWrite, scope?: string) => run((call) => writes.run(call, keyWrite, scope))
 
   return {
     contract: '1.6',
@@ -145,6 +146,52 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
     async remove(command) {
       return rowOutcome(await write({ kind: 'remove', command }))
+    },
+
+    async update(command) {
+      return rowOutcome(await write({ kind: 'update', command }))
+    },
+
+    async transfer(command) {
+      const { plan, scopes } = await write({ kind: 'transfer', command })
+      switch (plan.outcome) {
+        case 'change':
+        case 'unchanged':
+          return { outcome: 'transferred', row: plan.row && copyObject(plan.row), scopes }
+        case 'quota-exceeded':
+        case 'sum-too-large':
+          return plan
+        default:
+          throw unexpectedOutcome(plan)
+      }
+    },
+
+    async adopt(command) {
+      const { plan, scopes } = await write({ kind: 'adopt', command })
+      switch (plan.outcome) {
+        case 'change':
+        case 'unchanged':
+          return { outcome: 'adopted', row: copyObject(plan.row!), scopes }
+        case 'known':
+          return { outcome: 'known', object: plan.object && copyObject(plan.object), scopes }
+        case 'key-conflict':
+        case 'sum-too-large':
+          return plan
+        default:
+          throw unexpectedOutcome(plan)
+      }
+    },
+
+    async findById(query) {
+      return read(findById(namespace, query))
+    },
+
+    async listScopes(query) {
+      return read(listScopes(namespace, query))
+    },
+
+    async listStored(query) {
+      return read(listStored(namespace, query))
     },
 
     async listExpired(query) {

@@ -24,6 +24,15 @@ const activate = async (
   const { id } = await reserve(store, at, more)
   return store.confirm({ ...at, id, size: 5 })
 }
+const adopt = (store: StorageObjectStore, at: { bucket: string; key: string }, more: object = {}) =>
+  store.adopt({
+    scope: 'scope',
+    ...at,
+    storageKey: `bytes of ${at.key}`,
+    size: 5,
+    createdAt: new Date(),
+    ...more,
+  })
 const quota = { maxBytes: 1e9, maxFiles: 1e6 }
 
 const CALLS: readonly CountedCall[] = [
@@ -88,6 +97,55 @@ const CALLS: readonly CountedCall[] = [
     name: 'remove of nothing',
     call: (store, at) => store.remove({ ...at, scope: 'scope' }),
     commands: ['findAndModify', 'commitTransaction'],
+  },
+  {
+    name: 'update',
+    prepare: activate,
+    call: (store, at) => store.update({ ...at, scope: 'scope', filename: 'new.png' }),
+    commands: ['find', 'update', 'commitTransaction'],
+  },
+  {
+    name: 'update that changes nothing',
+    prepare: activate,
+    call: (store, at) => store.update({ ...at, scope: 'scope', filename: null }),
+    commands: ['find', 'commitTransaction'],
+  },
+  {
+    name: 'transfer',
+    prepare: activate,
+    call: (store, at) => store.transfer({ ...at, from: 'scope', to: 'other', quota }),
+    commands: ['find', 'update', 'commitTransaction'],
+  },
+  {
+    name: 'transfer that ends an attempt with a storage key',
+    prepare: async (store, at) => {
+      await activate(store, at)
+      await reserve(store, at, { storageKey: at.key })
+    },
+    call: (store, at) => store.transfer({ ...at, from: 'scope', to: 'other', quota }),
+    commands: ['find', 'update', 'update', 'commitTransaction'],
+  },
+  {
+    name: 'adopt',
+    call: (store, at) => adopt(store, at),
+    commands: ['find', 'find', 'update', 'commitTransaction'],
+  },
+  {
+    name: 'adopt of known bytes',
+    prepare: adopt,
+    call: (store, at) => adopt(store, at),
+    commands: ['find', 'find', 'commitTransaction'],
+  },
+  {
+    name: 'findById',
+    call: (store) => store.findById({ id: createAttemptId() }),
+    commands: ['aggregate'],
+  },
+  { name: 'a page of 1000 scopes', call: (store) => store.listScopes({ limit: 1000 }), commands: ['find'] },
+  {
+    name: 'a page of 1000 names in storage',
+    call: (store) => store.listStored({ bucket: BUCKET, limit: 1000 }),
+    commands: ['aggregate'],
   },
   { name: 'getScopeUsage', call: (store) => store.getScopeUsage('scope'), commands: ['find'] },
   { name: 'countByScope', call: (store) => store.countByScope('scope'), commands: ['find'] },

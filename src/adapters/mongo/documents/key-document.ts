@@ -16,6 +16,11 @@ export function keyId({ bucket, key }: ObjectReference): string {
   return `${bucket}\0${key}`
 }
 
+/** Matches the `_id` of every key in a bucket. A range of keys can narrow it: the order of `_id` is that of the keys. */
+export function rangeOfBucket(bucket: string): { readonly $gt: string; readonly $lt: string } {
+  return { $gt: `${bucket}\0`, $lt: `${bucket}\x01` }
+}
+
 export function referenceOf(id: string): ObjectReference {
   const end = id.indexOf('\0')
   return { bucket: id.slice(0, end), key: id.slice(end + 1) }

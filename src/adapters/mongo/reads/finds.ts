@@ -1,4 +1,4 @@
-import type { FindQuery } from '../../../core/store/driver.js'
+import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, snapshot, type Read } from '../connection/reads.js'
@@ -47,6 +47,34 @@ export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObj
     if (live) return isOwn(live) ? (rowOf(live, 'active') ?? rowOf(live, 'pending')) : null
     const [deleted] = documents as HistoryDocument[]
     return deleted && isOwn(deleted) ? readHistory(deleted) : null
+  }
+}
+
+/** Returns the row with this id, the live one before the deleted one, as of one moment. With a scope, only if it has the row. */
+export function findById(
+  { objects, history }: Namespace,
+  { id, scope }: FindByIdQuery,
+): Read<StorageObject | null> {
+  const ofScope = scope === null ? {} : { scope }
+  const live = [
+    { ...ofScope, 'active.id': id },
+    { ...ofScope, 'pending.id': id },
+  ]
+  const pipeline = [
+    { $match: { $or: live } },
+    { $unionWith: { coll: history.collectionName, pipeline: [{ $match: { _id: id, ...ofScope } }] } },
+  ]
+  return async (session) => {
+    const documents = await objects
+      .aggregate<KeyDocument | HistoryDocument>(pipeline, { session, ...snapshot() })
+      .toArray()
+    const rows = documents.flatMap((document) =>
+      'at' in document
+        ? [readHistory(document as HistoryDocument)]
+        : [rowOf(document as KeyDocument, 'active'), rowOf(document as KeyDocument, 'pending')],
+    )
+    const withId = rows.filter((row) => row?.id === id)
+    return withId.find((row) => row?.status === 'active') ?? withId[0] ?? null
   }
 }
 

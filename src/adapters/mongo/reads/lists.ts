@@ -56,7 +56,8 @@ function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]>
     const { filter, sort } = rangeOf(status, query)
     return [
       { $match: filter },
-      { $sort: sort },
+      // Only the index of the scope has this order. Inside `$unionWith` it can't be named.
+      { $sort: { scope: -1, ...sort } },
       { $limit: query.limit },
       { $project: fieldsOf(status, query) },
     ]

@@ -11,7 +11,7 @@ export interface ExpectedIndex {
 export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
 
 /**
- * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in none of them.
+ * The indexes of each collection: one for every filter and order of the store. Documents of scopes are in `scopes` only.
  *
  * Documents have no `key` field, on purpose. `_id` is `bucket\0key`, a bucket contains no NUL, and a collection with a
  * collation is refused, so MongoDB compares `_id` byte by byte. Within a bucket, the order of `_id` is therefore the
@@ -43,6 +43,13 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
       key: { scope: 1, 'pending.expiresAt': 1, 'pending.id': 1 },
       only: 'pending.expiresAt',
     },
+    { name: 'active_by_own_id', key: { 'active.id': 1 }, only: 'active.id' },
+    { name: 'pending_by_own_id', key: { 'pending.id': 1 }, only: 'pending.id' },
+    // They contain rows without a storage key too, as null, in the order of their keys.
+    { name: 'active_by_storage', key: { 'active.storageKey': 1, _id: 1 }, only: 'active.id' },
+    { name: 'pending_by_storage', key: { 'pending.storageKey': 1, _id: 1 }, only: 'pending.id' },
+    // Documents of scopes only. The server refuses a partial index of `_id` alone; `scope` is missing in all of them.
+    { name: 'scopes', key: { _id: 1, scope: 1 }, only: 'bytes' },
   ],
   history: [
     { name: 'by_scope', key: { scope: 1, _id: 1 } },
@@ -55,6 +62,7 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
     { name: 'by_age', key: { since: 1, _id: 1 } },
     { name: 'by_due', key: { dueAt: 1, _id: 1 } },
     { name: 'by_scope', key: { scope: 1, since: 1, _id: 1 }, only: 'scope' },
+    { name: 'by_storage', key: { storageKey: 1, at: 1 } },
     { name: 'by_scope_due', key: { scope: 1, dueAt: 1, _id: 1 }, only: 'scope' },
   ],
   events: [

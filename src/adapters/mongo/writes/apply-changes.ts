@@ -8,7 +8,7 @@ import { leftoverDocument } from '../documents/leftover-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
 
 /** A statement of an `update` command. */
-interface Update {
+export interface Update {
   readonly q: { readonly _id: string }
   readonly u: object
   readonly upsert: true
@@ -19,6 +19,8 @@ export interface ApplyOptions {
   readonly keysAreRemoved?: boolean
   /** The events to record. Default: none. */
   readonly events?: readonly NewEvent[]
+  /** Further statements for the collection of keys and scopes. Default: none. */
+  readonly more?: readonly Update[]
 }
 
 /** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
@@ -26,7 +28,7 @@ export async function applyChanges(
   namespace: Namespace,
   session: ClientSession,
   changes: readonly KeyChange[],
-  { keysAreRemoved = false, events = [] }: ApplyOptions = {},
+  { keysAreRemoved = false, events = [], more = [] }: ApplyOptions = {},
 ): Promise<void> {
   if (changes.length === 0) return
   const replaced = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
@@ -37,6 +39,7 @@ export async function applyChanges(
   await update(namespace, session, namespace.objects, [
     ...replaced.map(replacement),
     ...sumUpdates(sumChanges(changes)),
+    ...more,
   ])
   if (!keysAreRemoved) await removeById(namespace, session, namespace.objects, free)
   await update(namespace, session, namespace.history, history.map(replacement))
@@ -44,9 +47,14 @@ export async function applyChanges(
   await update(namespace, session, namespace.events, await recordings(session, events))
 }
 
-/** Locks a scope by changing its document: until the transaction ends, every other one that changes it fails. */
-export async function lockScope(namespace: Namespace, session: ClientSession, scope: string): Promise<void> {
-  const updates = [{ q: { _id: scope }, u: { $inc: { turns: 1n } } }]
+/** Locks scopes by changing their documents: until the transaction ends, every other one that changes them fails. */
+export async function lockScopes(
+  namespace: Namespace,
+  session: ClientSession,
+  scopes: Iterable<string>,
+): Promise<void> {
+  // In one order, so that of two transactions that want the same scopes one fails at its first statement.
+  const updates = [...scopes].sort().map((scope) => ({ q: { _id: scope }, u: { $inc: { turns: 1n } } }))
   await runCommand(namespace, { update: namespace.objects.collectionName, updates }, session)
 }
 

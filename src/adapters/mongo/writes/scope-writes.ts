@@ -4,8 +4,9 @@ import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
-import { lockScope } from './apply-changes.js'
-import type { KeyWrite } from './key-write.js'
+import { lockScopes } from './apply-changes.js'
+import { ownerGiven, receiverGiven, scopesGiven, type KeyWrite } from './key-write.js'
+import { createScopePurges, PURGE_PATIENCE } from './scope-purges.js'
 import { writeKeys, type KeyResult } from './write-keys.js'
 
 interface Job {
@@ -16,8 +17,11 @@ interface Job {
 }
 
 export interface ScopeWrites {
-  /** Runs a write. Without a scope, it applies to whichever scope has the key. */
-  run(call: Call, write: KeyWrite, scope: string | null): Promise<KeyResult>
+  /**
+   * Runs a write. Without a scope, it applies to whichever scope has the key. Default: the scope that the caller named as
+   * the owner.
+   */
+  run(call: Call, write: KeyWrite, scope?: string | null): Promise<KeyResult>
 }
 
 /**
@@ -31,6 +35,7 @@ export interface ScopeWrites {
  */
 export function createScopeWrites(namespace: Namespace, recordsEvents: () => boolean): ScopeWrites {
   const lastScopes = createLastScopes()
+  const purges = createScopePurges()
   const batcher = createWriteBatcher<Job, KeyResult>({
     run: runBatch,
     conflictKeyOf: ({ write }) => keyId(write.command),
@@ -38,15 +43,14 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
     recoveryFrom: (error) => (isServerError(error) ? 'sequential' : 'fail'),
   })
 
-  /** Skips jobs whose callers have timed out. The transaction goes on as long as any caller waits. */
+  /** Leaves out jobs whose callers have timed out. The transaction goes on as long as any caller waits. */
   async function runBatch(jobs: readonly Job[]): Promise<PromiseSettledResult<KeyResult>[]> {
-    const open = jobs.filter(({ call }) => !call.hasTimedOut)
-    const results = new Map<Job, KeyResult>()
-    if (open.length > 0) {
-      const call = combineCalls(open.map(({ call }) => call))
-      const values = await Promise.race([runTogether(open, call), rejectAtTimeout(call)])
-      open.forEach((job, index) => results.set(job, values[index]!))
-    }
+    const open = jobs.filter(({ call, write }) => !call.hasTimedOut && !purges.isSkipped(write))
+    const call = combineCalls(open.map(({ call }) => call))
+    const results =
+      open.length > 0
+        ? await Promise.race([runTogether(open, call), rejectAtTimeout(call)])
+        : new Map<Job, KeyResult>()
     return jobs.map((job) => {
       const value = results.get(job)
       return value === undefined
@@ -55,13 +59,22 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
     })
   }
 
-  async function runTogether(jobs: readonly Job[], call: Call): Promise<KeyResult[]> {
-    const writes = jobs.map(({ write }) => write)
+  /** Returns the results of the jobs, without those of purges that were skipped. */
+  async function runTogether(jobs: readonly Job[], call: Call): Promise<Map<Job, KeyResult>> {
     const { scope } = jobs[0]!
+    const start = performance.now()
     return transact({ namespace, call }, async (session, failures) => {
-      // Other processes write to the scope too. With the lock taken first, a conflict costs one statement, not all.
-      if (failures > 0) await lockScope(namespace, session, scope)
-      return writeKeys(namespace, session, writes, { scope, recordsEvents: recordsEvents() })
+      const isBlocked = performance.now() - start >= PURGE_PATIENCE && isWriteConflict(call.lastError)
+      if (failures > 0 && isBlocked) purges.skip(scope)
+      const open = jobs.filter(({ write }) => !purges.isSkipped(write))
+      if (open.length === 0) return new Map()
+      const writes = open.map(({ write }) => write)
+      // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
+      const scopes = new Set([scope, ...writes.flatMap(scopesGiven)])
+      if (failures > 0) await lockScopes(namespace, session, scopes)
+      const options = { scopes: [scope], recordsEvents: recordsEvents() }
+      const results = await writeKeys(namespace, session, writes, options)
+      return new Map(open.map((job, index) => [job, results[index]!]))
     })
   }
 
@@ -70,7 +83,11 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
     const onScope = (found: string) => (scope = found)
     try {
       const [result] = await transact({ namespace, call, stopsAtConflict: () => scope !== null }, (session) =>
-        writeKeys(namespace, session, [write], { scope, onScope, recordsEvents: recordsEvents() }),
+        writeKeys(namespace, session, [write], {
+          scopes: scope === null ? [] : [scope],
+          onScope,
+          recordsEvents: recordsEvents(),
+        }),
       )
       return result!
     } catch (error) {
@@ -80,12 +97,12 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
   }
 
   return {
-    async run(call, write, given) {
+    async run(call, write, given = ownerGiven(write)) {
       const key = keyId(write.command)
       const scope = given ?? lastScopes.of(key)
       if (scope === null) return runAlone(write, call)
-      lastScopes.remember(key, scope)
-      return batcher.run(scope, { scope, write, call })
+      lastScopes.remember(key, receiverGiven(write) ?? scope)
+      return purges.runSkippable(scope, write, () => batcher.run(scope, { scope, write, call }))
     },
   }
 }

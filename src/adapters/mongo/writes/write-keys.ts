@@ -1,5 +1,6 @@
-import type { ClientSession } from 'mongodb'
-import { NOTHING_LIVE, scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle.js'
+import type { ClientSession, Document } from 'mongodb'
+import { scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle.js'
+import type { AdoptCommand } from '../../../core/store/driver.js'
 import type { ScopeUsage } from '../../../core/store/records.js'
 import { NO_USAGE, usageAfter } from '../../../core/store/usage.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
@@ -7,7 +8,15 @@ import { keyId, liveRows, type KeyDocument } from '../documents/key-document.js'
 import { readSums, usageIn } from '../documents/scope-document.js'
 import type { NewEvent } from '../documents/event-document.js'
 import { applyChanges } from './apply-changes.js'
-import { planOf, scopeGiven, type KeyPlan, type KeyWrite } from './key-write.js'
+import {
+  planOf,
+  receiverGiven,
+  scopesGiven,
+  type AdoptWrite,
+  type KeyPlan,
+  type KeyWrite,
+} from './key-write.js'
+import { byteLocks, findLeftoversNaming, keysNaming, knownBytes } from './known-bytes.js'
 
 /** The outcome of a write, and the scopes whose usage it may have changed. */
 export interface KeyResult {
@@ -16,8 +25,8 @@ export interface KeyResult {
 }
 
 export interface WriteKeysOptions {
-  /** The scope of most of the writes; `null` if unknown. */
-  readonly scope: string | null
+  /** The scopes that the writes may change, beside those that they name. */
+  readonly scopes: readonly string[]
   /** Called with the scope that has a key as soon as it was read, even if the transaction fails later. */
   readonly onScope?: (scope: string) => void
   /** Whether to record the events of the changes. */
@@ -32,36 +41,43 @@ interface Found {
 
 /**
  * Runs writes of different keys within a transaction, in order: reads what they need, plans each of them on the result
- * of the previous ones, and writes the changes. Takes one command to read and one to write. Freeing keys, keeping
- * history and recording leftovers take one more command each.
+ * of the previous ones, and writes the changes. Takes one command to read and one to write. Adopting, freeing keys,
+ * keeping history and recording leftovers take one more command each.
  */
 export async function writeKeys(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
-  { scope: known, onScope = () => {}, recordsEvents }: WriteKeysOptions,
+  { scopes, onScope = () => {}, recordsEvents }: WriteKeysOptions,
 ): Promise<KeyResult[]> {
   const [only, ...more] = writes
   if (only?.kind === 'remove' && more.length === 0) {
     const removed = await removeKey(namespace, session, only, { onScope, recordsEvents })
     if (removed) return [removed]
   }
-  const { keys, usages } = await findAll(namespace, session, writes, known)
+  const { keys, usages } = await findAll(namespace, session, writes, scopes)
   for (const { scope } of keys.values()) onScope(scope)
+  const leftovers = await findLeftoversNaming(namespace, session, adoptionsIn(writes))
   const changes: KeyChange[] = []
+  const adopted: AdoptCommand[] = []
   const events: NewEvent[] = []
   const results = writes.map((write) => {
     const before = liveRows(keys.get(keyId(write.command)))
-    const scope = scopeGiven(write) ?? scopeOf(before)
-    const plan = planOf(write, before, (scope !== null && usages.get(scope)) || NO_USAGE)
+    const scope = receiverGiven(write) ?? scopeOf(before)
+    const usage = (scope !== null && usages.get(scope)) || NO_USAGE
+    const known = isAdopt(write)
+      ? knownBytes(write.command, { keys: keys.values(), leftovers, changes })
+      : null
+    const plan = planOf(write, { before, usage, known })
     if (plan.outcome === 'change') {
       changes.push(plan)
+      if (isAdopt(write)) adopted.push(write.command)
       if (recordsEvents) events.push(...eventsOf(write, plan))
       chargeUsage(usages, plan)
     }
     return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
   })
-  await applyChanges(namespace, session, changes, { events })
+  await applyChanges(namespace, session, changes, { events, more: byteLocks(adopted) })
   return results
 }
 
@@ -73,7 +89,7 @@ async function removeKey(
   namespace: Namespace,
   session: ClientSession,
   write: KeyWrite & { readonly kind: 'remove' },
-  { onScope, recordsEvents }: Required<Omit<WriteKeysOptions, 'scope'>>,
+  { onScope, recordsEvents }: Required<Omit<WriteKeysOptions, 'scopes'>>,
 ): Promise<KeyResult | null> {
   const { scope, attemptId } = write.command
   const filter = {
@@ -85,7 +101,7 @@ async function removeKey(
   if (!removed && attemptId !== null) return null
   if (removed && isOfKey(removed)) onScope(removed.scope)
   const before = liveRows(removed as KeyDocument | null)
-  const plan = planOf(write, before, NO_USAGE)
+  const plan = planOf(write, { before, usage: NO_USAGE, known: null })
   if (plan.outcome === 'change') {
     const events = recordsEvents ? eventsOf(write, plan) : []
     await applyChanges(namespace, session, [plan], { keysAreRemoved: true, events })
@@ -98,18 +114,26 @@ function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
   return event ? [{ ...event, createdAt: command.now }] : []
 }
 
+function isAdopt(write: KeyWrite): write is AdoptWrite {
+  return write.kind === 'adopt'
+}
+
+function adoptionsIn(writes: readonly KeyWrite[]): AdoptCommand[] {
+  return writes.filter(isAdopt).map(({ command }) => command)
+}
+
 async function findAll(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
-  known: string | null,
+  known: readonly string[],
 ): Promise<Found> {
   const ids = writes.map(({ command }) => keyId(command))
-  const scopes = [known, ...writes.map(scopeGiven)].filter((scope) => scope !== null)
+  const scopes = [...known, ...writes.flatMap(scopesGiven)]
   const needsLookup = scopes.length === 0 && writes.some(needsUsageOfOwner)
   const first = needsLookup
     ? await findWithScopes(namespace, session, ids)
-    : await findById(namespace, session, [...ids, ...scopes])
+    : await findById(namespace, session, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))
 
   const keys = new Map(first.filter(isOfKey).map((document) => [document._id, document]))
   // Rarely any: another process gave the key to another scope after this process last saw it.
@@ -128,16 +152,19 @@ async function findById(
   namespace: Namespace,
   session: ClientSession,
   ids: readonly string[],
+  others: readonly Document[] = [],
 ): Promise<Stored[]> {
   const distinct = [...new Set(ids)]
-  return namespace.objects
-    .find({ _id: { $in: distinct } }, { session, batchSize: distinct.length + 1 })
-    .toArray()
+  const byId = { _id: { $in: distinct } }
+  const filter = others.length > 0 ? { $or: [byId, ...others] } : byId
+  // One batch, unless several rows name the same bytes.
+  const batchSize = (others.length > 0 ? 2 : 1) * distinct.length + 1
+  return namespace.objects.find(filter, { session, batchSize }).toArray()
 }
 
 /** Returns whether a write checks the quota of the scope that has the key, without naming that scope. */
 function needsUsageOfOwner(write: KeyWrite): boolean {
-  return write.kind === 'confirm' && scopeGiven(write) === null
+  return write.kind === 'confirm' && scopesGiven(write).length === 0
 }
 
 async function findWithScopes(
@@ -178,6 +205,19 @@ function chargeUsage(usages: Map<string, ScopeUsage>, { before, after }: KeyChan
 
 /** Names the scopes of a write that was already done too: the response to the first try may have been lost. */
 function scopesOf(write: KeyWrite, plan: KeyPlan, scopeBefore: string | null): string[] {
-  const after = plan.outcome === 'change' ? plan.after : NOTHING_LIVE
-  return [...new Set([scopeGiven(write), scopeBefore, scopeOf(after)].filter((scope) => scope !== null))]
+  const scopes = [...scopesGiven(write), scopeBefore, ...scopesIn(plan)]
+  return [...new Set(scopes.filter((scope) => scope !== null))]
+}
+
+function scopesIn(plan: KeyPlan): (string | null)[] {
+  switch (plan.outcome) {
+    case 'change':
+      return [scopeOf(plan.after)]
+    case 'unchanged':
+      return [plan.row?.scope ?? null]
+    case 'known':
+      return [plan.object?.scope ?? null]
+    default:
+      return []
+  }
 }

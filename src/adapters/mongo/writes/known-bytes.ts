@@ -1,0 +1,118 @@
+import type { ClientSession, Document } from 'mongodb'
+import type { AdoptCommand } from '../../../core/store/driver.js'
+import { receivesBytes, type KeyChange } from '../../../core/store/lifecycle.js'
+import type { Leftover, ObjectReference, StorageObject } from '../../../core/store/records.js'
+import type { Namespace } from '../connection/namespace.js'
+import { keyId, liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
+import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
+import { compareBytes } from '../documents/text-order.js'
+import type { Update } from './apply-changes.js'
+
+/** Bytes in a bucket, as a row or a leftover names them. */
+interface NamedBytes extends ObjectReference {
+  readonly storageKey: string | null
+}
+
+/** Returns where bytes are, which is unique to them. */
+function nameOf({ bucket, key, storageKey }: NamedBytes): string {
+  return keyId({ bucket, key: storageKey ?? key })
+}
+
+/** The rows and leftovers in which to look for bytes. */
+export interface PossibleNames {
+  readonly keys: Iterable<KeyDocument>
+  readonly leftovers: readonly Leftover[]
+  /** Earlier changes of the transaction. */
+  readonly changes: readonly KeyChange[]
+}
+
+/** Returns what names the bytes of an adoption: see `planAdopt`. */
+export function knownBytes(
+  command: AdoptCommand,
+  { keys, leftovers, changes }: PossibleNames,
+): StorageObject | 'leftover' | null {
+  const names = (named: NamedBytes) => nameOf(named) === nameOf(command)
+  const current = new Map([...keys].map((document) => [document._id, liveRows(document)]))
+  for (const { row, after } of changes) current.set(keyId(row), after)
+  const [row] = [...current.values()]
+    .flatMap(({ active, pending }) => [active, pending])
+    .filter((row) => row !== null)
+    .filter((row) => names(row) && !receivesBytes(row, command))
+    .sort((a, b) => byStatus(a, b) || compareBytes(a.key, b.key))
+  if (row) return row
+  const isLeft = [...leftovers, ...changes.flatMap((change) => change.leftovers)].some(names)
+  return isLeft ? 'leftover' : null
+}
+
+/** Active rows come first. */
+function byStatus(a: StorageObject, b: StorageObject): number {
+  return Number(b.status === 'active') - Number(a.status === 'active')
+}
+
+/** Builds filters that match the documents of all keys with a row that names the bytes of an adoption. */
+export function keysNaming(commands: readonly AdoptCommand[]): Document[] {
+  if (commands.length === 0) return []
+  // Each is a range of an index. Those by storage key are partial, so their filters repeat the condition.
+  return [
+    { _id: { $in: commands.map(nameOf) } },
+    ...byStorageKey(commands, 'active.storageKey', '_id', { 'active.id': { $exists: true } }),
+    ...byStorageKey(commands, 'pending.storageKey', '_id', { 'pending.id': { $exists: true } }),
+  ]
+}
+
+/** Finds the leftovers that name the bytes of adoptions. */
+export async function findLeftoversNaming(
+  { leftovers }: Namespace,
+  session: ClientSession,
+  commands: readonly AdoptCommand[],
+): Promise<Leftover[]> {
+  if (commands.length === 0) return []
+  const byKey = { storageKey: null, at: { $in: commands.map(nameOf) } }
+  const documents = await leftovers
+    .find<LeftoverDocument>(
+      { $or: [byKey, ...byStorageKey(commands, 'storageKey', 'at')] },
+      { session, batchSize: 1000 },
+    )
+    .toArray()
+  return documents.map(readLeftover)
+}
+
+function byStorageKey(
+  commands: readonly AdoptCommand[],
+  storageKeyField: string,
+  idField: string,
+  more: Document = {},
+): Document[] {
+  const buckets = [...new Set(commands.map(({ bucket }) => bucket))]
+  return buckets.map((bucket) => {
+    const ofBucket = commands.filter((command) => command.bucket === bucket)
+    const storageKeys = ofBucket.map(({ storageKey }) => storageKey)
+    return { ...more, [storageKeyField]: { $in: storageKeys }, [idField]: rangeOfBucket(bucket) }
+  })
+}
+
+/** The number of lock documents: enough that two batches of 64 adoptions rarely share one by chance. */
+const LOCKS = 65_536
+
+/**
+ * Builds the statements that lock the bytes of adoptions. Without them, two transactions that adopt the same bytes under
+ * different keys of different scopes would write no document in common, and both would succeed. The `_id` of a lock
+ * starts with NUL, so it is neither that of a key nor that of a scope.
+ */
+export function byteLocks(commands: readonly AdoptCommand[]): Update[] {
+  const locks = new Set(commands.map((command) => hashOf(nameOf(command)) % LOCKS))
+  return [...locks]
+    .sort((a, b) => a - b)
+    .map((lock) => ({
+      q: { _id: `\0bytes ${lock}` },
+      u: { $inc: { turns: 1n } },
+      upsert: true,
+    }))
+}
+
+/** Returns the 32-bit FNV-1a hash of the UTF-16 units of a text. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}
