@@ -73,7 +73,7 @@ export function storesInEmptyCollections(db: Db): EmptyStores {
 }
 
 /** Returns the documents of keys without live rows. There must be none. */
-export async function emptyKeys(db: Db): Promise<unknown[]> {
+export async function emptyKeys(db: Db, prefix = 'svc_db_'): Promise<unknown[]> {
   const nothingLive = { scope: { $exists: true }, active: null, pending: null }
-  return db.collection('svc_db_objects').find(nothingLive).toArray()
+  return db.collection(`${prefix}objects`).find(nothingLive).toArray()
 }

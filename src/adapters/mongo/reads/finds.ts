@@ -71,7 +71,7 @@ export function findById(
     const rows = documents.flatMap((document) =>
       'at' in document
         ? [readHistory(document as HistoryDocument)]
-        : [rowOf(document as KeyDocument, 'active'), rowOf(document as KeyDocument, 'pending')],
+        : [rowOf(document, 'active'), rowOf(document, 'pending')],
     )
     const withId = rows.filter((row) => row?.id === id)
     return withId.find((row) => row?.status === 'active') ?? withId[0] ?? null

@@ -114,8 +114,8 @@ function foundItem(document: KeyDocument | LeftoverDocument): FoundItem {
       leftover,
     })
   }
-  const source = (document as KeyDocument).active ? 'active' : 'pending'
-  const object = rowOf(document as KeyDocument, source)!
+  const source = document.active ? 'active' : 'pending'
+  const object = rowOf(document, source)!
   return found(source, object.storageKey, { storageKey: object.storageKey ?? object.key, object })
 }
 

@@ -67,7 +67,7 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
       const isBlocked = performance.now() - start >= PURGE_PATIENCE && isWriteConflict(call.lastError)
       if (failures > 0 && isBlocked) purges.skip(scope)
       const open = jobs.filter(({ write }) => !purges.isSkipped(write))
-      if (open.length === 0) return new Map()
+      if (open.length === 0) return new Map<Job, KeyResult>()
       const writes = open.map(({ write }) => write)
       // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
       const scopes = new Set([scope, ...writes.flatMap(scopesGiven)])
