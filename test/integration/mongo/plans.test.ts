@@ -3,12 +3,17 @@ import { createAttemptId, type Leftover, type StorageObject, type StorageObjectS
 import type { Db, Document } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { everyCall } from '../postgres/every-call.js'
+import { everyCall, type NamedCall } from '../postgres/every-call.js'
 import { describeMongo, freshDatabase } from './databases.js'
 import { watchedClient, type WireCommand } from './watched-client.js'
 
 const ROWS = 1500
 const PAGE = 50
+const MANY_SCOPES = 160
+/** Number of active objects in a bucket whose names are storage keys, and in one whose names are keys. */
+const NAMES = 300
+/** With those of pending replacements. */
+const NAMES_OF_BUCKET = 1.5 * NAMES
 const EXPLAINED = new Set(['find', 'aggregate', 'update', 'delete', 'findAndModify'])
 /** Fields of the session and the response, which explain doesn't accept. */
 const NOT_EXPLAINED = new Set([
@@ -37,6 +42,15 @@ describeMongo('query plans', (url) => {
 
   describe('scan no collection and sort nothing in memory', () => {
     for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
+      it(name, async () => {
+        await prepare?.(store)
+        take()
+        await call(store)
+        for (const command of take()) await expectIndexes(db, command)
+      })
+    }
+
+    for (const { name, prepare, call } of OBJECT_CALLS) {
       it(name, async () => {
         await prepare?.(store)
         take()
@@ -105,6 +119,17 @@ describeMongo('query plans', (url) => {
         if (page.length < PAGE) break
       }
       expect(rows).toBeGreaterThan(ROWS / 4)
+    })
+
+    it('a row by its id: one key for each index', async () => {
+      const { objects } = await store.listByScope({ scope: 'full', limit: 500 })
+      for (const { id, status } of [objects.at(-1)!, objects.find((row) => row.status === 'pending')!]) {
+        for (const scope of [undefined, 'full']) {
+          take()
+          expect(await store.findById({ id, scope })).toMatchObject({ id, status })
+          expect(await keysExamined(db, take()[0]!)).toBeLessThanOrEqual(3)
+        }
+      }
     })
 
     it('leftovers', async () => {
@@ -205,7 +230,93 @@ describeMongo('query plans', (url) => {
       expect(rows).toBeGreaterThan(500)
     })
   })
+
+  describe('examine as many keys and documents as the page has', () => {
+    const store = mongoAdapter(db, { collectionPrefix: 'names.' })
+    beforeAll(() => fillNames(store), 60_000)
+
+    it('scopes', async () => {
+      let after: string | undefined
+      let scopes = 0
+      for (;;) {
+        take()
+        const page = await store.listScopes({ limit: PAGE, after })
+        expect(await examined(db, take()[0]!)).toEqual({ keys: page.length, documents: page.length })
+        scopes += page.length
+        after = page.at(-1)?.scope
+        if (page.length < PAGE) break
+      }
+      expect(scopes).toBe(MANY_SCOPES)
+    })
+
+    for (const { bucket } of BUCKETS) {
+      it.each([undefined, 'stored 1', 'with 1'])(`${bucket}, with prefix %s`, async (prefix) => {
+        let after: string | undefined
+        let [names, keys, pages] = [0, 0, 0]
+        do {
+          take()
+          const page = await store.listStored({ bucket, prefix, limit: PAGE, after })
+          const commands = take()
+          const plans = await Promise.all(commands.map((command) => examined(db, command)))
+          // Of active and of pending rows, one more tells whether the next has the same name.
+          expect(sumBy(plans, 'documents')).toBeLessThanOrEqual(2 * (PAGE + 1))
+          // The storage keys of the other bucket are in the same order, so a page passes those between its names, and all
+          // pages together pass each of them once. Each range ends with a key that doesn't match.
+          keys += sumBy(plans, 'keys')
+          pages++
+          names += page.length
+          after = page.at(-1)?.storageKey
+        } while (after !== undefined)
+        expect(keys).toBeLessThanOrEqual(pages * (2 * (PAGE + 1) + 12) + NAMES_OF_BUCKET)
+        const isEmpty = prefix !== undefined && prefix.startsWith('stored') !== bucket.includes('storage')
+        const withPrefix = Array.from({ length: NAMES }, (_, i) => `${i}`).filter(
+          (i) => !prefix || i.startsWith('1'),
+        )
+        const pending = withPrefix.filter((i) => Number(i) % 2)
+        expect(names).toBe(isEmpty ? 0 : withPrefix.length + pending.length)
+      })
+    }
+  })
 })
+
+const at = (key: string) => ({ bucket: 'objects', key })
+
+function reserve(store: StorageObjectStore, key: string, more: object = {}) {
+  const input = { scope: 'owner', ...at(key), declaredSize: 5, expiresAt: new Date(Date.now() + 3_600_000) }
+  return store.reserve({ ...input, storageKey: createAttemptId(), ...more })
+}
+
+async function activate(store: StorageObjectStore, key: string, more: object = {}) {
+  await reserve(store, key, more)
+  return store.confirm({ ...at(key), size: 5, ...more })
+}
+
+const adopt = (store: StorageObjectStore, key: string, storageKey: string) =>
+  store.adopt({ scope: 'owner', ...at(key), storageKey, size: 5, createdAt: new Date() })
+
+const OBJECT_CALLS: readonly NamedCall[] = [
+  {
+    name: 'update',
+    prepare: async (store) => void (await activate(store, 'updated')),
+    call: (store) => store.update({ ...at('updated'), scope: 'owner', filename: 'f' }),
+  },
+  {
+    name: 'transfer',
+    prepare: async (store) => void (await activate(store, 'moved')),
+    call: (store) =>
+      store.transfer({ ...at('moved'), from: 'owner', to: 'receiver', quota: { maxFiles: 9 } }),
+  },
+  { name: 'adopt', call: (store) => adopt(store, 'adopted', 'adopted bytes') },
+  { name: 'adopt of known bytes', call: (store) => adopt(store, 'another', 'adopted bytes') },
+  { name: 'findById', call: (store) => store.findById({ id: createAttemptId() }) },
+  { name: 'findById of a scope', call: (store) => store.findById({ id: createAttemptId(), scope: 'owner' }) },
+  { name: 'listScopes', call: (store) => store.listScopes({ limit: 10, after: 'g' }) },
+  { name: 'listStored', call: (store) => store.listStored({ bucket: 'bucket', limit: 10 }) },
+  {
+    name: 'listStored with a prefix',
+    call: (store) => store.listStored({ bucket: 'bucket', prefix: 'k', after: 'key 2', limit: 10 }),
+  },
+]
 
 /** Creates keys that are active, being replaced or removed, many of them with the same expiry. */
 async function fill(store: StorageObjectStore): Promise<void> {
@@ -228,6 +339,25 @@ async function fill(store: StorageObjectStore): Promise<void> {
       await store.confirm({ bucket: 'bucket', key, size: i, scope: 'full' })
       if (i % 2 === 0) await store.remove({ bucket: 'bucket', key, scope: 'full' })
       if (i % 4 < 2) await reserve(key, i)
+    }),
+  )
+}
+
+const BUCKETS = [
+  { bucket: 'names by storage key', storageKey: (name: string) => `stored ${name}` },
+  { bucket: 'names by key', storageKey: () => null },
+] as const
+
+/** Creates objects in several scopes and two buckets, half of which are being replaced. */
+async function fillNames(store: StorageObjectStore): Promise<void> {
+  await store.migrate()
+  await Promise.all(
+    Array.from({ length: NAMES }, async (_, i) => {
+      for (const { bucket, storageKey } of BUCKETS) {
+        const named = { bucket, key: `with ${i}`, scope: `scope ${i % MANY_SCOPES}` }
+        await activate(store, named.key, { ...named, storageKey: storageKey(`${i}`) })
+        if (i % 2) await reserve(store, named.key, { ...named, storageKey: storageKey(`${i} again`) })
+      }
     }),
   )
 }
@@ -269,6 +399,15 @@ function stagesOf(value: unknown): string[] {
     if (field === 'stage' && typeof inner === 'string') return [inner]
     return [...(field.startsWith('$') ? [field] : []), ...stagesOf(inner)]
   })
+}
+
+async function examined(db: Db, command: WireCommand): Promise<{ keys: number; documents: number }> {
+  const plan = await explain(db, command)
+  return { keys: sumOf(plan, 'totalKeysExamined'), documents: sumOf(plan, 'totalDocsExamined') }
+}
+
+function sumBy<Name extends string>(values: readonly Record<Name, number>[], name: Name): number {
+  return values.reduce((sum, value) => sum + value[name], 0)
 }
 
 async function keysExamined(db: Db, command: WireCommand): Promise<number> {

@@ -145,7 +145,7 @@ const CALLS: readonly CountedCall[] = [
   {
     name: 'a page of 1000 names in storage',
     call: (store) => store.listStored({ bucket: BUCKET, limit: 1000 }),
-    commands: ['aggregate'],
+    commands: ['aggregate', 'aggregate', 'aggregate'],
   },
   { name: 'getScopeUsage', call: (store) => store.getScopeUsage('scope'), commands: ['find'] },
   { name: 'countByScope', call: (store) => store.countByScope('scope'), commands: ['find'] },

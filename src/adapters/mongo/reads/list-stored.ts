@@ -1,124 +1,113 @@
-import type { Document } from 'mongodb'
+import type { ClientSession, Document } from 'mongodb'
 import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
-import type { Namespace } from '../connection/namespace.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
 import { snapshot, type Read } from '../connection/reads.js'
-import { keyId, rangeOfBucket, rowOf, type KeyDocument } from '../documents/key-document.js'
-import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
 import { compareBytes, endOfPrefix } from '../documents/text-order.js'
-
-/** What names bytes: rows of two statuses and leftovers, each by storage key or, without one, by key. */
-const SOURCES = ['active', 'pending', 'leftover'] as const
-type Source = (typeof SOURCES)[number]
-
-/** An item and the range of an index in which it was found. */
-interface FoundItem {
-  readonly item: StoredItem
-  readonly range: string
-}
+import { readingOf, readItem, type NameRange, type StoredRange } from './stored-ranges.js'
 
 /**
- * Lists what names bytes in a bucket, in the order of the names. Each source is two ranges of an index, because a row
- * without a storage key has null there, and `_id` then orders rows by their keys. One command reads the beginning of all
- * six ranges at one moment.
+ * The ranges that each of the commands for a page reads at one moment.
+ *
+ * An attempt goes from pending to active to leftover. Reading in this order misses none that goes on meanwhile.
+ *
+ * The index by storage key has the storage keys of all buckets, so a range of a bucket with few of them could pass many
+ * others before it fills a page. Large ranges therefore end where the page ends according to what was read before.
  */
+const COMMANDS: readonly (readonly StoredRange[])[] = [
+  [
+    { source: 'active', nameIs: 'key' },
+    { source: 'pending', nameIs: 'key' },
+    { source: 'pending', nameIs: 'storageKey' },
+  ],
+  [{ source: 'active', nameIs: 'storageKey' }],
+  [
+    { source: 'leftover', nameIs: 'key' },
+    { source: 'leftover', nameIs: 'storageKey' },
+  ],
+]
+
+/** Lists what names bytes in a bucket, in the order of the names. */
 export function listStored(namespace: Namespace, query: ListStoredQuery): Read<StoredItem[]> {
   const { bucket, limit } = query
+  // One more than the page, to tell whether a range has more items with the last name of the page.
+  const oneMore = limit + 1
   return async (session) => {
-    const read = async (names: NameRange, limit: number | null) => {
-      const [first, ...more] = SOURCES.flatMap((source) => [
-        pageOf(source, storageKeyFilter(source, bucket, names), limit),
-        pageOf(source, keyFilter(source, bucket, names), limit),
-      ])
-      const unions = more.map(({ source, pipeline }) => {
-        const { collectionName } = source === 'leftover' ? namespace.leftovers : namespace.objects
-        return { $unionWith: { coll: collectionName, pipeline } }
-      })
-      const documents = await namespace.objects
-        .aggregate<KeyDocument | LeftoverDocument>([...first!.pipeline, ...unions], {
-          ...{ session, ...snapshot(), hint: 'active_by_storage' },
-          batchSize: limit === null ? 1000 : SOURCES.length * 2 * (limit + 1),
-        })
-        .toArray()
-      return documents.map(foundItem).sort((a, b) => compareBytes(a.item.storageKey, b.item.storageKey))
+    let items: StoredItem[] = []
+    const fullRangeEnds: string[] = []
+    for (const ranges of COMMANDS) {
+      const names = namesOf(query, items[limit - 1]?.storageKey)
+      const found = await readRanges(namespace, session, ranges, { bucket, names, limit: oneMore })
+      items = inOrder([...items, ...found.flat()])
+      const full = found.filter(({ length }) => length === oneMore)
+      fullRangeEnds.push(...full.map((range) => range.at(-1)!.storageKey))
     }
 
-    // One more than the page, to tell whether a range has more items with the last name of the page.
-    const found = await read(namesOf(query), limit + 1)
-    const last = found[limit - 1]?.item.storageKey
-    if (last === undefined) return found.map(({ item }) => item)
-    const page = found.slice(0, limit)
-    const rest = found.slice(limit).filter(({ item }) => item.storageKey === last)
-    const items = [...page, ...rest]
-    if (!items.some(({ range }) => countIn(range, items) > limit)) return items.map(({ item }) => item)
-    // Very rare, because few things name the same bytes.
-    const named = await read({ $gte: last, $lte: last }, null)
-    return [...items.filter(({ item }) => item.storageKey !== last), ...named].map(({ item }) => item)
+    const last = items[limit - 1]?.storageKey
+    if (last === undefined) return items
+    const page = items.filter(({ storageKey }) => compareBytes(storageKey, last) <= 0)
+    if (!fullRangeEnds.includes(last)) return page
+    const withLastName: StoredItem[] = []
+    for (const ranges of COMMANDS) {
+      const names = { $gte: last, $lte: last }
+      withLastName.push(
+        ...(await readRanges(namespace, session, ranges, { bucket, names, limit: null })).flat(),
+      )
+    }
+    return inOrder([...page, ...withLastName])
   }
 }
 
-function countIn(range: string, items: readonly FoundItem[]): number {
-  return items.filter((item) => item.range === range).length
-}
-
-/** A range of names. It always has a lower bound. */
-type NameRange = Readonly<Partial<Record<'$gt' | '$gte' | '$lt' | '$lte', string>>>
-
-function namesOf({ prefix, after }: ListStoredQuery): NameRange {
+function namesOf({ prefix, after }: ListStoredQuery, last: string | undefined): NameRange {
   const end = prefix === null ? null : endOfPrefix(prefix)
   const isWithin = after !== null && (prefix === null || compareBytes(after, prefix) >= 0)
-  return { ...(isWithin ? { $gt: after } : { $gte: prefix ?? '' }), ...(end !== null && { $lt: end }) }
+  const start = isWithin ? { $gt: after } : { $gte: prefix ?? '' }
+  if (last !== undefined) return { ...start, $lte: last }
+  return { ...start, ...(end !== null && { $lt: end }) }
 }
 
-/** The fields that an index of a source consists of. */
-function fieldsOf(source: Source): { readonly storageKey: string; readonly at: string } {
-  return source === 'leftover'
-    ? { storageKey: 'storageKey', at: 'at' }
-    : { storageKey: `${source}.storageKey`, at: '_id' }
-}
-
-/** Indexes of rows are partial, so the filters repeat the condition. */
-function hasSource(source: Source): Document {
-  return source === 'leftover' ? {} : { [`${source}.id`]: { $exists: true } }
-}
-
-function storageKeyFilter(source: Source, bucket: string, names: NameRange): Document {
-  const { storageKey, at } = fieldsOf(source)
-  return { ...hasSource(source), [storageKey]: names, [at]: rangeOfBucket(bucket) }
-}
-
-function keyFilter(source: Source, bucket: string, names: NameRange): Document {
-  const { storageKey, at } = fieldsOf(source)
-  const bounds = Object.entries(names).map(([bound, key]) => [bound, keyId({ bucket, key })] as const)
-  const { $lt } = rangeOfBucket(bucket)
-  return { ...hasSource(source), [storageKey]: null, [at]: { $lt, ...Object.fromEntries(bounds) } }
-}
-
-function pageOf(source: Source, filter: Document, limit: number | null) {
-  const { storageKey, at } = fieldsOf(source)
-  const pipeline = [
-    { $match: filter },
-    // Only the index by storage key has this order. Inside `$unionWith` it can't be named.
-    { $sort: { [storageKey]: 1, [at]: 1 } },
-    ...(limit === null ? [] : [{ $limit: limit }]),
-    ...(source === 'leftover' ? [] : [{ $project: { scope: 1, [source]: 1 } }]),
-  ]
-  return { source, pipeline }
-}
-
-function foundItem(document: KeyDocument | LeftoverDocument): FoundItem {
-  if ('at' in document) {
-    const leftover = readLeftover(document as LeftoverDocument)
-    return found('leftover', leftover.storageKey, {
-      storageKey: leftover.storageKey ?? leftover.key,
-      leftover,
-    })
+/** Sorts items by name. If the same attempt was read twice under one name, the later state remains. */
+function inOrder(items: readonly StoredItem[]): StoredItem[] {
+  const byAttempt = new Map<string, StoredItem>()
+  for (const item of items) {
+    const { key, attemptId } = item.object ?? item.leftover
+    byAttempt.set(JSON.stringify([item.storageKey, key, attemptId]), item)
   }
-  const source = document.active ? 'active' : 'pending'
-  const object = rowOf(document, source)!
-  return found(source, object.storageKey, { storageKey: object.storageKey ?? object.key, object })
+  return [...byAttempt.values()].sort((a, b) => compareBytes(a.storageKey, b.storageKey))
 }
 
-function found(source: Source, storageKey: string | null, item: StoredItem): FoundItem {
-  return { item, range: `${source} by ${storageKey === null ? 'key' : 'storage key'}` }
+interface RangesQuery {
+  readonly bucket: string
+  readonly names: NameRange
+  /** Maximum items of each range; `null` for all. */
+  readonly limit: number | null
+}
+
+/** Reads the beginning of ranges by one command. Returns the items of each range. */
+async function readRanges(
+  { objects, leftovers }: Namespace,
+  session: ClientSession,
+  ranges: readonly StoredRange[],
+  { bucket, names, limit }: RangesQuery,
+): Promise<StoredItem[][]> {
+  const [first, ...others] = ranges.map((range, position) => {
+    const { stages, index } = readingOf(range, bucket, names)
+    const limited = limit === null ? [] : [{ $limit: limit }]
+    const pipeline: Document[] = [...stages, ...limited, { $addFields: { range: { $literal: position } } }]
+    return { collection: range.source === 'leftover' ? leftovers : objects, pipeline, index }
+  })
+  const unions = others.map(({ collection, pipeline }) => ({
+    $unionWith: { coll: collection.collectionName, pipeline },
+  }))
+  const documents = await first!.collection
+    .aggregate<Stored>([...first!.pipeline, ...unions], {
+      ...{ session, ...snapshot(), hint: first!.index },
+      batchSize: limit === null ? 1000 : ranges.length * limit + 1,
+    })
+    .toArray()
+  return ranges.map((range, position) =>
+    documents
+      .filter((document) => document['range'] === position)
+      .map((document) => readItem(range, document)),
+  )
 }
