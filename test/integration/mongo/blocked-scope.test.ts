@@ -1,0 +1,84 @@
+import type { StorageObject } from '@svc/db'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { afterNoon, NOON, settableClock } from '../../unit/core/settable-clock.js'
+import { clientOf, describeMongo, freshDatabase } from './databases.js'
+
+const HOUR = 3_600_000
+
+// A process that dies within a transaction leaves it open until the server ends it, 60 seconds later by default.
+describeMongo('while an open transaction blocks a scope', (url) => {
+  const client = clientOf(url)
+  const db = freshDatabase(client)
+  const clock = settableClock()
+  const store = mongoAdapter(db, { now: clock.now })
+  beforeAll(async () => {
+    await store.migrate()
+  })
+  beforeEach(() => clock.set(NOON))
+  afterAll(async () => {
+    await db.dropDatabase()
+    await client.close()
+  })
+
+  function reserve(scope: string, key: string, lifetime = HOUR): Promise<StorageObject> {
+    const at = { bucket: 'bucket', key: `${scope}/${key}` }
+    return store.reserve({
+      ...at,
+      scope,
+      declaredSize: 5,
+      expiresAt: new Date(clock.now().getTime() + lifetime),
+    })
+  }
+
+  /** Changes the document of the scope in a transaction. Returns a function that ends it. */
+  async function block(scope: string): Promise<() => Promise<void>> {
+    const session = client.startSession()
+    onTestFinished(() => session.endSession())
+    session.startTransaction()
+    const scopes = db.collection<{ _id: string }>('svc_db_objects')
+    await scopes.updateOne({ _id: scope }, { $inc: { turns: 1 } }, { session })
+    return () => session.abortTransaction()
+  }
+
+  async function purge(): Promise<string[]> {
+    return (await store.purgeExpired()).map(({ key }) => key).sort()
+  }
+
+  it('purgeExpired skips its rows and purges those of other scopes', async () => {
+    await reserve('blocked', 'a', 1)
+    await reserve('free', 'a', 1)
+    clock.set(afterNoon(1))
+    const unblock = await block('blocked')
+    expect(await purge()).toEqual(['free/a'])
+    await unblock()
+    expect(await purge()).toEqual(['blocked/a'])
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('purgeExpired does not wait behind other writes of the scope, which succeed later', async () => {
+    await reserve('busy', 'a', 1)
+    await reserve('busy', 'b', 1)
+    clock.set(afterNoon(1))
+    const unblock = await block('busy')
+    const writes = [reserve('busy', 'c'), reserve('busy', 'd')]
+    expect(await Promise.all([purge(), purge()])).toEqual([[], []])
+    await unblock()
+    await Promise.all(writes)
+    expect(await store.countByScope('busy')).toBe(4)
+    expect(await purge()).toEqual(['busy/a', 'busy/b'])
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('a write that waits for a purge takes its turn when the purge is skipped', async () => {
+    await reserve('waiting', 'a', 1)
+    clock.set(afterNoon(1))
+    const unblock = await block('waiting')
+    const purging = purge()
+    const write = reserve('waiting', 'b')
+    expect(await purging).toEqual([])
+    await unblock()
+    await write
+    expect(await purge()).toEqual(['waiting/a'])
+  })
+})
