@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
+import type { OpenOptions } from './databases/database-kind.js'
 import { findDatabase, type DatabaseOptions, type FoundDatabase } from './databases/find-database.js'
 import { refuseMisplacedURL, withoutURLs } from './databases/misplaced-url.js'
 import { EXIT, type ExitCode } from './exit.js'
@@ -16,7 +17,10 @@ export interface Cli {
   /** Runs work without a database. */
   run(work: (output: Output, options: DatabaseOptions) => Promise<ExitCode>): Promise<void>
   /** Opens the selected database, runs work on it, and closes it. */
-  withDatabase(work: (session: Session) => Promise<ExitCode>): Promise<void>
+  withDatabase(
+    work: (session: Session) => Promise<ExitCode>,
+    options?: Pick<OpenOptions, 'events'>,
+  ): Promise<void>
 }
 
 interface GlobalOptions extends DatabaseOptions {
@@ -93,14 +97,14 @@ export async function runCli(
   const cli: Cli = {
     command: (name, summary) => program.command(name).description(summary).summary(firstSentence(summary)),
     run: (work) => run(({ output }, options) => work(output, options)),
-    withDatabase(work) {
+    withDatabase(work, adapterOptions) {
       let database: FoundDatabase | null = null
       return run(
         async (surroundings, options) => {
           database = findDatabase(options, process.env)
           const { kind, url, namespace } = database
           const connectTimeoutMs = options.connectTimeout * 1000
-          const opened = await kind.open({ url: url.text, namespace, connectTimeoutMs })
+          const opened = await kind.open({ ...adapterOptions, url: url.text, namespace, connectTimeoutMs })
           try {
             return await work({ ...surroundings, store: opened.store, database })
           } finally {

@@ -1,6 +1,7 @@
 import { postgresSchema } from '../../adapters/postgres/index.js'
 import type { Cli } from '../cli.js'
 import { withOption } from '../databases/database-kind.js'
+import { eventsOption, recordsEvents, type EventsOption } from '../events-option.js'
 import { EXIT, UsageError } from '../exit.js'
 
 export function addSchema(cli: Cli): void {
@@ -9,11 +10,12 @@ export function addSchema(cli: Cli): void {
       'schema',
       'Prints the SQL that migrate runs on PostgreSQL, for your own migration tool. Does not connect to a database.',
     )
-    .action(() =>
+    .addOption(eventsOption())
+    .action((options: EventsOption) =>
       cli.run(async (output, { schema, prefix }) => {
         if (prefix !== undefined)
           throw new UsageError('--prefix applies to MongoDB, which has no SQL schema.')
-        const sql = withOption('schema', () => postgresSchema({ schema }))
+        const sql = withOption('schema', () => postgresSchema({ schema, events: recordsEvents(options) }))
         await output.raw(sql.endsWith('\n') ? sql : `${sql}\n`)
         return EXIT.ok
       }),

@@ -7,6 +7,8 @@ export interface OpenOptions {
   /** Schema or prefix; `null`: the adapter's default. */
   readonly namespace: string | null
   readonly connectTimeoutMs: number
+  /** The adapter's option of that name. */
+  readonly events?: boolean | undefined
 }
 
 /** A store on a connection that this process owns. */

@@ -8,7 +8,7 @@ export const MONGO: DatabaseKind = {
   variable: 'MONGODB_URL',
   namespaceOption: 'prefix',
 
-  async open({ url, namespace, connectTimeoutMs }) {
+  async open({ url, namespace, connectTimeoutMs, events }) {
     checkDatabaseName(url)
     const { MongoClient } = await loadDriver('mongodb', () => import('mongodb'))
     const client = withURL(
@@ -21,7 +21,9 @@ export const MONGO: DatabaseKind = {
     )
     const database = withURL(() => client.db())
     return {
-      store: withOption('prefix', () => mongoAdapter(database, { collectionPrefix: namespace ?? undefined })),
+      store: withOption('prefix', () =>
+        mongoAdapter(database, { collectionPrefix: namespace ?? undefined, events }),
+      ),
       close: () => client.close(),
     }
   },

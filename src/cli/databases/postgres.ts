@@ -8,7 +8,7 @@ export const POSTGRES: DatabaseKind = {
   variable: 'DATABASE_URL',
   namespaceOption: 'schema',
 
-  async open({ url, namespace, connectTimeoutMs }) {
+  async open({ url, namespace, connectTimeoutMs, events }) {
     if (!URL.canParse(url)) throw new UsageError('The database URL has an invalid host or port.')
     const { default: pg } = await loadDriver('pg', () => import('pg'))
     const pool = new pg.Pool({
@@ -22,7 +22,7 @@ export const POSTGRES: DatabaseKind = {
     return {
       // Prepared statements fail behind some connection poolers, and a short-lived command gains little by them.
       store: withOption('schema', () =>
-        postgresAdapter(pool, { schema: namespace ?? undefined, namedStatements: false }),
+        postgresAdapter(pool, { schema: namespace ?? undefined, namedStatements: false, events }),
       ),
       close: () => pool.end(),
     }

@@ -104,4 +104,25 @@ describePostgres('svc-db events', (url) => {
     ])
     expect(jsonLines((await run('--json', '--limit', '1')).stdout)).toHaveLength(2)
   })
+
+  it('are turned on and off by migrate', async () => {
+    const migrate = (...args: string[]) =>
+      command.run(['migrate', ...args, '--schema', seeded.schema], { DATABASE_URL: url })
+    const events = async () => {
+      const { waiting, claimed } = await seeded.store.countEvents()
+      return waiting + claimed
+    }
+    const before = await events()
+    expect(await migrate('--events', 'off')).toMatchObject({ exitCode: 0, stderr: 'Events are off.\n' })
+    await seeded.addActive('user:ann', 'c.txt', 10)
+    expect(await migrate()).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await events()).toBe(before)
+    expect(await migrate('--events', 'on')).toMatchObject({ exitCode: 0, stderr: 'Events are on.\n' })
+    await seeded.addActive('user:ann', 'd.txt', 10)
+    expect(await events()).toBe(before + 1)
+    const text = async (...args: string[]) => (await command.run(['schema', ...args])).stdout
+    expect(await text('--events', 'on')).toContain('CREATE TRIGGER')
+    expect(await text()).not.toContain('CREATE TRIGGER')
+    expect(await migrate('--events', 'maybe')).toMatchObject({ exitCode: 2 })
+  })
 })
