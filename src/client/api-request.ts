@@ -94,9 +94,15 @@ export async function send(
   }
 }
 
-/** Picks the options of a call on one object, because the caller's may have more fields. */
-export function locate({ key, bucket, signal, timeoutSeconds }: (ObjectLocation | ObjectId) & CallOptions) {
-  return { query: { key, bucket }, signal, timeoutSeconds }
+interface LocatedCall extends CallOptions {
+  readonly id?: string | undefined
+  readonly key?: string | undefined
+  readonly bucket?: string | null | undefined
+}
+
+/** Picks the options of a call on one object, because the caller's may have more fields. A record is found by its key. */
+export function locate({ id, key, bucket, signal, timeoutSeconds }: LocatedCall) {
+  return { query: key === undefined ? { id } : { key, bucket }, signal, timeoutSeconds }
 }
 
 export function withoutTrailingSlash(url: string): string {

@@ -39,12 +39,9 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
         }),
 
       async getObject(options) {
-        const { query, ...call } = locate(options)
         try {
           const { object } = await request<{ object: DbClientObject }>('GET', '/db/object', {
-            ...call,
-            // A record has both, and is found by its key.
-            query: options.key === undefined ? { id: options.id } : query,
+            ...locate(options),
             answer: 'object',
           })
           return object
