@@ -1,6 +1,8 @@
 import { StorageError } from '../../core/errors.js'
-import type { EventClaim, StoreDriver } from '../../core/store/driver.js'
+import type { StoreDriver } from '../../core/store/driver.js'
+import type { TextRow } from './connection/database.js'
 import type { Call } from './connection/retries.js'
+import { eventId, isPosition, parseClaim, type EventPlace } from './event-id.js'
 import { readNumber } from './statements/object-row.js'
 import { readEvent, readListedEvent, type EventStatements } from './statements/events.js'
 
@@ -29,28 +31,33 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
 
     async settleEvents({ entries }) {
       const settled: string[] = []
-      const known = entries.filter(isKnown)
-      for (let from = 0; from < known.length; from += SETTLE_BATCH_SIZE) {
-        const batch = known
-          .slice(from, from + SETTLE_BATCH_SIZE)
-          .map(({ id, claim, retryAt }) => ({ id, claim, retry_at: retryAt }))
-        settled.push(...idsOf(await call(statements.settle, [JSON.stringify(batch)], { repeatable: false })))
+      for (let from = 0; from < entries.length; from += SETTLE_BATCH_SIZE) {
+        const batch = entries.slice(from, from + SETTLE_BATCH_SIZE)
+        const places = batch.flatMap((entry) => {
+          const place = parseClaim(entry)
+          return place === null ? [] : [{ ...place, retry_at: entry.retryAt }]
+        })
+        if (places.length === 0) continue
+        const rows = await call(statements.settle, [JSON.stringify(places)], { repeatable: false })
+        settled.push(...idsOf(places, rows))
       }
       return settled
     },
 
     async extendClaims({ entries, until }) {
-      const known = entries.filter(isKnown).map(({ id, claim }) => ({ id, claim }))
-      if (known.length === 0) return []
-      const values = [JSON.stringify(known), until.toISOString()]
-      return idsOf(await call(statements.extend, values, { repeatable: true }))
+      const places = entries.map(parseClaim).filter((place) => place !== null)
+      if (places.length === 0) return []
+      const values = [JSON.stringify(places), until.toISOString()]
+      return idsOf(places, await call(statements.extend, values, { repeatable: true }))
     },
 
     async listEvents({ limit, after }) {
-      if (after !== null && !isPositive(after, MAX_ID)) throw new StorageError('INVALID_CURSOR')
+      if (after !== null && !isPosition(after)) throw new StorageError('INVALID_CURSOR')
       const rows = await call(statements.list, [after ?? '0', limit + 1], { repeatable: true })
-      const items = rows.slice(0, limit).map(readListedEvent)
-      return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+      return {
+        items: rows.slice(0, limit).map(readListedEvent),
+        next: rows.length > limit ? rows[limit - 1]![1]! : null,
+      }
     },
 
     async countEvents({ now }) {
@@ -61,18 +68,8 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
   }
 }
 
-const MAX_ID = 2n ** 63n - 1n
-const MAX_CLAIM = 2n ** 31n - 1n
-
-/** Returns whether the id and the claim can be those of an event. Postgres would reject others. */
-function isKnown({ id, claim }: EventClaim): boolean {
-  return isPositive(id, MAX_ID) && isPositive(claim, MAX_CLAIM)
-}
-
-function isPositive(text: string, max: bigint): boolean {
-  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= max
-}
-
-function idsOf(rows: readonly (readonly (string | null)[])[]): string[] {
-  return rows.map(([id]) => id!)
+/** Returns the ids of those events whose positions the rows contain. */
+function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[] {
+  const positions = new Set(rows.map(([position]) => position))
+  return places.filter(({ id }) => positions.has(id)).map(({ number, id }) => eventId(number, id))
 }

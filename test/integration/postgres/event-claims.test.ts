@@ -177,13 +177,29 @@ describePostgres('claims of events on Postgres', (url) => {
     await upload('1')
     const [event] = await store.claimEvents()
     const { id, claim } = event!
-    const malformed = ['', '0', '-1', '01', '1.5', '1e3', ' 1', 'x', '9223372036854775808', '9'.repeat(100)]
-    const entries = [...malformed.slice(1).map((other) => ({ id: other, claim })), { id, claim: 'x' }]
+    const [number, position] = id.split('.')
+    const positions = ['', '0', '-1', '01', '1.5', '1e3', ' 1', 'x', '9223372036854775808', '9'.repeat(50)]
+    const ids = [
+      ...[
+        number!,
+        position!,
+        `${position}.${number}`,
+        `0${number}.${position}`,
+        `0.${position}`,
+        `-0.${position}`,
+      ],
+      ...[`-9223372036854775809.${position}`, `9223372036854775807.9223372036854775807`],
+      ...positions.map((other) => `${number}.${other}`),
+    ]
+    const claims = ['0', '-1', '01', 'x', '2147483648', '2147483647', '9'.repeat(100)]
+    const entries = ids.map((other) => ({ id: other, claim }))
     expect(await store.settleEvents(entries)).toEqual([])
     expect(await store.extendClaims(entries)).toEqual([])
-    expect(await store.settleEvents([{ id, claim: '2147483648' }])).toEqual([])
-    expect(await store.settleEvents([{ id: '9223372036854775807', claim: '2147483647' }])).toEqual([])
-    for (const after of malformed) {
+    for (const other of claims) {
+      expect(await store.settleEvents([{ id, claim: other }])).toEqual([])
+      expect(await store.extendClaims([{ id, claim: other }])).toEqual([])
+    }
+    for (const after of [...positions, id]) {
       await expect(store.listEvents({ after })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
     }
     expect(await store.settleEvents([event!])).toEqual([id])
@@ -216,6 +232,38 @@ describePostgres('claims of events on Postgres', (url) => {
       expect(await buffersOfClaim()).toBeLessThan(few * 1.3)
     })
 
+    it('are neither scanned nor sorted by plans that were made while there were none', async () => {
+      const own = poolOf(url, { max: 1 })
+      const client = await own.connect()
+      const table = `${quoted(schema)}.events`
+      const mine = postgresAdapter(client, { schema })
+      const deliver = async (reference?: ReturnType<typeof at>) => {
+        const events = await mine.claimEvents({ limit: 3, ...reference })
+        await mine.extendClaims(events)
+        await mine.settleEvents(events.map(({ id, claim }) => ({ id, claim, retryAt: new Date() })))
+        await mine.settleEvents(await mine.claimEvents({ limit: 3, ...reference }))
+      }
+      const record = () => mine.remove({ ...at('1'), mode: 'hard' })
+      try {
+        await client.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`)
+        await client.query(`VACUUM ANALYZE ${table}`)
+        for (let round = 0; round < 8; round++) {
+          await upload('1')
+          await record()
+          await deliver()
+          await deliver(at('1'))
+        }
+        await fillWith(20_000, 1000)
+        await upload('1')
+        const read = [await rowsReadBy(client, record), await rowsReadBy(client, () => deliver(at('1')))]
+        read.push(await rowsReadBy(client, () => deliver()))
+        expect(Math.max(...read)).toBeLessThan(60)
+      } finally {
+        client.release()
+        await own.end()
+      }
+    })
+
     it('are vacuumed by number, not by share', async () => {
       const { rows } = await pool.query<{ reloptions: string[] }>(
         'SELECT reloptions FROM pg_class WHERE oid = $1::regclass',
@@ -240,6 +288,24 @@ describePostgres('claims of events on Postgres', (url) => {
        FROM sample s, generate_series(0, $1::bigint - 1) g`,
       [events, objects],
     )
+  }
+
+  /** Returns how many rows of events the call reads, by scans and by indexes. */
+  async function rowsReadBy(client: pg.PoolClient, call: () => Promise<unknown>): Promise<number> {
+    const read = async () => {
+      const { rows } = await client.query<{ read: number }>(
+        `SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read
+         FROM pg_stat_xact_user_tables WHERE schemaname = $1 AND relname = 'events'`,
+        [schema],
+      )
+      return rows[0]!.read
+    }
+    await client.query('BEGIN')
+    const before = await read()
+    await call()
+    const after = await read()
+    await client.query('COMMIT')
+    return after - before
   }
 
   /** Returns how many pages a claim of 100 events reads, in a transaction that is rolled back. */

@@ -3,15 +3,17 @@ import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { isLongRun } from '../../long-runs.js'
+import { eventCalls } from './event-calls.js'
 import { everyCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
-const TABLES = ['objects', 'scope_usage', 'leftovers']
+const TABLES = ['objects', 'scope_usage', 'leftovers', 'events']
 /** Postgres decides at the sixth execution of a prepared statement whether to keep one plan for all further ones. */
 const EXECUTIONS = 8
 const MAX_ROWS = 60
 const now = () => new Date('2030-01-01T00:00:00.000Z')
 const scopeOf = (execution: number) => `scope ${execution}`
+const allCalls = (scope: string) => [...everyCall(scope, now), ...eventCalls(scope, now)]
 
 /**
  * Adds many rows of other scopes. A scope that grows from few rows to thousands without an ANALYZE is not covered: a
@@ -32,7 +34,10 @@ const GROW = (schema: string) => `
   SELECT gen_random_uuid(), CASE WHEN g % 3 > 0 THEN 'other ' || g % 100 END, 'bucket', 'other ' || g, 'bytes ' || g,
     '2029-01-01', '2029-01-01'
   FROM generate_series(1, 20000) g;
-  INSERT INTO ${schema}.scope_usage (scope) SELECT 'other ' || g FROM generate_series(100, 20000) g`
+  INSERT INTO ${schema}.scope_usage (scope) SELECT 'other ' || g FROM generate_series(100, 20000) g;
+  INSERT INTO ${schema}.events (object_number, type, is_first, created_at, due_at, object)
+  SELECT g % 10000, 'deleted', g <= 10000, '2029-01-01', '2029-01-01', object
+  FROM generate_series(1, 20000) g, (SELECT object FROM ${schema}.events LIMIT 1) e`
 
 /** Autovacuum would create statistics, after which Postgres plans anew. */
 const DISABLE_AUTOVACUUM = (schema: string) =>
@@ -57,7 +62,7 @@ describePostgres('plans of small tables, kept by a role with enable_seqscan = of
   const pool = poolOf(url, { max: 1, options: '-c enable_seqscan=off' })
   beforeEach(async () => {
     schema = freshSchema()
-    await postgresAdapter(pool, { schema }).migrate()
+    await postgresAdapter(pool, { schema, events: true }).migrate()
     await pool.query(DISABLE_AUTOVACUUM(quoted(schema)))
   })
   afterEach(() => dropSchema(pool, schema))
@@ -71,13 +76,13 @@ describePostgres('plans of small tables, kept by a role with enable_seqscan = of
         await prepareStatistics(pool, schema)
 
         for (let execution = 0; execution < EXECUTIONS; execution++) {
-          for (const { prepare, call } of everyCall(scopeOf(execution), now)) {
+          for (const { prepare, call } of allCalls(scopeOf(execution))) {
             await prepare?.(store)
             await call(store)
           }
         }
         await pool.query(GROW(quoted(schema)))
-        for (const { name, prepare, call } of everyCall(scopeOf(EXECUTIONS), now)) {
+        for (const { name, prepare, call } of allCalls(scopeOf(EXECUTIONS))) {
           await prepare?.(store)
           expect(await rowsReadBy(() => call(store)), name).toBeLessThanOrEqual(MAX_ROWS)
         }

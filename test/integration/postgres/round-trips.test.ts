@@ -1,8 +1,10 @@
+import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
-import { everyCall } from './every-call.js'
+import { eventCalls } from './event-calls.js'
+import { everyCall, type NamedCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
@@ -14,7 +16,7 @@ describePostgres('each call makes one round trip', (url) => {
   let proxy: WireProxy
   beforeAll(async () => {
     proxy = await wireProxy(url)
-    await postgresAdapter(direct, { schema }).migrate()
+    await postgresAdapter(direct, { schema, events: true }).migrate()
   })
   afterAll(async () => {
     await proxy.close()
@@ -24,7 +26,10 @@ describePostgres('each call makes one round trip', (url) => {
 
   for (const namedStatements of [true, false]) {
     const statements = namedStatements ? 'named statements' : 'unnamed statements'
-    for (const { name, prepare, call } of everyCall(`scope of ${statements}`, now)) {
+    const scope = `scope of ${statements}`
+    const counting = { name: 'countEvents', call: (store: StorageObjectStore) => store.countEvents() }
+    const calls: NamedCall[] = [...everyCall(scope, now), ...eventCalls(scope, now), counting]
+    for (const { name, prepare, call } of calls) {
       it(`${name}, ${statements}`, async () => {
         await withClient(async (client) => {
           const store = postgresAdapter(client, { schema, namedStatements, now })

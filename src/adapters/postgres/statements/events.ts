@@ -1,6 +1,7 @@
 import type { ListedEvent, StoredEvent, StoredEventType } from '../../../core/store/events.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Statement, TextRow } from '../connection/database.js'
+import { eventId } from '../event-id.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { milliseconds, readDate, readNumber, readObject } from './object-row.js'
 import { versionedStatement } from './statement.js'
@@ -8,19 +9,19 @@ import { versionedStatement } from './statement.js'
 /** The statements of events. */
 export type EventStatements = ReturnType<typeof eventStatements>
 
-/** The columns of a claimed event in the order of {@link readEvent}. */
-const CLAIMED = `r.id, r.type, r.object, r.previous, ${milliseconds('r.created_at')}, r.attempts`
-
-/** The columns of any event in the order of {@link readListedEvent}. */
-const LISTED = `${CLAIMED.replaceAll('r.', 'e.')}, ${milliseconds('e.due_at')}, e.is_claimed`
+/** Selects an event in the order of {@link readEvent}. */
+const columns = (row: string) =>
+  `${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
+  `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
 
 export function eventStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
   return {
     claim: named(
       'claim_events_v1',
-      `SELECT ${CLAIMED} FROM {schema}.claim_events_v1($1::text, $2::text, $3::int, $4::timestamptz, $5::timestamptz) r`,
+      `SELECT ${columns('r')} FROM {schema}.claim_events_v1($1::text, $2::text, $3::int, $4::timestamptz, $5::timestamptz) r`,
     ),
+    // These two return the last part of each event id.
     settle: named('settle_events_v1', 'SELECT r.id FROM {schema}.settle_events_v1($1::json) AS r(id)'),
     extend: named(
       'extend_claims_v1',
@@ -28,7 +29,8 @@ export function eventStatements(schema: SchemaName) {
     ),
     list: named(
       'list_events',
-      `SELECT ${LISTED} FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
+      `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
+       FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
     ),
     count: named(
       'count_events',
@@ -40,22 +42,22 @@ export function eventStatements(schema: SchemaName) {
 
 /** The number of attempts identifies a claim, because every claim of an event adds one. */
 export function readEvent(row: TextRow): StoredEvent {
-  return { ...readChange(row), claim: row[5]! }
+  return { ...readChange(row), claim: row[6]! }
 }
 
 export function readListedEvent(row: TextRow): ListedEvent {
-  const dueAt = readDate(row[6])
-  return { ...readChange(row), dueAt, claimedUntil: row[7] === 't' ? new Date(dueAt) : null }
+  const dueAt = readDate(row[7])
+  return { ...readChange(row), dueAt, claimedUntil: row[8] === 't' ? new Date(dueAt) : null }
 }
 
 function readChange(row: TextRow) {
   return {
-    id: row[0]!,
-    type: row[1] as StoredEventType,
-    object: readRow(row[2]!),
-    previous: row[3] == null ? null : readRow(row[3]),
-    createdAt: readDate(row[4]),
-    attempts: readNumber(row[5]),
+    id: eventId(row[0]!, row[1]!),
+    type: row[2] as StoredEventType,
+    object: readRow(row[3]!),
+    previous: row[4] == null ? null : readRow(row[4]),
+    createdAt: readDate(row[5]),
+    attempts: readNumber(row[6]),
   }
 }
 
