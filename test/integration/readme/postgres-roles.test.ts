@@ -9,7 +9,7 @@ import { expectToServe } from './store-programs.js'
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   // Roles are global to the server, which other tests share.
   const suffix = randomBytes(6).toString('hex')
-  const [roles, grants, neverScans, uninstall, ...others] = readDocuments()
+  const [roles, grants, neverScans, eventGrants, uninstall, ...others] = readDocuments()
     .find(({ path }) => path === 'docs/postgres.md')!
     .blocks.filter(({ language }) => language === 'sql')
     .map(({ code }) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
@@ -27,10 +27,11 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   }
 
   it('creates the roles, grants rights, turns off sequential scans and uninstalls', () => {
-    expect([roles, grants, neverScans, uninstall]).toEqual([
+    expect([roles, grants, neverScans, eventGrants, uninstall]).toEqual([
       expect.stringContaining('CREATE ROLE'),
       expect.stringContaining('GRANT'),
       expect.stringContaining('enable_seqscan'),
+      expect.stringContaining('svc_db.events TO'),
       expect.stringContaining('DROP SCHEMA'),
     ])
     expect(others).toEqual([])
@@ -49,6 +50,16 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
       const { from, to } = await store.migrate()
       expect(from).toBe(to)
       await expectToServe(store)
+
+      // As a role has it that was created for 1.5.5.
+      const application = `files_app_${suffix}`
+      await owners.query(`REVOKE ALL ON svc_db.events FROM ${application}`)
+      await owners.query(eventGrants!)
+      await postgresAdapter(owners, { events: true }).migrate()
+      await expectToServe(store)
+      const events = await store.claimEvents()
+      expect(events.length).toBeGreaterThan(0)
+      expect(await store.settleEvents(events)).toHaveLength(events.length)
       await expect(pool.query('DROP TABLE svc_db.objects')).rejects.toMatchObject({ code: '42501' })
       await expect(pool.query('UPDATE svc_db.schema_version SET version = 0')).rejects.toMatchObject({
         code: '42501',
