@@ -98,6 +98,8 @@ describe('createAttemptId', () => {
   describe('with known random bytes', () => {
     afterEach(() => {
       vi.restoreAllMocks()
+      // Otherwise files that the same worker runs later get ids from these bytes.
+      vi.resetModules()
     })
 
     function idOf(...random: readonly number[]): string {

@@ -11,6 +11,7 @@ const SIZE = [-1, 1.5, '5', Number.MAX_SAFE_INTEGER + 1]
 const LIMIT = [0, 1001, 1.5, '5', NaN]
 const DATE = [0, '2026-03-01', new Date(NaN), new Date('+010000-01-01T00:00:00.000Z')]
 const QUOTA = [5, [], { maxBytes: -1 }, { maxFiles: 1.5 }]
+const METADATA = [5, [], { a: 5 }, { a: 'b\0' }]
 const MISSING = [null, undefined]
 
 type Method = Exclude<keyof StorageObjectStore, 'migrate' | 'verify' | 'ping' | 'close'>
@@ -45,7 +46,7 @@ const OF_OBJECTS: Partial<Record<Method, Rules>> = {
       route: TEXT,
       filename: TEXT,
       contentType: TEXT,
-      metadata: [5, [], { a: 5 }, { a: 'b\0' }],
+      metadata: METADATA,
       storageKey: TEXT,
       uploadId: TEXT,
       overwrite: [0, 'true'],
@@ -70,7 +71,54 @@ const OF_OBJECTS: Partial<Record<Method, Rules>> = {
     bad: { ...atKey, id: [...MISSING, ...ID], uploadId: [...MISSING, ...TEXT] },
   },
   release: { good: REFERENCE, bad: { ...atKey, id: ID, scope: TEXT, uploadId: TEXT } },
-  remove: { good: REFERENCE, bad: { ...atKey, scope: TEXT, mode: ['', 'Soft', 5] } },
+  remove: { good: REFERENCE, bad: { ...atKey, scope: TEXT, attemptId: ID, mode: ['', 'Soft', 5] } },
+  update: {
+    good: { ...REFERENCE, filename: 'a' },
+    bad: {
+      ...atKey,
+      scope: TEXT,
+      attemptId: ID,
+      filename: TEXT,
+      contentType: TEXT,
+      metadata: METADATA,
+    },
+  },
+  transfer: {
+    good: { ...REFERENCE, from: 'user:1', to: 'user:2' },
+    bad: {
+      ...atKey,
+      from: [...MISSING, ...TEXT],
+      to: [...MISSING, ...TEXT],
+      attemptId: ID,
+      quota: QUOTA,
+    },
+  },
+  adopt: {
+    good: { ...REFERENCE, scope: 'user:1', storageKey: 'stored', size: 5, createdAt: NOON },
+    bad: {
+      ...atKey,
+      scope: [...MISSING, ...TEXT],
+      storageKey: [...MISSING, ...TEXT],
+      size: [...MISSING, ...SIZE],
+      createdAt: [...MISSING, ...DATE],
+      eTag: TEXT,
+      route: TEXT,
+      filename: TEXT,
+      contentType: TEXT,
+      metadata: METADATA,
+    },
+  },
+  findById: { good: { id: idNumber(1) }, bad: { id: [...MISSING, ...ID], scope: TEXT } },
+  listScopes: { good: {}, bad: { limit: LIMIT, after: TEXT } },
+  listStored: {
+    good: { bucket: 'photos' },
+    bad: { bucket: [...MISSING, ...TEXT], prefix: TEXT, after: TEXT, limit: LIMIT },
+  },
+  claimEvents: {
+    good: {},
+    bad: { limit: LIMIT, claimSeconds: [0, 3601, 1.5, '5', NaN], bucket: TEXT, key: TEXT },
+  },
+  listEvents: { good: {}, bad: { limit: LIMIT } },
   listExpired: {
     good: {},
     bad: {
@@ -120,6 +168,13 @@ describe.each(needAnInput)('%s', (method) => {
   it('rejects instead of throwing if the input is missing', async () => {
     await expectRefused(method, [], 'input')
     await expectRefused(method, [null], 'input')
+  })
+})
+
+describe('update', () => {
+  it('refuses an input without a field to set', async () => {
+    await expectRefused('update', [REFERENCE], 'input')
+    await expectRefused('update', [{ ...REFERENCE, scope: 'user:1', filename: undefined }], 'input')
   })
 })
 

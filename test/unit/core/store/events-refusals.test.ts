@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { createStore, type StorageError, type StorageObjectStore } from '@svc/db'
+import { NOON } from '../settable-clock.js'
+import { recordingDriver } from './recording-driver.js'
+
+const CLAIM = { id: 'event', claim: 'claim' }
+const TEXT = ['', 5, 'a\0', '\ud800', {}, 'x'.repeat(101), null, undefined]
+
+type Method = 'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents'
+
+/** Returns the error of a call, which must not reach the driver. */
+async function refusalOf(method: Method, ...args: readonly unknown[]): Promise<StorageError> {
+  const { driver, calls } = recordingDriver()
+  const store = createStore(driver, { now: () => NOON }) as Pick<StorageObjectStore, Method>
+  const untyped = store as unknown as Record<Method, (...args: readonly unknown[]) => Promise<unknown>>
+  const error: unknown = await untyped[method](...args).then(
+    () => 'no error',
+    (thrown: unknown) => thrown,
+  )
+  expect(calls).toEqual([])
+  return error as StorageError
+}
+
+const refusing = (field: string) => ({
+  code: 'VALIDATION_ERROR',
+  params: { field },
+  message: expect.stringMatching(new RegExp(`^${field} .+\\.$`)) as string,
+})
+
+describe.each(['settleEvents', 'extendClaims'] as const)('%s', (method) => {
+  it('refuses entries that are not an array of objects', async () => {
+    for (const entries of [null, undefined, 'a', {}, new Set([CLAIM]), [null], ['a'], [CLAIM, 5]]) {
+      expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
+    }
+  })
+
+  it('refuses more than 1000 entries', async () => {
+    const entries = Array.from({ length: 1001 }, (_, number) => ({ ...CLAIM, id: `event ${number}` }))
+    expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
+  })
+
+  it('refuses two entries of one event', async () => {
+    const entries = [CLAIM, { id: 'other', claim: 'a' }, { id: 'event', claim: 'b' }]
+    expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
+  })
+
+  it('refuses bad texts by name', async () => {
+    for (const text of TEXT) {
+      expect(await refusalOf(method, [{ ...CLAIM, id: text }])).toMatchObject(refusing('id'))
+      expect(await refusalOf(method, [{ ...CLAIM, claim: text }])).toMatchObject(refusing('claim'))
+    }
+  })
+})
+
+describe('settleEvents', () => {
+  it('refuses a retry at a bad date', async () => {
+    for (const retryAt of [0, '2026-03-01', new Date(NaN), new Date('+010000-01-01T00:00:00.000Z')]) {
+      expect(await refusalOf('settleEvents', [{ ...CLAIM, retryAt }])).toMatchObject(refusing('retryAt'))
+    }
+  })
+})
+
+describe('extendClaims', () => {
+  it('refuses bad options', async () => {
+    for (const claimSeconds of [0, 3601, 1.5, '5', NaN]) {
+      expect(await refusalOf('extendClaims', [CLAIM], { claimSeconds })).toMatchObject(
+        refusing('claimSeconds'),
+      )
+    }
+    expect(await refusalOf('extendClaims', [CLAIM], 5)).toMatchObject(refusing('options'))
+  })
+})
+
+describe('claimEvents', () => {
+  it('refuses a bucket without a key, and a key without a bucket', async () => {
+    expect(await refusalOf('claimEvents', { bucket: 'photos' })).toMatchObject(refusing('key'))
+    expect(await refusalOf('claimEvents', { key: 'a.png', bucket: null })).toMatchObject(refusing('bucket'))
+  })
+})
+
+describe('listEvents', () => {
+  it('refuses a position that no driver can have created, with INVALID_CURSOR', async () => {
+    for (const after of ['', 5, {}, 'x'.repeat(201)]) {
+      expect(await refusalOf('listEvents', { after })).toMatchObject({ code: 'INVALID_CURSOR' })
+    }
+  })
+})
