@@ -26,6 +26,7 @@ describe('the memory adapter returns a copy from', () => {
   beforeEach(() => {
     store = memoryAdapter({
       now: () => NOON,
+      events: true,
       objects: [
         { ...OWNED, id: idNumber(1), metadata: { a: 'b' }, storageKey: 'stored/1' },
         { ...OWNED, key: 'p', id: idNumber(2), status: 'pending', uploadId: 'upload', declaredSize: 5 },
@@ -61,6 +62,16 @@ describe('the memory adapter returns a copy from', () => {
       'setUploadId, repeated',
       (of) => of.setUploadId({ bucket: 'photos', key: 'p', id: idNumber(2), uploadId: 'upload' }),
     ],
+    ['findById', (of) => of.findById({ id: idNumber(1) })],
+    ['findById of a deleted row', (of) => of.findById({ id: idNumber(4) })],
+    ['listScopes', (of) => of.listScopes()],
+    ['listStored', (of) => of.listStored({ bucket: 'photos' })],
+    ['update, repeated', (of) => of.update({ ...KEY, metadata: { a: 'b' } })],
+    ['transfer, repeated', (of) => of.transfer({ ...KEY, from: 'user:2', to: 'user:1' })],
+    [
+      'adopt of known bytes',
+      (of) => of.adopt({ ...OWNED, key: 'x', storageKey: 'stored/1', size: 0, createdAt: NOON }),
+    ],
     ['confirm, repeated', (of) => of.confirm({ ...KEY, id: idNumber(1), size: 0 })],
   ])('%s', async (_method, call) => {
     const first = await call(store)
@@ -92,6 +103,50 @@ describe('the memory adapter returns a copy from', () => {
     const removedRow = structuredClone(removed)
     mutate(removed)
     expect(await store.find(newKey)).toEqual(removedRow)
+  })
+
+  it('every write of an object', async () => {
+    const key = { bucket: 'photos', key: 'new' }
+    const bytes = { storageKey: 'new/1', size: 5, createdAt: NOON, metadata: { a: 'b' } }
+    const adopted = await store.adopt({ ...key, ...bytes, scope: 'user:1' })
+    const adoptedRow = structuredClone(adopted.object)
+    mutate(adopted)
+    expect(await store.find(key)).toEqual(adoptedRow)
+
+    const updated = await store.update({ ...key, metadata: { c: 'd' } })
+    const updatedRow = structuredClone(updated)
+    mutate(updated)
+    expect(await store.find(key)).toEqual(updatedRow)
+
+    const transferred = await store.transfer({ ...key, from: 'user:1', to: 'user:2' })
+    const transferredRow = structuredClone(transferred)
+    mutate(transferred)
+    expect(await store.find(key)).toEqual(transferredRow)
+  })
+
+  it('its events', async () => {
+    const updated = await store.update({ ...KEY, metadata: { c: 'd' } })
+    const listed = await store.listEvents()
+    const original = structuredClone(listed)
+    expect(original.items).toMatchObject([
+      { object: { metadata: { c: 'd' } }, previous: { metadata: { a: 'b' } } },
+    ])
+    mutate(updated)
+    mutate(listed)
+    expect(await store.listEvents()).toEqual(original)
+
+    const [claimed] = await store.claimEvents()
+    const { object, previous, createdAt } = structuredClone(claimed!)
+    mutate(claimed)
+    expect((await store.listEvents()).items).toMatchObject([{ object, previous, createdAt }])
+    expect(await store.find(KEY)).toEqual(object)
+  })
+
+  it('its events, without fields that only the adapter needs', async () => {
+    const updated = await store.update({ ...KEY, filename: 'a' })
+    const [{ object, previous } = {}] = (await store.listEvents()).items
+    expect(object).toStrictEqual(updated)
+    expect(Object.keys(previous!).sort()).toEqual(Object.keys(updated!).sort())
   })
 
   it('listLeftovers', async () => {

@@ -1,10 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { StoreDriver } from '@svc/db'
+import { createAttemptId, type StoreDriver } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
 import { seed } from '../../../../src/adapters/memory/seed.js'
 import { Tables } from '../../../../src/adapters/memory/tables.js'
-import { confirmCommand, reserveCommand } from '../../core/store/lifecycle/commands.js'
+import {
+  adoptCommand,
+  confirmCommand,
+  reserveCommand,
+  UNLIMITED,
+} from '../../core/store/lifecycle/commands.js'
 import { idNumber } from '../../core/rows.js'
 import { afterNoon, NOON } from '../../core/settable-clock.js'
 
@@ -62,6 +67,35 @@ describe('the memory driver reports the touched scopes of', () => {
     expect(outcome).toMatchObject({ outcome: 'reserved', scopes: ['user:1', 'user:3'] })
   })
 
+  it('a transfer: both, also if it finds its work done', async () => {
+    const command = { ...at('active'), from: 'user:1', to: 'user:2', attemptId: null, quota: UNLIMITED }
+    const both = { outcome: 'transferred', row: { scope: 'user:2' }, scopes: ['user:1', 'user:2'] }
+    expect(await driver.transfer!(command)).toMatchObject(both)
+    expect(await driver.transfer!(command)).toMatchObject(both)
+    const same = await driver.transfer!({ ...command, from: 'user:2' })
+    expect(same).toMatchObject({ outcome: 'transferred', scopes: ['user:2'] })
+    const nothing = { outcome: 'transferred', row: null, scopes: [] }
+    expect(await driver.transfer!({ ...command, from: 'user:1', to: 'user:3' })).toEqual(nothing)
+  })
+
+  it('an adopt: that of an expired reservation too, and that of an object that has the bytes', async () => {
+    const command = adoptCommand({ key: 'expired', scope: 'user:3' })
+    expect(await driver.adopt!(command)).toMatchObject({ outcome: 'adopted', scopes: ['user:1', 'user:3'] })
+    expect(await driver.adopt!(command)).toMatchObject({ outcome: 'adopted', scopes: ['user:3'] })
+    const other = adoptCommand({ id: idNumber(60), key: 'other', scope: 'user:4' })
+    expect(await driver.adopt!(other)).toMatchObject({ outcome: 'known', scopes: ['user:3'] })
+    await driver.remove({ ...at('expired'), scope: null, attemptId: null, mode: 'hard' })
+    expect(await driver.adopt!(other)).toEqual({ outcome: 'known', object: null, scopes: [] })
+  })
+
+  it('an update: that of the row it returns', async () => {
+    const command = { ...at('active'), scope: null, attemptId: null, changes: { filename: 'a' } }
+    for (let repeat = 0; repeat < 2; repeat++) {
+      expect(await driver.update!(command)).toMatchObject({ scopes: ['user:1'] })
+    }
+    expect(await driver.update!({ ...command, scope: 'user:2' })).toEqual({ row: null, scopes: [] })
+  })
+
   it('a purge, each scope once', async () => {
     const purged = await driver.purgeExpired({ scope: null, before: NOON, limit: 100, now: NOON })
     expect(purged.rows.map(({ key }) => key)).toEqual(['expired', 'expired 2', 'expired 3'])
@@ -115,7 +149,43 @@ describe('the memory driver', () => {
   })
 })
 
+describe('the option events', () => {
+  const objects = [{ scope: 'user:1', bucket: 'photos', key: 'a' }]
+
+  it.each([undefined, null, false])('is off by default: %s', async (events) => {
+    const store = memoryAdapter({ objects, events })
+    await store.update({ bucket: 'photos', key: 'a', filename: 'a' })
+    expect(await store.claimEvents()).toEqual([])
+    expect(await store.settleEvents([{ id: 'event', claim: 'claim' }])).toEqual([])
+    expect(await store.extendClaims([{ id: 'event', claim: 'claim' }])).toEqual([])
+    expect(await store.listEvents()).toEqual({ items: [], next: null })
+    expect(await store.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
+  })
+
+  it('records changes from the start, but no seed records', async () => {
+    const store = memoryAdapter({ objects, events: true })
+    expect(await store.countEvents()).toMatchObject({ waiting: 0 })
+    await store.update({ bucket: 'photos', key: 'a', filename: 'a' })
+    await store.migrate()
+    expect(await store.claimEvents()).toMatchObject([{ type: 'updated', object: { filename: 'a' } }])
+  })
+})
+
 describe('the memory adapter', () => {
+  it('keeps both objects that were given one id, and finds the one of the scope', async () => {
+    const store = memoryAdapter()
+    const expiresAt = new Date(Date.now() + 60_000)
+    const id = createAttemptId()
+    for (const owner of ['a', 'b']) {
+      await store.reserve({ id, scope: owner, bucket: 'bucket', key: owner, declaredSize: 1, expiresAt })
+    }
+    expect(await store.findById({ id, scope: 'b' })).toMatchObject({ key: 'b' })
+    await store.release({ bucket: 'bucket', key: 'b' })
+    expect(await store.findById({ id })).toMatchObject({ key: 'a' })
+    expect(await store.findById({ id, scope: 'b' })).toBeNull()
+    expect(await store.listScopes()).toMatchObject([{ scope: 'a', counts: { pending: 1 } }])
+  })
+
   it('needs no migration, verifies without findings and stays usable after close()', async () => {
     const store = memoryAdapter()
     expect(await store.migrate()).toEqual({ from: 0, to: 0 })

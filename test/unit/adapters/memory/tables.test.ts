@@ -12,7 +12,14 @@ const KEY = { bucket: 'photos', key: 'a.png' }
 
 function put(tables: Tables, row: TrackedRow): void {
   const before = tables.liveRows(row)
-  tables.apply({ before, after: { ...before, [row.status]: row }, history: null, leftovers: [], event: null, row })
+  tables.apply({
+    before,
+    after: { ...before, [row.status]: row },
+    history: null,
+    leftovers: [],
+    event: null,
+    row,
+  })
 }
 
 describe('the tables of the memory adapter', () => {
@@ -74,12 +81,70 @@ describe('the tables of the memory adapter', () => {
     const pending = pendingRow()
     put(tables, pending)
     const before = tables.liveRows(KEY)
-    tables.apply({ before, after: NOTHING_LIVE, history: null, leftovers: [leftover], event: null, row: pending })
+    tables.apply({
+      before,
+      after: NOTHING_LIVE,
+      history: null,
+      leftovers: [leftover],
+      event: null,
+      row: pending,
+    })
     for (const scope of [null, 'user:1']) expect(tables.leftovers.of(scope)?.bySince.size).toBe(1)
     expect(tables.leftovers.forget(attemptId)).toBe(true)
     expect(tables.leftovers.of(null)?.byDue.size).toBe(0)
     expect(tables.leftovers.of('user:1')).toBeNull()
     expect(tables.leftovers.forget(attemptId)).toBe(false)
+  })
+
+  it('keep nothing of an object that was adopted, updated, transferred and purged', async () => {
+    const tables = new Tables({ events: true })
+    const store = createStore(createMemoryDriver(tables), { now: () => NOON })
+    const bytes = { storageKey: 'stored', size: 5, createdAt: NOON }
+    const { object } = await store.adopt({ ...KEY, ...bytes, scope: 'user:1', route: 'avatars' })
+    await store.update({ ...KEY, filename: 'a' })
+    await store.reserve({
+      ...KEY,
+      scope: 'user:1',
+      declaredSize: 9,
+      expiresAt: afterNoon(1),
+      storageKey: 'new',
+    })
+    await store.transfer({ ...KEY, from: 'user:1', to: 'user:2' })
+    expect(tables.rows('user:1', null)).toBeNull()
+    expect(tables.scopes(null, 10).map(({ scope }) => scope)).toEqual(['user:2'])
+    expect(tables.expiring(null)?.size).toBe(0)
+    expect(tables.rowWithId(object!.id, 'user:2')).not.toBeNull()
+
+    await store.remove(KEY)
+    expect(await store.purgeDeleted({ before: NOON })).toBe(1)
+    expect(tables.scopes(null, 10)).toEqual([])
+    expect(tables.rowWithId(object!.id, null)).toBeNull()
+    const leftovers = await store.listLeftovers()
+    expect(leftovers.map(({ storageKey, scope }) => [storageKey, scope])).toEqual(
+      expect.arrayContaining([
+        ['stored', 'user:2'],
+        ['new', 'user:1'],
+      ]),
+    )
+    expect(tables.names.buckets).toBe(1)
+    for (const { attemptId } of leftovers) await store.forgetLeftover({ attemptId })
+    expect(tables.names.buckets).toBe(0)
+
+    while ((await store.countEvents()).waiting > 0) await store.settleEvents(await store.claimEvents())
+    expect(tables.events.sizes).toEqual({ events: 0, objects: 0, due: 0 })
+  })
+
+  it('name the same bytes before and after a leftover is put off', async () => {
+    const tables = new Tables()
+    const store = createStore(createMemoryDriver(tables), { now: () => NOON })
+    const bytes = { storageKey: 'stored', size: 5, createdAt: NOON }
+    await store.adopt({ ...KEY, ...bytes, scope: 'user:1' })
+    await store.remove({ ...KEY, mode: 'hard' })
+    const [leftover] = await store.listLeftovers()
+    await store.deferLeftover({ attemptId: leftover!.attemptId, until: afterNoon(5) })
+    expect(await store.listStored({ bucket: 'photos' })).toEqual([
+      { storageKey: 'stored', leftover: { ...leftover, dueAt: afterNoon(5) } },
+    ])
   })
 
   it('return each touched scope of a change once', () => {
@@ -94,7 +159,14 @@ describe('the tables of the memory adapter', () => {
       'user:2',
     ])
     const confirmed = { active: activeRow({ scope: 'user:2', id: idNumber(2) }), pending: null }
-    const change = { before: after, after: confirmed, history: null, leftovers: [], event: null, row: confirmed.active }
+    const change = {
+      before: after,
+      after: confirmed,
+      history: null,
+      leftovers: [],
+      event: null,
+      row: confirmed.active,
+    }
     expect(tables.apply(change)).toEqual(['user:2'])
   })
 })
@@ -113,7 +185,14 @@ describe('wrong usage counters', () => {
       active: active && { ...active, size: 0 },
       pending: pending && { ...pending, declaredSize: 0 },
     }
-    tables.apply({ before, after: { active, pending }, history: null, leftovers: [], event: null, row: active! })
+    tables.apply({
+      before,
+      after: { active, pending },
+      history: null,
+      leftovers: [],
+      event: null,
+      row: active!,
+    })
     return tables
   }
 

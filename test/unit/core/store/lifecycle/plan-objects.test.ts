@@ -11,7 +11,7 @@ import {
 import { NO_USAGE } from '../../../../../src/core/store/usage.js'
 import { activeRow, deletedRow, idNumber, pendingRow } from '../../rows.js'
 import { afterNoon } from '../../settable-clock.js'
-import { UNLIMITED } from './commands.js'
+import { adoptCommand as someAdoptCommand, UNLIMITED } from './commands.js'
 
 const REFERENCE = { bucket: 'photos', key: 'a.png' }
 const LATER = afterNoon(5000)
@@ -187,21 +187,16 @@ describe('a transfer', () => {
 })
 
 describe('an adopt', () => {
-  const adoptCommand = (fields: Partial<AdoptCommand> = {}): AdoptCommand => ({
-    ...REFERENCE,
-    id: idNumber(50),
-    scope: 'user:1',
-    storageKey: 'stored',
-    size: 7,
-    createdAt: afterNoon(-1000),
-    eTag: 'etag',
-    route: 'avatars',
-    filename: 'me.png',
-    contentType: 'image/png',
-    metadata: { a: 'b' },
-    now: LATER,
-    ...fields,
-  })
+  const adoptCommand = (fields: Partial<AdoptCommand> = {}): AdoptCommand =>
+    someAdoptCommand({
+      eTag: 'etag',
+      route: 'avatars',
+      filename: 'me.png',
+      contentType: 'image/png',
+      metadata: { a: 'b' },
+      now: LATER,
+      ...fields,
+    })
   const adopted = {
     ...REFERENCE,
     id: idNumber(50),
