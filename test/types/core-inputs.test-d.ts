@@ -1,16 +1,25 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import type {
+  AdoptInput,
+  ClaimEventsInput,
   ConfirmInput,
   DbConfirmInput,
   DbReleaseInput,
   DbRemoveInput,
   DbReserveInput,
+  DeferLeftoverInput,
+  ExtendClaimInput,
+  ExtendClaimsOptions,
+  FindByIdInput,
   FindPendingInput,
   FindPendingMultipartInput,
   ForgetLeftoverInput,
   ListByScopeInput,
+  ListEventsInput,
   ListExpiredInput,
   ListLeftoversInput,
+  ListScopesInput,
+  ListStoredInput,
   ObjectReference,
   PurgeDeletedInput,
   PurgeExpiredInput,
@@ -18,8 +27,11 @@ import type {
   ReleaseInput,
   RemoveInput,
   ReserveInput,
+  SettleEventInput,
   SetUploadIdInput,
   StorageObjectStore,
+  TransferInput,
+  UpdateInput,
 } from '@svc/db'
 
 declare const store: StorageObjectStore
@@ -53,6 +65,18 @@ interface Inputs {
   setUploadId: SetUploadIdInput
   release: ReleaseInput
   remove: RemoveInput
+  update: UpdateInput
+  transfer: TransferInput
+  adopt: AdoptInput
+  findById: FindByIdInput
+  listScopes: ListScopesInput
+  listStored: ListStoredInput
+  claimEvents: ClaimEventsInput
+  settleEvents: SettleEventInput
+  extendClaims: ExtendClaimInput
+  extendClaimsOptions: ExtendClaimsOptions
+  listEvents: ListEventsInput
+  deferLeftover: DeferLeftoverInput
   listExpired: ListExpiredInput
   purgeExpired: PurgeExpiredInput
   listLeftovers: ListLeftoversInput
@@ -86,6 +110,20 @@ describe('every input', () => {
     >()
     expectTypeOf<Exclude<keyof ReleaseInput, OptionalKeys<ReleaseInput>>>().toEqualTypeOf<'bucket' | 'key'>()
     expectTypeOf<Exclude<keyof RemoveInput, OptionalKeys<RemoveInput>>>().toEqualTypeOf<'bucket' | 'key'>()
+    expectTypeOf<Exclude<keyof TransferInput, OptionalKeys<TransferInput>>>().toEqualTypeOf<
+      'bucket' | 'key' | 'from' | 'to'
+    >()
+    expectTypeOf<Exclude<keyof AdoptInput, OptionalKeys<AdoptInput>>>().toEqualTypeOf<
+      'bucket' | 'key' | 'scope' | 'storageKey' | 'size' | 'createdAt'
+    >()
+    expectTypeOf<Exclude<keyof FindByIdInput, OptionalKeys<FindByIdInput>>>().toEqualTypeOf<'id'>()
+    expectTypeOf<Exclude<keyof ListStoredInput, OptionalKeys<ListStoredInput>>>().toEqualTypeOf<'bucket'>()
+    expectTypeOf<OptionalKeys<ClaimEventsInput>>().toEqualTypeOf<
+      'limit' | 'claimSeconds' | 'bucket' | 'key'
+    >()
+    expectTypeOf<Exclude<keyof SettleEventInput, OptionalKeys<SettleEventInput>>>().toEqualTypeOf<
+      'id' | 'claim'
+    >()
     expectTypeOf<Exclude<keyof DbReserveInput, OptionalKeys<DbReserveInput>>>().toEqualTypeOf<
       'key' | 'declaredSize'
     >()
@@ -97,11 +135,40 @@ describe('every input', () => {
   })
 })
 
+describe('an update', () => {
+  it('sets at least one field, which null clears', async () => {
+    await store.update({ ...reference, filename: 'a.png' })
+    await store.update({ ...reference, contentType: null })
+    await store.update({ ...reference, metadata: null, filename: undefined })
+    await store.update({ ...reference, filename: null, contentType: 'image/png', metadata: { a: 'b' } })
+    await store.update({ ...reference, scope: null, attemptId: undefined, metadata: {} })
+    // @ts-expect-error nothing to set
+    await store.update(reference)
+    // @ts-expect-error nothing to set
+    await store.update({ ...reference, scope: 'user:1', attemptId: 'id' })
+    // @ts-expect-error nothing to set
+    await store.update({ ...reference, filename: undefined, metadata: undefined })
+  })
+
+  it('refuses other fields of the object', async () => {
+    // @ts-expect-error the size is that of the bytes
+    await store.update({ ...reference, filename: 'a', size: 5 })
+    // @ts-expect-error transfer changes the owner
+    await store.update({ ...reference, filename: 'a', to: 'user:2' })
+    // @ts-expect-error metadata values are strings
+    await store.update({ ...reference, metadata: { width: 5 } })
+  })
+})
+
 describe('a store call', () => {
   it('can omit an input without required fields', () => {
     expectTypeOf<StorageObjectStore['listExpired']>().toBeCallableWith()
     expectTypeOf<StorageObjectStore['purgeExpired']>().toBeCallableWith()
     expectTypeOf<StorageObjectStore['listLeftovers']>().toBeCallableWith()
+    expectTypeOf<StorageObjectStore['listScopes']>().toBeCallableWith()
+    expectTypeOf<StorageObjectStore['claimEvents']>().toBeCallableWith()
+    expectTypeOf<StorageObjectStore['listEvents']>().toBeCallableWith()
+    expectTypeOf<StorageObjectStore['extendClaims']>().toBeCallableWith([])
     expectTypeOf<StorageObjectStore['checkUsage']>().toBeCallableWith()
     expectTypeOf<StorageObjectStore['repairUsage']>().toBeCallableWith(null)
     expectTypeOf<StorageObjectStore['countByScope']>().toBeCallableWith('user:1')
@@ -124,6 +191,18 @@ describe('a store call', () => {
     await store.listLeftovers({ after: leftovers.at(-1) })
   })
 
+  it('accepts claimed events as they are, and a page as the position of the next', async () => {
+    const events = await store.claimEvents()
+    await store.extendClaims(events, { claimSeconds: 5 })
+    await store.settleEvents(events.map((event) => ({ ...event, retryAt: new Date() })))
+    const { next } = await store.listEvents()
+    await store.listEvents({ after: next })
+    const [scope] = await store.listScopes()
+    await store.listScopes({ after: scope?.scope })
+    const stored = await store.listStored({ bucket: 'photos' })
+    await store.listStored({ bucket: 'photos', after: stored.at(-1)?.storageKey })
+  })
+
   it('refuses unknown statuses, modes and fields', async () => {
     // @ts-expect-error unknown status
     await store.listByScope({ scope: 'user:1', status: 'all' })
@@ -137,6 +216,14 @@ describe('a store call', () => {
     await store.find({ ...reference, scopes: 'user:1' })
     // @ts-expect-error misspelt filter
     await store.purgeDeleted({ before: new Date(), scopes: 'user:1' })
+    // @ts-expect-error both owners are required
+    await store.transfer({ ...reference, to: 'user:2' })
+    // @ts-expect-error the storage key is required
+    await store.adopt({ ...reference, scope: 'user:1', size: 5, createdAt: new Date() })
+    // @ts-expect-error the claim is required
+    await store.settleEvents([{ id: 'event' }])
+    // @ts-expect-error misspelt field
+    await store.settleEvents([{ id: 'event', claim: 'claim', retryIn: 5 }])
     // @ts-expect-error the position of a list by date
     await store.listLeftovers({ dueBefore: new Date(), after: { since: new Date(), attemptId: 'id' } })
   })

@@ -46,6 +46,7 @@ interface PublicValues {
 
 interface PublicTypes {
   activatedEvent: library.ActivatedEvent
+  adoptOutcome: library.AdoptOutcome
   authorizeContext: library.AuthorizeContext
   dbClientObject: library.DbClientObject
   dbContext: library.DbContext
@@ -54,15 +55,21 @@ interface PublicTypes {
   dbPlugin: library.DbPlugin
   errorBody: library.ErrorBody
   errorListener: library.ErrorListener
+  eventCounts: library.EventCounts
+  eventPage: library.EventPage
   guard: library.Guard
   handler: library.Handler
   handlerOptions: library.HandlerOptions
   installedPlugin: library.InstalledPlugin
   leftover: library.Leftover
+  listedEvent: library.ListedEvent
+  memoryAdapterOptions: memory.MemoryAdapterOptions
   objectPage: library.ObjectPage
   quotaSource: library.QuotaSource
   recordKeeper: library.RecordKeeper
   resolveScope: library.ResolveScope
+  recordedChange: library.RecordedChange
+  scopeSummary: library.ScopeSummary
   scopeUsage: library.ScopeUsage
   seedObject: memory.SeedObject
   serverPlugin: library.ServerPlugin
@@ -70,6 +77,10 @@ interface PublicTypes {
   storageObject: library.StorageObject
   storageObjectStore: library.StorageObjectStore
   storeDriver: library.StoreDriver
+  storedEvent: library.StoredEvent
+  storedItem: library.StoredItem
+  transferOutcome: library.TransferOutcome
+  updateInput: library.UpdateInput
   usageDifference: library.UsageDifference
 }
 

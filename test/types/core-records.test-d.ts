@@ -1,12 +1,20 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import type {
+  AdoptResult,
   DbClientObject,
+  EventCounts,
+  EventPage,
   Leftover,
+  ListedEvent,
   ObjectPage,
   ObjectStatus,
+  ScopeSummary,
   ScopeUsage,
   StorageObject,
   StorageObjectStore,
+  StoredEvent,
+  StoredEventType,
+  StoredItem,
   UsageDifference,
 } from '@svc/db'
 
@@ -81,6 +89,48 @@ describe('a record', () => {
   })
 })
 
+describe('an event', () => {
+  interface Recorded {
+    readonly id: string
+    readonly type: 'activated' | 'updated' | 'transferred' | 'deleted'
+    readonly object: StorageObject
+    readonly previous: StorageObject | null
+    readonly createdAt: Date
+    readonly attempts: number
+  }
+
+  it('has its change, and the claim if it was claimed', () => {
+    expectTypeOf<StoredEventType>().toEqualTypeOf<Recorded['type']>()
+    expectTypeOf<Omit<StoredEvent, never>>().toEqualTypeOf<
+      Omit<Recorded & { readonly claim: string }, never>
+    >()
+    expectTypeOf<Omit<ListedEvent, never>>().toEqualTypeOf<
+      Omit<Recorded & { readonly dueAt: Date; readonly claimedUntil: Date | null }, never>
+    >()
+  })
+
+  it('is readonly', () => {
+    const event = {} as StoredEvent
+    // @ts-expect-error readonly
+    event.type = 'deleted'
+    // @ts-expect-error readonly
+    event.object.key = 'a'
+  })
+})
+
+describe('what names bytes', () => {
+  it('is either an object or a leftover', () => {
+    const item = {} as StoredItem
+    if (item.object) {
+      expectTypeOf(item.object).toEqualTypeOf<StorageObject>()
+      expectTypeOf(item.leftover).toEqualTypeOf<undefined>()
+    } else {
+      expectTypeOf(item.leftover).toEqualTypeOf<Leftover>()
+    }
+    expectTypeOf(item.storageKey).toBeString()
+  })
+})
+
 describe('a result of the store', () => {
   type Answer<Method extends keyof StorageObjectStore> = Awaited<ReturnType<StorageObjectStore[Method]>>
 
@@ -96,7 +146,14 @@ describe('a result of the store', () => {
     expectTypeOf<
       Answer<'find' | 'findActive' | 'findPending' | 'findPendingMultipart'>
     >().toEqualTypeOf<StorageObject | null>()
-    expectTypeOf<Answer<'release' | 'remove'>>().toEqualTypeOf<StorageObject | null>()
+    expectTypeOf<
+      Answer<'release' | 'remove' | 'update' | 'transfer' | 'findById'>
+    >().toEqualTypeOf<StorageObject | null>()
+    expectTypeOf<Answer<'adopt'>>().toEqualTypeOf<AdoptResult>()
+    expectTypeOf<AdoptResult>().toEqualTypeOf<{
+      readonly object: StorageObject | null
+      readonly known: boolean
+    }>()
     expectTypeOf<Answer<'reserve' | 'confirm' | 'setUploadId'>>().toEqualTypeOf<StorageObject>()
     expectTypeOf<Answer<'listExpired' | 'purgeExpired'>>().toEqualTypeOf<StorageObject[]>()
   })
@@ -109,6 +166,23 @@ describe('a result of the store', () => {
       readonly files: number
       readonly reservedBytes: number
       readonly reservedFiles: number
+    }>()
+    expectTypeOf<Answer<'listScopes'>>().toEqualTypeOf<ScopeSummary[]>()
+    expectTypeOf<ScopeSummary>().toEqualTypeOf<{
+      readonly scope: string
+      readonly usage: ScopeUsage
+      readonly counts: Readonly<Record<ObjectStatus, number>>
+    }>()
+    expectTypeOf<Answer<'listStored'>>().toEqualTypeOf<StoredItem[]>()
+    expectTypeOf<Answer<'claimEvents'>>().toEqualTypeOf<StoredEvent[]>()
+    expectTypeOf<Answer<'settleEvents' | 'extendClaims'>>().toEqualTypeOf<string[]>()
+    expectTypeOf<Answer<'listEvents'>>().toEqualTypeOf<EventPage>()
+    expectTypeOf<EventPage>().toEqualTypeOf<{ readonly items: ListedEvent[]; readonly next: string | null }>()
+    expectTypeOf<Answer<'countEvents'>>().toEqualTypeOf<EventCounts>()
+    expectTypeOf<EventCounts>().toEqualTypeOf<{
+      readonly waiting: number
+      readonly claimed: number
+      readonly retrying: number
     }>()
     expectTypeOf<Answer<'listLeftovers'>>().toEqualTypeOf<Leftover[]>()
     expectTypeOf<Answer<'forgetLeftover'>>().toEqualTypeOf<boolean>()
