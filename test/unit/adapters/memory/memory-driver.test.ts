@@ -146,6 +146,16 @@ describe('the memory driver', () => {
     expect(await driver.confirm(confirmCommand())).toEqual({ outcome: 'not-found' })
     const upload = { ...at('a'), id: idNumber(1), uploadId: 'upload' }
     expect(await driver.setUploadId(upload)).toEqual({ outcome: 'not-found' })
+
+    expect(await driver.adopt!(adoptCommand({ key: 'a' }))).toMatchObject({ outcome: 'adopted' })
+    const other = adoptCommand({ key: 'a', storageKey: 'other' })
+    expect(await driver.adopt!(other)).toEqual({ outcome: 'key-conflict' })
+    const owners = { from: 'user:1', to: 'user:2', attemptId: null }
+    const quota = { maxBytes: null, maxFiles: 0 }
+    expect(await driver.transfer!({ ...at('a'), ...owners, quota })).toMatchObject({
+      outcome: 'quota-exceeded',
+      limit: 'maxFiles',
+    })
   })
 })
 

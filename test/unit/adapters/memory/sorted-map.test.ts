@@ -76,6 +76,18 @@ describe('SortedMap, compared with a sorted array,', () => {
     )
   })
 
+  it('has the same value under each key', () => {
+    fc.assert(
+      fc.property(runs, (all) => {
+        const { map, model } = filledBy(all)
+        for (let number = 0; number <= KEYS; number++) {
+          expect(map.get(keyOf(number))).toBe(model.get(keyOf(number)))
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+
   it('returns the same range in ascending order', () => {
     fc.assert(
       fc.property(runs, bound, bound, limit, (all, after, upTo, most) => {
@@ -139,6 +151,7 @@ describe('SortedMap', () => {
     expect(map.ascending('a', 'b', 10)).toEqual([])
     expect(map.descending(null, 10)).toEqual([])
     expect(map.descending('a', 10)).toEqual([])
+    expect(map.get('a')).toBeUndefined()
     expect(map.delete('a')).toBe(false)
   })
 
