@@ -1,8 +1,8 @@
-import type { Quota, ScopeUsage } from '../../src/core/store/records.js'
-import type { Contract } from './contract.js'
-import type { Refusal } from './outcome.js'
-import { invalid } from './outcome.js'
-import type { ModelRow } from './model-rows.js'
+import type { Quota, ScopeUsage } from '../../../src/core/store/records.js'
+import type { Contract } from '../contract.js'
+import type { Refusal } from '../outcome.js'
+import { invalid } from '../outcome.js'
+import type { ModelRow } from './rows.js'
 
 export function usageOf(rows: readonly ModelRow[], scope: string): ScopeUsage {
   const { bytes, files, reservedBytes, reservedFiles } = exactUsageOf(rows, scope)

@@ -1,4 +1,9 @@
-import type { Leftover, StorageObject } from '../../src/core/store/records.js'
+import type { Leftover, StorageObject } from '../../../src/core/store/records.js'
+import type { Expected } from '../outcome.js'
+import { ok } from '../outcome.js'
+
+/** The number of items in a page whose size is not given. */
+export const DEFAULT_LIMIT = 100
 
 /** A row and the time until which a signed URL of its attempt can write. */
 export type ModelRow = StorageObject & { readonly writableUntil: Date }
@@ -53,4 +58,8 @@ export function compareLeftovers(
   b: Pick<Leftover, 'since' | 'attemptId'>,
 ): number {
   return compare(a.since, b.since) || compare(a.attemptId, b.attemptId)
+}
+
+export function recordOrNull(row: ModelRow | null | undefined): Expected<StorageObject | null> {
+  return ok(row ? recordOf(row) : null)
 }

@@ -1,0 +1,46 @@
+import type { Leftover, ObjectReference, StorageObject } from '../../../src/core/store/records.js'
+import type { Contract } from '../contract.js'
+import type { ModelRow } from './rows.js'
+
+/** The rows and leftovers of the model, and the steps that several calls share. */
+export class ModelState {
+  rows: readonly ModelRow[] = []
+  leftovers: readonly Leftover[] = []
+  /** The id for the next reserve without one. Set it from the store's result, which the model can't predict. */
+  madeId = ''
+
+  constructor(
+    readonly now: () => Date,
+    readonly contract: Contract = '1.6',
+  ) {}
+
+  drop(row: ModelRow): void {
+    this.rows = this.rows.filter((other) => other !== row)
+    if (row.status === 'pending') this.leaveBehind(row)
+  }
+
+  hasExpired(row: ModelRow): boolean {
+    return row.status === 'pending' && row.writableUntil <= this.now()
+  }
+
+  protected at({ bucket, key }: ObjectReference, status: StorageObject['status']): ModelRow[] {
+    return this.rows.filter((row) => row.bucket === bucket && row.key === key && row.status === status)
+  }
+
+  protected active(reference: ObjectReference): ModelRow | undefined {
+    return this.at(reference, 'active')[0]
+  }
+
+  protected pending(reference: ObjectReference): ModelRow | undefined {
+    return this.at(reference, 'pending')[0]
+  }
+
+  /** Records the leftover of a row that ends or is replaced, unless it has neither a storage key nor an upload. */
+  protected leaveBehind(row: ModelRow): void {
+    const { bucket, key, attemptId, storageKey, uploadId, writableUntil } = row
+    if (storageKey === null && uploadId === null) return
+    const scope = this.contract === '1.6' ? row.scope : null
+    const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
+    this.leftovers = [...this.leftovers, { ...reference, since: this.now(), writableUntil, dueAt: null }]
+  }
+}
