@@ -14,7 +14,7 @@ storeConformance({
 
 storeConformance({
   name: 'memoryAdapter over a simulated network',
-  createStore: ({ now }) => delayed(memoryAdapter({ now })),
+  createStore: (context) => delayed(memoryAdapter(context)),
   test: { describe, it },
   numRuns: runs(20, 100),
   delays: 2,

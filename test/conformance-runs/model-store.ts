@@ -9,8 +9,8 @@ let madeIds = 0
  * Wraps the reference model as a store, with nothing from the library but its error class. Running the suite on it checks
  * that the cases and the model agree.
  */
-export function modelStore(now: () => Date): StorageObjectStore {
-  const model = new ReferenceModel(() => new Date(now()))
+export function modelStore(now: () => Date, events = false): StorageObjectStore {
+  const model = new ReferenceModel(() => new Date(now()), '1.6', events)
   let cursors = 0
 
   /** Returns a copy of the value, or throws the refusal. */
@@ -49,6 +49,21 @@ export function modelStore(now: () => Date): StorageObjectStore {
     deferLeftover: async (input) => settle(model.deferLeftover(input)),
     forgetLeftover: async (input) => settle(model.forgetLeftover(input)),
     purgeDeleted: async (input) => settle(model.purgeDeleted(input)),
+    update: async (input) => settle(model.update(copyOf(input))),
+    transfer: async (input) => settle(model.transfer(input)),
+    async adopt(input) {
+      const time = input?.createdAt instanceof Date ? input.createdAt.getTime() : 0
+      model.madeId = attemptIdOf(Math.max(0, time || 0), ++madeIds)
+      return settle(model.adopt(copyOf(input)))
+    },
+    findById: async (input) => settle(model.findById(input)),
+    listScopes: async (input) => settle(model.listScopes(input)),
+    listStored: async (input) => settle(model.listStored(input)),
+    claimEvents: async (input) => settle(model.claimEvents(input)),
+    settleEvents: async (entries) => settle(model.settleEvents(entries)),
+    extendClaims: async (entries, options) => settle(model.extendClaims(entries, options)),
+    listEvents: async (input) => settle(model.listEvents(input)),
+    countEvents: async () => settle(model.countEvents()),
     migrate: async () => ({ from: 0, to: 0 }),
     verify: async () => [],
     checkUsage: async (scope) => checked(scope),

@@ -2,24 +2,11 @@ import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { Expected, Observed } from './outcome.js'
 import { observed } from './outcome.js'
 
-/** The calls that the model knows and that scripts make. */
+/** The calls that the model knows. */
 export type MethodName = Exclude<
   keyof StorageObjectStore,
-  'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close' | UnmodelledMethod
+  'migrate' | 'verify' | 'checkUsage' | 'repairUsage' | 'ping' | 'close'
 >
-
-type UnmodelledMethod =
-  | 'update'
-  | 'transfer'
-  | 'adopt'
-  | 'findById'
-  | 'listScopes'
-  | 'listStored'
-  | 'claimEvents'
-  | 'settleEvents'
-  | 'extendClaims'
-  | 'listEvents'
-  | 'countEvents'
 
 /** One call as data, for the store, the model and the failure report. */
 export type Call = {
@@ -36,6 +23,12 @@ export type Model = {
   ) => Expected<Awaited<ReturnType<StorageObjectStore[Method]>>>
 }
 
+/** A model that makes the choices of the store where the contract leaves them open. */
+export interface FollowingModel extends Model {
+  /** What the store returned to the call. */
+  chosen: unknown
+}
+
 /** The compiler can't match the arguments of a `Call` to its method. */
 type Callable<Result> = Record<MethodName, (...args: readonly unknown[]) => Result>
 
@@ -47,6 +40,8 @@ export function observeStore(store: StorageObjectStore, call: Call): Promise<Obs
   return observed(() => callStore(store, call))
 }
 
-export function callModel(model: Model, { method, args }: Call): Expected {
+/** Makes a call to the model, which follows the choices in the outcome of the store's call. */
+export function callModel(model: FollowingModel, { method, args }: Call, outcome?: Observed): Expected {
+  model.chosen = outcome && 'ok' in outcome ? outcome.ok : undefined
   return (model as unknown as Callable<Expected>)[method](...args)
 }

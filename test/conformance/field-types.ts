@@ -5,6 +5,8 @@ export interface FieldType {
   readonly isValid: (value: unknown, now: Date) => boolean
   /** Values to refuse, at least one for each reason. */
   readonly invalid: readonly unknown[]
+  /** The fields that an error for this value may name, if not the field itself. */
+  readonly fieldsOf?: (value: unknown) => readonly string[]
 }
 
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
@@ -46,6 +48,8 @@ function integer(least: number, most: number, invalid: readonly unknown[]): Fiel
 function oneOf(allowed: readonly unknown[], invalid: readonly unknown[]): FieldType {
   return { isValid: (value) => allowed.includes(value), invalid }
 }
+
+const MOST_ENTRIES = 1000
 
 export const name = characters(255)
 export const longName = characters(1024)
@@ -140,8 +144,8 @@ function objectWith(fields: Record<string, FieldType>, invalid: readonly unknown
 
 export function orNull(type: FieldType): FieldType {
   return {
+    ...type,
     isValid: (value, now) => value === undefined || value === null || type.isValid(value, now),
-    invalid: type.invalid,
   }
 }
 
@@ -173,3 +177,51 @@ export const leftoverPosition = objectWith({ attemptId, since: orNull(date) }, B
 
 /** Cursors have their own error, so the cases of `cursor` check them. */
 export const cursor: FieldType = { isValid: () => true, invalid: [] }
+
+export const claimSeconds = integer(1, 3600, [0, -1, 3601])
+const token = characters(100)
+
+/** The options of `extendClaims`. Errors name the option. */
+export const extendOptions: FieldType = {
+  isValid: (value, now) =>
+    typeof value === 'object' &&
+    value !== null &&
+    orNull(claimSeconds).isValid((value as { readonly claimSeconds?: unknown }).claimSeconds, now),
+  invalid: [5, 'a', true, ...claimSeconds.invalid.map((seconds) => ({ claimSeconds: seconds }))],
+  fieldsOf: (value) => (typeof value === 'object' && value !== null ? ['claimSeconds'] : ['options']),
+}
+
+/** A list of claims, each of another event. Errors name the field of the entry, or `entries`. */
+function claims(fields: Readonly<Record<string, FieldType>>): FieldType {
+  const isEntry = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === 'object' && value !== null
+  const badFieldsOf = (entry: Readonly<Record<string, unknown>>) =>
+    Object.entries(fields).flatMap(([name, type]) => (type.isValid(entry[name], new Date()) ? [] : [name]))
+  const entry = (index: number) => ({ id: `event ${index}`, claim: `claim ${index}` })
+  const many = Array.from({ length: MOST_ENTRIES + 1 }, (_, index) => entry(index))
+  return {
+    isValid(value) {
+      if (!Array.isArray(value) || value.length > MOST_ENTRIES) return false
+      if (!value.every((each) => isEntry(each) && badFieldsOf(each).length === 0)) return false
+      return new Set(value.map(({ id }: { readonly id: string }) => id)).size === value.length
+    },
+    invalid: [
+      ...[5, 'a', true, {}, entry(1), [null], [undefined], ['event'], [5]],
+      many,
+      [entry(1), entry(2), { ...entry(1), claim: 'another' }],
+      ...Object.entries(fields).flatMap(([name, type]) =>
+        type.invalid.map((bad) => [entry(1), { ...entry(2), [name]: bad }]),
+      ),
+      [{ id: 'event' }],
+      [{ claim: 'claim' }],
+      [{ id: null, claim: 'claim' }],
+    ],
+    fieldsOf(value) {
+      const bad = Array.isArray(value) ? value.filter(isEntry).flatMap(badFieldsOf) : []
+      return bad.length > 0 && (value as unknown[]).length <= MOST_ENTRIES ? bad : ['entries']
+    },
+  }
+}
+
+export const extendedClaims = claims({ id: token, claim: token })
+export const settledClaims = claims({ id: token, claim: token, retryAt: orNull(date) })

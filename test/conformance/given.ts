@@ -3,7 +3,8 @@ import type { ConfirmInput, ReserveInput, StorageObjectStore } from '../../src/c
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
-import type { Contract } from './contract.js'
+import type { Abilities, Contract } from './abilities.js'
+import type { MethodName } from './calls.js'
 import type { EmptyStore } from './store-factory.js'
 
 /** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
@@ -11,6 +12,10 @@ export interface CaseGroup {
   readonly title: string
   /** The contract that the cases need. */
   readonly since?: '1.6'
+  /** Optional methods of the driver that the cases need. */
+  readonly methods?: readonly MethodName[]
+  /** Whether the store of each case records events. Default `false`. */
+  readonly events?: boolean
   readonly cases: Readonly<Record<string, (given: Given) => Promise<void>>>
 }
 
@@ -19,16 +24,18 @@ export class Given {
   readonly store: StorageObjectStore
   readonly clock: ManualClock
   readonly contract: Contract
+  readonly abilities: Abilities
   readonly scope = 'alice'
   readonly otherScope = 'bob'
   /** The key that the shortcuts use by default. */
   readonly at: ObjectReference = { bucket: 'bucket', key: 'key' }
   #ids = 0
 
-  constructor({ store, clock, contract }: EmptyStore) {
+  constructor({ store, clock, abilities }: EmptyStore) {
     this.store = store
     this.clock = clock
-    this.contract = contract
+    this.contract = abilities.contract
+    this.abilities = abilities
   }
 
   /** The smallest input of a reserve that expires in an hour. */

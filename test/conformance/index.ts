@@ -1,5 +1,6 @@
 import { CASE_GROUPS } from './cases/index.js'
-import { Given } from './given.js'
+import type { Abilities } from './abilities.js'
+import { Given, type CaseGroup } from './given.js'
 import type { ConformanceOptions, TestRunner } from './options.js'
 import { propertySettings } from './options.js'
 import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
@@ -15,12 +16,11 @@ export type { ConformanceOptions, TestRunner } from './options.js'
 const CASE_TIME_LIMIT = 60_000
 const PROPERTY_TIME_LIMIT = 600_000
 
-const NEEDS_CONTRACT = "the case needs a StoreDriver with contract: '1.6'"
-
 /**
  * Registers the conformance suite with a test runner. The suite has one case for each sentence of the contract, and
  * properties that run random scripts of sequential and concurrent calls and compare the results with a model. If the driver
- * behind the store doesn't declare contract 1.6, cases of what 1.6 added are skipped, and scripts leave it out.
+ * behind the store doesn't declare contract 1.6, lacks an optional method or records no events, the cases that need these are
+ * skipped, and scripts leave them out.
  *
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
@@ -30,17 +30,14 @@ export function storeConformance(options: ConformanceOptions): void {
   const stores = storeFactory(options)
 
   runner.describe(`${options.name}: StorageObjectStore`, () => {
-    for (const { title, since, cases } of CASE_GROUPS) {
-      runner.describe(title, () => {
-        for (const [title, body] of Object.entries(cases)) {
+    for (const group of CASE_GROUPS) {
+      runner.describe(group.title, () => {
+        for (const [title, body] of Object.entries(group.cases)) {
           // Rest parameters, because Mocha and Jest pass a callback to a test with a parameter.
           async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
-            let isSkipped = false
-            await stores.withStore(async (empty) => {
-              isSkipped = since !== undefined && since !== empty.contract
-              if (!isSkipped) await body(new Given(empty))
-            })
-            if (isSkipped) skipTest([...contexts, this], NEEDS_CONTRACT)
+            const reason = whySkipped(group, await stores.abilities())
+            if (reason !== null) return skipTest([...contexts, this], reason)
+            await stores.withStore(group.events ?? false, (empty) => body(new Given(empty)))
           }
           runner.it(title, test, CASE_TIME_LIMIT)
         }
@@ -57,6 +54,21 @@ export function storeConformance(options: ConformanceOptions): void {
       }
     })
   })
+}
+
+/** Returns why the cases of a group can't run on a store, or `null`. */
+function whySkipped(
+  { since, methods = [], events }: CaseGroup,
+  { contract, lacks, recordsEvents }: Abilities,
+): string | null {
+  if (since !== undefined && since !== contract)
+    return `the case needs a StoreDriver with contract: '${since}'`
+  const missing = methods.find((method) => lacks.has(method))
+  if (missing !== undefined) return `the case needs the method "${missing}" of StoreDriver`
+  if (events && lacks.has('listEvents')) return 'the case needs the methods of events of StoreDriver'
+  if (events && !recordsEvents)
+    return 'the case needs events, and createStore({ now, events: true }) returned a store that records none'
+  return null
 }
 
 function globalRunner(): TestRunner {

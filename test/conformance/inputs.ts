@@ -1,11 +1,18 @@
 import fc from 'fast-check'
-import type { ObjectStatus } from '../../src/core/store/records.js'
-import type { StorageObjectStore } from '../../src/core/store/contract.js'
+import type { ObjectReference, ObjectStatus } from '../../src/core/store/records.js'
+import type {
+  ExtendClaimInput,
+  ExtendClaimsOptions,
+  SettleEventInput,
+  StorageObjectStore,
+} from '../../src/core/store/contract.js'
 import type { Call, MethodName } from './calls.js'
 import type { FieldType } from './field-types.js'
 import * as types from './field-types.js'
 import type { Choice, Here, KeyChoice } from './properties/choices.js'
-import * as choices from './properties/choices.js'
+import * as keyChoices from './properties/choices.js'
+import * as eventChoices from './properties/event-choices.js'
+import * as objectChoices from './properties/object-choices.js'
 import { metadata, text } from './properties/texts.js'
 
 /** A field of an input: whether it may be absent, its valid and invalid values, and its values in scripts. */
@@ -18,10 +25,16 @@ type AnyField<Value> = Omit<Field<unknown, Value>, 'resolve'> & {
   readonly resolve: (choice: never, here: Here) => Value
 }
 
-/** The inputs of two calls are arguments, in the order of these fields. */
+/** The inputs of these calls are arguments, in the order of these fields. */
 interface ArgumentsOf {
   readonly countByScope: { readonly scope: string; readonly status?: ObjectStatus | null }
   readonly getScopeUsage: { readonly scope: string }
+  readonly settleEvents: { readonly entries: readonly SettleEventInput[] }
+  readonly extendClaims: {
+    readonly entries: readonly ExtendClaimInput[]
+    readonly options?: ExtendClaimsOptions
+  }
+  readonly countEvents: object
 }
 
 type InputOf<Method extends MethodName> = Method extends keyof ArgumentsOf
@@ -30,10 +43,12 @@ type InputOf<Method extends MethodName> = Method extends keyof ArgumentsOf
 
 /** `atKey`: the input names a key by the fields `bucket` and `key`, chosen together. */
 type InputTable = {
-  readonly [Method in MethodName]: {
-    readonly [Name in Exclude<keyof InputOf<Method>, 'bucket' | 'key'>]-?: AnyField<InputOf<Method>[Name]>
-  } & ('key' extends keyof InputOf<Method> ? { readonly atKey: fc.Arbitrary<KeyChoice> } : object)
+  readonly [Method in MethodName]: InputOf<Method> extends ObjectReference
+    ? FieldsOf<Omit<InputOf<Method>, keyof ObjectReference>> & { readonly atKey: fc.Arbitrary<KeyChoice> }
+    : FieldsOf<InputOf<Method>>
 }
+
+type FieldsOf<Input> = { readonly [Name in Exclude<keyof Input, never>]-?: AnyField<Input[Name]> }
 
 function required<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C, Value> {
   return { ...choice, isRequired: true, type }
@@ -43,6 +58,7 @@ function optional<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C,
   return { ...choice, isRequired: false, type: types.orNull(type) }
 }
 
+const choices = { ...keyChoices, ...objectChoices, ...eventChoices }
 const { keyChoice, literal, often, rarely } = choices
 
 /**
@@ -149,6 +165,63 @@ export const INPUTS = {
     before: required(types.date, choices.beforeFromOldest),
     limit: optional(types.pageLimit, choices.limit),
   },
+  update: {
+    atKey: keyChoice(null, 'active', 'active', 'active'),
+    scope: optional(types.name, rarely(choices.scope)),
+    attemptId: optional(types.attemptId, rarely(choices.attemptToRemove)),
+    filename: optional(types.longName, choices.changedText),
+    contentType: optional(types.name, choices.changedText),
+    metadata: optional(types.metadata, choices.changedMetadata),
+  },
+  transfer: {
+    atKey: keyChoice(null, 'active', 'active', 'active'),
+    from: required(types.name, choices.scope),
+    to: required(types.name, choices.anyScope),
+    attemptId: optional(types.attemptId, rarely(choices.attemptToRemove)),
+    quota: optional(types.quota, choices.quota),
+  },
+  adopt: {
+    scope: required(types.name, choices.scope),
+    atKey: keyChoice(null, null, 'active', 'pending'),
+    storageKey: required(types.objectKey, choices.adoptedKey),
+    size: required(types.size, choices.declaredSize),
+    createdAt: required(types.date, choices.createdAt),
+    eTag: optional(types.name, choices.eTag),
+    route: optional(types.name, often(choices.route)),
+    filename: optional(types.longName, rarely(literal(text))),
+    contentType: optional(types.name, rarely(literal(text))),
+    metadata: optional(types.metadata, rarely(literal(metadata))),
+  },
+  findById: {
+    id: required(types.attemptId, choices.madeAttempt),
+    scope: optional(types.name, rarely(choices.scope)),
+  },
+  listScopes: {
+    limit: optional(types.pageLimit, choices.limit),
+    after: optional(types.name, often(choices.scope)),
+  },
+  listStored: {
+    bucket: required(types.name, choices.bucket),
+    prefix: optional(types.objectKey, choices.storedPrefix),
+    after: optional(types.objectKey, choices.storedName),
+    limit: optional(types.pageLimit, choices.limit),
+  },
+  claimEvents: {
+    limit: optional(types.pageLimit, choices.limit),
+    claimSeconds: optional(types.claimSeconds, choices.claimSeconds),
+    bucket: optional(types.name, rarely(choices.bucket)),
+    key: optional(types.objectKey, rarely(choices.claimedKey)),
+  },
+  settleEvents: { entries: required(types.settledClaims, choices.settledClaims) },
+  extendClaims: {
+    entries: required(types.extendedClaims, choices.extendedClaims),
+    options: optional(types.extendOptions, choices.extendOptions),
+  },
+  listEvents: {
+    limit: optional(types.pageLimit, choices.limit),
+    after: optional(types.cursor, literal(fc.constant(null))),
+  },
+  countEvents: {},
 } satisfies InputTable
 
 export const METHODS = Object.keys(INPUTS) as MethodName[]
@@ -178,8 +251,26 @@ export function badFields(method: MethodName, input: unknown, now: Date): string
   const unknown = STRICT_METHODS.includes(method)
     ? Object.keys(values).filter((name) => !known.includes(name))
     : []
-  const bad = fields.filter(([name, { type }]) => !type.isValid(values[name], now)).map(([name]) => name)
-  return [...unknown, ...bad]
+  const bad = fields
+    .filter(([name, { type }]) => !type.isValid(values[name], now))
+    .flatMap(([name]) => errorFieldsOf(method, name, values[name]))
+  return [...unknown, ...bad, ...missingFields(method, values)]
+}
+
+/** Returns the fields that an error for an invalid value of this field may name. */
+export function errorFieldsOf(method: MethodName, field: string, value: unknown): readonly string[] {
+  return checkedFields(method)[field]?.type.fieldsOf?.(value) ?? [field]
+}
+
+/** Returns what is missing although no field is required by itself. */
+function missingFields(method: MethodName, values: Readonly<Record<string, unknown>>): string[] {
+  if (method === 'update') {
+    const changes = [values['filename'], values['contentType'], values['metadata']]
+    return changes.every((value) => value === undefined) ? ['input'] : []
+  }
+  if (method !== 'claimEvents') return []
+  const [hasBucket, hasKey] = [values['bucket'] != null, values['key'] != null]
+  return hasBucket === hasKey ? [] : [hasKey ? 'bucket' : 'key']
 }
 
 /** Returns the invalid values of each field. */
@@ -200,9 +291,14 @@ export function hasRequiredFields(method: MethodName): boolean {
   return Object.values(checkedFields(method)).some(({ isRequired }) => isRequired)
 }
 
-/** The two calls that take their fields as arguments instead of an object. */
+const WITH_ARGUMENTS: readonly MethodName[] = [
+  ...['countByScope' as const, 'getScopeUsage' as const],
+  ...['settleEvents' as const, 'extendClaims' as const, 'countEvents' as const],
+]
+
+/** The calls that take their fields as arguments instead of an object. */
 export function takesArguments(method: MethodName): boolean {
-  return method === 'countByScope' || method === 'getScopeUsage'
+  return WITH_ARGUMENTS.includes(method)
 }
 
 export function callWith(method: MethodName, input: object): Call {

@@ -24,6 +24,7 @@ export class Notation {
   readonly #names = new Map<string, string>()
   readonly #plain: boolean
   #cursors = 0
+  #tokens = 0
 
   /** `plain` writes ids and dates in full, for values that don't come from a script. */
   constructor(plain = false) {
@@ -33,6 +34,11 @@ export class Notation {
   /** Writes the cursor as a number from now on. */
   nameCursor(cursor: string): void {
     if (!this.#names.has(cursor)) this.#names.set(cursor, `cursor ${++this.#cursors}`)
+  }
+
+  /** Writes the id or the claim of an event as a number from now on. */
+  nameToken(token: string): void {
+    if (!this.#names.has(token)) this.#names.set(token, `token ${++this.#tokens}`)
   }
 
   call(call: Call): string {
@@ -57,7 +63,7 @@ export class Notation {
   }
 
   #id(id: string): string {
-    const name = this.#names.get(id) ?? `#${this.#names.size - this.#cursors + 1}`
+    const name = this.#names.get(id) ?? `#${this.#names.size - this.#cursors - this.#tokens + 1}`
     this.#names.set(id, name)
     return name
   }

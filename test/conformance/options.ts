@@ -12,10 +12,12 @@ export interface ConformanceOptions {
   readonly name: string
   /**
    * Creates a store that is ready for use, has its own empty database or namespace, and takes the time only from `now`.
+   * `events` says whether it records events.
    * Called for every case and for every run of a property.
    */
   readonly createStore: (context: {
     readonly now: () => Date
+    readonly events: boolean
   }) => StorageObjectStore | Promise<StorageObjectStore>
   /** Called with every store after its case or run, whether that passed or failed. */
   readonly close?: ((store: StorageObjectStore) => unknown) | undefined

@@ -1,15 +1,17 @@
-import type { Model } from './calls.js'
-import { UpkeepModel } from './model/upkeep.js'
+import type { FollowingModel } from './calls.js'
+import { ListingModel } from './model/listings.js'
 
 /**
  * A plain implementation of the contract: an array of rows that every call scans. It shares no code with the library, so
  * a mistake in the library's rules can't hide here too.
  */
-export class ReferenceModel extends UpkeepModel implements Model {
+export class ReferenceModel extends ListingModel implements FollowingModel {
   clone(): ReferenceModel {
-    const copy = new ReferenceModel(this.now, this.contract)
+    const copy = new ReferenceModel(this.now, this.contract, this.recordsEvents)
     copy.rows = this.rows
     copy.leftovers = this.leftovers
+    copy.events = this.events
+    copy.recorded = this.recorded
     copy.cursors = this.cursors
     return copy
   }

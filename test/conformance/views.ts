@@ -1,11 +1,22 @@
-import type { Leftover, ObjectReference, ObjectStatus, StorageObject } from '../../src/core/store/records.js'
+import type {
+  Leftover,
+  ObjectReference,
+  ObjectStatus,
+  ScopeSummary,
+  StorageObject,
+  StoredItem,
+} from '../../src/core/store/records.js'
+import type { ListedEvent } from '../../src/core/store/events.js'
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { Observed } from './outcome.js'
 import { observed, valueOf } from './outcome.js'
 import type { Call } from './calls.js'
 import { callModel, callStore } from './calls.js'
 import { outcomeDifference } from './difference.js'
-import type { Contract } from './contract.js'
+import type { Abilities } from './abilities.js'
+import { hasMethod } from './abilities.js'
+import { allEvents } from './event-views.js'
+import { compareBytes } from './model/rows.js'
 import type { Notation } from './notation.js'
 import type { ReferenceModel } from './reference-model.js'
 
@@ -14,16 +25,18 @@ interface View {
   /** The call, for the failure report. */
   readonly label: (notation: Notation) => string
   readonly read: (store: StorageObjectStore) => Promise<unknown>
-  readonly expected: (model: ReferenceModel) => unknown
+  /** The result of the model, with the choices of the store where the contract leaves them open. */
+  readonly expected: (model: ReferenceModel, chosen: unknown) => unknown
 }
 
 /** The names that a script uses. */
 export interface Names {
-  readonly contract: Contract
+  readonly abilities: Abilities
   readonly now: Date
   readonly scopes: readonly string[]
   readonly routes: readonly string[]
   readonly references: readonly ObjectReference[]
+  readonly ids: readonly string[]
 }
 
 /** Small, so a few rows make several pages. */
@@ -34,7 +47,8 @@ const MAX_LIMIT = 1000
 
 const STATUSES: readonly (ObjectStatus | undefined)[] = [undefined, 'pending', 'active', 'deleted']
 
-function viewsOf({ contract, now, scopes, routes, references }: Names): View[] {
+function viewsOf(names: Names): View[] {
+  const { abilities, now, scopes, routes, references } = names
   return [
     ...scopes.flatMap((scope) => [
       ...STATUSES.flatMap((status) => [pagesOf({ scope, status }), countOf(scope, status)]),
@@ -58,7 +72,8 @@ function viewsOf({ contract, now, scopes, routes, references }: Names): View[] {
       read: (store) => pagesAfter<Leftover>((after) => store.listLeftovers({ limit: PAGE, after })),
       expected: (model) => chunks(valueOf(model.listLeftovers({ limit: MAX_LIMIT }))),
     },
-    ...(contract === '1.6' ? leftoverViews(scopes, now) : []),
+    ...(abilities.contract === '1.6' ? leftoverViews(scopes, now) : []),
+    ...optionalViews(names),
   ]
 }
 
@@ -77,6 +92,60 @@ function leftoverViews(scopes: readonly string[], now: Date): View[] {
       view({ method: 'listLeftovers', args: [{ scope, dueBefore: now }] }),
     ]),
   ]
+}
+
+/** The reads by methods that a driver may lack. */
+function optionalViews({ abilities, references, ids }: Names): View[] {
+  const buckets = [...new Set(references.map(({ bucket }) => bucket))]
+  return [
+    ...(hasMethod(abilities, 'findById')
+      ? ids.map((id) => view({ method: 'findById', args: [{ id }] }))
+      : []),
+    ...(hasMethod(abilities, 'listScopes') ? [scopesView] : []),
+    ...(hasMethod(abilities, 'listStored') ? buckets.map(storedView) : []),
+    ...(hasMethod(abilities, 'listEvents') ? [eventsView, view({ method: 'countEvents', args: [] })] : []),
+  ]
+}
+
+/** A scope without rows may be missing, or appear with zeros. */
+const scopesView: View = {
+  label: () => `listScopes({ limit: ${PAGE} }), page by page`,
+  read: (store) =>
+    pagesAfter<ScopeSummary>((after) => store.listScopes({ limit: PAGE, after: after?.scope })),
+  expected(model, chosen) {
+    const listed = valueOf(model.listScopes({ limit: MAX_LIMIT }))
+    const shown = Array.isArray(chosen) ? (chosen as ScopeSummary[][]).flat() : []
+    const empty = shown
+      .filter(({ scope }) => !listed.some((other) => other.scope === scope))
+      .map(({ scope }) => ({ scope, usage: NO_USAGE, counts: { active: 0, pending: 0, deleted: 0 } }))
+    return chunks([...listed, ...empty].sort((a, b) => compareBytes(a.scope, b.scope)))
+  },
+}
+
+const NO_USAGE = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
+
+function storedView(bucket: string): View {
+  return {
+    label: (notation) => `listStored(${notation.value({ bucket, limit: PAGE })}), page by page`,
+    read: (store) =>
+      pagesAfter<StoredItem>((after) => store.listStored({ bucket, limit: PAGE, after: after?.storageKey })),
+    expected(model, chosen) {
+      const pages: StoredItem[][] = []
+      let after: string | undefined
+      model.chosen = Array.isArray(chosen) ? chosen.flat() : undefined
+      do {
+        pages.push(valueOf(model.listStored({ bucket, limit: PAGE, after })))
+        after = pages.at(-1)!.at(-1)?.storageKey
+      } while (after !== undefined)
+      return pages.length > 1 ? pages.slice(0, -1) : pages
+    },
+  }
+}
+
+const eventsView: View = {
+  label: () => `listEvents({ limit: ${PAGE} }), page by page`,
+  read: allEvents,
+  expected: (model, chosen) => model.eventsAsListed(Array.isArray(chosen) ? (chosen as ListedEvent[]) : []),
 }
 
 function view(call: Call): View {
@@ -165,7 +234,9 @@ export class Snapshot {
   /** Describes the first difference from the state of the model, or returns `null`. */
   differenceFrom(model: ReferenceModel, notation: Notation): string | null {
     for (const [index, { label, expected }] of this.#views.entries()) {
-      const found = outcomeDifference({ ok: expected(model) }, this.#observed[index]!, notation)
+      const outcome = this.#observed[index]!
+      const chosen = 'ok' in outcome ? outcome.ok : undefined
+      const found = outcomeDifference({ ok: expected(model, chosen) }, outcome, notation)
       if (found !== null) return `${label(notation)}\n${found}`
     }
     return null

@@ -6,6 +6,7 @@ import { Tables } from '../../../src/adapters/memory/tables.js'
 
 interface Context {
   readonly now: () => Date
+  readonly events?: boolean
 }
 
 /** A store with one defect, which the suite must reject. */
@@ -61,7 +62,7 @@ export function overEveryRow(broken: (row: StorageObject) => StorageObject): Mut
 
 /** Replaces calls of the memory store's driver. */
 export function overDriver(broken: (driver: StoreDriver) => Partial<StoreDriver>): Mutant['createStore'] {
-  return (context) => storeOver(new Tables(), broken, context)
+  return (context) => storeOver(new Tables({ events: context.events ?? false }), broken, context)
 }
 
 export type Change = Parameters<Tables['apply']>[0]
@@ -73,7 +74,7 @@ export function overChanges(broken: (change: Change) => Change): Mutant['createS
       return super.apply(broken(change))
     }
   }
-  return (context) => storeOver(new BrokenTables(), () => ({}), context)
+  return (context) => storeOver(new BrokenTables({ events: context.events ?? false }), () => ({}), context)
 }
 
 function storeOver(

@@ -2,12 +2,13 @@ import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { MethodName } from '../calls.js'
 import { holds, refused, same } from '../assertions.js'
 import { observeStore } from '../calls.js'
-import { hasMethod } from '../contract.js'
+import { hasMethod } from '../abilities.js'
 import { outcomeDifference } from '../difference.js'
 import {
   METHODS,
   badValuesOf,
   callWith,
+  errorFieldsOf,
   hasRequiredFields,
   optionalFieldsOf,
   takesArguments,
@@ -38,6 +39,17 @@ function requiredInputs(given: Given): Record<MethodName, object> {
     forgetLeftover: { attemptId: id },
     deferLeftover: { attemptId: id, until: given.clock.now() },
     purgeDeleted: { before: given.clock.now() },
+    update: { ...at, filename: 'name' },
+    transfer: { ...at, from: scope, to: given.otherScope },
+    adopt: { ...at, scope, storageKey: 'stored', size: 1, createdAt: given.clock.now() },
+    findById: { id },
+    listScopes: {},
+    listStored: { bucket: at.bucket },
+    claimEvents: at,
+    settleEvents: { entries: [] },
+    extendClaims: { entries: [] },
+    listEvents: {},
+    countEvents: {},
   }
 }
 
@@ -71,7 +83,7 @@ async function refusesBadFields(given: Given, method: MethodName): Promise<void>
     for (const value of values) {
       const bad = callWith(method, { ...input, [field]: value })
       const found = outcomeDifference(
-        { error: 'VALIDATION_ERROR', fields: [field] },
+        { error: 'VALIDATION_ERROR', fields: errorFieldsOf(method, field, value) },
         await observeStore(given.store, bad),
       )
       holds(found === null, `${method} with ${field}: ${notation.value(value)}: ${found}`)
@@ -93,14 +105,14 @@ export const validationCases: CaseGroup = {
   title: 'validation',
   cases: {
     ...Object.fromEntries(
-      METHODS.map((method) => [
+      METHODS.filter((method) => badValuesOf(method).length > 0).map((method) => [
         `${method} names every invalid field, and changes nothing`,
         (given: Given) => refusesBadFields(given, method),
       ]),
     ),
 
     'treats null in every optional field as absent': async (given) => {
-      const methods = METHODS.filter((method) => hasMethod(given.contract, method))
+      const methods = METHODS.filter((method) => hasMethod(given.abilities, method))
       for (const method of methods) await takesNullAsAbsent(given, method)
     },
 
@@ -115,7 +127,7 @@ export const validationCases: CaseGroup = {
     },
 
     'rejects the promise instead of throwing': async ({ store }) => {
-      for (const method of METHODS) {
+      for (const method of METHODS.filter((method) => method !== 'countEvents')) {
         const call = (store as unknown as Record<string, (input: unknown) => unknown>)[method]!
         let promise: unknown
         try {

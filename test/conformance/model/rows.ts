@@ -27,12 +27,30 @@ export function isAttempt(row: ModelRow, id: string | null | undefined): boolean
   return id == null || row.id === id
 }
 
+/** Returns whether the row is the result of this attempt. `null` matches any. */
+export function isNamed(row: ModelRow, attemptId: string | null | undefined): boolean {
+  return attemptId == null || row.attemptId === attemptId
+}
+
+/** Returns the name of the bytes in the bucket. */
+export function nameOf({ storageKey, key }: Pick<StorageObject, 'storageKey' | 'key'>): string {
+  return storageKey ?? key
+}
+
 export function isUpload(row: ModelRow, uploadId: string | null | undefined): boolean {
   return uploadId == null || row.uploadId === uploadId
 }
 
 export function compare<T extends string | Date | null>(a: T, b: T): number {
   return a! < b! ? -1 : a! > b! ? 1 : 0
+}
+
+/** Sorts by the bytes of UTF-8, which is the order of code points. JavaScript compares UTF-16. */
+export function compareBytes(a: string, b: string): number {
+  const [ofA, ofB] = [[...a], [...b]]
+  const index = ofA.findIndex((character, position) => character !== ofB[position])
+  if (index === -1) return ofA.length - ofB.length
+  return index < ofB.length ? ofA[index]!.codePointAt(0)! - ofB[index]!.codePointAt(0)! : 1
 }
 
 /** Sorts by expiry, then by id. */

@@ -1,17 +1,25 @@
 import type { Leftover, ObjectReference, StorageObject } from '../../../src/core/store/records.js'
-import type { Contract } from '../contract.js'
-import type { ModelRow } from './rows.js'
+import type { RecordedChange, StoredEventType } from '../../../src/core/store/events.js'
+import type { Contract } from '../abilities.js'
+import { eventOf, type ModelEvent } from './event-log.js'
+import { recordOf, type ModelRow } from './rows.js'
 
 /** The rows and leftovers of the model, and the steps that several calls share. */
 export class ModelState {
   rows: readonly ModelRow[] = []
   leftovers: readonly Leftover[] = []
+  /** In the order of recording. */
+  events: readonly ModelEvent[] = []
+  /** What the store returned to the current call. The model follows it where the contract leaves a choice. */
+  chosen: unknown = undefined
+  protected recorded = 0
   /** The id for the next reserve without one. Set it from the store's result, which the model can't predict. */
   madeId = ''
 
   constructor(
     readonly now: () => Date,
     readonly contract: Contract = '1.6',
+    readonly recordsEvents = false,
   ) {}
 
   drop(row: ModelRow): void {
@@ -42,5 +50,16 @@ export class ModelState {
     const scope = this.contract === '1.6' ? row.scope : null
     const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
     this.leftovers = [...this.leftovers, { ...reference, since: this.now(), writableUntil, dueAt: null }]
+  }
+
+  /** Records a change of an active object, if events are on. */
+  protected record(type: StoredEventType, row: ModelRow, previous: ModelRow | undefined): void {
+    if (!this.recordsEvents) return
+    const change: RecordedChange = {
+      type,
+      object: recordOf(row),
+      previous: previous ? recordOf(previous) : null,
+    }
+    this.events = [...this.events, eventOf(++this.recorded, change, this.now())]
   }
 }

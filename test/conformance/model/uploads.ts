@@ -123,6 +123,7 @@ export class UploadModel extends ReadModel {
     const history: ModelRow = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
     const hard = input.mode === 'hard'
     this.rows = this.rows.flatMap((row) => (row !== active ? [row] : hard ? [] : [history]))
+    this.record('deleted', hard ? active : history, undefined)
     return ok(recordOf(hard ? active : history))
   }
 
@@ -147,6 +148,7 @@ export class UploadModel extends ReadModel {
     if (refusal) return refusal
     if (replaced) this.leaveBehind(replaced)
     this.rows = rows
+    this.record('activated', row, replaced)
     return ok(recordOf(row))
   }
 }

@@ -1,5 +1,5 @@
 import type { Quota, ScopeUsage } from '../../../src/core/store/records.js'
-import type { Contract } from '../contract.js'
+import type { Contract } from '../abilities.js'
 import type { Refusal } from '../outcome.js'
 import { invalid } from '../outcome.js'
 import type { ModelRow } from './rows.js'

@@ -6,11 +6,12 @@ import type {
   Quota,
   StorageObject,
 } from '../../../src/core/store/records.js'
+import type { ExtendClaimInput } from '../../../src/core/store/contract.js'
 import { valueOf } from '../outcome.js'
-import type { Model } from '../calls.js'
+import type { FollowingModel } from '../calls.js'
 import type { ManualClock } from '../clock.js'
 import { END_OF_TIME, HOUR, SECOND } from '../clock.js'
-import type { Contract } from '../contract.js'
+import type { Abilities } from '../abilities.js'
 import type { Vocabulary } from './vocabulary.js'
 import { word } from './vocabulary.js'
 
@@ -25,14 +26,16 @@ export interface Choice<C, Value> {
 
 /** The state of a script that choices refer to. */
 export interface ScriptState {
-  readonly model: Model & { readonly rows: readonly StorageObject[] }
+  readonly model: FollowingModel & { readonly rows: readonly StorageObject[] }
   readonly clock: ManualClock
-  readonly contract: Contract
+  readonly abilities: Abilities
   readonly vocabulary: Vocabulary
   /** Every attempt made so far, whether or not it still exists. */
   readonly attempts: readonly (ObjectReference & { readonly id: string })[]
   /** Every cursor seen so far. */
   readonly cursors: readonly string[]
+  /** Every claim of an event so far, the latest first. */
+  readonly claims: readonly ExtendClaimInput[]
   freshId(age: 'early' | 'late'): string
   freshStorageKey(key: string): string
 }
@@ -99,7 +102,10 @@ export function literal<Value>(arbitrary: fc.Arbitrary<Value>): Choice<Value, No
 }
 
 /** A word of the vocabulary, by number. */
-export function wordOf(kind: 'scopes' | 'routes' | 'uploadIds', numbers = fc.nat(1)): Choice<number, string> {
+export function wordOf(
+  kind: 'scopes' | 'buckets' | 'keys' | 'routes' | 'uploadIds',
+  numbers = fc.nat(1),
+): Choice<number, string> {
   return { arbitrary: numbers, resolve: (number, { script }) => word(script.vocabulary[kind], number) }
 }
 

@@ -9,6 +9,8 @@ import { clockToExpiryStep, stepOf } from './steps.js'
 export interface Program {
   readonly before: readonly Step[]
   readonly callers: readonly (readonly PausedStep[])[]
+  /** Whether the store records events, if it can. */
+  readonly events: boolean
 }
 
 export interface PausedStep {
@@ -191,6 +193,7 @@ export function programs(
   return scenarios.chain(({ before, concurrent }) => {
     const paused = fc.record({ pause: fc.nat(longestPause), step: concurrent })
     return fc.record({
+      events: fc.boolean(),
       before: fc.array(before, { maxLength: 6 }),
       callers: fc.array(fc.array(paused, { minLength: 1, maxLength: 3 }), { minLength: 2, maxLength: 4 }),
     })

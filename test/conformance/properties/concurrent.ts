@@ -2,13 +2,13 @@ import type fc from 'fast-check'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call } from '../calls.js'
 import { observeStore } from '../calls.js'
-import { hasMethod } from '../contract.js'
+import { hasMethod } from '../abilities.js'
 import type { PropertySettings } from '../options.js'
 import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
 import type { ConcurrentScenario, PausedStep, Program } from './concurrent-scenarios.js'
 import { programs } from './concurrent-scenarios.js'
-import type { FinishedCall } from './linearize.js'
+import type { FinalState, FinishedCall } from './linearize.js'
 import { whyNotInAnyOrder } from './linearize.js'
 import { Script } from './script.js'
 import { callOf, runStep } from './steps.js'
@@ -29,18 +29,25 @@ export async function checkConcurrentCalls(
   settings: PropertySettings,
   scenarios: fc.Arbitrary<ConcurrentScenario>,
 ): Promise<void> {
-  const run = ({ before, callers }: Program) =>
-    stores.withStore(async ({ store, clock, contract }) => {
-      const script = new Script(narrowVocabulary, clock, contract)
+  const abilities = await stores.abilities()
+  const run = ({ before, callers, events }: Program) =>
+    stores.withStore(events && abilities.recordsEvents, async ({ store, clock }) => {
+      const script = new Script(narrowVocabulary, clock, abilities, events && abilities.recordsEvents)
       for (const step of before) await runStep(step, script, store)
       const start = script.model.clone()
       const calls = await runConcurrently(plan(callers, script), store)
       const final = await script.snapshot(store)
+      const maintenance = await script.maintenance(store)
+      const drained = await script.drain(store)
 
       script.lines.push(...report(calls, script))
-      const reason = whyNotInAnyOrder(start, calls, final, script.notation)
+      const state: FinalState = {
+        differenceFrom: (model, notation) =>
+          final.differenceFrom(model, notation) ?? drained?.differenceFrom(model, notation) ?? null,
+      }
+      const reason = whyNotInAnyOrder(start, calls, state, script.notation)
       if (reason !== null) script.fail(reason)
-      await script.checkMaintenance(store)
+      if (maintenance !== null) script.fail(maintenance)
     })
   await check(programs(scenarios, settings.delays), run, settings)
 }
@@ -49,7 +56,7 @@ export async function checkConcurrentCalls(
 function plan(callers: readonly (readonly PausedStep[])[], script: Script): PlannedCall[] {
   const steps = callers
     .flatMap((own, caller) => own.map((paused) => ({ ...paused, caller })))
-    .filter(({ step }) => hasMethod(script.contract, step.call))
+    .filter(({ step }) => hasMethod(script.abilities, step.call))
   const calls = new Map<object, Call>()
   // Reserves first, so the other calls can refer to their attempts.
   for (const isReserve of [true, false]) {

@@ -1,13 +1,14 @@
+import type { AdoptResult } from '../../../src/core/store/contract.js'
+import type { RecordedChange } from '../../../src/core/store/events.js'
 import type { StorageObject } from '../../../src/core/store/records.js'
 import type { Observed } from '../outcome.js'
 import type { Call } from '../calls.js'
 import { callModel } from '../calls.js'
 import { outcomeDifference, difference } from '../difference.js'
 import type { ModelRow } from '../model/rows.js'
-import { compareExpiry, recordOf } from '../model/rows.js'
+import { compare, compareExpiry, recordOf } from '../model/rows.js'
 import type { Notation } from '../notation.js'
 import type { ReferenceModel } from '../reference-model.js'
-import type { Snapshot } from '../views.js'
 
 /** A concurrent call. `started` and `ended` come from one counter, which orders them across all calls. */
 export interface FinishedCall {
@@ -15,6 +16,11 @@ export interface FinishedCall {
   readonly outcome: Observed
   readonly started: number
   readonly ended: number
+}
+
+/** What was read after all calls. */
+export interface FinalState {
+  differenceFrom(model: ReferenceModel, notation: Notation): string | null
 }
 
 /** The progress of a call in a possible order. Purges take effect row by row, all other calls in one step. */
@@ -32,7 +38,7 @@ interface Candidate {
 export function whyNotInAnyOrder(
   start: ReferenceModel,
   calls: readonly FinishedCall[],
-  final: Snapshot,
+  final: FinalState,
   notation: Notation,
 ): string | null {
   // Different orders often reach the same state, which is explored once.
@@ -91,7 +97,10 @@ function movesOf(
 
   const next = model.clone()
   if (call.method === 'reserve' && 'ok' in outcome) next.madeId = (outcome.ok as StorageObject).id
-  return outcomeDifference(callModel(next, call), outcome) === null ? [{ model: next, progress: 'done' }] : []
+  if (call.method === 'adopt' && 'ok' in outcome) next.madeId = (outcome.ok as AdoptResult).object?.id ?? ''
+  return outcomeDifference(callModel(next, call, outcome), outcome) === null
+    ? [{ model: next, progress: 'done' }]
+    : []
 }
 
 /** A purge may skip a row only while another call works on it. */
@@ -159,6 +168,9 @@ function isWorkedOn(row: ModelRow, finished: FinishedCall, calls: readonly Finis
       case 'setUploadId':
       case 'release':
       case 'remove':
+      case 'update':
+      case 'transfer':
+      case 'adopt':
         return other.call.args[0].bucket === row.bucket && other.call.args[0].key === row.key
       case 'purgeExpired':
         return 'ok' in other.outcome && (other.outcome.ok as StorageObject[]).some(({ id }) => id === row.id)
@@ -174,10 +186,14 @@ function isSorted(rows: readonly StorageObject[]): boolean {
   return rows.every((row, index) => index === 0 || compareExpiry(rows[index - 1]!, row) < 0)
 }
 
-function fingerprint({ rows, leftovers }: ReferenceModel): string {
+function fingerprint({ rows, leftovers, events }: ReferenceModel): string {
   const byId = (a: ModelRow, b: ModelRow) => (a.id < b.id ? -1 : 1)
+  const byKey = (a: RecordedChange, b: RecordedChange) =>
+    compare(a.object.bucket, b.object.bucket) || compare(a.object.key, b.object.key)
   return JSON.stringify([
     rows.toSorted(byId),
     leftovers.map(({ attemptId, dueAt }) => [attemptId, dueAt]).sort(),
+    // Events of different objects have no order.
+    events.map(({ change }) => change).toSorted(byKey),
   ])
 }

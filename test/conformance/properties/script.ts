@@ -1,13 +1,16 @@
 import type { ObjectReference, StorageObject } from '../../../src/core/store/records.js'
-import type { StorageObjectStore } from '../../../src/core/store/contract.js'
+import type { AdoptResult, ExtendClaimInput, StorageObjectStore } from '../../../src/core/store/contract.js'
+import type { StoredEvent } from '../../../src/core/store/events.js'
 import type { Observed } from '../outcome.js'
 import { ConformanceFailure } from '../assertions.js'
 import { EARLY_IDS, LATE_IDS, attemptIdOf, isAttemptId } from '../attempt-ids.js'
 import type { Call } from '../calls.js'
 import { callModel, observeStore } from '../calls.js'
 import type { ManualClock } from '../clock.js'
-import type { Contract } from '../contract.js'
+import type { Abilities } from '../abilities.js'
+import { hasMethod } from '../abilities.js'
 import { outcomeDifference, difference } from '../difference.js'
+import { DrainedEvents } from '../event-views.js'
 import { Notation } from '../notation.js'
 import { ReferenceModel } from '../reference-model.js'
 import type { Names } from '../views.js'
@@ -25,21 +28,24 @@ interface Attempt extends ObjectReference {
 /** A running script: the model, the ids and cursors that the store returned, and the lines of the failure report. */
 export class Script implements ScriptState {
   readonly clock: ManualClock
-  readonly contract: Contract
+  readonly abilities: Abilities
   readonly model: ReferenceModel
   readonly notation = new Notation()
   readonly lines: string[] = []
   readonly vocabulary: Vocabulary
   readonly attempts: Attempt[] = []
   readonly cursors: string[] = []
+  readonly claims: ExtendClaimInput[] = []
   #ownIds = 0
   #lastMadeId = ''
 
-  constructor(vocabulary: Vocabulary, clock: ManualClock, contract: Contract) {
+  /** `events` says whether the store records events. */
+  constructor(vocabulary: Vocabulary, clock: ManualClock, abilities: Abilities, events: boolean) {
     this.vocabulary = vocabulary
     this.clock = clock
-    this.contract = contract
-    this.model = new ReferenceModel(clock.now, contract)
+    this.abilities = abilities
+    this.model = new ReferenceModel(clock.now, abilities.contract, events)
+    if (events) this.lines.push(`${this.lines.length + 1}. the store records events`)
   }
 
   /** Returns an unused id, older or newer than those that stores make. */
@@ -61,10 +67,11 @@ export class Script implements ScriptState {
       `${this.lines.length + 1}. ${this.notation.call(call)} → ${this.notation.outcome(outcome)}`,
     )
     this.#learnId(call, outcome)
-    const expected = callModel(this.model, call)
+    const expected = callModel(this.model, call, outcome)
     const found = outcomeDifference(expected, outcome, this.notation)
     if (found !== null) this.fail(`The last call: ${found}`)
     this.#learnCursor(call, outcome)
+    this.#learnClaims(call, outcome)
   }
 
   moveClock(by: number): void {
@@ -82,21 +89,33 @@ export class Script implements ScriptState {
     if (found !== null) this.fail(`After that: ${found}`)
   }
 
-  /** Checks that `verify` and `checkUsage` find nothing wrong. */
-  async checkMaintenance(store: StorageObjectStore): Promise<void> {
+  /** Describes what `verify` and `checkUsage` find wrong, or returns `null`. */
+  async maintenance(store: StorageObjectStore): Promise<string | null> {
     const results = { verify: await store.verify(), checkUsage: await store.checkUsage() }
     const found = difference({ verify: [], checkUsage: [] }, results, this.notation)
+    return found && `At the end: ${found}`
+  }
+
+  /** Compares the events that are left with those of the model, by claiming and settling them. */
+  async compareEvents(store: StorageObjectStore): Promise<void> {
+    const found = (await this.drain(store))?.differenceFrom(this.model, this.notation) ?? null
     if (found !== null) this.fail(`At the end: ${found}`)
+  }
+
+  async drain(store: StorageObjectStore): Promise<DrainedEvents | null> {
+    return hasMethod(this.abilities, 'claimEvents') ? DrainedEvents.of(store, this.clock) : null
   }
 
   snapshot(store: StorageObjectStore): Promise<Snapshot> {
     const { scopes, routes } = this.vocabulary
     const names: Names = {
-      contract: this.contract,
+      abilities: this.abilities,
       now: this.clock.now(),
       scopes,
       routes,
       references: allReferences(this.vocabulary),
+      // The latest few, because each costs a call after each step.
+      ids: this.attempts.slice(-4).map(({ id }) => id),
     }
     return Snapshot.of(store, names)
   }
@@ -106,6 +125,7 @@ export class Script implements ScriptState {
   }
 
   #learnId(call: Call, outcome: Observed): void {
+    if (call.method === 'adopt') this.#learnAdopted(outcome)
     if (call.method !== 'reserve' || !('ok' in outcome)) return
     const { id, bucket, key } = outcome.ok as StorageObject
     if (call.args[0].id == null) {
@@ -116,6 +136,25 @@ export class Script implements ScriptState {
       this.model.madeId = id
     }
     this.learnAttempt({ id, bucket, key })
+  }
+
+  #learnAdopted(outcome: Observed): void {
+    const { object, known } = 'ok' in outcome ? (outcome.ok as AdoptResult) : { object: null, known: true }
+    if (object === null || known || this.attempts.some(({ id }) => id === object.id)) return
+    if (!isAttemptId(object.id))
+      this.fail(`The store made the id ${String(object.id)}, which is not a lower-case UUIDv7`)
+    const time = Math.max(0, object.createdAt.getTime())
+    if (parseInt(object.id.replace('-', '').slice(0, 12), 16) !== time)
+      this.fail(`The store made the id ${object.id}, which doesn't carry ${object.createdAt.toISOString()}`)
+    this.model.madeId = object.id
+    this.learnAttempt(object)
+  }
+
+  #learnClaims(call: Call, outcome: Observed): void {
+    if (call.method !== 'claimEvents' || !('ok' in outcome)) return
+    const claimed = outcome.ok as StoredEvent[]
+    this.claims.unshift(...claimed.map(({ id, claim }) => ({ id, claim })))
+    for (const { id, claim } of claimed) for (const token of [id, claim]) this.notation.nameToken(token)
   }
 
   #learnCursor(call: Call, outcome: Observed): void {

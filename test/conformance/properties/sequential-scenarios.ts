@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { HOUR, SECOND } from '../clock.js'
+import { HOUR, MINUTE, SECOND } from '../clock.js'
 import type { QuotaChoice } from './choices.js'
 import { keyChoice, scope } from './choices.js'
 import type { CallStep, Step } from './steps.js'
@@ -28,6 +28,14 @@ const calls: readonly fc.WeightedArbitrary<CallStep>[] = [
   { weight: 3, arbitrary: stepOf('listByScope') },
   { weight: 2, arbitrary: stepOf('listExpired') },
   { weight: 1, arbitrary: stepOf('listLeftovers') },
+  { weight: 5, arbitrary: stepOf('update') },
+  { weight: 4, arbitrary: stepOf('transfer') },
+  { weight: 5, arbitrary: stepOf('adopt') },
+  { weight: 1, arbitrary: stepOf('findById') },
+  { weight: 1, arbitrary: stepOf('listStored') },
+  { weight: 2, arbitrary: stepOf('claimEvents') },
+  { weight: 2, arbitrary: stepOf('settleEvents') },
+  { weight: 1, arbitrary: stepOf('extendClaims') },
 ]
 
 const reserve = stepOf('reserve').map((step) => ({ ...step, quota: null }))
@@ -47,6 +55,12 @@ const repeatedConfirm = fc
     fc.constantFrom('activeAttempt', 'activeAttempt', 'none' as const),
   )
   .map(([step, atKey, id]) => ({ ...step, atKey, id, size: 'active' as const, scope: null, quota: null }))
+const updateActive = stepOf('update').map((step) => ({ ...step, scope: null, attemptId: null }))
+const transferActive = stepOf('transfer').map((step) => ({ ...step, attemptId: null, quota: null }))
+/** Claims the events of one object or of all. */
+const claim = fc.tuple(stepOf('claimEvents'), fc.constantFrom(null, null, 0, 1)).map(([step, key]) => {
+  return { ...step, bucket: key === null ? null : 0, key }
+})
 const forward = (by: number) => fc.constant<Step>({ call: 'clock', by })
 
 /** Always names a scope, either that of the row or another one. */
@@ -120,6 +134,42 @@ export const SEQUENTIAL_SCENARIOS: Readonly<Record<string, SequentialScenario>> 
       { weight: 2, arbitrary: stepOf('deferLeftover') },
       { weight: 2, arbitrary: stepOf('listLeftovers') },
       { weight: 1, arbitrary: forward(SECOND) },
+    ),
+  },
+
+  'about changes of objects without an upload': {
+    words: narrow,
+    steps: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+      { weight: 3, arbitrary: ownReserveWithStorageKey },
+      { weight: 2, arbitrary: reserve },
+      { weight: 4, arbitrary: confirmPending },
+      { weight: 4, arbitrary: updateActive },
+      { weight: 2, arbitrary: stepOf('update') },
+      { weight: 3, arbitrary: transferActive },
+      { weight: 2, arbitrary: stepOf('transfer') },
+      { weight: 6, arbitrary: stepOf('adopt') },
+      { weight: 1, arbitrary: stepOf('remove') },
+      { weight: 1, arbitrary: clockToExpiryStep },
+      { weight: 1, arbitrary: forward(SECOND) },
+    ),
+  },
+
+  'about events and their claims': {
+    words: narrow,
+    steps: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+      { weight: 3, arbitrary: ownReserve },
+      { weight: 3, arbitrary: confirmPending },
+      { weight: 3, arbitrary: updateActive },
+      { weight: 2, arbitrary: transferActive },
+      { weight: 2, arbitrary: stepOf('adopt') },
+      { weight: 2, arbitrary: stepOf('remove') },
+      { weight: 6, arbitrary: claim },
+      { weight: 6, arbitrary: stepOf('settleEvents') },
+      { weight: 2, arbitrary: stepOf('extendClaims') },
+      { weight: 1, arbitrary: forward(SECOND) },
+      { weight: 2, arbitrary: forward(MINUTE) },
+      { weight: 1, arbitrary: forward(HOUR) },
+      { weight: 1, arbitrary: forward(-SECOND) },
     ),
   },
 

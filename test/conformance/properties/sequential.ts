@@ -39,15 +39,20 @@ export async function checkSequentialCalls(
   scenario: SequentialScenario,
 ): Promise<void> {
   const commands = scenario.steps.map((step) => new StepCommand(step))
+  const abilities = await stores.abilities()
   const scripts = fc.tuple(
+    fc.constantFrom(true, true, true, false),
     scenario.words,
     fc.commands([commands], { maxCommands: LONGEST_SCRIPT, size: 'max' }),
   )
-  const run = ([words, commands]: [Vocabulary, Iterable<fc.AsyncCommand<Script, StorageObjectStore>>]) =>
-    stores.withStore(async ({ store, clock, contract }) => {
-      const script = new Script(words, clock, contract)
+  type Commands = Iterable<fc.AsyncCommand<Script, StorageObjectStore>>
+  const run = ([events, words, commands]: [boolean, Vocabulary, Commands]) =>
+    stores.withStore(events && abilities.recordsEvents, async ({ store, clock }) => {
+      const script = new Script(words, clock, abilities, events && abilities.recordsEvents)
       await fc.asyncModelRun(() => ({ model: script, real: store }), commands)
-      await script.checkMaintenance(store)
+      const found = await script.maintenance(store)
+      if (found !== null) script.fail(found)
+      await script.compareEvents(store)
     })
   await check(scripts, run, settings)
 }

@@ -3,7 +3,7 @@ import type { StorageObject } from '../../../src/core/store/records.js'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call, MethodName } from '../calls.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
-import { hasField, hasMethod } from '../contract.js'
+import { hasField, hasMethod } from '../abilities.js'
 import { INPUTS, badValuesOf, callWith, withField } from '../inputs.js'
 import { valueOf } from '../outcome.js'
 import type { Choice, Here, KeyChoice, ScriptState } from './choices.js'
@@ -83,7 +83,7 @@ export function callOf(step: CallStep | SpoiledStep, script: ScriptState): Call 
   const chosen = step as unknown as Record<string, unknown>
   const values = fields.flatMap(([name, field]) => {
     if (name === 'atKey') return Object.entries(here.reference)
-    return hasField(script.contract, step.call, name)
+    return hasField(script.abilities, step.call, name)
       ? [[name, field.resolve(chosen[name], here)] as const]
       : []
   })
@@ -94,7 +94,12 @@ function hereOf(step: CallStep, script: ScriptState): Here {
   const key = 'atKey' in step ? step.atKey : { bucket: 0, key: 0, having: null }
   const { reference, active, pending } = rowsAt(key, script)
   const { scopes } = script.vocabulary
-  const payer = step.call === 'reserve' ? word(scopes, step.scope) : (active ?? pending)?.scope
+  const payer =
+    step.call === 'reserve'
+      ? word(scopes, step.scope)
+      : step.call === 'transfer'
+        ? word(scopes, step.to)
+        : (active ?? pending)?.scope
   return { script, reference, active, pending, payer: payer ?? word(scopes, 0) }
 }
 
@@ -110,7 +115,7 @@ export async function runStep(step: Step, script: Script, store: StorageObjectSt
   if (step.call === 'clock') return script.moveClock(step.by)
   if (step.call === 'spoiled') return script.run(callOf(step, script), store)
   if (step.call !== 'clockToExpiry') {
-    return hasMethod(script.contract, step.call) ? script.run(callOf(step, script), store) : undefined
+    return hasMethod(script.abilities, step.call) ? script.run(callOf(step, script), store) : undefined
   }
   const expires = rowsAt(step.atKey, script).pending?.expiresAt?.getTime() ?? Infinity
   // A clock near the last valid date would leave no future for the next reservation.
