@@ -41,7 +41,12 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     size: 10,
     createdAt: now(),
   })
-  const [id, attemptId, objectId] = [createAttemptId(), createAttemptId(), createAttemptId()]
+  const [id, attemptId, objectId, namedId] = Array.from({ length: 4 }, createAttemptId) as [
+    string,
+    string,
+    string,
+    string,
+  ]
 
   return [
     { name: 'reserve', call: (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } })) },
@@ -141,7 +146,11 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     },
     {
       name: 'adopt the bytes of an attempt',
-      call: (store) => store.adopt(adoption('attempt', `${scope}/attempt~${attemptId}`)),
+      prepare: async (store) =>
+        void (await store.reserve(
+          reserve('named', { id: namedId, storageKey: `${scope}/named~${namedId}` }),
+        )),
+      call: (store) => store.adopt(adoption('adopted too', `${scope}/named~${namedId}`)),
     },
     {
       name: 'adopt bytes for an object without',

@@ -34,7 +34,9 @@ const FILL = (schema: string) => `
     CASE WHEN status <> 'pending' THEN 1 END, CASE WHEN status = 'pending' THEN 1 END,
     CASE WHEN status = 'pending' THEN timestamptz '2029-12-31' - g * interval '1 minute' END,
     '2029-01-01', '2029-01-01', CASE WHEN status <> 'pending' THEN timestamptz '2029-01-01' END,
-    CASE WHEN status = 'deleted' THEN timestamptz '2029-06-01' + g * interval '1 minute' END, '2029-01-01', 'bytes ' || g
+    CASE WHEN status = 'deleted' THEN timestamptz '2029-06-01' + g * interval '1 minute' END, '2029-01-01',
+    -- As the server names bytes: after the key, or after the key and the attempt. Some are named otherwise.
+    CASE WHEN g % 20 = 3 THEN 'bytes ' || g WHEN g % 3 = 0 THEN 'key ' || g ELSE 'key ' || g || '~' || id END
   FROM made;
   INSERT INTO ${schema}.scope_usage (scope, bytes, files, reserved_bytes, reserved_files, pending_rows, deleted_rows)
   SELECT scope, count(*) FILTER (WHERE status = 'active'), count(*) FILTER (WHERE status = 'active'),
@@ -42,7 +44,7 @@ const FILL = (schema: string) => `
     count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'deleted')
   FROM made GROUP BY scope;
   INSERT INTO ${schema}.leftovers (attempt_id, scope, bucket, key, storage_key, since, writable_until, due_at)
-  SELECT id::uuid, CASE WHEN g % 40 <> 0 THEN scope END, 'bucket', 'gone ' || g, 'bytes',
+  SELECT id::uuid, CASE WHEN g % 40 <> 0 THEN scope END, 'bucket', 'gone ' || g, CASE WHEN g % 20 <> 0 THEN 'bytes ' || g END,
     timestamptz '2029-01-01' + g * interval '1 second', '2029-01-01',
     CASE WHEN g % 30 = 0 THEN '-infinity' ELSE timestamptz '${NOW.toISOString()}' + (g - ${HUGE_ROWS}) * interval '1 second' END
   FROM made WHERE g % 10 = 0;

@@ -36,13 +36,13 @@ describePostgres('verify', (url) => {
   it.each([
     [
       'a column of another type',
-      'ALTER TABLE {schema}.leftovers ALTER storage_key TYPE varchar(10)',
-      'storage_key',
+      'ALTER TABLE {schema}.leftovers ALTER upload_id TYPE varchar(10)',
+      'upload_id',
     ],
     [
       'another collation',
-      'ALTER TABLE {schema}.leftovers ALTER key TYPE text COLLATE "POSIX"',
-      'leftovers.key',
+      'ALTER TABLE {schema}.leftovers ALTER upload_id TYPE text COLLATE "POSIX"',
+      'leftovers.upload_id',
     ],
     ['a missing default', 'ALTER TABLE {schema}.scope_usage ALTER files DROP DEFAULT', 'scope_usage.files'],
     [

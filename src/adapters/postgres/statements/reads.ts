@@ -148,11 +148,13 @@ export function readStatements(schema: SchemaName) {
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
        WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
     ),
+    // A range of one scope, because the order of an index of all scopes would match an equality. The planner could then
+    // walk the leftovers of all scopes.
     listLeftoversOfScope: named(
       'list_leftovers_of_scope',
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
-       WHERE l.scope = $4 AND (l.since, l.attempt_id) > ($1, $2)
-       ORDER BY l.since, l.attempt_id ${hiddenLimit('$3')}`,
+       WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
+       ORDER BY l.scope, l.since, l.attempt_id ${hiddenLimit('$3')}`,
     ),
     listDueLeftovers: named(
       'list_due_leftovers',
@@ -162,8 +164,9 @@ export function readStatements(schema: SchemaName) {
     listDueLeftoversOfScope: named(
       'list_due_leftovers_of_scope',
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
-       WHERE l.scope = $5 AND (l.due_at, l.attempt_id) > ($1, $2) AND l.due_at <= $3
-       ORDER BY l.due_at, l.attempt_id ${hiddenLimit('$4')}`,
+       WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
+         AND (l.scope, l.due_at) <= ($5, $3)
+       ORDER BY l.scope, l.due_at, l.attempt_id ${hiddenLimit('$4')}`,
     ),
 
     ping: statement('ping', 'SELECT 1', schema),

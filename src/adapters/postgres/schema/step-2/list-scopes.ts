@@ -11,7 +11,7 @@ RETURNS TABLE (
   scope text, bytes bigint, files bigint, reserved_bytes bigint, reserved_files bigint, pending_rows bigint,
   deleted_rows bigint
 ) LANGUAGE plpgsql STABLE
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 BEGIN

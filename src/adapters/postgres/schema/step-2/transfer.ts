@@ -39,12 +39,12 @@ ${lockUsage('p_to', 'p_from')}
   UPDATE {schema}.objects o SET scope = p_to, updated_at = p_now WHERE o.attempt_id = a.attempt_id
   RETURNING ${objectText('o')} INTO answer;
   UPDATE {schema}.scope_usage u SET
-    bytes = u.bytes + CASE WHEN u.scope = p_to THEN a.size ELSE -a.size END,
-    files = u.files + CASE WHEN u.scope = p_to THEN 1 ELSE -1 END,
-    reserved_bytes = u.reserved_bytes
-      - CASE WHEN u.scope = p_to THEN 0::bigint ELSE ${growth('p.declared_size', 'a.size')} END,
-    pending_rows = u.pending_rows - (u.scope = p_from AND p.id IS NOT NULL)::int
-  WHERE u.scope IN (p_from, p_to);
+    bytes = u.bytes - a.size,
+    files = u.files - 1,
+    reserved_bytes = u.reserved_bytes - ${growth('p.declared_size', 'a.size')},
+    pending_rows = u.pending_rows - (p.id IS NOT NULL)::int
+  WHERE u.scope = p_from;
+  UPDATE {schema}.scope_usage u SET bytes = u.bytes + a.size, files = u.files + 1 WHERE u.scope = p_to;
   RETURN '{"outcome":"transferred","object":' || answer || '}';
 END
 $body$;
