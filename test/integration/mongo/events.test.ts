@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, 
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 import { watchedClient } from './watched-client.js'
+import { wireProxy } from './wire-proxy.js'
 
 interface Reference {
   readonly bucket: string
@@ -319,6 +320,87 @@ describeMongo('events in MongoDB', (url) => {
       expect(await claiming.claimEvents()).toMatchObject([{ attempts: 3 }])
     })
   })
+
+  describe('a process that died while it recorded an event', () => {
+    /** Leaves a transaction open that has written to the queue of a key. */
+    async function block(key: string): Promise<() => Promise<void>> {
+      const { items } = await store.listEvents()
+      const { id } = items.find(({ object }) => object.key === key)!
+      const session = client.startSession()
+      session.startTransaction()
+      await db
+        .collection<{ _id: string }>('svc_db_events')
+        .updateOne({ _id: id.slice(36) }, { $inc: { n: 1 } }, { session })
+      return async () => {
+        await session.abortTransaction()
+        await session.endSession()
+      }
+    }
+
+    it('holds up claims of its object only', async () => {
+      for (const key of ['a', 'b', 'c', 'd']) await activate(key)
+      const unblock = await block('a')
+      const keys: string[] = []
+      while (keys.length < 3) keys.push(...keysOf(await store.claimEvents()))
+      expect(keys.sort()).toEqual(['b', 'c', 'd'])
+      await unblock()
+      expect(keysOf(await store.claimEvents())).toEqual(['a'])
+    })
+
+    it('holds up extensions of its object only', async () => {
+      for (const key of ['a', 'b', 'c', 'd']) await activate(key)
+      const events = await store.claimEvents({ claimSeconds: 60 })
+      const unblock = await block('b')
+      const extending = store.extendClaims(claimsOf(events), { claimSeconds: 3600 })
+      const soon = Date.now() + 60_000
+      const extended = async () =>
+        (await store.listEvents()).items.filter(({ dueAt }) => dueAt.getTime() > soon)
+      await vi.waitUntil(async () => (await extended()).length === 3, { timeout: 20_000 })
+      await unblock()
+      expect(await extending).toEqual(events.map(({ id }) => id))
+      expect(await extended()).toHaveLength(4)
+    })
+
+    it('holds up settlements of its object only', async () => {
+      for (const key of ['a', 'b', 'c', 'd']) await activate(key)
+      const events = await store.claimEvents()
+      const unblock = await block('b')
+      const settling = store.settleEvents(claimsOf(events))
+      await vi.waitUntil(async () => (await documents()) === 2, { timeout: 20_000 })
+      await unblock()
+      expect(await settling).toEqual(events.map(({ id }) => id))
+      expect(await documents()).toBe(0)
+    })
+  })
+
+  it.each(['claimEvents', 'extendClaims', 'settleEvents'])(
+    '%s has its effect once, if responses are lost',
+    async (name) => {
+      const keys = ['a', 'b', 'c']
+      for (const key of keys) await activate(key)
+      const proxy = await wireProxy(url)
+      onTestFinished(() => proxy.close())
+      const other = clientOf(proxy.url)
+      onTestFinished(() => other.close())
+      const through = mongoAdapter(other.db(db.databaseName))
+      await through.countEvents()
+      let lost = 0
+      const isOf = (command: Record<string, unknown>) =>
+        ['update', 'delete', 'commitTransaction'].some((name) => name in command)
+      const lose = () => (proxy.onCommand = (command) => (isOf(command) && lost++ < 2 ? 'cut-after' : 'pass'))
+      if (name === 'claimEvents') lose()
+      const events = await through.claimEvents()
+      expect(keysOf(events)).toEqual(keys)
+      expect(events).toMatchObject(keys.map(() => ({ attempts: 1 })))
+      const ids = events.map(({ id }) => id)
+      if (name === 'extendClaims') lose()
+      expect(await through.extendClaims(claimsOf(events))).toEqual(ids)
+      if (name === 'settleEvents') lose()
+      expect(await through.settleEvents(claimsOf(events))).toEqual(ids)
+      expect(lost).toBeGreaterThan(1)
+      expect(await documents()).toBe(0)
+    },
+  )
 
   describe('the switch', () => {
     const isOn = async () => {

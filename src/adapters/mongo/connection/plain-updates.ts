@@ -1,10 +1,10 @@
 import type { Collection, Document } from 'mongodb'
 import type { Call } from './deadline.js'
-import { isRetryable, serverCode } from './failures.js'
+import { serverCode } from './failures.js'
 import { rememberCommit, runCommand, type Namespace, type Stored } from './namespace.js'
 import { readWithRetry } from './reads.js'
 
-/** A statement of an `update` command whose filter no longer matches once it was applied, or that may be applied twice. */
+/** A statement of an `update` command that has no further effect if it is repeated. */
 export interface PlainUpdate {
   readonly q: Document
   readonly u: Document
@@ -17,11 +17,11 @@ const TIME_LIMIT_EXCEEDED = 50
  * Milliseconds to wait for open transactions that write to the same documents. A process that died in one blocks its
  * documents until the server ends the transaction.
  */
-const LONGEST_WAIT = 2000
+const LONGEST_WAIT = 1000
 
 /**
- * Runs independent updates outside a transaction, with retries. Returns the number of documents that they found, or
- * `null` if it is unknown: after a lost response, or if some of the updates had to wait for too long.
+ * Runs independent updates outside a transaction, with retries. Returns how many documents the last try found, or `null`
+ * if it waited for too long, so that some of the updates had no effect.
  */
 export async function updatePlainly(
   namespace: Namespace,
@@ -33,14 +33,12 @@ export async function updatePlainly(
     ...{ update: collectionName, updates, ordered: false },
     ...{ writeConcern: { w: 'majority' }, maxTimeMS: LONGEST_WAIT },
   }
-  let isKnown = true
   return readWithRetry(namespace, call, async (session) => {
     try {
       const { n, writeConcernError } = await runCommand(namespace, command, session)
-      return isKnown && !writeConcernError ? Number(n) : null
+      return writeConcernError ? null : Number(n)
     } catch (error) {
       if (serverCode(error) === TIME_LIMIT_EXCEEDED) return null
-      if (isRetryable(error)) isKnown = false
       throw error
     } finally {
       rememberCommit(namespace.clock, session)

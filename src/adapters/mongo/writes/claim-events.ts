@@ -68,8 +68,8 @@ async function findDue(
     { $limit: Math.min(limit * window, MAX_DRAWN) },
   ]
   const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
-  const candidates = await findCandidates(namespace, call, [...first, ...sample], 'ripe')
-  return candidates.sort((a, b) => a.ripeAt.getTime() - b.ripeAt.getTime())
+  // In the order of the sample: a queue that another process blocks should not always come first.
+  return findCandidates(namespace, call, [...first, ...sample], 'ripe')
 }
 
 /**
@@ -119,6 +119,7 @@ async function claim(
   const ids = heads.map(({ queue }) => queue._id)
   const held = claimed === heads.length ? null : await findHeld(namespace, call, ids, token)
   return heads
+    .sort((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
     .filter(({ queue }) => held === null || held.has(queue._id))
     .map(({ queue, event }) => ({
       ...readEvent(event),
