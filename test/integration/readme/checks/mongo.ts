@@ -48,6 +48,17 @@ const failsUntilMigrated: SnippetCheck = async (program) => {
   await client.close()
 }
 
+const turnsEventsOn: SnippetCheck = async (program) => {
+  await run(program)
+  const client = new MongoClient(process.env['MONGODB_URL']!)
+  const store = mongoAdapter(client.db())
+  await uploadTo(store, 'with events')
+  expect(await store.countEvents()).toMatchObject({ waiting: 1 })
+  // The other snippets share the database.
+  await mongoAdapter(client.db(), { events: false }).migrate()
+  await client.close()
+}
+
 /** Needs a server with authentication, which the shared one doesn't have. */
 const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
   const set = await startReplicaSet(installedMongod()!, { members: 1, durable: false, signIn: true })
@@ -69,9 +80,11 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
     await expect(mongoAdapter(open('files').db()).migrate()).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
     })
-    await mongoAdapter(open('files', 'owner').db()).migrate()
+    await mongoAdapter(open('files', 'owner').db(), { events: true }).migrate()
     const db = open('files', 'app').db()
     await expectToServe(mongoAdapter(db))
+    const [event] = await mongoAdapter(db).claimEvents()
+    expect(await mongoAdapter(db).settleEvents([event!])).toEqual([event!.id])
     await expect(mongoAdapter(db).migrate()).rejects.toMatchObject({
       message: 'The MongoDB user lacks a privilege that the adapter needs.',
     })
@@ -93,5 +106,6 @@ export const mongoChecks: SnippetChecks = {
   'docs/mongo.md#database.ts': { onMongo: keepsRecords },
   'docs/mongo.md#migrate.ts': { onMongo: migratesAndEnds('collections were') },
   'docs/mongo.md#start.ts': { onMongo: failsUntilMigrated },
+  'docs/mongo.md#turn-on-events.ts': { onMongo: turnsEventsOn },
   'docs/mongo.md#users.ts': { onOwnMongod: givesUsersWhatTheyNeed },
 }
