@@ -31,43 +31,56 @@ export function freshDatabase(client: MongoClient): Db {
   return client.db(`test_${randomBytes(6).toString('hex')}`)
 }
 
-const COLLECTIONS = ['objects', 'history', 'leftovers']
+const COLLECTIONS = ['objects', 'history', 'leftovers', 'events']
+
+export interface StoreContext {
+  readonly now: () => Date
+  /** Whether events are on. Default: `false`. */
+  readonly events?: boolean | undefined
+}
+
+/** Collections of a store, which keep their switch of events. */
+interface Collections {
+  readonly prefix: string
+  readonly events: boolean
+}
 
 /** Stores for a suite that needs hundreds. Each has empty, migrated collections. */
 export interface EmptyStores {
-  createStore(context: { readonly now: () => Date }): Promise<StorageObjectStore>
+  createStore(context: StoreContext): Promise<StorageObjectStore>
   /** Lets a later store use the collections again. */
   close(store: StorageObjectStore): void
 }
 
 export function storesInEmptyCollections(db: Db): EmptyStores {
   let created = 0
-  const free: string[] = []
-  const prefixOf = new Map<StorageObjectStore, string>()
+  const free: Collections[] = []
+  const collectionsOf = new Map<StorageObjectStore, Collections>()
 
-  async function emptyCollections(): Promise<string> {
-    const used = free.pop()
-    if (used !== undefined) {
+  async function emptyCollections(events: boolean): Promise<Collections> {
+    const position = free.findIndex((collections) => collections.events === events)
+    const [used] = position < 0 ? [] : free.splice(position, 1)
+    if (used) {
       for (const name of COLLECTIONS) {
-        await db.collection(used + name).deleteMany({}, { writeConcern: { w: 'majority' } })
+        await db.collection(used.prefix + name).deleteMany({}, { writeConcern: { w: 'majority' } })
       }
       return used
     }
     const prefix = `namespace ${++created}.`
-    await mongoAdapter(db, { collectionPrefix: prefix }).migrate()
-    return prefix
+    await mongoAdapter(db, { collectionPrefix: prefix, events }).migrate()
+    return { prefix, events }
   }
 
   return {
-    async createStore({ now }) {
-      const collectionPrefix = await emptyCollections()
-      const store = mongoAdapter(db, { collectionPrefix, now })
-      prefixOf.set(store, collectionPrefix)
+    async createStore({ now, events = false }) {
+      const collections = await emptyCollections(events)
+      const store = mongoAdapter(db, { collectionPrefix: collections.prefix, now, events })
+      collectionsOf.set(store, collections)
       return store
     },
     close(store) {
-      free.push(prefixOf.get(store)!)
-      prefixOf.delete(store)
+      free.push(collectionsOf.get(store)!)
+      collectionsOf.delete(store)
     },
   }
 }
