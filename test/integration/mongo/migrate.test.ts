@@ -8,6 +8,15 @@ import { everyCall } from '../postgres/every-call.js'
 import { clientOf, describeMongo, DRIVERS, freshDatabase } from './databases.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
+/** The indexes of version 2 that version 1 lacks. */
+const ADDED_INDEXES = {
+  svc_db_objects: [
+    ...['active_by_own_id', 'pending_by_own_id', 'active_by_storage', 'pending_by_storage'],
+    'scopes',
+  ],
+  svc_db_history: ['by_scope_deletion'],
+  svc_db_leftovers: ['by_due', 'by_scope', 'by_storage', 'by_scope_due'],
+}
 const UNAVAILABLE = { name: 'StorageError', code: 'DATABASE_UNAVAILABLE', retryable: false }
 
 describeMongo('the schema in MongoDB', (url) => {
@@ -65,7 +74,7 @@ describeMongo('the schema in MongoDB', (url) => {
     await db.collection('svc_db_leftovers').drop()
     expect(await store.verify()).toEqual([
       'Missing: index by_key of svc_db_history.',
-      ...['by_age', 'by_due', 'by_scope', 'by_scope_due'].map(
+      ...['by_age', 'by_due', 'by_scope', 'by_storage', 'by_scope_due'].map(
         (index) => `Missing: index ${index} of svc_db_leftovers.`,
       ),
     ])
@@ -76,9 +85,13 @@ describeMongo('the schema in MongoDB', (url) => {
   it('upgrades collections of version 1, whose leftovers have no scope and were never put off', async () => {
     const store = mongoAdapter(db)
     await store.migrate()
+    const at = { bucket: 'bucket', key: 'key' }
+    const adopted = { ...at, scope: 'scope', storageKey: 'bytes', size: 5, createdAt: new Date() }
+    const { object } = await store.adopt(adopted)
     const leftovers = db.collection<{ _id: string }>('svc_db_leftovers')
-    for (const index of ['by_due', 'by_scope', 'by_scope_due']) await leftovers.dropIndex(index)
-    await db.collection('svc_db_history').dropIndex('by_scope_deletion')
+    for (const [collection, indexes] of Object.entries(ADDED_INDEXES)) {
+      for (const index of indexes) await db.collection(collection).dropIndex(index)
+    }
     const version = { version: 1, minCompatible: 1 }
     await db.collection<{ _id: string }>('svc_db_schema').updateOne({ _id: 'version' }, { $set: version })
     const attemptId = createAttemptId()
@@ -92,6 +105,10 @@ describeMongo('the schema in MongoDB', (url) => {
     expect(await upgrading.verify()).toEqual([])
     const old = { attemptId, scope: null, dueAt: null, key: 'old', storageKey: 'old' }
     expect(await upgrading.listLeftovers({ dueBefore: date })).toMatchObject([old])
+    expect(await upgrading.findById({ id: object!.id })).toEqual(object)
+    expect(await upgrading.listScopes()).toMatchObject([{ scope: 'scope', counts: { active: 1 } }])
+    expect(await upgrading.listStored({ bucket: 'bucket' })).toMatchObject([{ object }, { leftover: old }])
+    expect(await upgrading.adopt({ ...adopted, storageKey: 'old' })).toEqual({ object: null, known: true })
     expect(await upgrading.deferLeftover({ attemptId, until: new Date() })).toBe(true)
     expect(await upgrading.listLeftovers({ dueBefore: date })).toEqual([])
   })
