@@ -15,7 +15,7 @@ import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
 import { openByHand } from './by-hand.mjs'
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
-import { compareHotScope, compareUploads } from './writes.mjs'
+import { compareChanges, compareHotScope, compareUploads } from './writes.mjs'
 
 const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
 
@@ -82,6 +82,12 @@ report.add(
   [hot.withBareWrites],
 )
 report.add('reserve + confirm, compared with no batching', ['no batching', 'adapter'], [hot.withoutBatching])
+
+report.add(
+  'reserve + a change of the object, compared with reserve + release',
+  ['release', 'change'],
+  [...(await compareChanges(db, 1)), ...(await compareChanges(db, 8))],
+)
 
 const { host, port } = memberOf(set.url)
 const proxy = await startDelayProxy({ host, port }, DELAY)
