@@ -1,14 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Leftover, QuotaLimits, ScopeUsage, StorageObject } from '@svc/db'
+import type { AdoptCommand, Leftover, QuotaLimits, ScopeUsage, StorageObject } from '@svc/db'
 import {
   NOTHING_LIVE,
+  planAdopt,
   planConfirm,
   planPurge,
   planRelease,
   planRemove,
   planReserve,
   planSetUploadId,
+  planTransfer,
+  planUpdate,
+  receivesBytes,
   scopeOf,
   usageOf,
   type KeyChange,
@@ -17,19 +21,22 @@ import {
 import { NO_USAGE, usageAfter } from '../../../../../src/core/store/usage.js'
 import { idNumber } from '../../rows.js'
 import { afterNoon } from '../../settable-clock.js'
-import { confirmCommand, reserveCommand } from './commands.js'
+import { adoptCommand, confirmCommand, reserveCommand } from './commands.js'
 
 const SCOPES = ['user:1', 'user:2']
 const KEYS = ['a', 'b', 'c']
 const QUOTA: QuotaLimits = { maxBytes: 100, maxFiles: 3 }
 
-/** A minimal store: the rows of each key, the usage as changed by each write, and the leftovers. */
+/** A minimal store: the rows of each key, the usage as changed by each write, the leftovers, and the changes. */
 class SmallStore {
   readonly rows = new Map<string, LiveRows>()
   readonly usage = new Map<string, ScopeUsage>()
   readonly history: StorageObject[] = []
   readonly leftovers: Leftover[] = []
-  /** Every storage key reserved so far. */
+  readonly changes: KeyChange[] = []
+  /** Scopes that bytes were adopted for. No quota limits those. */
+  readonly adopting = new Set<string>()
+  /** Every storage key reserved or adopted so far. */
   readonly storageKeys: string[] = []
   /** The upload id of each attempt that had one. */
   readonly uploads = new Map<string, string>()
@@ -51,6 +58,17 @@ class SmallStore {
     this.rows.set(key, plan.after)
     if (plan.history) this.history.push(plan.history)
     this.leftovers.push(...plan.leftovers)
+    this.changes.push(plan)
+  }
+
+  /** Returns what names the bytes of a command, except the row that receives them. */
+  named(command: AdoptCommand): StorageObject | 'leftover' | null {
+    const live = [...this.rows.values()].flatMap(({ active, pending }) => [active, pending])
+    const row = live.find(
+      (found) => found && nameOf(found) === command.storageKey && !receivesBytes(found, command),
+    )
+    const isLeft = this.leftovers.some((leftover) => nameOf(leftover) === command.storageKey)
+    return row ?? (isLeft ? 'leftover' : null)
   }
 
   #charge(scope: string | null, removed: ScopeUsage, added: ScopeUsage): void {
@@ -58,8 +76,24 @@ class SmallStore {
   }
 }
 
+function nameOf({ storageKey, key }: Pick<StorageObject, 'storageKey' | 'key'>): string {
+  return storageKey ?? key
+}
+
+const ACTS = [
+  'reserve',
+  'confirm',
+  'setUploadId',
+  'release',
+  'remove',
+  'purge',
+  'update',
+  'transfer',
+  'adopt',
+] as const
+
 interface Step {
-  readonly act: 'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove' | 'purge'
+  readonly act: (typeof ACTS)[number]
   readonly scope: string
   readonly key: string
   readonly size: number
@@ -68,16 +102,7 @@ interface Step {
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  act: fc.constantFrom(
-    'reserve',
-    'reserve',
-    'confirm',
-    'confirm',
-    'setUploadId',
-    'release',
-    'remove',
-    'purge',
-  ),
+  act: fc.constantFrom('reserve', 'confirm', ...ACTS),
   scope: fc.constantFrom(...SCOPES),
   key: fc.constantFrom(...KEYS),
   size: fc.nat({ max: 60 }),
@@ -123,6 +148,26 @@ function take(store: SmallStore, { act, scope, key, size, stored, hard }: Step, 
         key,
         planRemove(before, { ...reference, scope, attemptId: null, mode: hard ? 'hard' : 'soft', now }),
       )
+    case 'update': {
+      const changes = { filename: hard ? null : `${size % 2}`, metadata: stored ? { a: 'b' } : null }
+      return store.apply(key, planUpdate(before, { ...reference, scope, attemptId: null, changes, now }))
+    }
+    case 'transfer': {
+      const to = SCOPES.find((other) => other !== scope)!
+      const command = { ...reference, from: scope, to, attemptId: null, quota: QUOTA, now }
+      return store.apply(key, planTransfer(before, store.usedBy(to), command))
+    }
+    case 'adopt': {
+      const known = store.storageKeys[size % 5]
+      const storageKey = stored && known !== undefined ? known : `stored/${number}`
+      const command = adoptCommand({ ...reference, id: idNumber(number), scope, size, storageKey, now })
+      const plan = planAdopt(before, store.usedBy(scope), command, store.named(command))
+      if (plan.outcome === 'change') {
+        store.storageKeys.push(storageKey)
+        store.adopting.add(scope)
+      }
+      return store.apply(key, plan)
+    }
     case 'purge':
       return store.apply(key, planPurge(before, before.pending?.id ?? idNumber(0), now, now))
   }
@@ -152,9 +197,9 @@ describe('after any writes in any order,', () => {
     })
   })
 
-  it('no scope is over its quota', () => {
+  it('no scope is over its quota, except by adopted bytes', () => {
     always((store) => {
-      for (const scope of SCOPES) {
+      for (const scope of SCOPES.filter((name) => !store.adopting.has(name))) {
         const { bytes, reservedBytes, files, reservedFiles } = store.usedBy(scope)
         expect(bytes + reservedBytes).toBeLessThanOrEqual(100)
         expect(files + reservedFiles).toBeLessThanOrEqual(3)
@@ -206,6 +251,30 @@ describe('after any writes in any order,', () => {
       for (const [id, uploadId] of store.uploads) {
         if (store.confirmed.has(id)) expect(leftOver.get(id) ?? null).toBeNull()
         else if (!pending.has(id)) expect(leftOver.get(id)).toBe(uploadId)
+      }
+    })
+  })
+
+  it('each change of an active row has an event, and no other change has one', () => {
+    always((store) => {
+      const [last] = store.changes.slice(-1)
+      if (!last) return
+      const { before, after, event, row } = last
+      if (before.active === after.active) return expect(event).toBeNull()
+      expect(event?.object).toBe(row)
+      expect(event?.previous).toBe(after.active ? before.active : null)
+      const isTransfer =
+        before.active !== null && after.active !== null && before.active.scope !== after.active.scope
+      expect(event?.type === 'deleted').toBe(after.active === null)
+      expect(event?.type === 'transferred').toBe(isTransfer)
+    })
+  })
+
+  it('an object keeps its id and createdAt until it is removed', () => {
+    always((store) => {
+      for (const { before, after } of store.changes.slice(-1)) {
+        if (!before.active || !after.active) continue
+        expect(after.active).toMatchObject({ id: before.active.id, createdAt: before.active.createdAt })
       }
     })
   })
