@@ -36,7 +36,7 @@ CREATE FUNCTION {schema}.claim_events_v1(p_bucket text, p_key text, p_limit int,
 RETURNS TABLE (
   object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts int
 ) LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $body$
 #variable_conflict use_column
 DECLARE
