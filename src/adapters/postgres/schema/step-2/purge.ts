@@ -51,7 +51,7 @@ $body$;
 
 CREATE FUNCTION {schema}.purge_deleted_v2(p_scope text, p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off
 SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
