@@ -7,18 +7,17 @@ import { runs } from '../../long-runs.js'
 describe('PGlite', () => {
   const database = new PGlite()
   afterAll(() => database.close())
-  let migrated: Promise<unknown> | undefined
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
     numRuns: runs(3, 20),
     test: { describe, it },
-    async createStore({ now }) {
-      const store = postgresAdapter(database, { now })
-      await (migrated ??= store.migrate())
-      await database.exec(
-        'DELETE FROM svc_db.objects; DELETE FROM svc_db.scope_usage; DELETE FROM svc_db.leftovers',
-      )
+    async createStore({ now, events }) {
+      const store = postgresAdapter(database, { now, events })
+      // Turns events on or off, if the case before had them the other way.
+      await store.migrate()
+      const tables = ['objects', 'scope_usage', 'leftovers', 'events']
+      await database.exec(tables.map((table) => `DELETE FROM svc_db.${table}`).join(';'))
       return store
     },
   })
