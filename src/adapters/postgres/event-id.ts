@@ -19,6 +19,11 @@ export function eventId(number: string, id: string): string {
   return `${number}.${id}`
 }
 
+/** Returns the token of a claim. It contains the position, so that no two claims have the same one. */
+export function claimToken(id: string, attempt: string): string {
+  return `${id}.${attempt}`
+}
+
 /** Returns what the id and the claim of an event mean, or `null` if no event can have them. Postgres would reject them. */
 export function parseClaim({
   id,
@@ -28,8 +33,10 @@ export function parseClaim({
   readonly claim: string
 }): EventPlace | null {
   const [, number, position] = /^(-?\d{1,19})\.(\d{1,19})$/.exec(id) ?? []
-  if (number === undefined || !isPosition(position!) || !isBetween(claim, 1n, MAX_INT)) return null
-  return isBetween(number, -MAX_BIGINT - 1n, MAX_BIGINT) ? { number, id: position!, claim } : null
+  const [, ofPosition, attempt] = /^(\d{1,19})\.(\d{1,10})$/.exec(claim) ?? []
+  if (number === undefined || ofPosition !== position || !isPosition(position!)) return null
+  if (!isBetween(number, -MAX_BIGINT - 1n, MAX_BIGINT) || !isBetween(attempt!, 1n, MAX_INT)) return null
+  return { number, id: position!, claim: attempt! }
 }
 
 /** Returns whether the text is the position of an event, as cursors of `listEvents` contain it. */

@@ -191,7 +191,8 @@ describePostgres('claims of events on Postgres', (url) => {
       ...[`-9223372036854775809.${position}`, `9223372036854775807.9223372036854775807`],
       ...positions.map((other) => `${number}.${other}`),
     ]
-    const claims = ['0', '-1', '01', 'x', '2147483648', '2147483647', '9'.repeat(100)]
+    const attempts = ['', '0', '-1', '01', 'x', '2', '2147483647', '2147483648', '9'.repeat(50)]
+    const claims = [...attempts.map((attempt) => `${position}.${attempt}`), '1', `0.1`, `${number}.1`]
     const entries = ids.map((other) => ({ id: other, claim }))
     expect(await store.settleEvents(entries)).toEqual([])
     expect(await store.extendClaims(entries)).toEqual([])

@@ -1,7 +1,7 @@
 import type { ListedEvent, StoredEvent, StoredEventType } from '../../../core/store/events.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Statement, TextRow } from '../connection/database.js'
-import { eventId } from '../event-id.js'
+import { claimToken, eventId } from '../event-id.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { milliseconds, readDate, readNumber, readObject } from './object-row.js'
 import { versionedStatement } from './statement.js'
@@ -40,9 +40,8 @@ export function eventStatements(schema: SchemaName) {
   }
 }
 
-/** The number of attempts identifies a claim, because every claim of an event adds one. */
 export function readEvent(row: TextRow): StoredEvent {
-  return { ...readChange(row), claim: row[6]! }
+  return { ...readChange(row), claim: claimToken(row[1]!, row[6]!) }
 }
 
 export function readListedEvent(row: TextRow): ListedEvent {
