@@ -7,17 +7,20 @@ import { runs } from '../../long-runs.js'
 describe('PGlite', () => {
   const database = new PGlite()
   afterAll(() => database.close())
+  const migrated = new Set<string>()
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
     numRuns: runs(3, 20),
     test: { describe, it },
     async createStore({ now, events }) {
-      const store = postgresAdapter(database, { now, events })
-      // Turns events on or off, if the case before had them the other way.
-      await store.migrate()
-      const tables = ['objects', 'scope_usage', 'leftovers', 'events']
-      await database.exec(tables.map((table) => `DELETE FROM svc_db.${table}`).join(';'))
+      const schema = events ? 'with_events' : 'without_events'
+      const store = postgresAdapter(database, { schema, now, events })
+      if (!migrated.has(schema)) await store.migrate()
+      migrated.add(schema)
+      for (const table of ['objects', 'scope_usage', 'leftovers', 'events']) {
+        await database.exec(`DELETE FROM ${schema}.${table}`)
+      }
       return store
     },
   })
