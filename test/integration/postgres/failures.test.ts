@@ -110,6 +110,29 @@ describePostgres('failures of Postgres', (url) => {
     })
   })
 
+  it('repeats an update, transfer or adopt whose response was lost', async () => {
+    const scope = 'lost change'
+    const at = { bucket: BUCKET, key: 'lost change' }
+    await withPool({ connectionString: proxy.url, max: 1 }, async (store) => {
+      await store.reserve(attempt('lost change', scope))
+      await store.confirm({ ...at, size: 5 })
+      proxy.dropNextResponse()
+      expect(await store.update({ ...at, filename: 'a.txt' })).toMatchObject({ filename: 'a.txt' })
+      proxy.dropNextResponse()
+      const quota = { maxBytes: 5, maxFiles: 1 }
+      expect(await store.transfer({ ...at, from: scope, to: 'lost too', quota })).toMatchObject({
+        scope: 'lost too',
+      })
+      const bytes = { bucket: BUCKET, storageKey: 'lost bytes', size: 7, createdAt: new Date() }
+      proxy.dropNextResponse()
+      const { object, known } = await store.adopt({ ...bytes, scope, key: 'lost adopt' })
+      expect({ object, known }).toMatchObject({ object: { scope, key: 'lost adopt' }, known: false })
+      expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 7, files: 1 })
+      expect(await store.getScopeUsage('lost too')).toMatchObject({ bytes: 5, files: 1 })
+      expect(await store.checkUsage()).toEqual([])
+    })
+  })
+
   it('throws if the response to remove was lost, and the pool keeps working', async () => {
     await withPool({ connectionString: proxy.url, max: 1 }, async (store, own) => {
       await store.reserve(attempt('lost remove'))
