@@ -42,9 +42,9 @@ describeMongo('listStored of the MongoDB adapter', (url) => {
           expected.filter((name) => name.startsWith(prefix ?? '')),
         )
         for (const { storageKey, object, leftover } of found) {
-          expect(storageKey).toBe(nameOf((object ?? leftover)!))
+          expect(storageKey).toBe(nameOf(object ?? leftover))
         }
-        const attempts = found.map(({ object, leftover }) => (object ?? leftover)!.attemptId)
+        const attempts = found.map(({ object, leftover }) => (object ?? leftover).attemptId)
         expect(new Set(attempts).size).toBe(found.length)
       })
     }

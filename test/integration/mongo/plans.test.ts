@@ -3,7 +3,7 @@ import { createAttemptId, type Leftover, type StorageObject, type StorageObjectS
 import type { Db, Document } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { everyCall, type NamedCall } from '../postgres/every-call.js'
+import { everyCall } from '../postgres/every-call.js'
 import { describeMongo, freshDatabase } from './databases.js'
 import { watchedClient, type WireCommand } from './watched-client.js'
 
@@ -42,15 +42,6 @@ describeMongo('query plans', (url) => {
 
   describe('scan no collection and sort nothing in memory', () => {
     for (const { name, prepare, call } of everyCall('one of the calls', () => new Date())) {
-      it(name, async () => {
-        await prepare?.(store)
-        take()
-        await call(store)
-        for (const command of take()) await expectIndexes(db, command)
-      })
-    }
-
-    for (const { name, prepare, call } of OBJECT_CALLS) {
       it(name, async () => {
         await prepare?.(store)
         take()
@@ -290,33 +281,6 @@ async function activate(store: StorageObjectStore, key: string, more: object = {
   await reserve(store, key, more)
   return store.confirm({ ...at(key), size: 5, ...more })
 }
-
-const adopt = (store: StorageObjectStore, key: string, storageKey: string) =>
-  store.adopt({ scope: 'owner', ...at(key), storageKey, size: 5, createdAt: new Date() })
-
-const OBJECT_CALLS: readonly NamedCall[] = [
-  {
-    name: 'update',
-    prepare: async (store) => void (await activate(store, 'updated')),
-    call: (store) => store.update({ ...at('updated'), scope: 'owner', filename: 'f' }),
-  },
-  {
-    name: 'transfer',
-    prepare: async (store) => void (await activate(store, 'moved')),
-    call: (store) =>
-      store.transfer({ ...at('moved'), from: 'owner', to: 'receiver', quota: { maxFiles: 9 } }),
-  },
-  { name: 'adopt', call: (store) => adopt(store, 'adopted', 'adopted bytes') },
-  { name: 'adopt of known bytes', call: (store) => adopt(store, 'another', 'adopted bytes') },
-  { name: 'findById', call: (store) => store.findById({ id: createAttemptId() }) },
-  { name: 'findById of a scope', call: (store) => store.findById({ id: createAttemptId(), scope: 'owner' }) },
-  { name: 'listScopes', call: (store) => store.listScopes({ limit: 10, after: 'g' }) },
-  { name: 'listStored', call: (store) => store.listStored({ bucket: 'bucket', limit: 10 }) },
-  {
-    name: 'listStored with a prefix',
-    call: (store) => store.listStored({ bucket: 'bucket', prefix: 'k', after: 'key 2', limit: 10 }),
-  },
-]
 
 /** Creates keys that are active, being replaced or removed, many of them with the same expiry. */
 async function fill(store: StorageObjectStore): Promise<void> {
