@@ -1,5 +1,12 @@
 import type { Leftover, ObjectReference, StorageObject } from '../../src/core/store/records.js'
-import type { ConfirmInput, ReserveInput, StorageObjectStore } from '../../src/core/store/contract.js'
+import type {
+  AdoptInput,
+  AdoptResult,
+  ConfirmInput,
+  ReserveInput,
+  StorageObjectStore,
+} from '../../src/core/store/contract.js'
+import type { RecordedChange } from '../../src/core/store/events.js'
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
@@ -64,6 +71,27 @@ export class Given {
   async history(changes: Partial<ReserveInput> = {}): Promise<StorageObject> {
     const { bucket, key } = await this.activate(changes)
     return (await this.store.remove({ bucket, key }))!
+  }
+
+  /** Adopts bytes that are an hour old. */
+  adopt(changes: Partial<AdoptInput> = {}): Promise<AdoptResult> {
+    const createdAt = this.clock.in(-HOUR)
+    return this.store.adopt({
+      ...{ scope: this.scope, ...this.at, storageKey: 'adopted', size: 10, createdAt },
+      ...changes,
+    })
+  }
+
+  /** Claims and settles all events, and returns their changes. Those of one object are in order. */
+  async takeEvents(): Promise<RecordedChange[]> {
+    const changes: RecordedChange[] = []
+    for (;;) {
+      const claimed = await this.store.claimEvents({ limit: 1000 })
+      if (claimed.length === 0) return changes
+      changes.push(...claimed.map(({ type, object, previous }) => ({ type, object, previous })))
+      const settled = await this.store.settleEvents(claimed.map(({ id, claim }) => ({ id, claim })))
+      if (settled.length === 0) return changes
+    }
   }
 
   /** Makes each reservation under its own key, one after the other. */

@@ -1,3 +1,18 @@
+import { adoptCases, adoptConflictCases, knownBytesCases, receivingCases } from './adopt.js'
+import { claimCases, extendCases, settleCases } from './events-claimed.js'
+import { countEventsCases, listEventsCases } from './events-listed.js'
+import {
+  adoptEventCases,
+  eventsOffCases,
+  recordedEventCases,
+  transferEventCases,
+  updateEventCases,
+} from './events-recorded.js'
+import { findByIdCases, findTransferredCases } from './find-by-id.js'
+import { listScopesCases } from './scopes.js'
+import { listStoredCases } from './stored.js'
+import { transferCases, transferQuotaCases } from './transfer.js'
+import { updateCases } from './update.js'
 import { releaseCases, setUploadIdCases } from './attempts.js'
 import { confirmCases } from './confirm.js'
 import { copyCases } from './copies.js'
@@ -43,6 +58,27 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   usageCases,
   listExpiredCases,
   purgeExpiredCases,
+  updateCases,
+  transferCases,
+  transferQuotaCases,
+  adoptCases,
+  knownBytesCases,
+  adoptConflictCases,
+  receivingCases,
+  findByIdCases,
+  findTransferredCases,
+  listScopesCases,
+  listStoredCases,
+  recordedEventCases,
+  eventsOffCases,
+  updateEventCases,
+  transferEventCases,
+  adoptEventCases,
+  claimCases,
+  settleCases,
+  extendCases,
+  listEventsCases,
+  countEventsCases,
   stringCases,
   metadataCases,
   copyCases,

@@ -45,7 +45,6 @@ export class Script implements ScriptState {
     this.clock = clock
     this.abilities = abilities
     this.model = new ReferenceModel(clock.now, abilities.contract, events)
-    if (events) this.lines.push(`${this.lines.length + 1}. the store records events`)
   }
 
   /** Returns an unused id, older or newer than those that stores make. */
@@ -121,7 +120,8 @@ export class Script implements ScriptState {
   }
 
   fail(why: string): never {
-    throw new ConformanceFailure(`${this.lines.join('\n')}\n${why}`)
+    const before = this.model.recordsEvents ? ['The store records events.'] : []
+    throw new ConformanceFailure([...before, ...this.lines, why].join('\n'))
   }
 
   #learnId(call: Call, outcome: Observed): void {

@@ -41,7 +41,8 @@ export async function checkSequentialCalls(
   const commands = scenario.steps.map((step) => new StepCommand(step))
   const abilities = await stores.abilities()
   const scripts = fc.tuple(
-    fc.constantFrom(true, true, true, false),
+    // Without events first, because failures shrink to the first.
+    fc.constantFrom(false, true, true, true),
     scenario.words,
     fc.commands([commands], { maxCommands: LONGEST_SCRIPT, size: 'max' }),
   )
