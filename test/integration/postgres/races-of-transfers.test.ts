@@ -66,6 +66,40 @@ describePostgres(`transfers beside all other writes on ${CONNECTIONS} connection
     expect(await numberOfDeadlocks()).toBe(0)
   })
 
+  it('transfers in both directions between two scopes', async () => {
+    const store = postgresAdapter(pool, { schema })
+    const keys = KEYS.slice(0, CONNECTIONS).map((key) => ({ bucket: 'both ways', key }))
+    for (const at of keys) await store.adopt({ ...at, ...bytesOf(at.key), scope: 'one' })
+    await Promise.all(
+      keys.map(async (at, index) => {
+        for (let call = index; call < index + 60; call++) {
+          const [from, to] = call % 2 === 0 ? ['one', 'two'] : ['two', 'one']
+          await store.transfer({ ...at, from: from!, to: to! })
+        }
+      }),
+    )
+    expect(await store.checkUsage()).toEqual([])
+    expect(await numberOfDeadlocks()).toBe(0)
+  })
+
+  it('adopts the same bytes once, under whatever keys', async () => {
+    const store = postgresAdapter(pool, { schema })
+    for (let round = 0; round < 20; round++) {
+      const results = await Promise.all(
+        KEYS.slice(0, CONNECTIONS).map((key) =>
+          store.adopt({
+            bucket: 'once',
+            key: `${round} ${key}`,
+            ...bytesOf(`${round}`),
+            scope: pick(SCOPES),
+          }),
+        ),
+      )
+      expect(results.filter(({ known }) => !known)).toHaveLength(1)
+      expect(new Set(results.map(({ object }) => object?.id)).size).toBe(1)
+    }
+  })
+
   /** Returns scopes over their quota or below zero, keys of two scopes, and bytes that two live rows name. */
   async function violations(): Promise<unknown[]> {
     const { rows } = await observer.query<Record<string, unknown>>(
@@ -101,6 +135,8 @@ describePostgres(`transfers beside all other writes on ${CONNECTIONS} connection
     return Number(rows[0]!.deadlocks)
   }
 })
+
+const bytesOf = (storageKey: string) => ({ storageKey, size: 1, createdAt: new Date() })
 
 /** Makes one random write. Counts what succeeded, and what the contract refuses. */
 async function writeOnce(
