@@ -74,7 +74,7 @@ describePostgres(`transfers beside all other writes on ${CONNECTIONS} connection
       keys.map(async (at, index) => {
         for (let call = index; call < index + 60; call++) {
           const [from, to] = call % 2 === 0 ? ['one', 'two'] : ['two', 'one']
-          await store.transfer({ ...at, from: from!, to: to! })
+          await store.transfer({ ...at, from, to })
         }
       }),
     )
@@ -83,22 +83,32 @@ describePostgres(`transfers beside all other writes on ${CONNECTIONS} connection
   })
 
   it('adopts the same bytes once, under whatever keys', async () => {
-    const store = postgresAdapter(pool, { schema })
-    for (let round = 0; round < 20; round++) {
-      const results = await Promise.all(
-        KEYS.slice(0, CONNECTIONS).map((key) =>
-          store.adopt({
-            bucket: 'once',
-            key: `${round} ${key}`,
-            ...bytesOf(`${round}`),
-            scope: pick(SCOPES),
-          }),
-        ),
-      )
-      expect(results.filter(({ known }) => !known)).toHaveLength(1)
-      expect(new Set(results.map(({ object }) => object?.id)).size).toBe(1)
+    const first = await pool.connect()
+    try {
+      await first.query('BEGIN')
+      const bytes = { bucket: 'once', ...bytesOf('the same bytes') }
+      const adopted = await postgresAdapter(first, { schema }).adopt({ ...bytes, key: 'a', scope: 'one' })
+      let isDone = false
+      const second = postgresAdapter(pool, { schema })
+        .adopt({ ...bytes, key: 'b', scope: 'two' })
+        .finally(() => (isDone = true))
+      // Without the wait for the lock, the second call would return before the first commits.
+      while (!isDone && !(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 5))
+      await first.query('COMMIT')
+      expect(adopted.known).toBe(false)
+      expect(await second).toEqual({ object: adopted.object, known: true })
+    } finally {
+      first.release(true)
     }
   })
+
+  async function isWaiting(): Promise<boolean> {
+    const { rows } = await observer.query(
+      `SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+       WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted`,
+    )
+    return rows.length > 0
+  }
 
   /** Returns scopes over their quota or below zero, keys of two scopes, and bytes that two live rows name. */
   async function violations(): Promise<unknown[]> {
