@@ -34,17 +34,12 @@ type EventRow = StoredRow & {
 export interface QueueDocument extends Stored {
   /** The number of events. */
   readonly n: number
+  /** The id of the oldest event. No event becomes the oldest twice. */
+  readonly head: string
   /** When the oldest event can be claimed: when it is due, or when its claim ends. */
   readonly ripeAt: Date
-  /**
-   * Changes whenever an event is removed: the id of that event or, in a new queue, the UUID of its first event. Together
-   * with `attempts` it tells whether the oldest event is still the same, even if the queue was removed meanwhile.
-   */
-  readonly version: string
   /** The token of the last claim of the oldest event. Missing before it and after a retry was scheduled. */
   readonly claim?: string
-  /** The id of the oldest event, once it was claimed. */
-  readonly head?: string
   /** How often the oldest event has been claimed. Missing for 0. */
   readonly attempts?: number
 }
@@ -111,7 +106,7 @@ async function recording(
     // The increment makes this conflict with a settlement that is about to remove the queue.
     {
       q: { _id: queue },
-      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, version: uuid } },
+      u: { $inc: { n: 1 }, $setOnInsert: { ripeAt: createdAt, head: _id } },
       upsert: true,
     },
     { q: { _id }, u: document, upsert: true },

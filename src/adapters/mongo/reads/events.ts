@@ -49,14 +49,9 @@ function readPosition(cursor: string): string {
 function listedEvent({ of: [queue], ...event }: EventWithQueue): ListedEvent {
   const read = readEvent(event)
   const waiting = { ...read, attempts: 0, dueAt: read.createdAt, claimedUntil: null }
-  if (!queue) return waiting
-  const { head, attempts = 0, claim, ripeAt } = queue
-  if (head === event._id) {
-    return { ...waiting, attempts, dueAt: ripeAt, claimedUntil: claim === undefined ? null : ripeAt }
-  }
-  // Without a claim so far, this may be the oldest event. It became so when the one before it was settled.
-  const isDueLater = head === undefined && ripeAt > read.createdAt
-  return isDueLater ? { ...waiting, dueAt: ripeAt } : waiting
+  if (queue?.head !== event._id) return waiting
+  const { attempts = 0, claim, ripeAt } = queue
+  return { ...waiting, attempts, dueAt: ripeAt, claimedUntil: claim === undefined ? null : ripeAt }
 }
 
 /** Adds up the queues, since only an object's oldest event can be claimed or wait for a retry. */

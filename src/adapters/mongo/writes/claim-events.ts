@@ -82,14 +82,8 @@ async function findCandidates(
   queues: readonly Document[],
   hint: '_id_' | 'ripe',
 ): Promise<Candidate[]> {
-  // A partial index only serves filters that imply its condition, so this repeats it.
-  const ofQueue = { queue: { $exists: true }, $expr: { $eq: ['$queue', '$$queue'] } }
-  const oldest = {
-    from: namespace.events.collectionName,
-    let: { queue: '$_id' },
-    pipeline: [{ $match: ofQueue }, { $sort: { order: 1 } }, { $limit: 1 }],
-    as: 'oldest',
-  }
+  const from = namespace.events.collectionName
+  const oldest = { from, localField: 'head', foreignField: '_id', as: 'oldest' }
   return readWithRetry(namespace, call, (session) =>
     namespace.events
       .aggregate<Candidate>([...queues, { $lookup: oldest }], {
@@ -109,11 +103,11 @@ async function claim(
   const heads = candidates.flatMap(({ oldest, ...queue }) => oldest.map((event) => ({ queue, event })))
   if (heads.length === 0) return []
   const token = createAttemptId()
-  const updates = heads.map(({ queue: { _id, version, attempts = null }, event }) => ({
-    q: { _id, version, attempts, ripeAt: { $lte: now } },
+  const updates = heads.map(({ queue: { _id, head, attempts = null } }) => ({
+    q: { _id, head, attempts, ripeAt: { $lte: now } },
     // The server might prefer the index `ripe`, which has many keys in that range.
     hint: '_id_',
-    u: { $set: { claim: token, head: event._id, ripeAt: until }, $inc: { attempts: 1 } },
+    u: { $set: { claim: token, ripeAt: until }, $inc: { attempts: 1 } },
   }))
   const claimed = await updatePlainly(namespace, call, namespace.events, updates)
   const ids = heads.map(({ queue }) => queue._id)

@@ -4,7 +4,7 @@ import type { Call } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
-import { queueOfEvent, type QueueDocument } from '../documents/event-document.js'
+import { queueOfEvent, type EventDocument, type QueueDocument } from '../documents/event-document.js'
 
 /** An entry of a settlement whose id has the form of an event's. */
 interface Settlement extends EventSettlement {
@@ -85,6 +85,11 @@ async function removeSole(
   }
 }
 
+/** A queue with its two oldest events. */
+type QueueWithOldest = QueueDocument & {
+  readonly oldest: readonly Pick<EventDocument, '_id' | 'createdAt'>[]
+}
+
 /** Settles the entries whose claims hold, and returns the ids of their events. */
 async function settleHeld(
   namespace: Namespace,
@@ -92,38 +97,56 @@ async function settleHeld(
   entries: readonly Settlement[],
   now: Date,
 ): Promise<string[]> {
-  const ids = [...new Set(entries.map(({ queue }) => queue))]
-  const { events } = namespace
-  const queues = await events
-    .find<QueueDocument>({ _id: { $in: ids } }, { session, batchSize: ids.length + 1 })
-    .toArray()
-  const queueById = new Map(queues.map((queue) => [queue._id, queue]))
-  const held = entries.filter(({ id, queue, claim }) => {
-    const found = queueById.get(queue)
-    return found?.claim === claim && found.head === id
+  const queues = await findQueues(namespace, session, entries)
+  const held = entries.flatMap((entry) => {
+    const queue = queues.get(entry.queue)
+    return queue?.claim === entry.claim && queue.head === entry.id ? [{ ...entry, queue }] : []
   })
-  const isLast = ({ queue }: Settlement) => queueById.get(queue)!.n === 1
-  const removed = held.filter(({ retryAt }) => retryAt === null)
-  const deleted = [...removed.map(({ id }) => id), ...removed.filter(isLast).map(({ queue }) => queue)]
-  const updates = held
-    .filter((entry) => entry.retryAt !== null || !isLast(entry))
-    .map(({ id, queue, retryAt }) => ({
-      q: { _id: queue },
-      u: retryAt === null ? nextEvent(id, now) : { $set: { ripeAt: retryAt }, $unset: { claim: 1 } },
-    }))
+  const deleted: string[] = []
+  const updates: object[] = []
+  for (const { id, retryAt, queue } of held) {
+    const next = queue.oldest.find(({ _id }) => _id !== id)
+    if (retryAt === null) deleted.push(id, ...(next ? [] : [queue._id]))
+    if (retryAt !== null) {
+      updates.push({ q: { _id: queue._id }, u: { $set: { ripeAt: retryAt }, $unset: { claim: 1 } } })
+    } else if (next) {
+      updates.push({ q: { _id: queue._id }, u: advance(next, now) })
+    }
+  }
+  const { collectionName } = namespace.events
   if (deleted.length > 0) {
     const deletes = [{ q: { _id: { $in: deleted } }, limit: 0 }]
-    await runCommand(namespace, { delete: events.collectionName, deletes }, session)
+    await runCommand(namespace, { delete: collectionName, deletes }, session)
   }
-  if (updates.length > 0) await runCommand(namespace, { update: events.collectionName, updates }, session)
+  if (updates.length > 0) await runCommand(namespace, { update: collectionName, updates }, session)
   return held.map(({ id }) => id)
 }
 
-/** Builds the change of a queue whose oldest event is removed: the next one is due. */
-function nextEvent(removed: string, now: Date): object {
-  return {
-    $inc: { n: -1 },
-    $set: { ripeAt: now, version: removed },
-    $unset: { claim: 1, head: 1, attempts: 1 },
+async function findQueues(
+  { events }: Namespace,
+  session: ClientSession,
+  entries: readonly Settlement[],
+): Promise<ReadonlyMap<string, QueueWithOldest>> {
+  const ids = [...new Set(entries.map(({ queue }) => queue))]
+  // A partial index only serves filters that imply its condition, so this repeats it.
+  const ofQueue = { queue: { $exists: true }, $expr: { $eq: ['$queue', '$$queue'] } }
+  const oldest = {
+    from: events.collectionName,
+    let: { queue: '$_id' },
+    pipeline: [{ $match: ofQueue }, { $sort: { order: 1 } }, { $limit: 2 }, { $project: { createdAt: 1 } }],
+    as: 'oldest',
   }
+  const queues = await events
+    .aggregate<QueueWithOldest>([{ $match: { _id: { $in: ids } } }, { $lookup: oldest }], {
+      session,
+      batchSize: ids.length + 1,
+    })
+    .toArray()
+  return new Map(queues.map((queue) => [queue._id, queue]))
+}
+
+/** Builds the change of a queue whose oldest event is removed: the next one is due, but not before its own time. */
+function advance({ _id, createdAt }: Pick<EventDocument, '_id' | 'createdAt'>, now: Date): object {
+  const ripeAt = createdAt > now ? createdAt : now
+  return { $inc: { n: -1 }, $set: { ripeAt, head: _id }, $unset: { claim: 1, attempts: 1 } }
 }
