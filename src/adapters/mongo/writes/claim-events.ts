@@ -100,40 +100,39 @@ async function claim(
   { now, until }: ClaimEventsCommand,
   candidates: readonly Candidate[],
 ): Promise<StoredEvent[]> {
-  const heads = candidates.flatMap(({ oldest, ...queue }) => oldest.map((event) => ({ queue, event })))
-  if (heads.length === 0) return []
-  const token = createAttemptId()
-  const updates = heads.map(({ queue: { _id, head, attempts = null } }) => ({
+  const claims = candidates.flatMap(({ oldest, ...queue }) =>
+    oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
+  )
+  if (claims.length === 0) return []
+  const updates = claims.map(({ queue: { _id, head, attempts = null }, claim }) => ({
     q: { _id, head, attempts, ripeAt: { $lte: now } },
     // The server might prefer the index `ripe`, which has many keys in that range.
     hint: '_id_',
-    u: { $set: { claim: token, ripeAt: until }, $inc: { attempts: 1 } },
+    u: { $set: { claim, ripeAt: until }, $inc: { attempts: 1 } },
   }))
   const claimed = await updatePlainly(namespace, call, namespace.events, updates)
-  const ids = heads.map(({ queue }) => queue._id)
-  const held = claimed === heads.length ? null : await findHeld(namespace, call, ids, token)
-  return heads
+  const ids = claims.map(({ queue }) => queue._id)
+  const held = claimed === claims.length ? null : await findClaims(namespace, call, ids)
+  return claims
     .sort((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
-    .filter(({ queue }) => held === null || held.has(queue._id))
-    .map(({ queue, event }) => ({
+    .filter(({ claim }) => held === null || held.has(claim))
+    .map(({ queue, event, claim }) => ({
       ...readEvent(event),
       attempts: (queue.attempts ?? 0) + 1,
-      claim: token,
+      claim,
     }))
 }
 
-/** Returns which of the queues have the claim. */
-async function findHeld(
+/** Returns the claims of the queues. */
+async function findClaims(
   namespace: Namespace,
   call: Call,
   queues: readonly string[],
-  claim: string,
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<string | undefined>> {
   const found = await readWithRetry(namespace, call, (session) =>
     namespace.events
-      .find({ _id: { $in: queues }, claim }, { session, ...majority(), batchSize: queues.length + 1 })
-      .project<{ _id: string }>({ _id: 1 })
+      .find<QueueDocument>({ _id: { $in: queues } }, { session, ...majority(), batchSize: queues.length + 1 })
       .toArray(),
   )
-  return new Set(found.map(({ _id }) => _id))
+  return new Set(found.map(({ claim }) => claim))
 }
