@@ -21,8 +21,11 @@ const OPTIONAL_PARTS_OF_MONGODB = [
   'aws4',
 ]
 
-/** Bundles a TypeScript file, so worker processes start without a loader. */
-export async function bundleWorker(entry: string): Promise<BundledWorker> {
+/** Bundles a TypeScript file, so worker processes start without a loader. `alias` maps imported names to other files. */
+export async function bundleWorker(
+  entry: string,
+  alias: Record<string, string> = {},
+): Promise<BundledWorker> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-worker-'))
   const file = join(folder, 'worker.cjs')
   await build({
@@ -31,6 +34,7 @@ export async function bundleWorker(entry: string): Promise<BundledWorker> {
     bundle: true,
     platform: 'node',
     format: 'cjs',
+    alias,
     // Optional modules, which some drivers load if they are installed.
     external: ['pg-native', ...OPTIONAL_PARTS_OF_MONGODB],
     logLevel: 'error',

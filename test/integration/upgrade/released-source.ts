@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, it } from 'vitest'
+import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
+
+/** The commit of release 1.5.5. */
+const RELEASE = '96c7c03e058d8381c852455fc929988ea2f22ab2'
+
+const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** The source of release 1.5.5 in a temporary folder. */
+export interface ReleasedSource {
+  /** Bundles a program of the tests, with the release in place of this version. */
+  bundle(entry: string): Promise<BundledWorker>
+  /** Removes the folder. */
+  remove(): void
+}
+
+/** Describes tests that need the release, or a visible skip if this clone lacks its commit. */
+export function describeWithRelease(title: string, body: () => void): void {
+  if (hasRelease()) {
+    describe(title, body)
+    return
+  }
+  const reason = 'this clone lacks the commit of release 1.5.5: run git fetch --unshallow'
+  console.warn(`Skipped: ${title}, because ${reason}`)
+  describe.skip(`${title} (${reason})`, () => {
+    it('needs the commit of the release', () => {})
+  })
+}
+
+function hasRelease(): boolean {
+  try {
+    execFileSync('git', ['cat-file', '-e', `${RELEASE}^{commit}`], { cwd: REPOSITORY, stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Extracts the source of the release. */
+export function releasedSource(): ReleasedSource {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-release-'))
+  const maxBuffer = 64 * 1024 * 1024
+  const archive = execFileSync('git', ['archive', RELEASE, 'src'], { cwd: REPOSITORY, maxBuffer })
+  execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  const source = (file: string) => join(folder, 'src', file)
+  const alias = {
+    '@svc/db/postgres': source('adapters/postgres/index.ts'),
+    '@svc/db/mongo': source('adapters/mongo/index.ts'),
+    '@svc/db': source('index.ts'),
+  }
+  return {
+    bundle: (entry) => bundleWorker(entry, alias),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
