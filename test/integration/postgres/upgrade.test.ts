@@ -130,6 +130,24 @@ describePostgres('a schema of version 1.5', (url) => {
     }
   })
 
+  it('does not deadlock in postgresSchema() with a writer that uses the tables one after the other', async () => {
+    const [writer, tool] = [await pool.connect(), await pool.connect()]
+    try {
+      await writer.query('BEGIN')
+      const calls = callsOfVersion15(writer, schema)
+      const attempt = await calls.reserve({ scope: 'ann', key: '1' })
+      const upgrading = tool.query(postgresSchema({ schema }))
+      await untilAwaited('objects', 'ExclusiveLock')
+      await calls.release(attempt)
+      await writer.query('COMMIT')
+      await upgrading
+      expect(await newStore().verify()).toEqual([])
+    } finally {
+      writer.release(true)
+      tool.release(true)
+    }
+  })
+
   it('takes a vacuum of a table for no other process that builds an index of it', async () => {
     const vacuum = await pool.connect()
     try {

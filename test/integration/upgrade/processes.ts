@@ -13,7 +13,8 @@ export interface UpgradeProcess {
   ): ReturnType<StorageObjectStore[M]>
   /** Starts concurrent callers that change these keys and others. */
   startLoad(callers: number, keys: readonly OwnKey[]): RunningLoad
-  close(): void
+  /** Closes the connections and ends the process. */
+  close(): Promise<void>
 }
 
 export interface RunningLoad {
@@ -81,6 +82,11 @@ export function startProcess(file: string, version: Version, connection: Connect
         },
       }
     },
-    close: () => send({ kind: 'close' }),
+    async close() {
+      if (child.exitCode !== null) return
+      const exit = new Promise((resolve) => child.once('exit', resolve))
+      send({ kind: 'close' })
+      await exit
+    },
   }
 }

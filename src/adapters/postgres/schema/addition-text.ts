@@ -1,6 +1,34 @@
 import { inSchema, type SchemaName } from './schema-name.js'
 import type { AddedColumns, AddedIndex, Addition } from './migration-step.js'
 
+/** The order in which every write first locks the tables: an object's rows before the leftovers that they become. */
+const LOCK_ORDER = ['objects', 'leftovers']
+
+/**
+ * Builds PL/pgSQL that locks the tables of missing additions in the order of the writers. Locked one by one, in the
+ * order of the additions, each would wait for the table that the other one has. Reads of objects continue.
+ */
+export function lockBlock(additions: readonly Addition[]): string {
+  if (additions.length === 0) return ''
+  const tables = [...new Set(additions.map(({ table }) => table))]
+  const place = (table: string) => LOCK_ORDER.indexOf(table)
+  const locks = tables.sort((a, b) => place(a) - place(b)).map((table) => lockTable(table, additions))
+  return `    IF ${additions.map(isMissing).join(' OR ')} THEN
+      ${locks.join('\n      ')}
+    END IF;
+`
+}
+
+/** Adding columns needs the strongest lock, and asking for a stronger one later could deadlock. */
+function lockTable(table: string, additions: readonly Addition[]): string {
+  const addsColumns = additions.some((addition) => addition.table === table && addition.kind === 'columns')
+  return `LOCK TABLE {schema}.${table} IN ${addsColumns ? 'ACCESS EXCLUSIVE' : 'EXCLUSIVE'} MODE;`
+}
+
+function isMissing(addition: Addition): string {
+  return addition.kind === 'columns' ? lacksColumns(addition) : `NOT EXISTS (${findIndex(addition.index)})`
+}
+
 /**
  * Builds PL/pgSQL that makes an addition within the current transaction, unless it exists. It looks first, because
  * IF NOT EXISTS locks the table, and so waits for its writers, even if there is nothing to add.

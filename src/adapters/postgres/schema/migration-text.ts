@@ -1,4 +1,4 @@
-import { additionBlock, concurrentText, dropIndexText } from './addition-text.js'
+import { additionBlock, concurrentText, dropIndexText, lockBlock } from './addition-text.js'
 import { switchEventsText } from './events-switch.js'
 import { MIGRATION_LOCK } from './migration-lock.js'
 import { inSchema, type SchemaName } from './schema-name.js'
@@ -87,7 +87,7 @@ function stepBlock({ version, minCompatible, additions, sql }: MigrationStep): s
   return `
   SELECT v.version INTO STRICT found_again FROM {schema}.schema_version v;
   IF found_again = ${version - 1} THEN
-${additions.map(additionBlock).join('')}    EXECUTE $step_${version}$${sql}$step_${version}$;
+${lockBlock(additions)}${additions.map(additionBlock).join('')}    EXECUTE $step_${version}$${sql}$step_${version}$;
     UPDATE {schema}.schema_version v SET version = ${version}, min_compatible = ${minCompatible} WHERE v.version = ${version - 1};
     IF NOT FOUND THEN
       RAISE EXCEPTION 'the schema version was changed without the migration lock' USING ERRCODE = '40001';
