@@ -22,7 +22,7 @@ const longRuns = [
   'test/unit/server/crashes.test.ts',
   'test/integration/**/{conformance,crashes,races}*.test.ts',
   'test/integration/postgres/{batch-function,pgbouncer,plans,upgrade-of-release}.test.ts',
-  'test/integration/mongo/client-options.test.ts',
+  'test/integration/mongo/{client-options,upgrade}.test.ts',
   'test/integration/redis/{outages,processes}.test.ts',
   'test/integration/s3/keys.test.ts',
   'test/browser/demo-s3.test.ts',
