@@ -24,7 +24,7 @@ const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
 const TIMEOUT = 120_000
 
 describeWithRelease('a MongoDB database of release 1.5.5', () => {
-  describeMongo('with processes of it that go on writing', (url) => {
+  describeMongo('with processes of 1.5.5 that go on writing', (url) => {
     const client = clientOf(url)
     let released: ReleasedSource
     let programs: Record<Version, BundledWorker>

@@ -24,7 +24,7 @@ const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
 const TIMEOUT = 120_000
 
 describeWithRelease('a Postgres database of release 1.5.5', () => {
-  describePostgres('with processes of it that go on writing', (serverUrl) => {
+  describePostgres('with processes of 1.5.5 that go on writing', (serverUrl) => {
     // Its own database, because Postgres counts deadlocks per database and other tests cause some.
     const name = `upgrade_${randomBytes(6).toString('hex')}`
     const url = new URL(`/${name}`, serverUrl).href
@@ -98,6 +98,9 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
         const switching = await turnOnEvents()
         await untilCalls(loads)
         const upgraded = await finishLoads(loads)
+        for (const { changes } of upgraded) {
+          expect(changes.filter(({ begin }) => begin > switching.end)).not.toHaveLength(0)
+        }
         await expectSound([old[0]!, recent[0]!])
         await expectEvents(store(), changesOf(upgraded), switching)
 

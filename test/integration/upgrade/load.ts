@@ -5,7 +5,7 @@ import { keepHouse } from './housekeeping.js'
 import { changeOwnKey, differencesOf, type OwnKey } from './own-keys.js'
 
 export const BUCKET = 'upgrade'
-export const SCOPES = ['ann', 'bob', 'cid', 'tight'] as const
+export const SCOPES = ['ann', 'bob', 'cid', 'dan', 'eve', 'fay', 'tight'] as const
 /** The scope whose quota is nearly always used up. */
 export const TIGHT = 'tight'
 export const TIGHT_QUOTA = { maxBytes: 600, maxFiles: 12 }
@@ -52,13 +52,13 @@ export interface Caller {
   readonly keys: readonly OwnKey[]
   readonly report: LoadReport
   /** Makes a call. Returns `null` if it was refused with one of these codes. Any other error is a fault. */
-  call<T>(name: string, call: () => Promise<T>, refusals?: readonly string[]): Promise<T | null>
+  readonly call: <T>(name: string, call: () => Promise<T>, refusals?: readonly string[]) => Promise<T | null>
   /** Makes a call that changes an active object if it returns a row, and records the change. */
-  change(
+  readonly change: (
     type: StoredEventType,
     call: () => Promise<StorageObject | null>,
     options?: { readonly refusals?: readonly string[]; readonly isCertain?: boolean },
-  ): Promise<StorageObject | null>
+  ) => Promise<StorageObject | null>
 }
 
 export const randomBelow = (limit: number) => Math.floor(Math.random() * limit)

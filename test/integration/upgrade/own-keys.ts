@@ -107,7 +107,8 @@ async function update({ store, change, report }: Caller, own: OwnKey): Promise<v
   const filename = uniqueFilename()
   const input = { ...referenceOf(own), scope: own.scope, filename, metadata: { at: filename } }
   const row = await change('updated', () => store.update(input))
-  if ((row === null) !== (own.active === null)) report.faults.push(`update of ${own.key}: ${String(row)}`)
+  if ((row === null) !== (own.active === null))
+    report.faults.push(`update of ${own.key} returned ${row?.attemptId}`)
   if (!row) return
   own.active = expectedOf(row)
   // A repeat changes nothing, and is not recorded.

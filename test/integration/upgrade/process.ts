@@ -50,8 +50,8 @@ export function serveUpgradeProcess(open: OpenStore): void {
   async function call({ number, method, input }: Extract<ToProcess, { kind: 'call' }>): Promise<void> {
     try {
       const { store } = await opened!
-      const make = store[method] as (...input: readonly unknown[]) => Promise<unknown>
-      send({ kind: 'result', number, result: await make(...input) })
+      const result: unknown = await Reflect.apply(Reflect.get(store, method) as () => unknown, store, input)
+      send({ kind: 'result', number, result })
     } catch (error) {
       send({ kind: 'failure', number, text: error instanceof Error ? error.stack! : String(error) })
     }

@@ -1,6 +1,8 @@
-import type { ListedEvent, StorageObject, StorageObjectStore } from '@svc/db'
+import type { ListedEvent, StorageObject, StorageObjectStore, StoredEventType } from '@svc/db'
 import { expect } from 'vitest'
 import type { Change } from './load.js'
+
+const EVERY_TYPE = ['activated', 'updated', 'transferred', 'deleted'] as const satisfies StoredEventType[]
 
 /** When events were being turned on, in milliseconds since 1970. Changes meanwhile may or may not be recorded. */
 export interface Switching {
@@ -31,6 +33,7 @@ export async function expectEvents(
       return count! < atLeast! || count! > atMost!
     }),
   ).toEqual([])
+  expect(new Set(events.map(({ type }) => type))).toEqual(new Set(EVERY_TYPE))
   const keys = new Set(events.map(({ object }) => object.key))
   for (const key of keys) {
     await expectChain(

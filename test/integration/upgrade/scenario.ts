@@ -1,4 +1,4 @@
-import type { StorageObject } from '@svc/db'
+import type { ObjectPage, StorageObject } from '@svc/db'
 import { expect } from 'vitest'
 import { runs } from '../../long-runs.js'
 import { BUCKET, inAnHour, SCOPES, TIGHT, TIGHT_QUOTA, type LoadReport } from './load.js'
@@ -6,11 +6,12 @@ import type { OwnKey } from './own-keys.js'
 import type { RunningLoad, UpgradeProcess } from './processes.js'
 
 const ROWS = runs(2000, 30_000)
-const CALLERS = 6
+const CALLERS = 4
 const KEYS_OF_PROCESS = 30
 /** Calls of each process in each part of a scenario. */
-export const CALLS = runs(250, 5000)
+const CALLS = runs(120, 5000)
 const PAGE = 100
+const FILLED_SCOPES = SCOPES.slice(0, 3)
 
 /** Returns the keys of that many processes, with nothing at them yet. */
 export function newKeys(processes: number): OwnKey[][] {
@@ -30,7 +31,7 @@ export async function loadRows(process: UpgradeProcess): Promise<void> {
   while (names.length > 0) {
     const adding = names.splice(0, 64).map(async (i) => {
       const reference = { bucket: BUCKET, key: `loaded/${i}` }
-      const scope = SCOPES[i % 3]!
+      const scope = FILLED_SCOPES[i % FILLED_SCOPES.length]!
       const input = {
         ...reference,
         scope,
@@ -52,8 +53,8 @@ export function startLoads(
   return processes.map((process, i) => process.startLoad(CALLERS, keys[i]!))
 }
 
-export async function untilCalls(loads: readonly RunningLoad[], more = CALLS): Promise<void> {
-  await Promise.all(loads.map((load) => load.untilCalls(more)))
+export async function untilCalls(loads: readonly RunningLoad[]): Promise<void> {
+  await Promise.all(loads.map((load) => load.untilCalls(CALLS)))
 }
 
 /** Ends loads, expects no errors and no lost write, and returns their reports. */
@@ -82,7 +83,7 @@ export async function expectSound(processes: readonly UpgradeProcess[]): Promise
   for (const scope of SCOPES) {
     const list = await listed([first!, second!], scope)
     expect(await listed([second!, first!], scope)).toEqual(list)
-    if (scope !== TIGHT) expect(list.length).toBeGreaterThan(PAGE)
+    if (FILLED_SCOPES.includes(scope)) expect(list.length).toBeGreaterThan(PAGE)
   }
 }
 
@@ -93,7 +94,7 @@ async function listed(processes: readonly UpgradeProcess[], scope: string): Prom
     let cursor: string | null = null
     for (let page = 0; page === 0 || cursor !== null; page++) {
       const process = processes[page % processes.length]!
-      const found = await process.call('listByScope', { scope, status, limit: PAGE, cursor })
+      const found: ObjectPage = await process.call('listByScope', { scope, status, limit: PAGE, cursor })
       objects.push(...found.objects)
       cursor = found.nextCursor ?? null
     }
