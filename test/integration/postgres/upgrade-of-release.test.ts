@@ -5,9 +5,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 import type { LoadReport, Version } from '../upgrade/load.js'
+import { describeWithRelease } from '../upgrade/describe-with-release.js'
 import { startProcess, type UpgradeProcess } from '../upgrade/processes.js'
 import { expectEvents, type Switching } from '../upgrade/recorded-events.js'
-import { describeWithRelease, releasedSource, type ReleasedSource } from '../upgrade/released-source.js'
+import { releasedSource, type ReleasedSource } from '../upgrade/released-source.js'
 import {
   expectSound,
   finishLoads,

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, it } from 'vitest'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 
 /** The commit of release 1.5.5. */
@@ -19,20 +18,8 @@ export interface ReleasedSource {
   remove(): void
 }
 
-/** Describes tests that need the release, or a visible skip if this clone lacks its commit. */
-export function describeWithRelease(title: string, body: () => void): void {
-  if (hasRelease()) {
-    describe(title, body)
-    return
-  }
-  const reason = 'this clone lacks the commit of release 1.5.5: run git fetch --unshallow'
-  console.warn(`Skipped: ${title}, because ${reason}`)
-  describe.skip(`${title} (${reason})`, () => {
-    it('needs the commit of the release', () => {})
-  })
-}
-
-function hasRelease(): boolean {
+/** Returns whether this clone has the commit of the release. */
+export function hasRelease(): boolean {
   try {
     execFileSync('git', ['cat-file', '-e', `${RELEASE}^{commit}`], { cwd: REPOSITORY, stdio: 'ignore' })
     return true
