@@ -244,7 +244,10 @@ export const settleCases: CaseGroup = {
       const entries = [{ ...a!, retryAt }, b!, { ...c!, claim: 'another', retryAt }, { id: 'x', claim: 'y' }]
       same((await store.settleEvents(entries)).sort(), [a!.id, b!.id].sort(), 'ids')
       clock.advance(HOUR)
-      same(keysOf(await store.claimEvents()), ['c', 'd', 'a'], 'keys of what is left')
+      // The claims of c and d expired at the same time, and the contract promises no order between them.
+      const [first, second, ...others] = keysOf(await store.claimEvents())
+      same([first, second].sort(), ['c', 'd'], 'keys of the expired claims')
+      same(others, ['a'], 'keys of the retried events')
     },
 
     'ignores ids and claims that it does not know': async (given) => {
