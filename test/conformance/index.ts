@@ -3,6 +3,7 @@ import type { Abilities } from './abilities.js'
 import { Given, type CaseGroup } from './given.js'
 import type { ConformanceOptions, TestRunner } from './options.js'
 import { propertySettings } from './options.js'
+import { checkClaims } from './properties/claims.js'
 import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
 import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
@@ -52,13 +53,23 @@ export function storeConformance(options: ConformanceOptions): void {
         const title = `of concurrent calls ${about} match the model in some order`
         runner.it(title, () => checkConcurrentCalls(stores, settings, scenarios), PROPERTY_TIME_LIMIT)
       }
+      async function claims(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
+        const reason = whySkipped({ events: true }, await stores.abilities())
+        if (reason !== null) return skipTest([...contexts, this], reason)
+        await checkClaims(stores, settings)
+      }
+      runner.it(
+        'of workers that claim events at the same time settle each once, in order',
+        claims,
+        PROPERTY_TIME_LIMIT,
+      )
     })
   })
 }
 
 /** Returns why the cases of a group can't run on a store, or `null`. */
 function whySkipped(
-  { since, methods = [], events }: CaseGroup,
+  { since, methods = [], events }: Pick<CaseGroup, 'since' | 'methods' | 'events'>,
   { contract, lacks, recordsEvents }: Abilities,
 ): string | null {
   if (since !== undefined && since !== contract)

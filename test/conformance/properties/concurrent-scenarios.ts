@@ -178,12 +178,65 @@ const overLeftovers: ConcurrentScenario = {
   ),
 }
 
+/** Callers change one object and give it away, while both owners use its key. */
+const overOneObject: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 3, arbitrary: inOneScope(reserve(noQuota, oneKey)) },
+    { weight: 3, arbitrary: confirmPending(noQuota).map((step) => ({ ...step, atKey: oneKey })) },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    {
+      weight: 6,
+      arbitrary: fc.tuple(stepOf('transfer'), fc.oneof(noQuota, tightQuota)).map(([step, quota]) => {
+        return { ...step, atKey: oneKey, from: 0, to: 1, quota, attemptId: null }
+      }),
+    },
+    { weight: 2, arbitrary: stepOf('transfer').map((step) => ({ ...step, atKey: oneKey, quota: null })) },
+    { weight: 5, arbitrary: stepOf('update').map((step) => ({ ...step, atKey: oneKey })) },
+    { weight: 4, arbitrary: reserve(noQuota, oneKey) },
+    { weight: 4, arbitrary: confirm(noQuota, oneKey) },
+    { weight: 3, arbitrary: stepOf('remove').map((step) => ({ ...step, atKey: oneKey })) },
+    { weight: 1, arbitrary: find },
+    { weight: 2, arbitrary: list },
+    { weight: 2, arbitrary: usage },
+  ),
+}
+
+/** Callers adopt the same bytes, or bytes at keys that others use. */
+const overAdoptedBytes: ConcurrentScenario = {
+  before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    { weight: 4, arbitrary: reserve(noQuota) },
+    { weight: 2, arbitrary: confirmPending(noQuota) },
+    { weight: 1, arbitrary: stepOf('release') },
+    { weight: 1, arbitrary: clockToExpiryStep },
+  ),
+  concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
+    {
+      weight: 8,
+      arbitrary: stepOf('adopt').map((step) => ({
+        ...step,
+        storageKey: step.storageKey === 'own' ? ('shared' as const) : step.storageKey,
+        metadata: null,
+      })),
+    },
+    { weight: 4, arbitrary: reserve(noQuota) },
+    { weight: 3, arbitrary: confirm(noQuota) },
+    { weight: 2, arbitrary: ofAnyAttempt(stepOf('release')) },
+    { weight: 2, arbitrary: stepOf('remove') },
+    { weight: 1, arbitrary: stepOf('purgeExpired') },
+    { weight: 1, arbitrary: stepOf('forgetLeftover') },
+    { weight: 1, arbitrary: usage },
+  ),
+}
+
 export const CONCURRENT_SCENARIOS: Readonly<Record<string, fc.Arbitrary<ConcurrentScenario>>> = {
   'of every kind': fc.constant(anyCalls),
   'over one key': fc.constant(overOneKey),
   'over the rest of a quota': tightQuota.map(overTheQuota),
   'over expired reservations': fc.constant(overExpiredRows),
   'over leftovers': fc.constant(overLeftovers),
+  'over one object and its owners': fc.constant(overOneObject),
+  'over adopted bytes': fc.constant(overAdoptedBytes),
 }
 
 export function programs(

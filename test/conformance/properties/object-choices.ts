@@ -36,17 +36,18 @@ export const changedMetadata = changed<ObjectMetadata>(
   ),
 )
 
-type AdoptedKeyChoice = 'own' | 'key' | 'pending' | 'active' | { readonly stored: number }
+type AdoptedKeyChoice = 'own' | 'shared' | 'key' | 'pending' | 'active' | { readonly stored: number }
 
 /** The name of bytes that are new, or that something names already. */
 export const adoptedKey: Choice<AdoptedKeyChoice, string> = {
   arbitrary: fc.oneof<fc.WeightedArbitrary<AdoptedKeyChoice>[]>(
     { weight: 4, arbitrary: fc.constantFrom('own' as const, 'own' as const, 'key' as const) },
-    { weight: 1, arbitrary: fc.constantFrom('pending' as const, 'active' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('pending' as const, 'active' as const, 'shared' as const) },
     { weight: 2, arbitrary: fc.record({ stored: fc.nat(5) }) },
   ),
   resolve(chosen, { active, pending, reference, script }) {
     if (chosen === 'own') return script.freshStorageKey(reference.key)
+    if (chosen === 'shared') return 'shared'
     if (chosen === 'key') return reference.key
     if (typeof chosen === 'object') {
       const stored = valueOf(script.model.listStored({ bucket: reference.bucket }))
