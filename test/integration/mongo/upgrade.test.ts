@@ -3,6 +3,7 @@ import { mongoAdapter } from '@svc/db/mongo'
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/adapters/mongo/schema/version.js'
+import { runs } from '../../long-runs.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 import type { Version } from '../upgrade/load.js'
 import { describeWithRelease } from '../upgrade/describe-with-release.js'
@@ -22,7 +23,7 @@ import {
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
 const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
-const TIMEOUT = 120_000
+const TIMEOUT = runs(120_000, 600_000)
 
 describeWithRelease('a MongoDB database of release 1.5.5', () => {
   describeMongo('with processes of 1.5.5 that go on writing', (url) => {

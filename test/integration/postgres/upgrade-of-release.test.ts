@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { runs } from '../../long-runs.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 import type { LoadReport, Version } from '../upgrade/load.js'
 import { describeWithRelease } from '../upgrade/describe-with-release.js'
@@ -22,7 +23,7 @@ import {
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
-const TIMEOUT = 120_000
+const TIMEOUT = runs(120_000, 600_000)
 
 describeWithRelease('a Postgres database of release 1.5.5', () => {
   describePostgres('with processes of 1.5.5 that go on writing', (serverUrl) => {
