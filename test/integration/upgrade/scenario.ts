@@ -9,7 +9,7 @@ const ROWS = runs(2000, 20_000)
 const CALLERS = 4
 const KEYS_OF_PROCESS = 30
 /** Calls of each process in each part of a scenario. */
-const CALLS = runs(120, 1500)
+const CALLS = runs(120, 600)
 const PAGE = 100
 const FILLED_SCOPES = SCOPES.slice(0, 3)
 
