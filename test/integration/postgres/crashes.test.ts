@@ -3,12 +3,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
+import { EVENT_CALLERS, EVENT_PROCESSES, expectEveryEventDelivered } from '../races/event-test.js'
 import { runs } from '../../long-runs.js'
-import { describePrivatePostgres, freshSchema, poolOf, quoted } from './schemas.js'
+import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
+import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 
 const KILLS = runs(3, 10)
 /** Calls that each process must complete between a start and the next kill. */
 const CALLS_BETWEEN = 250
+
+const EVENT_KILLS = runs(1, 8)
+/** Successful calls of each process that changes objects and delivers events, before each kill. */
+const EVENT_CALLS_BETWEEN = runs(100, 300)
 
 const title = `${CRASH_PROCESSES} processes with ${CRASH_CALLERS} connections each, while the server is killed ${KILLS} times`
 
@@ -37,11 +43,8 @@ describePrivatePostgres(title, (programs) => {
       async inspect(use) {
         // Uses a new pool, because the connections of an older one may be broken.
         const pool = poolOf(cluster.url, { max: 8 })
-        const { rows } = await pool.query<{ key: string }>(
-          `SELECT key FROM ${quoted(schema)}.objects WHERE status <> 'deleted'
-             GROUP BY bucket, key HAVING count(DISTINCT scope) > 1`,
-        )
-        await use({ store: postgresAdapter(pool, { schema }), violations: rows })
+        const violations = await keysOfTwoScopes(pool, schema)
+        await use({ store: postgresAdapter(pool, { schema }), violations })
         await pool.end()
       },
     })
@@ -49,3 +52,54 @@ describePrivatePostgres(title, (programs) => {
     expect(unavailable).toBeGreaterThan(KILLS * CRASH_PROCESSES)
   })
 })
+
+const eventTitle = `${EVENT_PROCESSES} processes with ${EVENT_CALLERS} connections each, which change objects and deliver events`
+
+describePrivatePostgres(eventTitle, (programs) => {
+  const schema = freshSchema()
+  let server: Awaited<ReturnType<typeof startPrivateCluster>>
+  beforeAll(async () => {
+    server = await startPrivateCluster(programs)
+  })
+  afterAll(() => server.remove())
+
+  it(
+    `lose no event while the server and a process are killed ${EVENT_KILLS} times each`,
+    { timeout: 600_000 },
+    async () => {
+      const { cluster } = server
+      const pool = poolOf(cluster.url)
+      await postgresAdapter(pool, { schema, events: true }).migrate()
+      await pool.end()
+
+      const kill = async () => {
+        // A crash resets the counter.
+        await expectNoDeadlock(cluster.url)
+        await cluster.kill()
+        await cluster.restart()
+      }
+      const { unavailable } = await expectEveryEventDelivered({
+        entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
+        connection: { url: cluster.url, schema },
+        callsBetween: EVENT_CALLS_BETWEEN,
+        interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
+        async inspect(use) {
+          const pool = poolOf(cluster.url, { max: 8 })
+          await use({
+            open: (now) => postgresAdapter(pool, { schema, now }),
+            findViolations: () => keysOfTwoScopes(pool, schema),
+          })
+          await pool.end()
+        },
+      })
+      expect(unavailable.length).toBeGreaterThan(EVENT_KILLS * EVENT_PROCESSES)
+      await expectNoDeadlock(cluster.url)
+    },
+  )
+})
+
+async function expectNoDeadlock(url: string): Promise<void> {
+  const pool = poolOf(url)
+  expect(await numberOfDeadlocks(pool)).toBe(0)
+  await pool.end()
+}

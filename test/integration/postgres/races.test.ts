@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { expectEveryEventDelivered } from '../races/event-test.js'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
+import { runs } from '../../long-runs.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+
+/** Successful calls of each process while changes and claims of events race. */
+const CALLS = runs(400, 3000)
 
 describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (serverUrl) => {
   // Its own database, because Postgres counts deadlocks per database and other tests cause some.
@@ -24,7 +30,7 @@ describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections ea
   })
   afterEach(async () => {
     await dropSchema(pool, schema)
-    expect(await numberOfDeadlocks()).toBe(0)
+    expect(await numberOfDeadlocks(pool)).toBe(0)
   })
   afterAll(async () => {
     processes.remove()
@@ -37,20 +43,22 @@ describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections ea
     processes,
     connection: { url, schema },
     store: postgresAdapter(pool, { schema }),
-    findViolations: keysOfTwoScopes,
+    findViolations: () => keysOfTwoScopes(pool, schema),
   }))
 
-  async function keysOfTwoScopes(): Promise<unknown[]> {
-    const { rows } = await pool.query<{ key: string }>(
-      `SELECT key FROM ${quoted(schema)}.objects WHERE status <> 'deleted' GROUP BY bucket, key HAVING count(DISTINCT scope) > 1`,
-    )
-    return rows
-  }
-
-  async function numberOfDeadlocks(): Promise<number> {
-    const { rows } = await pool.query<{ deadlocks: string }>(
-      'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
-    )
-    return Number(rows[0]!.deadlocks)
-  }
+  it('delivers the events of all changes, in the order of each object', { timeout: 600_000 }, async () => {
+    await postgresAdapter(pool, { schema, events: true }).migrate()
+    const { unavailable } = await expectEveryEventDelivered({
+      entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
+      connection: { url, schema },
+      callsBetween: CALLS,
+      interruptions: [],
+      inspect: (use) =>
+        use({
+          open: (now) => postgresAdapter(pool, { schema, now }),
+          findViolations: () => keysOfTwoScopes(pool, schema),
+        }),
+    })
+    expect(unavailable).toEqual([])
+  })
 })
