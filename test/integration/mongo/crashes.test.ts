@@ -10,6 +10,7 @@ import {
   type ReplicaSetOptions,
 } from '../../servers/mongod.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
+import { expectEveryEventDelivered } from '../races/event-test.js'
 import { isLongRun, runs } from '../../long-runs.js'
 import { clientOf, emptyKeys } from './databases.js'
 
@@ -19,6 +20,9 @@ const CALLS_BETWEEN = 40
 const TIMEOUT = 240_000
 
 const KILLS = runs(1, 10)
+const EVENT_KILLS = runs(1, 8)
+/** Successful calls of each process that changes objects and delivers events, before each kill. */
+const EVENT_CALLS_BETWEEN = runs(60, 200)
 const PRIMARY_KILLS = 3
 const STEP_DOWNS = 10
 
@@ -77,6 +81,32 @@ describe.skipIf(program === null)(
       },
     )
 
+    it(
+      `no event is lost when it and a process that changes objects and delivers events are killed (${EVENT_KILLS} times each)`,
+      { timeout: 600_000 },
+      async () => {
+        const { set, client } = await start({ members: 1 })
+        const db = client.db(DATABASE)
+        await mongoAdapter(db, { events: true }).migrate()
+        const [only] = set.members
+        await endAbandonedTransactions(client)
+        const kill = async () => {
+          await only!.kill()
+          await only!.restart()
+          await endAbandonedTransactions(client)
+        }
+        const { unavailable } = await expectEveryEventDelivered({
+          entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
+          connection: { url: set.url, database: DATABASE },
+          callsBetween: EVENT_CALLS_BETWEEN,
+          interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
+          inspect: (use) =>
+            use({ open: (now) => mongoAdapter(db, { now }), findViolations: () => emptyKeys(db) }),
+        })
+        expect(unavailable).toEqual([])
+      },
+    )
+
     // Three members and their elections take most of a minute, so only long runs have them.
     it.runIf(isLongRun)(
       `callers get no error when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`,
@@ -110,6 +140,14 @@ describe.skipIf(program === null)(
     )
   },
 )
+
+/**
+ * Lets the server end transactions of killed processes after 3 seconds instead of a minute, which is longer than callers
+ * wait. Until then, other writers of the same documents have to retry.
+ */
+async function endAbandonedTransactions(client: MongoClient): Promise<void> {
+  await client.db('admin').command({ setParameter: 1, transactionLifetimeLimitSeconds: 3 })
+}
 
 function memberAt({ members }: ReplicaSet, host: string): Member {
   return members.find(({ url }) => new URL(url).host === host)!

@@ -1,10 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { runs } from '../../long-runs.js'
+import { expectEveryEventDelivered } from '../races/event-test.js'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
 import { clientOf, describeMongo, emptyKeys, freshDatabase } from './databases.js'
+
+/** Successful calls of each process while changes and claims of events race. */
+const CALLS = runs(300, 2000)
 
 describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (url) => {
   const client = clientOf(url)
@@ -31,4 +36,17 @@ describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`
     store: mongoAdapter(db),
     findViolations: () => emptyKeys(db),
   }))
+
+  it('delivers the events of all changes, in the order of each object', { timeout: 600_000 }, async () => {
+    await mongoAdapter(db, { events: true }).migrate()
+    const { unavailable } = await expectEveryEventDelivered({
+      entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
+      connection: { url, database: db.databaseName },
+      callsBetween: CALLS,
+      interruptions: [],
+      inspect: (use) =>
+        use({ open: (now) => mongoAdapter(db, { now }), findViolations: () => emptyKeys(db) }),
+    })
+    expect(unavailable).toEqual([])
+  })
 })
