@@ -1,7 +1,11 @@
+import { adoptMutants } from './adopt.js'
 import { attemptMutants } from './attempts.js'
 import { confirmMutants } from './confirm.js'
 import { addedMutants } from './contract-1.6.js'
 import { cursorMutants } from './cursor.js'
+import { claimMutants } from './events-claimed.js'
+import { eventListMutants } from './events-listed.js'
+import { recordedEventMutants } from './events-recorded.js'
 import { expiryMutants } from './expiry.js'
 import { findMutants } from './finds.js'
 import { inputMutants } from './inputs.js'
@@ -14,6 +18,10 @@ import { purgeRaceMutants } from './purge-races.js'
 import { quotaMutants } from './quota.js'
 import { raceMutants } from './races.js'
 import { reserveMutants } from './reserve.js'
+import { scopeMutants } from './scopes.js'
+import { storedMutants } from './stored.js'
+import { transferMutants } from './transfer.js'
+import { updateMutants } from './update.js'
 import { usageMutants } from './usage.js'
 import { valueMutants } from './values.js'
 
@@ -36,4 +44,12 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'concurrent purges': purgeRaceMutants,
   maintenance: maintenanceMutants,
   'what 1.6 added': addedMutants,
+  update: updateMutants,
+  transfer: transferMutants,
+  adopt: adoptMutants,
+  'lists of scopes': scopeMutants,
+  'lists of names and findById': storedMutants,
+  'recorded events': recordedEventMutants,
+  'claims of events': claimMutants,
+  'lists of events': eventListMutants,
 }

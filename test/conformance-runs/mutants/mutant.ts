@@ -27,11 +27,16 @@ export const SCRIPTS = {
   aboutExpiry: sequential('about expired reservations'),
   aboutRemoving: sequential('about replacement, removal and leftovers'),
   aboutQuotas: sequential('about quotas'),
+  aboutChanges: sequential('about changes of objects without an upload'),
+  aboutEvents: sequential('about events and their claims'),
   concurrent: concurrent('of every kind'),
   overOneKey: concurrent('over one key'),
   overAQuota: concurrent('over the rest of a quota'),
   overExpired: concurrent('over expired reservations'),
   aboutLeftovers: concurrent('over leftovers'),
+  overOneObject: concurrent('over one object and its owners'),
+  overAdoptedBytes: concurrent('over adopted bytes'),
+  ofWorkers: 'scripts: of workers that claim events at the same time settle each once, in order',
 } as const
 
 /** Replaces calls of the memory store. */
@@ -113,4 +118,21 @@ export function overReplacements(
     const replaced = before.active && before.pending && after.active && !after.pending ? before.active : null
     return replaced ? { ...change, after: { ...after, active: broken(after.active!, replaced) } } : change
   })
+}
+
+type Recorded = Parameters<Tables['events']['record']>[0]
+
+/** Replaces each change that the memory store records as an event, by any number of others. */
+export function overRecording(
+  broken: (change: Recorded, now: Date) => readonly (readonly [Recorded, Date])[],
+): Mutant['createStore'] {
+  return (context) => {
+    const tables = new Tables({ events: context.events ?? false })
+    const { events } = tables
+    const record = events.record.bind(events)
+    events.record = (change, now) => {
+      for (const each of broken(change, now)) record(...each)
+    }
+    return storeOver(tables, () => ({}), context)
+  }
 }

@@ -1,6 +1,8 @@
 import { refused, refusedField, same, sameFields } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
 import type { CaseGroup } from '../given.js'
+import { allOf, numbers } from '../given.js'
+import { observed } from '../outcome.js'
 
 const NOTHING = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
@@ -245,6 +247,16 @@ export const transferQuotaCases: CaseGroup = {
       await given.activate({ declaredSize: 0 })
       const quota = { maxBytes: 5 }
       sameFields(await store.transfer({ ...at, from: scope, to: otherScope, quota }), { scope: otherScope })
+    },
+
+    'is filled exactly by transfers at the same time': async (given) => {
+      const { store, scope, otherScope } = given
+      const keys = numbers(6).map((number) => `key ${number}`)
+      for (const key of keys) await given.activate({ key })
+      const input = { ...given.at, from: scope, to: otherScope, quota: { maxFiles: 3 } }
+      const outcomes = await allOf(keys.map((key) => observed(() => store.transfer({ ...input, key }))))
+      same(outcomes.filter((outcome) => 'ok' in outcome).length, 3, 'accepted transfers')
+      same(await store.getScopeUsage(otherScope), { ...NOTHING, bytes: 30, files: 3 }, 'usage')
     },
 
     'refuses a sum that is no longer a safe integer, after the quota': async (given) => {

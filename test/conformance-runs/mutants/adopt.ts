@@ -1,0 +1,387 @@
+import { createAttemptId } from '@svc/db/adapter'
+import { SCRIPTS, gap, overChanges, overDriver, type Change, type Mutant } from './mutant.js'
+
+const isNew = ({ before, after }: Change) =>
+  before.active === null && after.active !== null && before.pending?.attemptId !== after.active.attemptId
+const isReceiving = ({ before, after }: Change) =>
+  before.active?.storageKey === null &&
+  after.active !== null &&
+  after.active.storageKey !== null &&
+  before.active.attemptId === after.active.attemptId
+
+const withActive = (change: Change, fields: Partial<NonNullable<Change['after']['active']>>): Change => ({
+  ...change,
+  after: { ...change.after, active: { ...change.after.active!, ...fields } },
+})
+
+/** Mutants of `adopt`. */
+export const adoptMutants: readonly Mutant[] = [
+  {
+    defect: 'forgets the eTag of adopted bytes',
+    createStore: overDriver((driver) => ({
+      adopt: (command) => driver.adopt!({ ...command, eTag: null }),
+    })),
+    rejectedBy: ['adopt: creates an active row', 'adopt: stores any text of any length'],
+  },
+  {
+    defect: 'makes up a content type of adopted bytes',
+    createStore: overDriver((driver) => ({
+      adopt: (command) =>
+        driver.adopt!({ ...command, contentType: command.contentType ?? 'application/octet-stream' }),
+    })),
+    rejectedBy: ['adopt: needs no eTag, route, filename, content type and metadata'],
+  },
+  {
+    defect: 'gives adopted bytes an id of the current time',
+    createStore: overDriver((driver) => ({
+      adopt: (command) => driver.adopt!({ ...command, id: createAttemptId({ now: () => command.now }) }),
+    })),
+    rejectedBy: ['adopt: makes an id that carries createdAt, also before 1970 and in the year 9999'],
+  },
+  {
+    defect: 'cuts off the storage key of adopted bytes at 1000 UTF-16 units',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        if (result.outcome !== 'adopted' || result.row.storageKey!.length < 500) return result
+        return { ...result, row: { ...result.row, storageKey: result.row.storageKey!.slice(0, 500) } }
+      },
+    })),
+    rejectedBy: ['adopt: stores any text of any length'],
+  },
+  {
+    defect: 'forgets when adopted bytes were created if they are replaced',
+    createStore: overDriver((driver) => ({
+      async confirm(command) {
+        const active = await driver.findActive({ ...command, scope: null })
+        const result = await driver.confirm(command)
+        if (result.outcome !== 'confirmed' || active?.storageKey !== 'adopted') return result
+        return { ...result, row: { ...result.row, createdAt: command.now } }
+      },
+    })),
+    rejectedBy: ['adopt: can be replaced, updated and removed like any object'],
+  },
+  {
+    defect: 'lets uploads write to adopted bytes for an hour',
+    createStore: overChanges((change) =>
+      isNew(change)
+        ? withActive(change, { writableUntil: new Date(change.row.updatedAt.getTime() + 3_600_000) })
+        : change,
+    ),
+    rejectedBy: ['adopt: leaves nothing that could still write to the bytes'],
+  },
+  {
+    defect: 'refuses the repeat of an adoption',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const active = await driver.findActive(command)
+        const isRepeat =
+          active !== null &&
+          active.storageKey === command.storageKey &&
+          active.scope === command.scope &&
+          active.id === active.attemptId
+        return isRepeat ? { outcome: 'key-conflict' } : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: [
+      'adopt: returns the object as known to a repeat after a lost response',
+      'adopt for an object without a storage key: works for bytes under its own key',
+      'events of adopt: record nothing of known bytes and refusals',
+    ],
+  },
+  {
+    defect: 'counts adopted bytes beyond what is exact',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        return result.outcome === 'sum-too-large' ? driver.adopt!({ ...command, size: 0 }) : result
+      },
+    })),
+    rejectedBy: ['adopt: refuses a sum that is no longer a safe integer'],
+  },
+  {
+    defect: 'adopts the bytes of a pending upload',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        return result.outcome === 'known' &&
+          result.object?.status === 'pending' &&
+          result.object.storageKey !== null
+          ? { outcome: 'key-conflict' }
+          : result
+      },
+    })),
+    rejectedBy: [
+      'adopt of known bytes: returns the live row with the storage key, and changes nothing',
+      'adopt of known bytes: returns an active row before a pending one, then the one with the lowest key in byte order',
+      'adopt of known bytes: is not refused, even if another object has the key',
+    ],
+  },
+  {
+    defect: 'adopts bytes that a row names by its key',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        return result.outcome === 'known' && result.object?.storageKey === null
+          ? { ...result, object: null }
+          : result
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: finds a row without a storage key by its key'],
+  },
+  {
+    defect: 'takes every key for a name of bytes',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const row = await driver.findActive({ ...command, key: command.storageKey })
+        const isOther = row !== null && row.key !== command.key
+        return isOther ? { outcome: 'known', object: row, scopes: [] } : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: ignores the key of a row that has a storage key'],
+  },
+  {
+    defect: 'adopts the bytes of leftovers that have only an upload',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        if (result.outcome !== 'known' || result.object !== null) return result
+        const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
+        const isNamed = leftovers.some(({ storageKey }) => storageKey === command.storageKey)
+        return isNamed ? result : { outcome: 'key-conflict' }
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: returns null for a leftover'],
+  },
+  {
+    defect: 'never adopts the bytes of history',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const rows = await driver.list({
+          scope: command.scope,
+          statuses: ['deleted'],
+          route: null,
+          limit: 1000,
+          before: null,
+          withMetadata: true,
+        })
+        const isHistory = rows.some(({ storageKey }) => storageKey === command.storageKey)
+        return isHistory ? { outcome: 'known', object: null, scopes: [] } : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: adopts the bytes of history once their leftover is forgotten'],
+  },
+  {
+    defect: 'looks for adopted bytes in all buckets',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const other = await driver.listStored!({
+          bucket: 'another',
+          prefix: command.storageKey,
+          after: null,
+          limit: 1,
+        })
+        const isOther = command.bucket !== 'another' && other[0]?.storageKey === command.storageKey
+        return isOther ? { outcome: 'known', object: null, scopes: [] } : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: looks only in the bucket of the bytes'],
+  },
+  {
+    defect: 'returns any row that names adopted bytes',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        if (result.outcome !== 'known' || !result.object) return result
+        const { bucket, storageKey } = command
+        const named = await driver.listStored!({ bucket, prefix: storageKey, after: null, limit: 1000 })
+        const rows = named.filter(
+          (item) => item.storageKey === storageKey && item.object?.key !== command.key,
+        )
+        const first = rows
+          .map(({ object }) => object)
+          .filter((row) => row !== undefined)
+          .sort((a, b) => (a.key < b.key ? -1 : 1))[0]
+        return { ...result, object: first ?? result.object }
+      },
+    })),
+    rejectedBy: [
+      'adopt of known bytes: returns an active row before a pending one, then the one with the lowest key in byte order',
+    ],
+  },
+  {
+    defect: 'returns a leftover before a live row',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
+        const isNamed = leftovers.some(
+          ({ bucket, storageKey }) => bucket === command.bucket && storageKey === command.storageKey,
+        )
+        return result.outcome === 'known' && isNamed ? { ...result, object: null } : result
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: returns a live row before a leftover'],
+  },
+  {
+    defect: 'refuses known bytes at the key of another object',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const active = await driver.findActive(command)
+        const isForeign = active !== null && active.scope !== command.scope
+        return isForeign ? { outcome: 'key-conflict' } : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: ['adopt of known bytes: is not refused, even if another object has the key'],
+  },
+  {
+    defect: 'replaces an object of the same scope by adopted bytes',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        if (result.outcome !== 'key-conflict') return result
+        const active = await driver.findActive(command)
+        if (active?.scope !== command.scope) return result
+        return { outcome: 'known', object: active, scopes: [] }
+      },
+    })),
+    rejectedBy: [
+      'adopt at a key in use: is a KEY_CONFLICT if another object has the key',
+      'adopt for an object without a storage key: is a KEY_CONFLICT while a replacement is in progress, and ends one that has expired',
+      'events of adopt: record nothing of known bytes and refusals',
+    ],
+  },
+  {
+    defect: 'ends an upload of the same scope that is in progress at the key of adopted bytes',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const active = await driver.findActive(command)
+        const result = await driver.adopt!(command)
+        if (result.outcome !== 'key-conflict' || active || pending?.scope !== command.scope) return result
+        await driver.release({ ...command, id: null, scope: null, uploadId: null })
+        return driver.adopt!(command)
+      },
+    })),
+    rejectedBy: ['adopt at a key in use: is a KEY_CONFLICT if an upload is in progress there, of any scope'],
+  },
+  {
+    defect: "refuses to end another scope's expired upload at the key of adopted bytes",
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const result = await driver.adopt!(command)
+        return pending && pending.scope !== command.scope && result.outcome === 'adopted'
+          ? { outcome: 'key-conflict' }
+          : result
+      },
+    })),
+    rejectedBy: [
+      'adopt at a key in use: ends an upload that has expired, of any scope',
+      'events of adopt: record a new object as activated',
+    ],
+  },
+  {
+    defect: 'revives history by adopting at its key',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const old = await driver.find(command)
+        const result = await driver.adopt!(command)
+        return result.outcome === 'adopted' &&
+          old?.status === 'deleted' &&
+          result.row.storageKey === 'adopted'
+          ? { ...result, row: { ...result.row, id: old.id } }
+          : result
+      },
+    })),
+    rejectedBy: ['adopt at a key in use: gives the key of history to a new object'],
+  },
+  {
+    defect: 'takes the filename of adopted bytes for an object that receives them',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const active = await driver.findActive(command)
+        const result = await driver.adopt!(command)
+        if (result.outcome !== 'adopted' || !active || command.filename === null) return result
+        return { ...result, row: { ...result.row, filename: command.filename } }
+      },
+    })),
+    rejectedBy: ['adopt for an object without a storage key: sets only its storage key and updatedAt'],
+  },
+  {
+    defect: 'takes an object for the owner of the bytes under its own key when it adopts them',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const active = await driver.findActive(command)
+        return active?.storageKey === null && command.key === command.storageKey
+          ? { outcome: 'known', object: active, scopes: [] }
+          : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: ['adopt for an object without a storage key: works for bytes under its own key'],
+  },
+  {
+    defect: 'gives an object bytes that are known',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const active = await driver.findActive(command)
+        const result = await driver.adopt!(command)
+        return result.outcome === 'known' && active?.storageKey === null && active.scope === command.scope
+          ? { outcome: 'adopted', row: active, scopes: [] }
+          : result
+      },
+    })),
+    rejectedBy: ['adopt for an object without a storage key: changes nothing if something names the bytes'],
+  },
+  {
+    defect: 'gives bytes to an object while its replacement is in progress',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const active = await driver.findActive(command)
+        const result = await driver.adopt!(command)
+        if (
+          result.outcome !== 'key-conflict' ||
+          active?.storageKey !== null ||
+          active.scope !== command.scope
+        )
+          return result
+        await driver.release({ ...command, id: null, scope: null, uploadId: null })
+        return driver.adopt!(command)
+      },
+    })),
+    rejectedBy: [
+      'adopt for an object without a storage key: is a KEY_CONFLICT while a replacement is in progress, and ends one that has expired',
+    ],
+  },
+  {
+    defect: 'forgets until when an upload can write to bytes that its object received',
+    createStore: overChanges((change) =>
+      isReceiving(change) ? withActive(change, { writableUntil: change.row.updatedAt }) : change,
+    ),
+    rejectedBy: [
+      'adopt for an object without a storage key: records its leftover with the time until which its upload could write',
+    ],
+  },
+  {
+    defect: 'looks for known bytes before it writes an adoption, not as part of it',
+    createStore: overDriver((driver) => {
+      const kept = new Map<string, string>()
+      return {
+        async adopt(command) {
+          const known = await driver.listStored!({
+            bucket: command.bucket,
+            prefix: command.storageKey,
+            after: null,
+            limit: 1,
+          })
+          await gap()
+          if (known[0]?.storageKey === command.storageKey) return driver.adopt!(command)
+          const result = await driver.adopt!(command)
+          if (result.outcome === 'known' && result.object) kept.set(command.id, command.storageKey)
+          return result.outcome === 'known' && result.object ? { outcome: 'key-conflict' } : result
+        },
+      }
+    }),
+    rejectedBy: [SCRIPTS.overAdoptedBytes],
+  },
+]

@@ -1,0 +1,481 @@
+import { SCRIPTS, gap, invalid, overDriver, overStore, type Mutant } from './mutant.js'
+
+const SECOND = 1000
+
+/** Mutants of claims. */
+export const claimMutants: readonly Mutant[] = [
+  {
+    defect: 'makes claims of more than 100 characters',
+    createStore: overStore((store) => {
+      const real = <Entry extends { readonly claim: string }>(entries: readonly Entry[]) =>
+        Array.isArray(entries)
+          ? entries.map((entry: Entry) =>
+              typeof entry?.claim === 'string' && entry.claim.endsWith('....')
+                ? { ...entry, claim: entry.claim.replace(/\.+$/, '') }
+                : entry,
+            )
+          : entries
+      return {
+        claimEvents: async (input) =>
+          (await store.claimEvents(input)).map((event) => ({
+            ...event,
+            claim: event.claim.padEnd(101, '.'),
+          })),
+        settleEvents: async (entries) => store.settleEvents(real(entries)),
+        extendClaims: async (entries, options) => store.extendClaims(real(entries), options),
+      }
+    }),
+    rejectedBy: ['claimEvents: returns events with an id, an attempt and a claim of at most 100 characters'],
+  },
+  {
+    defect: 'claims an event although there is none',
+    createStore: overDriver((driver) => ({
+      async claimEvents(command) {
+        const claimed = await driver.claimEvents!(command)
+        const { items } = await driver.listEvents!({ limit: 1, after: null })
+        const object = { bucket: 'bucket', key: 'key' } as never
+        const none = {
+          id: 'x',
+          type: 'deleted',
+          object,
+          previous: null,
+          createdAt: command.now,
+          attempts: 1,
+          claim: 'x',
+        } as const
+        return items.length === 0 &&
+          command.until.getTime() - command.now.getTime() === 60_000 &&
+          command.limit === 100 &&
+          command.reference
+          ? [none]
+          : claimed
+      },
+    })),
+    rejectedBy: ['claimEvents: returns nothing if there are no events'],
+  },
+  {
+    defect: 'claims the latest due events first',
+    createStore: overDriver((driver) => ({
+      claimEvents: async (command) => (await driver.claimEvents!(command)).reverse(),
+    })),
+    rejectedBy: [
+      'claimEvents: returns the earliest due events first, at most as many as its limit',
+      'claimEvents: sorts expired claims and retries by when they became due',
+      'settleEvents: removes events, and returns their ids',
+      'settleEvents: removes some and retries others in one call',
+      'extendClaims: returns only the ids of claims that hold',
+    ],
+  },
+  {
+    defect: 'claims at most 50 events by default',
+    createStore: overStore((store) => ({
+      claimEvents: async (input) =>
+        store.claimEvents(
+          typeof input === 'object' || input === undefined ? { ...input, limit: input?.limit ?? 50 } : input,
+        ),
+    })),
+    rejectedBy: ['claimEvents: returns 100 events by default'],
+  },
+  {
+    defect: 'claims an event of each key only in one bucket',
+    createStore: overDriver((driver) => ({
+      async claimEvents(command) {
+        const claimed = await driver.claimEvents!(command)
+        return claimed.filter(
+          ({ object }, index) =>
+            claimed.findIndex((other) => other.object.key.toLowerCase() === object.key.toLowerCase()) ===
+            index,
+        )
+      },
+    })),
+    rejectedBy: ['claimEvents: keeps events of different objects apart by bucket and key'],
+  },
+  {
+    defect: 'claims events for 30 seconds by default',
+    createStore: overStore((store) => ({
+      claimEvents: async (input) =>
+        store.claimEvents(
+          typeof input === 'object' || input === undefined
+            ? { ...input, claimSeconds: input?.claimSeconds ?? 30 }
+            : input,
+        ),
+    })),
+    rejectedBy: [
+      'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
+      'countEvents: counts events that were never claimed, those under a running claim, and all others',
+    ],
+  },
+  {
+    defect: 'lets a claim hold at its end',
+    createStore: overDriver((driver) => ({
+      claimEvents: (command) =>
+        driver.claimEvents!({ ...command, until: new Date(command.until.getTime() + 1) }),
+    })),
+    rejectedBy: [
+      'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
+      'claimEvents: takes over an expired claim, with another claim and one attempt more',
+      'listEvents: shows the end of a claim, also when it has expired',
+      'countEvents: counts events that were never claimed, those under a running claim, and all others',
+    ],
+  },
+  {
+    defect: 'gives all claims of an event the same token',
+    createStore: overDriver((driver) => {
+      const tokens = new Map<string, string>()
+      const real = <Entry extends { readonly id: string; readonly claim: string }>(
+        entries: readonly Entry[],
+      ) =>
+        entries.map((entry) =>
+          entry.claim === `claim ${entry.id}` ? { ...entry, claim: tokens.get(entry.id)! } : entry,
+        )
+      return {
+        async claimEvents(command) {
+          const claimed = await driver.claimEvents!(command)
+          for (const { id, claim } of claimed) tokens.set(id, claim)
+          return claimed.map((event) => ({ ...event, claim: `claim ${event.id}` }))
+        },
+        settleEvents: (command) => driver.settleEvents!({ ...command, entries: real(command.entries) }),
+        extendClaims: (command) => driver.extendClaims!({ ...command, entries: real(command.entries) }),
+      }
+    }),
+    rejectedBy: [
+      'claimEvents: takes over an expired claim, with another claim and one attempt more',
+      SCRIPTS.aboutEvents,
+      SCRIPTS.ofWorkers,
+    ],
+  },
+  {
+    defect: 'does not count attempts',
+    createStore: overDriver((driver) => ({
+      claimEvents: async (command) =>
+        (await driver.claimEvents!(command)).map((event) => ({ ...event, attempts: 1 })),
+    })),
+    rejectedBy: [
+      'claimEvents: takes over an expired claim, with another claim and one attempt more',
+      'settleEvents: schedules a retry, which is due then and not before',
+      'settleEvents: schedules a retry in the past, which is due at once',
+    ],
+  },
+  {
+    defect: 'sorts due events by when they were recorded',
+    createStore: overDriver((driver) => ({
+      claimEvents: async (command) =>
+        (await driver.claimEvents!(command)).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime()),
+    })),
+    rejectedBy: [
+      'claimEvents: sorts expired claims and retries by when they became due',
+      'settleEvents: removes some and retries others in one call',
+    ],
+  },
+  {
+    defect: 'ignores the bucket of the object whose events it claims',
+    createStore: overDriver((driver) => ({
+      async claimEvents(command) {
+        const claimed = await driver.claimEvents!(command)
+        if (!command.reference || claimed.length > 0) return claimed
+        return driver.claimEvents!({ ...command, reference: { ...command.reference, bucket: 'another' } })
+      },
+    })),
+    rejectedBy: ['claimEvents: claims only the oldest event of an object if it names one'],
+  },
+  {
+    defect: 'claims events of all objects if it gets a key without a bucket',
+    createStore: overStore((store) => ({
+      claimEvents: async (input) =>
+        store.claimEvents(input && input.bucket == null ? { ...input, key: null } : input),
+    })),
+    rejectedBy: ['claimEvents: refuses a bucket without a key, and a key without a bucket'],
+  },
+  {
+    defect: 'claims events before they are due',
+    createStore: overDriver((driver) => ({
+      claimEvents: (command) => driver.claimEvents!({ ...command, now: new Date(command.now.getTime() + 1) }),
+    })),
+    rejectedBy: [
+      'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
+      'claimEvents: returns an event only once it is due by the clock of the caller',
+      'settleEvents: schedules a retry, which is due then and not before',
+      'extendClaims: lets claims end 60 seconds from now, or as many as it is told',
+    ],
+  },
+  {
+    defect: 'claims events of the future',
+    createStore: overDriver((driver) => ({
+      async claimEvents(command) {
+        const claimed = await driver.claimEvents!(command)
+        const page = await driver.listEvents!({ limit: 1000, after: null })
+        const isFuture = page.items.some(
+          ({ createdAt, attempts }) => attempts === 0 && createdAt > command.now,
+        )
+        return claimed.length === 0 && isFuture
+          ? driver.claimEvents!({ ...command, now: new Date(command.now.getTime() + SECOND) })
+          : claimed
+      },
+    })),
+    rejectedBy: ['claimEvents: returns an event only once it is due by the clock of the caller'],
+  },
+  {
+    defect: 'settles only the first of several events',
+    createStore: overDriver((driver) => ({
+      async settleEvents(command) {
+        const isPlain =
+          command.entries.length === 2 && command.entries.every(({ retryAt }) => retryAt === null)
+        return driver.settleEvents!(isPlain ? { ...command, entries: command.entries.slice(0, 1) } : command)
+      },
+    })),
+    rejectedBy: [
+      'events: outlive their object and its history',
+      'settleEvents: removes events, and returns their ids',
+      'settleEvents: ignores ids and claims that it does not know',
+    ],
+  },
+  {
+    defect: 'returns no ids of settled events whose claim has expired',
+    createStore: overDriver((driver) => ({
+      async settleEvents(command) {
+        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const entries = command.entries.filter(
+          ({ id }) =>
+            !items.some((item) => item.id === id && item.claimedUntil && item.claimedUntil <= command.now),
+        )
+        return entries.length === 0 ? [] : driver.settleEvents!({ ...command, entries })
+      },
+    })),
+    rejectedBy: ['settleEvents: accepts a claim that has expired, until another one takes its place'],
+  },
+  {
+    defect: 'returns the ids of all events that it is asked to settle',
+    createStore: overDriver((driver) => ({
+      async settleEvents(command) {
+        await driver.settleEvents!(command)
+        return command.entries.map(({ id }) => id)
+      },
+    })),
+    rejectedBy: [
+      'claimEvents: takes over an expired claim, with another claim and one attempt more',
+      'settleEvents: settles each event once',
+    ],
+  },
+  {
+    defect: 'settles an event that is settled already once more',
+    createStore: overDriver((driver) => {
+      const settled = new Set<string>()
+      return {
+        async settleEvents(command) {
+          const ids = await driver.settleEvents!(command)
+          const again = command.entries.length === 1 && settled.has(command.entries[0]!.id)
+          for (const { id, retryAt } of command.entries)
+            if (retryAt === null && ids.includes(id)) settled.add(id)
+          return again ? command.entries.map(({ id }) => id) : ids
+        },
+      }
+    }),
+    rejectedBy: ['settleEvents: settles each event once'],
+  },
+  {
+    defect: 'retries an event a millisecond early',
+    createStore: overDriver((driver) => ({
+      settleEvents: (command) =>
+        driver.settleEvents!({
+          ...command,
+          entries: command.entries.map((entry) => ({
+            ...entry,
+            retryAt: entry.retryAt && new Date(entry.retryAt.getTime() - 1),
+          })),
+        }),
+    })),
+    rejectedBy: [
+      'settleEvents: schedules a retry, which is due then and not before',
+      'listEvents: shows when an event is retried',
+      SCRIPTS.aboutEvents,
+    ],
+  },
+  {
+    defect: 'retries an event in the past a second from now',
+    createStore: overDriver((driver) => ({
+      settleEvents: (command) =>
+        driver.settleEvents!({
+          ...command,
+          entries: command.entries.map((entry) => ({
+            ...entry,
+            retryAt:
+              entry.retryAt && entry.retryAt < command.now
+                ? new Date(command.now.getTime() + SECOND)
+                : entry.retryAt,
+          })),
+        }),
+    })),
+    rejectedBy: ['settleEvents: schedules a retry in the past, which is due at once'],
+  },
+  {
+    defect: 'keeps the claim of an event that is retried',
+    createStore: overDriver((driver) => {
+      const retried = new Set<string>()
+      return {
+        async settleEvents(command) {
+          const ids = await driver.settleEvents!(command)
+          const known = command.entries.filter(({ claim }) => retried.has(claim))
+          for (const { claim, id, retryAt } of command.entries)
+            if (retryAt && ids.includes(id)) retried.add(claim)
+          return [...ids, ...known.map(({ id }) => id)]
+        },
+      }
+    }),
+    rejectedBy: ['settleEvents: ends the claim of an event that is retried'],
+  },
+  {
+    defect: 'holds back the events of other objects while one is retried',
+    createStore: overDriver((driver) => ({
+      async claimEvents(command) {
+        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const isRetried = items.some(
+          ({ attempts, claimedUntil, dueAt }) => attempts > 0 && !claimedUntil && dueAt > command.now,
+        )
+        return isRetried ? [] : driver.claimEvents!(command)
+      },
+    })),
+    rejectedBy: ['settleEvents: holds back later events of the object until the retry, and nothing else'],
+  },
+  {
+    defect: 'removes all events of a call of which one is retried',
+    createStore: overDriver((driver) => ({
+      async settleEvents(command) {
+        const isMixed =
+          command.entries.some(({ retryAt }) => retryAt) && command.entries.some(({ retryAt }) => !retryAt)
+        return driver.settleEvents!(
+          isMixed
+            ? { ...command, entries: command.entries.map((entry) => ({ ...entry, retryAt: null })) }
+            : command,
+        )
+      },
+    })),
+    rejectedBy: [
+      'settleEvents: removes some and retries others in one call',
+      'countEvents: counts events that were never claimed, those under a running claim, and all others',
+    ],
+  },
+  {
+    defect: 'fails if it does not know an id',
+    createStore: overStore((store) => ({
+      async settleEvents(entries) {
+        if (
+          Array.isArray(entries) &&
+          entries.some((entry: { id?: unknown } | null) => entry?.id === '9'.repeat(100))
+        )
+          throw invalid('id')
+        return store.settleEvents(entries)
+      },
+      async extendClaims(entries, options) {
+        const ids = await store.extendClaims(entries, options)
+        return entries.length > 5 && entries.length < 20 ? entries.map(({ id }) => id) : ids
+      },
+    })),
+    rejectedBy: ['settleEvents: ignores ids and claims that it does not know'],
+  },
+  {
+    defect: 'takes at most 999 entries',
+    createStore: overStore((store) => ({
+      settleEvents: async (entries) =>
+        store.settleEvents(entries.length === 1000 ? entries.slice(0, 999) : entries),
+    })),
+    rejectedBy: ['settleEvents: takes no entries, and 1000 entries'],
+  },
+  {
+    defect: 'settles the valid ones of several entries before it refuses the others',
+    createStore: overStore((store) => ({
+      async settleEvents(entries) {
+        const result = store.settleEvents(entries)
+        await result.catch(() =>
+          Array.isArray(entries) && entries.length === 2
+            ? store.settleEvents(entries.slice(0, 1)).catch(() => [])
+            : [],
+        )
+        return result
+      },
+    })),
+    rejectedBy: ['settleEvents: changes nothing if one of its entries is refused'],
+  },
+  {
+    defect: 'extends claims from their end',
+    createStore: overDriver((driver) => ({
+      async extendClaims(command) {
+        const ids: string[] = []
+        for (const entry of command.entries) {
+          const { items } = await driver.listEvents!({ limit: 1000, after: null })
+          const end = items.find(({ id }) => id === entry.id)?.claimedUntil?.getTime() ?? 0
+          const until = new Date(Math.max(command.until.getTime(), end))
+          ids.push(...(await driver.extendClaims!({ entries: [entry], until })))
+        }
+        return ids
+      },
+    })),
+    rejectedBy: ['extendClaims: lets claims end 60 seconds from now, or as many as it is told'],
+  },
+  {
+    defect: 'counts an extension as an attempt',
+    createStore: overDriver((driver) => {
+      let extensions = 0
+      return {
+        async extendClaims(command) {
+          extensions++
+          return driver.extendClaims!(command)
+        },
+        async listEvents(query) {
+          const page = await driver.listEvents!(query)
+          return extensions < 2
+            ? page
+            : {
+                ...page,
+                items: page.items.map((item) => ({ ...item, attempts: item.attempts + extensions })),
+              }
+        },
+      }
+    }),
+    rejectedBy: ['extendClaims: keeps claim and attempts'],
+  },
+  {
+    defect: 'extends no claim that has expired by an hour',
+    createStore: overDriver((driver) => ({
+      async extendClaims(command) {
+        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const entries = command.entries.filter(({ id }) =>
+          items.some(
+            (item) =>
+              item.id === id &&
+              item.claimedUntil &&
+              item.claimedUntil.getTime() > command.until.getTime() - 3_600_000,
+          ),
+        )
+        return entries.length === 0 ? [] : driver.extendClaims!({ ...command, entries })
+      },
+    })),
+    rejectedBy: ['extendClaims: extends a claim that has expired, until another one takes its place'],
+  },
+  {
+    defect: 'returns the ids of all claims that it is asked to extend',
+    createStore: overDriver((driver) => ({
+      async extendClaims(command) {
+        const ids = await driver.extendClaims!(command)
+        return command.entries.length === 3 ? command.entries.map(({ id }) => id) : ids
+      },
+    })),
+    rejectedBy: ['extendClaims: returns only the ids of claims that hold'],
+  },
+  {
+    defect: 'lets two callers claim one event at the same time',
+    createStore: overDriver((driver) => {
+      let last: Awaited<ReturnType<NonNullable<typeof driver.claimEvents>>> = []
+      return {
+        async claimEvents(command) {
+          const claimed = await driver.claimEvents!(command)
+          if (claimed.length > 0) last = claimed
+          const shared = claimed.length === 0 ? last : claimed
+          await gap()
+          last = []
+          return shared
+        },
+      }
+    }),
+    rejectedBy: [SCRIPTS.ofWorkers],
+  },
+]

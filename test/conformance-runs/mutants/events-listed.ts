@@ -1,0 +1,151 @@
+import type { ListedEvent } from '@svc/db'
+import { overDriver, type Mutant } from './mutant.js'
+
+/** Replaces the items of every page of events. */
+const overItems = (broken: (item: ListedEvent) => ListedEvent) =>
+  overDriver((driver) => ({
+    async listEvents(query) {
+      const page = await driver.listEvents!(query)
+      return { ...page, items: page.items.map(broken) }
+    },
+  }))
+
+/** Mutants of `listEvents` and `countEvents`. */
+export const eventListMutants: readonly Mutant[] = [
+  {
+    defect: 'lists claims that were never made',
+    createStore: overItems((item) => (item.attempts === 0 ? { ...item, claimedUntil: item.dueAt } : item)),
+    rejectedBy: ['listEvents: shows an event that was never claimed as due when it was recorded'],
+  },
+  {
+    defect: 'lists claims as due when they were recorded',
+    createStore: overItems((item) => (item.claimedUntil ? { ...item, dueAt: item.createdAt } : item)),
+    rejectedBy: ['listEvents: shows the end of a claim, also when it has expired'],
+  },
+  {
+    defect: 'lists retries as claimed',
+    createStore: overItems((item) =>
+      item.attempts > 0 && !item.claimedUntil ? { ...item, claimedUntil: item.dueAt } : item,
+    ),
+    rejectedBy: ['listEvents: shows when an event is retried'],
+  },
+  {
+    defect: 'lists events in the order in which they are due',
+    createStore: overDriver((driver) => ({
+      async listEvents({ limit, after }) {
+        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        if (after !== null && !items.some(({ id }) => id === after))
+          return driver.listEvents!({ limit, after })
+        items.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
+        const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
+        const page = items.slice(start, start + limit)
+        return { items: page, next: start + limit < items.length ? page.at(-1)!.id : null }
+      },
+    })),
+    rejectedBy: [
+      'listEvents: returns every event once, page by page, in an order that stays',
+      'listEvents: continues after an event that was settled meanwhile',
+    ],
+  },
+  {
+    defect: 'continues a list of events by their number',
+    createStore: overDriver((driver) => {
+      const starts = new Map<string, number>()
+      return {
+        async listEvents({ limit, after }) {
+          const { items } = await driver.listEvents!({ limit: 1000, after: null })
+          const start = after === null ? 0 : starts.get(after)
+          if (start === undefined) return driver.listEvents!({ limit, after })
+          const next = start + limit < items.length ? `cursor-${start + limit}` : null
+          if (next !== null) starts.set(next, start + limit)
+          return { items: items.slice(start, start + limit), next }
+        },
+      }
+    }),
+    rejectedBy: ['listEvents: continues after an event that was settled meanwhile'],
+  },
+  {
+    defect: 'lists an empty last page of events',
+    createStore: overDriver((driver) => ({
+      async listEvents(query) {
+        const page = await driver.listEvents!({ ...query, after: query.after === 'end' ? null : query.after })
+        if (query.after === 'end') return { items: [], next: null }
+        return page.next === null && page.items.length === query.limit ? { ...page, next: 'end' } : page
+      },
+    })),
+    rejectedBy: [
+      'listEvents: continues after an event that was settled meanwhile',
+      'listEvents: has no next page if the last event fits',
+    ],
+  },
+  {
+    defect: 'lists 50 events by default',
+    createStore: overDriver((driver) => ({
+      listEvents: (query) => driver.listEvents!({ ...query, limit: query.limit === 100 ? 50 : query.limit }),
+    })),
+    rejectedBy: ['listEvents: returns 100 events by default'],
+  },
+  {
+    defect: 'counts a look at events as an attempt',
+    createStore: overDriver((driver) => {
+      let looks = 0
+      return {
+        async listEvents(query) {
+          looks++
+          return driver.listEvents!(query)
+        },
+        claimEvents: async (command) =>
+          (await driver.claimEvents!(command)).map((event) =>
+            looks > 1 && command.limit === 100 ? { ...event, attempts: event.attempts + looks } : event,
+          ),
+      }
+    }),
+    rejectedBy: ['listEvents: changes nothing'],
+  },
+  {
+    defect: 'starts over if it does not know the cursor of an event list',
+    createStore: overDriver((driver) => ({
+      listEvents: (query) =>
+        driver.listEvents!(query).catch(() => driver.listEvents!({ ...query, after: null })),
+    })),
+    rejectedBy: ['listEvents: refuses what is no cursor of its own'],
+  },
+  {
+    defect: 'lists no events on an empty page',
+    createStore: overDriver((driver) => ({
+      async listEvents(query) {
+        const page = await driver.listEvents!(query)
+        return page.items.length === 0 && query.limit === 1 ? { items: [], next: 'more' } : page
+      },
+    })),
+    rejectedBy: ['listEvents: returns nothing from an empty store'],
+  },
+  {
+    defect: 'counts expired claims as running',
+    createStore: overDriver((driver) => ({
+      async countEvents(query) {
+        const { waiting, claimed, retrying } = await driver.countEvents!(query)
+        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const expired = items.filter(({ claimedUntil }) => claimedUntil && claimedUntil <= query.now).length
+        return { waiting, claimed: claimed + expired, retrying: retrying - expired }
+      },
+    })),
+    rejectedBy: [
+      'countEvents: counts events that were never claimed, those under a running claim, and all others',
+    ],
+  },
+  {
+    defect: 'counts only events that could be claimed',
+    createStore: overDriver((driver) => ({
+      async countEvents(query) {
+        const counts = await driver.countEvents!(query)
+        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const objects = new Set(items.map(({ object }) => object.key)).size
+        return { ...counts, waiting: Math.max(0, counts.waiting - (items.length - objects)) }
+      },
+    })),
+    rejectedBy: [
+      'countEvents: counts events that were never claimed, those under a running claim, and all others',
+    ],
+  },
+]

@@ -1,0 +1,266 @@
+import { overDriver, overRecording, type Mutant } from './mutant.js'
+
+/** Mutants of what is recorded as an event. */
+export const recordedEventMutants: readonly Mutant[] = [
+  {
+    defect: 'records the removed row as the previous one',
+    createStore: overRecording((change, now) => [
+      [change.type === 'deleted' ? { ...change, previous: change.object } : change, now],
+    ]),
+    rejectedBy: ['events: record a removed object with the row that remove returns'],
+  },
+  {
+    defect: 'records no previous row of a replacement',
+    createStore: overRecording((change, now) => [
+      [change.type === 'activated' ? { ...change, previous: null } : change, now],
+    ]),
+    rejectedBy: ['events: record a replacement with the row that it replaced'],
+  },
+  {
+    defect: 'records hard removals as soft ones',
+    createStore: overRecording((change, now) => [
+      [
+        change.type === 'deleted'
+          ? { ...change, object: { ...change.object, status: 'deleted', deletedAt: now, updatedAt: now } }
+          : change,
+        now,
+      ],
+    ]),
+    rejectedBy: [
+      'events: record a removed object with the row that remove returns',
+      'events: return rows with any text, any metadata and any size unchanged',
+    ],
+  },
+  {
+    defect: 'returns the time of the claim as that of the change',
+    createStore: overDriver((driver) => ({
+      claimEvents: async (command) =>
+        (await driver.claimEvents!(command)).map((event) => ({ ...event, createdAt: command.now })),
+    })),
+    rejectedBy: [
+      'events: record a new object as activated, without a previous row',
+      'claimEvents: takes over an expired claim, with another claim and one attempt more',
+      'settleEvents: schedules a retry, which is due then and not before',
+    ],
+  },
+  {
+    defect: 'records removed metadata with dollars without its names',
+    createStore: overRecording((change, now) => {
+      const { metadata } = change.object
+      const kept =
+        metadata && Object.fromEntries(Object.entries(metadata).filter(([name]) => name !== '$$ROOT'))
+      return [[{ ...change, object: { ...change.object, metadata: kept } }, now]]
+    }),
+    rejectedBy: ['events: return rows with any text, any metadata and any size unchanged'],
+  },
+  {
+    defect: 'records only two replacements of an object in a row',
+    createStore: (context) => {
+      const inARow = new Map<string, number>()
+      return overRecording((change, now) => {
+        const name = JSON.stringify([change.object.bucket, change.object.key])
+        const count = change.type === 'activated' ? (inARow.get(name) ?? 0) + 1 : 0
+        inARow.set(name, count)
+        return count > 2 ? [] : [[change, now]]
+      })(context)
+    },
+    rejectedBy: ["claimEvents: returns an object's events one at a time, in the order of its changes"],
+  },
+  {
+    defect: 'records a removal twice',
+    createStore: overRecording((change, now) =>
+      change.type === 'deleted'
+        ? [
+            [change, now],
+            [change, now],
+          ]
+        : [[change, now]],
+    ),
+    rejectedBy: [
+      'events: record a removed object with the row that remove returns',
+      'events: record a confirm and a remove once, however often they are repeated',
+      'events: keep the order of the changes of a key, even if clocks go back and the object is recreated',
+      'events: outlive their object and its history',
+      'events: return rows with any text, any metadata and any size unchanged',
+    ],
+  },
+  {
+    defect: 'records no event of an empty update',
+    createStore: overRecording((change, now) => (change.type === 'updated' ? [] : [[change, now]])),
+    rejectedBy: [
+      'events of update: have the rows before and after',
+      'events of update: are recorded only if a field changed',
+      'events of adopt: record an object that received a storage key as updated',
+    ],
+  },
+  {
+    defect: 'records updates with the row before as the row after',
+    createStore: overRecording((change, now) => [
+      [change.type === 'updated' ? { ...change, previous: change.object } : change, now],
+    ]),
+    rejectedBy: [
+      'events of update: have the rows before and after',
+      'events of adopt: record an object that received a storage key as updated',
+    ],
+  },
+  {
+    defect: 'records transfers with the new owner in both rows',
+    createStore: overRecording((change, now) => [
+      [change.type === 'transferred' ? { ...change, previous: change.object } : change, now],
+    ]),
+    rejectedBy: ['events of transfer: have the rows before and after'],
+  },
+  {
+    defect: 'records a transfer twice, for both owners',
+    createStore: overRecording((change, now) =>
+      change.type === 'transferred'
+        ? [
+            [change, now],
+            [change, now],
+          ]
+        : [[change, now]],
+    ),
+    rejectedBy: [
+      'events of transfer: have the rows before and after',
+      'events of transfer: are recorded only if the scope changed',
+    ],
+  },
+  {
+    defect: 'records bytes that an object received as activated',
+    createStore: overRecording((change, now) => {
+      const isReceived =
+        change.type === 'updated' && change.previous?.storageKey === null && change.object.storageKey !== null
+      return [[isReceived ? { ...change, type: 'activated' } : change, now]]
+    }),
+    rejectedBy: ['events of adopt: record an object that received a storage key as updated'],
+  },
+  {
+    defect: 'records the end of a lapsed upload at an adopted key',
+    createStore: overRecording((change, now) => {
+      const { object } = change
+      const isAdopted = change.type === 'activated' && object.createdAt < object.confirmedAt!
+      return isAdopted && object.scope === 'alice'
+        ? [[{ ...change, previous: object }, now]]
+        : [[change, now]]
+    }),
+    rejectedBy: [
+      'events: record a replacement with the row that it replaced',
+      'events of adopt: record a new object as activated',
+    ],
+  },
+  {
+    defect: 'records known bytes as activated again',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const result = await driver.adopt!(command)
+        if (result.outcome === 'known' && result.object?.status === 'active')
+          await driver.update!({
+            ...result.object,
+            scope: null,
+            attemptId: null,
+            changes: { filename: 'known' },
+            now: command.now,
+          })
+        return result
+      },
+    })),
+    rejectedBy: [
+      'adopt of known bytes: returns the live row with the storage key, and changes nothing',
+      'adopt of known bytes: is not refused, even if another object has the key',
+      'events of adopt: record nothing of known bytes and refusals',
+    ],
+  },
+  {
+    defect: 'records events although they are off',
+    createStore: (context) => overRecording((change, now) => [[change, now]])({ ...context, events: true }),
+    rejectedBy: ['events that are off: record nothing'],
+  },
+  {
+    defect: 'drops the events of history that is purged',
+    createStore: overDriver((driver) => ({
+      async purgeDeleted(command) {
+        const result = await driver.purgeDeleted(command)
+        if (result.dropped === 0) return result
+        const until = new Date(command.before.getTime() + 1)
+        const claimed = await driver.claimEvents!({
+          limit: 1000,
+          reference: null,
+          now: command.before,
+          until,
+        })
+        const entries = claimed.map(({ id, claim }) => ({ id, claim, retryAt: null }))
+        await driver.settleEvents!({ entries, now: command.before })
+        return result
+      },
+    })),
+    rejectedBy: ['events: outlive their object and its history'],
+  },
+  {
+    defect: 'returns the events that it stores',
+    createStore: overDriver((driver) => {
+      const known = new Map<string, object>()
+      return {
+        async listEvents(query) {
+          const page = await driver.listEvents!(query)
+          return {
+            ...page,
+            items: page.items.map((item) => {
+              known.set(item.id, item.object)
+              return item
+            }),
+          }
+        },
+        async claimEvents(command) {
+          const claimed = await driver.claimEvents!(command)
+          return claimed.map((event) => ({
+            ...event,
+            object: (known.get(event.id) as typeof event.object | undefined) ?? event.object,
+          }))
+        },
+      }
+    }),
+    rejectedBy: ['events: are copies that callers may change'],
+  },
+  {
+    defect: 'records a release',
+    createStore: overDriver((driver) => {
+      let released = 0
+      return {
+        async release(command) {
+          const result = await driver.release(command)
+          if (result.row) released++
+          return result
+        },
+        async listEvents(query) {
+          const page = await driver.listEvents!(query)
+          return released > 0 && page.items.length === 0 ? { ...page, next: 'released' } : page
+        },
+      }
+    }),
+    rejectedBy: ['events: record nothing of uploads, refusals, purges and what finds nothing'],
+  },
+  {
+    defect: 'claims events of an object in the order of clocks',
+    createStore: overDriver((driver) => {
+      const unsettled: Awaited<ReturnType<NonNullable<typeof driver.claimEvents>>> = []
+      return {
+        async claimEvents(command) {
+          const claimed = await driver.claimEvents!(command)
+          unsettled.push(...claimed)
+          return claimed.map((event) => {
+            const late = unsettled.filter(
+              ({ object }) => object.key === event.object.key && object.bucket === event.object.bucket,
+            )
+            const previous = late.at(-2)
+            return previous && previous.createdAt > event.createdAt
+              ? { ...event, object: previous.object }
+              : event
+          })
+        },
+      }
+    }),
+    rejectedBy: [
+      'events: keep the order of the changes of a key, even if clocks go back and the object is recreated',
+    ],
+  },
+]
