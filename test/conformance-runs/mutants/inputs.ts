@@ -1,5 +1,5 @@
 import { StorageError, type StorageObject } from '@svc/db'
-import { METHODS } from '../../conformance/inputs.js'
+import { METHODS, badValuesOf } from '../../conformance/inputs.js'
 import { SCRIPTS, invalid, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const inputMutants: readonly Mutant[] = [
@@ -173,7 +173,7 @@ export const inputMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['validation: refuses inputs that are not objects'],
   },
-  ...METHODS.map((method): Mutant => ({
+  ...METHODS.filter((method) => badValuesOf(method).length > 0).map((method): Mutant => ({
     defect: `doesn't name the invalid field of ${method}`,
     createStore: overStore((store) => ({
       [method]: (...args: unknown[]) =>
