@@ -6,6 +6,7 @@ import { cursorMutants } from './cursor.js'
 import { claimMutants } from './events-claimed.js'
 import { eventListMutants } from './events-listed.js'
 import { recordedEventMutants } from './events-recorded.js'
+import { settleMutants } from './events-settled.js'
 import { expiryMutants } from './expiry.js'
 import { findMutants } from './finds.js'
 import { inputMutants } from './inputs.js'
@@ -51,5 +52,6 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'lists of names and findById': storedMutants,
   'recorded events': recordedEventMutants,
   'claims of events': claimMutants,
+  'settled and extended claims': settleMutants,
   'lists of events': eventListMutants,
 }

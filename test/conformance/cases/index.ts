@@ -1,5 +1,7 @@
-import { adoptCases, adoptConflictCases, knownBytesCases, receivingCases } from './adopt.js'
-import { claimCases, extendCases, settleCases } from './events-claimed.js'
+import { adoptConflictCases, knownBytesCases, receivingCases } from './adopt-known.js'
+import { adoptCases } from './adopt.js'
+import { claimCases } from './events-claimed.js'
+import { extendCases, settleCases } from './events-settled.js'
 import { countEventsCases, listEventsCases } from './events-listed.js'
 import {
   adoptEventCases,
