@@ -5,12 +5,18 @@ export class ManualClock {
 
   #time = ManualClock.START
   #date = new Date(this.#time)
+  #latest = this.#time
 
   /** Pass this as the `now` of the store. Returns the same `Date` until the clock moves, to catch stores that keep it. */
   readonly now = (): Date => this.#date
 
   get time(): number {
     return this.#time
+  }
+
+  /** The latest time that the clock has shown. */
+  get latest(): number {
+    return this.#latest
   }
 
   /** Moves the clock, backwards if negative. */
@@ -30,6 +36,7 @@ export class ManualClock {
   #set(time: number): void {
     this.#time = time
     this.#date = new Date(time)
+    this.#latest = Math.max(this.#latest, time)
   }
 }
 

@@ -37,7 +37,9 @@ export class DrainedEvents {
 
   /** Claims and settles all events, after every claim and every retry of a script. */
   static async of(store: StorageObjectStore, clock: ManualClock): Promise<DrainedEvents> {
-    clock.advance(3 * HOUR)
+    const before = clock.now()
+    // Later than any event, claim or retry, even if the script has set the clock back.
+    clock.moveTo(new Date(clock.latest + 3 * HOUR))
     const events: RecordedEvent[] = []
     for (let claims = 0; claims < MAX_PAGES; claims++) {
       const claimed = await store.claimEvents({ limit: 1000 })
@@ -52,7 +54,7 @@ export class DrainedEvents {
     }
     const left = await store.countEvents()
     // The model is read at the time before.
-    clock.advance(-3 * HOUR)
+    clock.moveTo(before)
     const found = difference({ waiting: 0, claimed: 0, retrying: 0 }, left)
     if (found !== null) throw new ConformanceFailure(`countEvents after all events were settled: ${found}`)
     return new DrainedEvents(events)
