@@ -8,7 +8,7 @@ import type {
   SettleEventInput,
 } from '../input-types.js'
 import { invalid, shown } from '../validation/invalid.js'
-import { checkDate, checkInteger, checkObject, optional } from '../validation/scalars.js'
+import { checkDate, checkInteger, checkObject, LATEST_DATE, optional } from '../validation/scalars.js'
 import { checkText } from '../validation/text.js'
 import { optionalText, pageLimit } from './fields.js'
 
@@ -21,7 +21,8 @@ function endOfClaim(claimSeconds: unknown, now: Date): Date {
   const seconds =
     optional(claimSeconds, (value) => checkInteger('claimSeconds', value, 1, MAX_CLAIM_SECONDS)) ??
     DEFAULT_CLAIM_SECONDS
-  return new Date(now.getTime() + seconds * 1000)
+  // Databases accept no later date.
+  return new Date(Math.min(now.getTime() + seconds * 1000, LATEST_DATE))
 }
 
 export function claimEventsCommand(

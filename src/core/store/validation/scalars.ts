@@ -1,7 +1,7 @@
 import { isAttemptId } from '../attempt-id.js'
 import { invalid, shown } from './invalid.js'
 
-const LATEST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+export const LATEST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** The first millisecond of the year 1. Databases differ in how far back they reach, and no row is older than this. */
 const EARLIEST_DATE = new Date('0001-01-01T00:00:00.000Z').getTime()
 

@@ -91,3 +91,10 @@ describe('the driver input', () => {
     expect(calls).toEqual([])
   })
 })
+
+it('ends claims with the year 9999, the latest date of every database', async () => {
+  const { driver, calls } = recordingDriver({ claimEvents: [] })
+  const last = new Date('9999-12-31T23:59:59.999Z')
+  await createStore(driver, { now: () => new Date(last.getTime() - 1000) }).claimEvents()
+  expect(calls.at(-1)).toMatchObject({ args: [{ until: last }] })
+})
