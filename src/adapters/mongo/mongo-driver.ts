@@ -1,6 +1,6 @@
 import { hasExpired } from '../../core/store/lifecycle.js'
-import { copyObject, type UsageDifference } from '../../core/store/records.js'
-import type { RowOutcome, StoreDriver } from '../../core/store/driver.js'
+import type { UsageDifference } from '../../core/store/records.js'
+import type { StoreDriver } from '../../core/store/driver.js'
 import { sameUsage } from '../../core/store/usage.js'
 import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
@@ -17,11 +17,11 @@ import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
 import { createStateCheck } from './schema/version.js'
-import type { KeyPlan, KeyWrite } from './writes/key-write.js'
+import { createWriteMethods, rowOutcome } from './write-methods.js'
+import type { KeyWrite } from './writes/key-write.js'
 import { dropHistory, findHistoryBefore } from './writes/purge-deleted.js'
 import { repairSums } from './writes/repair-sums.js'
 import { createScopeWrites } from './writes/scope-writes.js'
-import type { KeyResult } from './writes/write-keys.js'
 
 /** A recount reads all rows, so its timeout is this many times longer. */
 const RECOUNT_FACTOR = 10
@@ -60,6 +60,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
   return {
     contract: '1.6',
+    ...createWriteMethods(write),
     ...createEventMethods({ namespace, run }),
 
     async list(query) {
@@ -93,93 +94,6 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       const row = await read(findLive(namespace, reference, 'pending'))
       if (!row || row.uploadId === null || row.declaredSize !== fileSize || hasExpired(row, now)) return null
       return row
-    },
-
-    async reserve(command) {
-      const { plan, scopes } = await write({ kind: 'reserve', command })
-      switch (plan.outcome) {
-        case 'change':
-        case 'unchanged':
-          return { outcome: 'reserved', row: copyObject(plan.row!), scopes }
-        case 'key-conflict':
-        case 'reused':
-        case 'quota-exceeded':
-        case 'sum-too-large':
-          return plan
-        default:
-          throw unexpectedOutcome(plan)
-      }
-    },
-
-    async confirm(command) {
-      const { plan, scopes } = await write({ kind: 'confirm', command })
-      switch (plan.outcome) {
-        case 'change':
-        case 'unchanged':
-          return { outcome: 'confirmed', row: copyObject(plan.row!), scopes }
-        case 'not-found':
-        case 'quota-exceeded':
-        case 'sum-too-large':
-          return plan
-        default:
-          throw unexpectedOutcome(plan)
-      }
-    },
-
-    async setUploadId(command) {
-      const { plan, scopes } = await write({ kind: 'setUploadId', command })
-      switch (plan.outcome) {
-        case 'change':
-        case 'unchanged':
-          return { outcome: 'set', row: copyObject(plan.row!), scopes }
-        case 'not-found':
-        case 'other-upload':
-          return plan
-        default:
-          throw unexpectedOutcome(plan)
-      }
-    },
-
-    async release(command) {
-      return rowOutcome(await write({ kind: 'release', command }))
-    },
-
-    async remove(command) {
-      return rowOutcome(await write({ kind: 'remove', command }))
-    },
-
-    async update(command) {
-      return rowOutcome(await write({ kind: 'update', command }))
-    },
-
-    async transfer(command) {
-      const { plan, scopes } = await write({ kind: 'transfer', command })
-      switch (plan.outcome) {
-        case 'change':
-        case 'unchanged':
-          return { outcome: 'transferred', row: plan.row && copyObject(plan.row), scopes }
-        case 'quota-exceeded':
-        case 'sum-too-large':
-          return plan
-        default:
-          throw unexpectedOutcome(plan)
-      }
-    },
-
-    async adopt(command) {
-      const { plan, scopes } = await write({ kind: 'adopt', command })
-      switch (plan.outcome) {
-        case 'change':
-        case 'unchanged':
-          return { outcome: 'adopted', row: copyObject(plan.row!), scopes }
-        case 'known':
-          return { outcome: 'known', object: plan.object && copyObject(plan.object), scopes }
-        case 'key-conflict':
-        case 'sum-too-large':
-          return plan
-        default:
-          throw unexpectedOutcome(plan)
-      }
     },
 
     async findById(query) {
@@ -293,15 +207,6 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
 function rethrow(error: unknown): never {
   throw databaseError(error)
-}
-
-function unexpectedOutcome({ outcome }: KeyPlan): RangeError {
-  return new RangeError(`Unexpected outcome of a write: ${outcome}.`)
-}
-
-function rowOutcome({ plan, scopes }: KeyResult): RowOutcome {
-  if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') throw unexpectedOutcome(plan)
-  return { row: plan.row && copyObject(plan.row), scopes }
 }
 
 /**
