@@ -153,5 +153,17 @@ export const claimCases: CaseGroup = {
       clock.advance(1)
       same((await store.claimEvents()).length, 1, 'events')
     },
+
+    'returns an event that had to wait no earlier than its recording': async (given) => {
+      const { store, clock } = given
+      await versions(given, ['first'])
+      clock.advance(MINUTE)
+      await versions(given, ['second'])
+      clock.advance(-1)
+      await store.settleEvents(claimsOf(await store.claimEvents()))
+      same(await store.claimEvents(), [], 'events of the future')
+      clock.advance(1)
+      same(filenamesOf(await store.claimEvents()), ['second'], 'filenames')
+    },
   },
 }

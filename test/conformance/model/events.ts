@@ -97,16 +97,28 @@ export class EventModel extends ObjectModel {
   /** Returns all events in the order of the store's list, with its choices of `id` and `dueAt` where they are allowed. */
   eventsAsListed(chosen: readonly ListedEvent[]): ListedEvent[] {
     const rest = new Set(this.events)
-    const oldest = oldestOfEach(this.events)
+    const unknown: ListedEvent[] = []
     const matching = chosen.flatMap((item) => {
-      const event = [...rest].find((each) =>
-        mayBeListedAs(each, item, oldest.includes(each) ? null : this.now()),
-      )
+      const event = [...rest].find((each) => mayBeListedAs(each, item, this.#waitsUntil(each)))
+      if (!event) unknown.push(item)
       if (!event) return []
       rest.delete(event)
       return [{ ...listed(event), id: item.id, dueAt: item.dueAt }]
     })
-    return [...matching, ...[...rest].map(listed)]
+    // With the ids of the store, so that the failure report shows what else differs.
+    const missing = [...rest].map((event, index) => {
+      const id = unknown[index]?.id
+      return !event.hasOwnId && isToken(id) ? { ...listed(event), id } : listed(event)
+    })
+    return [...matching, ...missing]
+  }
+
+  /** Returns until when an event waits for an older one of its object, as far as is known. `null` if it is the oldest. */
+  #waitsUntil(event: ModelEvent): Date | null {
+    const oldest = this.events.find((each) => isOf(each, event.change.object))
+    if (!oldest || oldest === event) return null
+    const now = this.now()
+    return oldest.dueBy > now ? oldest.dueBy : now
   }
 
   #claimed(oldest: readonly ModelEvent[], limit: number): ChosenClaim[] {
@@ -164,10 +176,11 @@ function listed({ id, change, createdAt, attempts, claimedUntil, dueFrom }: Mode
   return { id, ...change, createdAt, attempts, dueAt: dueFrom, claimedUntil }
 }
 
-/** Returns whether a list may show the event as this item. `waitsAt` is now for an event that waits for an older one. */
-function mayBeListedAs(event: ModelEvent, item: ListedEvent, waitsAt: Date | null): boolean {
+/** Returns whether a list may show the event as this item. */
+function mayBeListedAs(event: ModelEvent, item: ListedEvent, waitsUntil: Date | null): boolean {
   const { dueFrom, dueBy } = event
-  const isDue = item.dueAt >= dueFrom && (item.dueAt <= dueBy || (waitsAt !== null && item.dueAt <= waitsAt))
+  const isDue =
+    item.dueAt >= dueFrom && (item.dueAt <= dueBy || (waitsUntil !== null && item.dueAt <= waitsUntil))
   if (event.hasOwnId) return event.id === item.id && isDue
   const { type, object, previous } = event.change
   const own = JSON.stringify([type, sorted(object), sorted(previous), event.createdAt])
