@@ -95,8 +95,9 @@ export const listEventsCases: CaseGroup = {
       await objects(given, 4)
       const { items, next } = await store.listEvents({ limit: 2 })
       for (const { object } of items) {
-        const [event] = await store.claimEvents({ ...at, key: object.key })
-        await store.settleEvents([{ id: event!.id, claim: event!.claim }])
+        const claimed = await store.claimEvents({ ...at, key: object.key })
+        same(claimed.length, 1, 'claimed events of an object')
+        await store.settleEvents(claimed.map(({ id, claim }) => ({ id, claim })))
       }
       const rest = await store.listEvents({ limit: 2, after: next })
       const keys = [...keysOf(items), ...keysOf(rest.items)].sort()
