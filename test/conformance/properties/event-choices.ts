@@ -9,7 +9,7 @@ import type { Choice, ScriptState } from './choices.js'
 import { literal, often, wordOf } from './choices.js'
 
 /** A claim by number, the latest first. `retry` is in milliseconds from now. */
-interface PickedClaim {
+export interface PickedClaim {
   readonly claim: number | 'unknown'
   readonly retry: number | null
 }
