@@ -1,3 +1,4 @@
+import { eventsOf, oldestOfEach } from './event-driver.js'
 import { SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'
 
 const SECOND = 1000
@@ -230,5 +231,26 @@ export const claimMutants: readonly Mutant[] = [
       }
     }),
     rejectedBy: [SCRIPTS.ofWorkers],
+  },
+  {
+    defect: 'claims an event as soon as the one before it is settled',
+    createStore: overDriver((driver) => {
+      const next = new Set<string>()
+      return {
+        async claimEvents(command) {
+          const early = oldestOfEach(await eventsOf(driver)).find(
+            ({ id, attempts, dueAt }) => next.has(id) && attempts === 0 && dueAt > command.now,
+          )
+          return driver.claimEvents!(early ? { ...command, now: early.dueAt } : command)
+        },
+        async settleEvents(command) {
+          const before = new Set(oldestOfEach(await eventsOf(driver)).map(({ id }) => id))
+          const settled = await driver.settleEvents!(command)
+          for (const { id } of oldestOfEach(await eventsOf(driver))) if (!before.has(id)) next.add(id)
+          return settled
+        },
+      }
+    }),
+    rejectedBy: ['claimEvents: returns an event that had to wait no earlier than its recording'],
   },
 ]
