@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { rareRoute } from './scopes.mjs'
 
 /**
  * Reads the command line: `--check`, and `--rows=N` for the size of the large scope. Exits the process if it is
@@ -16,9 +17,12 @@ export function readOptions({ rows: usual, leastRows }) {
   return { check: values.check, rows, deepPage: deepPageOf(rows) }
 }
 
-/** Returns page 10,000, or in a smaller scope the last page that is full with active rows only. */
+/**
+ * Returns page 10,000 or, in a smaller scope, a page near the end that is full even without pending rows and those of
+ * the rare route.
+ */
 function deepPageOf(rows) {
-  return Math.min(10_000, Math.floor((rows * 0.97) / 100))
+  return Math.min(10_000, Math.floor((rows * 0.97 - rareRoute.rows) / 100))
 }
 
 export function withSeparators(number) {
