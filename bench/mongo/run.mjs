@@ -15,7 +15,7 @@ import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
 import { openByHand } from './by-hand.mjs'
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
-import { compareChanges, compareHotScope, compareUploads } from './writes.mjs'
+import { compareHotScope, compareObjectChanges, compareUploads } from './writes.mjs'
 
 const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
 
@@ -86,7 +86,7 @@ report.add('reserve + confirm, compared with no batching', ['no batching', 'adap
 report.add(
   'reserve + a change of the object, compared with reserve + release',
   ['release', 'change'],
-  [...(await compareChanges(db, 1)), ...(await compareChanges(db, 8))],
+  await compareObjectChanges(db),
 )
 
 const { host, port } = memberOf(set.url)

@@ -1,9 +1,10 @@
 import { createAttemptId } from '@svc/db'
 import { Long } from 'mongodb'
 import { mongoAdapter } from '@svc/db/mongo'
+import { compareChanges } from '../servers/compare-changes.mjs'
 import { compareWaiting } from '../servers/compare-waiting.mjs'
 import { bucket } from '../servers/scopes.mjs'
-import { ample, reserve, SIZE, upload } from '../servers/store-calls.mjs'
+import { SIZE, upload } from '../servers/store-calls.mjs'
 
 const ROUNDS = 201
 /** Rounds with many callers take longer. */
@@ -79,49 +80,11 @@ export async function compareHotScope(db, bareDocuments, callers) {
   }
 }
 
-const CHANGES = {
-  update: (store, at, { owner }) =>
-    store.update({ ...at, scope: owner, filename: `picture ${Math.random()}.jpg` }),
-  transfer: async (store, at, object) => {
-    const [from, to] = [object.owner, object.other]
-    await store.transfer({ ...at, from, to, quota: ample })
-    Object.assign(object, { owner: to, other: from })
-  },
-}
-
-/**
- * Compares a replacement that is reserved and then released with one that is reserved before the object is changed. Each
- * caller has an object and two scopes of its own.
- */
-export async function compareChanges(db, callers) {
+/** Compares changes of an object with the release of a reservation. */
+export async function compareObjectChanges(db) {
   const store = mongoAdapter(db)
-  const results = []
-  for (const [change, run] of Object.entries(CHANGES)) {
-    const objects = await Promise.all(
-      Array.from({ length: callers }, async (_, caller) => {
-        const [owner, other] = ['a', 'b'].map((name) => `user:${change}-${callers}-${caller}-${name}`)
-        const { key } = await reserve(store, owner, ample)
-        await store.confirm({ bucket, key, size: SIZE })
-        return { key, owner, other }
-      }),
-    )
-    const replacing = async (caller, then) => {
-      const object = objects[caller]
-      const at = { bucket, key: object.key }
-      const expiresAt = new Date(Date.now() + 3_600_000)
-      await store.reserve({ ...at, scope: object.owner, declaredSize: SIZE, expiresAt, quota: ample })
-      await then(at, object)
-    }
-    results.push(
-      await compareWaiting({
-        name: `${change}, ${callers === 1 ? '1 caller' : `${callers} callers`}`,
-        base: (caller) => replacing(caller, (at, { owner }) => store.release({ ...at, scope: owner })),
-        subject: (caller) => replacing(caller, (at, object) => run(store, at, object)),
-        bar: { most: callers === 1 ? 1.2 : null },
-        callers,
-        rounds: callers === 1 ? ROUNDS : ROUNDS_OF_MANY,
-      }),
-    )
-  }
-  return results
+  return [
+    ...(await compareChanges({ store, callers: 1, most: 1.2, rounds: ROUNDS })),
+    ...(await compareChanges({ store, callers: 8, most: null, rounds: ROUNDS_OF_MANY })),
+  ]
 }

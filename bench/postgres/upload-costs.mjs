@@ -1,0 +1,63 @@
+import { postgresAdapter } from '@svc/db/postgres'
+import { compareCosts } from '../servers/compare-costs.mjs'
+import { upload } from '../servers/store-calls.mjs'
+import { measureServerCosts } from './server-costs.mjs'
+import { adapterOfVersion15, comparedAdapter, createSchemaOfVersion15 } from './version-1-5.mjs'
+
+const SCHEMAS = { before: 'bench_version_1_5', off: 'bench_events_off', on: 'bench_events_on' }
+/** Enough that the plans are those of large tables. */
+const LOADED = 50_000
+const ROUNDS = 301
+const UPLOADS = 10
+const SCOPE = 'user:costs'
+
+/**
+ * Compares reserve + confirm of three equally loaded schemas: one of 1.5.5, and two of this version, with events off and
+ * on. All of them share one connection.
+ */
+export async function compareUploadCosts(pool) {
+  await createSchemaOfVersion15(pool, SCHEMAS.before)
+  await postgresAdapter(pool, { schema: SCHEMAS.off }).migrate()
+  await postgresAdapter(pool, { schema: SCHEMAS.on, events: true }).migrate()
+  // Triggers would record each loaded row, on one side only.
+  await pool.query('SET session_replication_role = replica')
+  for (const schema of Object.values(SCHEMAS)) await copyLoadedRows(pool, schema)
+  await pool.query('RESET session_replication_role')
+  await pool.query('CHECKPOINT')
+
+  const costs = await measureServerCosts(pool)
+  const stores = {
+    before: adapterOfVersion15(pool, SCHEMAS.before),
+    off: comparedAdapter(pool, SCHEMAS.off),
+    on: comparedAdapter(pool, SCHEMAS.on),
+  }
+  const compare = (base, subject, most) =>
+    compareCosts({
+      base: () => costs.measure(() => uploads(stores[base])),
+      subject: () => costs.measure(() => uploads(stores[subject])),
+      perRound: UPLOADS,
+      rounds: ROUNDS,
+      bars: {
+        waiting: { most },
+        ...(costs.hasProcessorTime && { processor: { most } }),
+        wal: { most },
+      },
+      names: {
+        waiting: 'time of the caller',
+        processor: 'processor time of the server',
+        wal: 'WAL, in bytes',
+      },
+    })
+  return { off: await compare('before', 'off', 1.03), on: await compare('off', 'on', 1.2) }
+}
+
+async function uploads(store) {
+  for (let made = 0; made < UPLOADS; made++) await upload(store, SCOPE)
+}
+
+async function copyLoadedRows(pool, schema) {
+  await pool.query(`
+    INSERT INTO ${schema}.objects SELECT * FROM svc_db.objects LIMIT ${LOADED};
+    INSERT INTO ${schema}.scope_usage SELECT * FROM svc_db.scope_usage`)
+  await pool.query(`VACUUM (ANALYZE) ${schema}.objects, ${schema}.scope_usage`)
+}

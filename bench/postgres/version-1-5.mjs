@@ -1,0 +1,49 @@
+import { postgresAdapter } from '@svc/db/postgres'
+import { importSource } from '../own-source.mjs'
+
+const { STEPS } = await importSource('src/adapters/postgres/schema/steps.ts')
+const { migrationBlock } = await importSource('src/adapters/postgres/schema/migration-text.ts')
+const { schemaName } = await importSource('src/adapters/postgres/schema/schema-name.ts')
+
+/** The version that a statement needs, which no schema of 1.5.5 has. */
+const REQUIRED_VERSION = /^WITH needed AS \(.*?\) /
+const CALL = /(reserve|confirm)_v2\(/
+
+/** Creates the schema of 1.5.5: what its `migrate()` creates in an empty database. */
+export async function createSchemaOfVersion15(pool, schema) {
+  await pool.query(migrationBlock(STEPS.slice(0, 1), schemaName('bench', schema)))
+}
+
+/**
+ * Creates a store whose `reserve` and `confirm` call the functions of 1.5.5, which have the same parameters. Everything
+ * outside the database is equal on both sides.
+ */
+export function adapterOfVersion15(pool, schema) {
+  return postgresAdapter(rewritingPool(pool, textOfVersion15), { schema })
+}
+
+/** Creates a store of this version whose statements pass through as much code as those of {@link adapterOfVersion15}. */
+export function comparedAdapter(pool, schema) {
+  return postgresAdapter(
+    rewritingPool(pool, (text) => text),
+    { schema },
+  )
+}
+
+function textOfVersion15(text) {
+  if (!REQUIRED_VERSION.test(text) || !CALL.test(text)) throw new Error(`Not a call of 1.5.5: ${text}`)
+  return text.replace(REQUIRED_VERSION, '').replace(CALL, '$1_v1(')
+}
+
+/** Wraps a pool and replaces the text of each statement. */
+function rewritingPool(pool, rewritten) {
+  const texts = new Map()
+  return {
+    connect: () => pool.connect(),
+    query(query) {
+      let text = texts.get(query.text)
+      if (text === undefined) texts.set(query.text, (text = rewritten(query.text)))
+      return pool.query({ ...query, text })
+    },
+  }
+}
