@@ -12,16 +12,19 @@ import { startDelayProxy } from '../servers/delay-proxy.mjs'
 import { withSeparators, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
+import { compareWaitingEvents } from '../servers/waiting-events.mjs'
 import { openByHand } from './by-hand.mjs'
+import { createEventQueue } from './event-queue.mjs'
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
-import { compareHotScope, compareObjectChanges, compareUploads } from './writes.mjs'
+import { compareEvents, compareHotScope, compareObjectChanges, compareUploads } from './writes.mjs'
 
 const { installedMongod, startReplicaSet } = await importSource('test/servers/mongod.ts')
 
 const { check, rows, deepPage } = readOptions({ rows: 1_000_000, leastRows: 1000 })
 const CALLERS = 32
 const DELAY = 2.5
+const FEW_EVENTS = 1000
 const DATABASE = 'bench'
 
 // Unlike the server of the tests, it flushes acknowledged writes to disk, as in production.
@@ -88,6 +91,17 @@ report.add(
   ['release', 'change'],
   await compareObjectChanges(db),
 )
+report.add('reserve + confirm, with events', ['events off', 'events on'], await compareEvents(db))
+const queues = {
+  few: await createEventQueue(db, 'bench_few_', FEW_EVENTS),
+  many: await createEventQueue(db, 'bench_many_', rows),
+}
+report.add(
+  'Claiming and settling events while others wait',
+  [queues.few, queues.many].map(({ waiting }) => `${withSeparators(waiting)} waiting`),
+  await compareWaitingEvents(queues),
+)
+for (const { remove } of Object.values(queues)) await remove()
 
 const { host, port } = memberOf(set.url)
 const proxy = await startDelayProxy({ host, port }, DELAY)

@@ -88,3 +88,29 @@ export async function compareObjectChanges(db) {
     ...(await compareChanges({ store, callers: 8, most: null, rounds: ROUNDS_OF_MANY })),
   ]
 }
+
+/** Compares reserve + confirm with events on and off. Each has collections of its own, with a scope per caller. */
+export async function compareEvents(db) {
+  const [off, on] = await Promise.all(
+    [false, true].map(async (events) => {
+      const collectionPrefix = events ? 'bench_events_on_' : 'bench_events_off_'
+      const store = mongoAdapter(db, { collectionPrefix, events })
+      await store.migrate()
+      return store
+    }),
+  )
+  const results = []
+  for (const callers of [1, 8]) {
+    results.push(
+      await compareWaiting({
+        name: callers === 1 ? '1 caller' : `${callers} callers`,
+        base: (caller) => upload(off, `user:caller-${caller}`),
+        subject: (caller) => upload(on, `user:caller-${caller}`),
+        bar: { most: callers === 1 ? 1.25 : null },
+        callers,
+        rounds: callers === 1 ? ROUNDS : ROUNDS_OF_MANY,
+      }),
+    )
+  }
+  return results
+}
