@@ -71,7 +71,18 @@ function copiesOf({ event, queue }, numbers, copies) {
       $project: {
         // The ids of events are UUIDs of version 7, followed by the id of the queue.
         uuid: {
-          $concat: ['019', digits(0, 5), '-', digits(5, 4), '-7', digits(9, 3), '-8', digits(12, 3), '-', digits(15, 12)],
+          $concat: [
+            '019',
+            digits(0, 5),
+            '-',
+            digits(5, 4),
+            '-7',
+            digits(9, 3),
+            '-8',
+            digits(12, 3),
+            '-',
+            digits(15, 12),
+          ],
         },
         queue: { $concat: ['~', digits(27, 43)] },
       },

@@ -55,12 +55,13 @@ function uuidAt(g) {
   return `${time} || '7' || substr(${random}, 1, 3) || '8' || ${random}`
 }
 
-/** Returns the size and entries of each table and index. A partial index has fewer entries than its table has rows. */
+/** Returns the size and entries of each table and index that is not empty. A partial index has fewer entries than its table has rows. */
 export async function measureSizes(pool) {
   const { rows } = await pool.query(`
     SELECT c.relname AS name, pg_relation_size(c.oid)::float8 AS bytes, c.reltuples::float8 AS entries
     FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
     WHERE coalesce(i.indrelid, c.oid) IN ('svc_db.objects'::regclass, 'svc_db.scope_usage'::regclass)
+      AND c.reltuples > 0
     ORDER BY coalesce(i.indrelid, c.oid)::regclass::text, c.relkind DESC, c.relname`)
   return rows.map(({ name, bytes, entries }) => ({
     name,

@@ -11,16 +11,30 @@ import { startDelayProxy } from '../servers/delay-proxy.mjs'
 import { withSeparators, readOptions } from '../servers/options.mjs'
 import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
+import { compareWaitingEvents } from '../servers/waiting-events.mjs'
 import { openReport } from '../report.mjs'
 import { createTableByHand, bytesByHand, reserveByHand } from './by-hand.mjs'
+import { deliverManyEvents, printDelivery } from './delivered-events.mjs'
+import { createEventQueue } from './event-queue.mjs'
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
-import { compareHotScope, compareRefusals, compareUploads, measureLatencies } from './writes.mjs'
+import { compareUploadCosts } from './upload-costs.mjs'
+import {
+  compareHotScope,
+  compareObjectChanges,
+  compareRefusals,
+  compareUploads,
+  measureLatencies,
+} from './writes.mjs'
 
 const { check, rows, deepPage } = readOptions({ rows: 1_040_000, leastRows: 50_000 })
 const CALLERS = 32
 const DELAY = 2.5
 const BARE_SCHEMA = 'bench_bare'
+const FEW_EVENTS = 1000
+const DELIVERED = 'bench_delivered_events'
+/** Events that wait while others are delivered. */
+const BACKLOG = 10_000
 
 const cluster = await startCluster()
 const pools = new Set()
@@ -88,6 +102,38 @@ report.add(
 )
 report.add('reserve', ['stored', 'refused'], await compareRefusals(single))
 report.add('One hot scope', ['no batching', 'adapter'], await compareHotScope(many, CALLERS))
+
+report.add(
+  'reserve + a change of the object, compared with reserve + release',
+  ['release', 'change'],
+  await compareObjectChanges(single, eight),
+)
+
+console.log(`Costs: per reserve + confirm, of rounds of 10. Processor time is that of the process which serves the connection. WAL is
+in bytes.
+`)
+const costs = await compareUploadCosts(single)
+report.add('reserve + confirm, events off', ['1.5.5', 'events off'], costs.off)
+report.add('reserve + confirm, events on', ['events off', 'events on'], costs.on)
+
+const queues = {
+  few: await createEventQueue(single, 'bench_few_events', FEW_EVENTS),
+  many: await createEventQueue(single, 'bench_many_events', rows),
+}
+report.add(
+  'Claiming and settling events while others wait',
+  [FEW_EVENTS, rows].map((waiting) => `${withSeparators(waiting)} waiting`),
+  await compareWaitingEvents(queues),
+)
+for (const { remove } of Object.values(queues)) await remove()
+const delivery = await deliverManyEvents(
+  single,
+  DELIVERED,
+  await createEventQueue(single, DELIVERED, BACKLOG),
+  rows,
+)
+printDelivery(delivery)
+report.record(`Size after delivering ${withSeparators(rows)} events`, [delivery.result])
 
 await createTableByHand(far)
 const hand = await compareByHand({

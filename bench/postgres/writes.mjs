@@ -1,5 +1,6 @@
 import { createAttemptId } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
+import { compareChanges } from '../servers/compare-changes.mjs'
 import { compareWaiting, medianTime } from '../servers/compare-waiting.mjs'
 import { bucket } from '../servers/scopes.mjs'
 import { ample, reserve, SIZE, upload } from '../servers/store-calls.mjs'
@@ -103,5 +104,14 @@ export async function compareHotScope(pool, callers) {
       callers,
       rounds: ROUNDS_OF_MANY,
     }),
+  ]
+}
+
+/** Compares changes of an object with the release of a reservation. */
+export async function compareObjectChanges(single, many) {
+  const [alone, together] = [single, many].map((pool) => postgresAdapter(pool))
+  return [
+    ...(await compareChanges({ store: alone, callers: 1, most: 1.2, rounds: ROUNDS })),
+    ...(await compareChanges({ store: together, callers: 8, most: null, rounds: ROUNDS_OF_MANY })),
   ]
 }
