@@ -43,7 +43,9 @@ function rewritingPool(pool, rewritten) {
     query(query) {
       let text = texts.get(query.text)
       if (text === undefined) texts.set(query.text, (text = rewritten(query.text)))
-      return pool.query({ ...query, text })
+      // A connection takes each name for one text only.
+      const name = text === query.text ? query.name : `${query.name}_1_5`
+      return pool.query({ ...query, name, text })
     },
   }
 }
