@@ -21,7 +21,8 @@ export async function measureServerCosts(client) {
       const processorBefore = processorMicroseconds(pid)
       const { microseconds } = await timed(work)
       const processorAfter = processorMicroseconds(pid)
-      if (hasProcessorTime && processorAfter === null) throw new Error('The measured connection was replaced.')
+      if (hasProcessorTime && processorAfter === null)
+        throw new Error('The measured connection was replaced.')
       return {
         waiting: microseconds,
         ...(hasProcessorTime && { processor: processorAfter - processorBefore }),
