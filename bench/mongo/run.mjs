@@ -14,6 +14,7 @@ import { small } from '../servers/scopes.mjs'
 import { compareDepths, compareScopeSizes } from '../servers/store-reads.mjs'
 import { compareWaitingEvents } from '../servers/waiting-events.mjs'
 import { openByHand } from './by-hand.mjs'
+import { countCommands } from './commands.mjs'
 import { createEventQueue } from './event-queue.mjs'
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
@@ -92,6 +93,7 @@ report.add(
   await compareObjectChanges(db),
 )
 report.add('reserve + confirm, with events', ['events off', 'events on'], await compareEvents(db))
+report.record('Commands of reserve + confirm', await countCommands(set.url, DATABASE))
 const queues = {
   few: await createEventQueue(db, 'bench_few_', FEW_EVENTS),
   many: await createEventQueue(db, 'bench_many_', rows),
