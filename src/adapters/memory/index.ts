@@ -1,5 +1,6 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import { shown } from '../../core/store/validation/invalid.js'
 import { createMemoryDriver } from './memory-driver.js'
 import { seed, type SeedObject } from './seed.js'
 import { Tables } from './tables.js'
@@ -20,10 +21,15 @@ export interface MemoryAdapterOptions {
  * loses its data when the process ends.
  *
  * @throws StorageError `VALIDATION_ERROR` if a record in `objects` is invalid.
+ * @throws TypeError if `events` is not a boolean.
  */
 export function memoryAdapter(options: MemoryAdapterOptions = {}): StorageObjectStore {
   const now = options.now ?? (() => new Date())
-  const tables = new Tables({ events: options.events ?? false })
+  const events = options.events ?? false
+  if (typeof events !== 'boolean') {
+    throw new TypeError(`memoryAdapter: events must be true or false (got ${shown(events)}).`)
+  }
+  const tables = new Tables({ events })
   seed(tables, options.objects ?? [], new Date(now()))
   return createStore(createMemoryDriver(tables), { now })
 }

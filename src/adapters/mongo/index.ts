@@ -1,5 +1,6 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import { shown } from '../../core/store/validation/invalid.js'
 import { checkDatabase, type MongoDatabase, type MongoDatabaseSource } from './connection/database.js'
 import { lateNamespace } from './connection/late-namespace.js'
 import { openNamespace } from './connection/namespace.js'
@@ -59,7 +60,7 @@ function isSource(db: MongoDatabase | MongoDatabaseSource): db is MongoDatabaseS
 
 function checkEvents(events: unknown): void {
   if (events === undefined || typeof events === 'boolean') return
-  throw new TypeError(`events must be true, false or left out (got ${typeof events}).`)
+  throw new TypeError(`mongoAdapter: events must be true or false (got ${shown(events)}).`)
 }
 
 /** UTF-8 bytes. The server allows 255 for the names of database and collection together. */

@@ -68,8 +68,8 @@ export type * from './driver-commands.js'
  */
 export interface StoreDriver {
   /**
-   * The contract that the driver implements. Without it the driver counts as one of version 1.5: methods and input fields
-   * marked "1.6" never reach it, and a call that needs one throws a `TypeError`.
+   * The contract that the driver implements. Without it the driver counts as one of version 1.5: input fields marked
+   * "1.6" never reach it, and a call that needs one throws a `TypeError`. New methods are optional, with and without it.
    */
   readonly contract?: '1.6'
 

@@ -32,6 +32,13 @@ export const recordedEventMutants: readonly Mutant[] = [
     ],
   },
   {
+    defect: 'takes the time of the row as that of the change',
+    createStore: overRecording((change, now) => [
+      [change, change.type === 'deleted' ? change.object.updatedAt : now],
+    ]),
+    rejectedBy: ['events: have the time of the change, also for a row that a hard removal returns unchanged'],
+  },
+  {
     defect: 'returns the time of the claim as that of the change',
     createStore: overDriver((driver) => ({
       claimEvents: async (command) =>

@@ -42,6 +42,22 @@ export const recordedEventCases: CaseGroup = {
       }
     },
 
+    'have the time of the change, also for a row that a hard removal returns unchanged': async (given) => {
+      const { store, clock, at } = given
+      await given.activate()
+      await given.takeEvents()
+      clock.advance(MINUTE)
+      const changedAt = clock.now()
+      await store.remove({ ...at, mode: 'hard' })
+      clock.advance(MINUTE)
+      const { items } = await store.listEvents()
+      same(
+        items.map(({ createdAt, dueAt }) => ({ createdAt, dueAt })),
+        [{ createdAt: changedAt, dueAt: changedAt }],
+        'times of the event',
+      )
+    },
+
     'record nothing of uploads, refusals, purges and what finds nothing': async (given) => {
       const { store, clock, at, otherScope } = given
       const { id } = await given.reserve({ storageKey: 'a' })

@@ -54,8 +54,14 @@ describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
       // As a role has it that was created for 1.5.5.
       const application = `files_app_${suffix}`
       await owners.query(`REVOKE ALL ON svc_db.events FROM ${application}`)
-      await owners.query(eventGrants!)
       await postgresAdapter(owners, { events: true }).migrate()
+      expect(await store.verify()).toEqual(
+        ['DELETE', 'INSERT', 'SELECT', 'UPDATE'].map(
+          (name) => expect.stringContaining(`the ${name} privilege`) as string,
+        ),
+      )
+      await owners.query(eventGrants!)
+      expect(await store.verify()).toEqual([])
       await expectToServe(store)
       const events = await store.claimEvents()
       expect(events.length).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 import type { Database } from '../connection/database.js'
 import { databaseError } from '../connection/failures.js'
 import { readCatalog } from './catalog.js'
+import { missingEventPrivileges } from './event-privileges.js'
 import { expectedCatalog } from './expected-catalog.js'
 import type { MigrationStep } from './migration-step.js'
 import type { SchemaName } from './schema-name.js'
@@ -41,6 +42,7 @@ export async function verify(
         findings.push(`Differs: ${name} ${difference}.`)
       }
     }
+    if (state.eventsSwitch !== null) findings.push(...(await missingEventPrivileges(database, schema)))
     return findings
   } catch (error) {
     throw databaseError(error)
