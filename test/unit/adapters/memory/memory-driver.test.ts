@@ -218,3 +218,9 @@ describe('the memory adapter', () => {
     expect(await other.countByScope('a')).toBe(0)
   })
 })
+
+it('refuses an option events that is not a boolean', () => {
+  expect(() => memoryAdapter({ events: 'on' as unknown as boolean })).toThrow(
+    new TypeError('memoryAdapter: events must be true or false (got "on").'),
+  )
+})
