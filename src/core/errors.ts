@@ -4,7 +4,10 @@
  */
 const ERROR_TABLE = {
   VALIDATION_ERROR: { status: 400, message: 'A parameter is invalid.' },
-  INVALID_CURSOR: { status: 400, message: 'The cursor is invalid. Use the one that an earlier page returned.' },
+  INVALID_CURSOR: {
+    status: 400,
+    message: 'The cursor is invalid. Use the one that an earlier page returned.',
+  },
   UNAUTHORIZED: { status: 401, message: 'Sign in to do this.' },
   FORBIDDEN: { status: 403, message: 'You do not have permission to do this.' },
   OBJECT_NOT_FOUND: { status: 404, message: 'The object does not exist.' },
