@@ -95,13 +95,24 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   clearTimeout(timer)
 }
 
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+const FIRST_PORT = 20_000
+const PORTS = 12_000
+
+/**
+ * Returns a free port below those that systems give to outgoing connections (from 32,768 on Linux). Otherwise, a connection
+ * of another test, or of a client to itself, could take the port of a server that a test has killed and restarts.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
