@@ -20,9 +20,9 @@ const CALLS_BETWEEN = 40
 const TIMEOUT = 240_000
 
 const KILLS = runs(1, 10)
-const EVENT_KILLS = runs(1, 8)
+const EVENT_KILLS = runs(1, 3)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(60, 200)
+const EVENT_CALLS_BETWEEN = runs(60, 80)
 const PRIMARY_KILLS = 3
 const STEP_DOWNS = 10
 

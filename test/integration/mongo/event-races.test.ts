@@ -7,7 +7,7 @@ import { clientOf, describeMongo, freshDatabase } from './databases.js'
 const KEYS = 6
 const CLIENTS = 4
 const WRITERS = 3
-const WRITES = runs(12, 100)
+const WRITES = runs(12, 30)
 const CLAIMERS = 4
 const CLAIM_SECONDS = 2
 /** How much faster than time the clocks run, so that claims expire. */

@@ -8,7 +8,7 @@ import { clientOf, describeMongo, emptyKeys, freshDatabase } from './databases.j
 const BUCKET = 'bucket'
 const CLIENTS = 4
 const CALLERS = 8
-const CALLS = runs(40, 200)
+const CALLS = runs(40, 80)
 const KEYS = 60
 const NAMES = 40
 const QUOTA = { maxBytes: 60, maxFiles: 6 }
@@ -87,7 +87,7 @@ describeMongo('writes of several clients', (url) => {
   )
 
   it('adoptions of the same bytes under different keys of different scopes: one succeeds', async () => {
-    for (let round = 0; round < runs(20, 200); round++) {
+    for (let round = 0; round < runs(20, 60); round++) {
       const storageKey = `bytes ${round}`
       const results = await Promise.all(
         stores.map((store, i) =>

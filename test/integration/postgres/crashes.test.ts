@@ -12,9 +12,9 @@ const KILLS = runs(3, 10)
 /** Calls that each process must complete between a start and the next kill. */
 const CALLS_BETWEEN = 250
 
-const EVENT_KILLS = runs(1, 8)
+const EVENT_KILLS = runs(1, 3)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(100, 300)
+const EVENT_CALLS_BETWEEN = runs(100, 150)
 
 const title = `${CRASH_PROCESSES} processes with ${CRASH_CALLERS} connections each, while the server is killed ${KILLS} times`
 

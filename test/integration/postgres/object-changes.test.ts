@@ -249,7 +249,7 @@ describePostgres('random changes of objects on a server', (url) => {
   const empty = async () => {
     for (const table of TABLES) await pool.query(`DELETE FROM "${schema.replaceAll('"', '""')}".${table}`)
   }
-  itEqualsMemory(() => ({ driver, empty }), runs(40, 400))
+  itEqualsMemory(() => ({ driver, empty }), runs(40, 100))
 })
 
 describe('random changes of objects on PGlite', () => {
@@ -259,5 +259,5 @@ describe('random changes of objects on PGlite', () => {
   afterAll(() => database.close())
 
   const empty = () => database.exec(TABLES.map((table) => `DELETE FROM svc_db.${table}`).join(';'))
-  itEqualsMemory(() => ({ driver, empty }), runs(5, 40))
+  itEqualsMemory(() => ({ driver, empty }), runs(5, 10))
 })

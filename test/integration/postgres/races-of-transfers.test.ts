@@ -8,7 +8,7 @@ import { describePostgres, freshSchema, poolOf, quoted } from './schemas.js'
 import { callsOfVersion15 } from './version-1-5.js'
 
 const CONNECTIONS = 16
-const CALLS = runs(150, 2500)
+const CALLS = runs(150, 600)
 const BUCKET = 'bucket'
 /** Every write for one of these has the quota. Not in the order of their bytes. */
 const SCOPES = ['dan', 'Bob', 'ann', 'cid']
