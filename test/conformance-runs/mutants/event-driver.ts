@@ -1,5 +1,20 @@
 import type { ObjectReference } from '@svc/db'
-import type { ListedEvent, StoreDriver } from '@svc/db/adapter'
+import { createStore, type ListedEvent, type StoreDriver } from '@svc/db/adapter'
+import type { EventTable } from '../../../src/adapters/memory/event-table.js'
+import { createMemoryDriver } from '../../../src/adapters/memory/memory-driver.js'
+import { Tables } from '../../../src/adapters/memory/tables.js'
+import type { Mutant } from './mutant.js'
+
+/** Replaces calls of the memory store's driver, which may record events of their own. */
+export function overRecordingDriver(
+  broken: (driver: StoreDriver, record: EventTable['record']) => Partial<StoreDriver>,
+): Mutant['createStore'] {
+  return (context) => {
+    const tables = new Tables({ events: context.events ?? false })
+    const driver = createMemoryDriver(tables)
+    return createStore({ ...driver, ...broken(driver, (...args) => tables.events.record(...args)) }, context)
+  }
+}
 
 /** Returns all events, in the order of recording. */
 export async function eventsOf(driver: StoreDriver): Promise<ListedEvent[]> {

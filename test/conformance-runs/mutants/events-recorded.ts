@@ -1,3 +1,4 @@
+import { overRecordingDriver } from './event-driver.js'
 import { overDriver, overRecording, type Mutant } from './mutant.js'
 
 /** Mutants of what is recorded as an event. */
@@ -30,6 +31,19 @@ export const recordedEventMutants: readonly Mutant[] = [
       'events: record a removed object with the row that remove returns',
       'events: return rows with any text, any metadata and any size unchanged',
     ],
+  },
+  {
+    defect: 'records a repeated confirm again',
+    createStore: overRecordingDriver((driver, record) => ({
+      async confirm(command) {
+        const before = await driver.findActive({ ...command, scope: null })
+        const result = await driver.confirm(command)
+        if (result.outcome !== 'confirmed' || result.row.attemptId !== before?.attemptId) return result
+        record({ type: 'activated', object: result.row, previous: null }, command.now)
+        return result
+      },
+    })),
+    rejectedBy: ['events: record a confirm and a remove once, however often they are repeated'],
   },
   {
     defect: 'takes the time of the row as that of the change',
