@@ -14,7 +14,7 @@ const source = {
 }
 
 /**
- * The files that have a long version: 100 runs of each property, and more kills, rounds and flows. `npm test` runs them
+ * The files that have a long version: more runs of each property, more kills, rounds and flows. `npm test` runs them
  * with the short counts of `test/long-runs.ts`, `npm run test:long` runs only them, with the long ones.
  */
 const longRuns = [

@@ -10,21 +10,22 @@ import {
   type ReplicaSetOptions,
 } from '../../servers/mongod.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
-import { expectEveryEventDelivered } from '../races/event-test.js'
+import { expectEveryEventDelivered, type EventTest } from '../races/event-test.js'
 import { isLongRun, runs } from '../../long-runs.js'
 import { clientOf, emptyKeys } from './databases.js'
 
 const DATABASE = 'crashes'
+const EVENT_DATABASE = 'crashes_with_events'
 /** Successful calls of each process between two failures of the server. */
 const CALLS_BETWEEN = 40
 const TIMEOUT = 240_000
 
-const KILLS = runs(1, 10)
+const KILLS = runs(1, 5)
 const EVENT_KILLS = runs(1, 3)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(60, 80)
-const PRIMARY_KILLS = 3
-const STEP_DOWNS = 10
+const EVENT_CALLS_BETWEEN = runs(30, 80)
+const PRIMARY_KILLS = 2
+const STEP_DOWNS = 6
 
 const program = installedMongod()
 const server = inject('mongodb')
@@ -64,6 +65,25 @@ describe.skipIf(program === null)(
       expect(unavailable).toBe(0)
     }
 
+    /** Expects that events are delivered in order and never lost, while claimers and writers race. */
+    async function expectEveryEvent(
+      { set, client }: { set: ReplicaSet; client: MongoClient },
+      interruptions: EventTest['interruptions'],
+    ): Promise<void> {
+      const db = client.db(EVENT_DATABASE)
+      await mongoAdapter(db, { events: true }).migrate()
+      await endAbandonedTransactions(client)
+      const { unavailable } = await expectEveryEventDelivered({
+        entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
+        connection: { url: set.url, database: EVENT_DATABASE },
+        callsBetween: EVENT_CALLS_BETWEEN,
+        interruptions,
+        inspect: (use) =>
+          use({ open: (now) => mongoAdapter(db, { now }), findViolations: () => emptyKeys(db) }),
+      })
+      expect(unavailable).toEqual([])
+    }
+
     it(
       `callers get no error when it is killed and restarted (${KILLS} times)`,
       { timeout: TIMEOUT },
@@ -85,31 +105,23 @@ describe.skipIf(program === null)(
       `no event is lost when it and a process that changes objects and delivers events are killed (${EVENT_KILLS} times each)`,
       { timeout: 600_000 },
       async () => {
-        const { set, client } = await start({ members: 1 })
-        const db = client.db(DATABASE)
-        await mongoAdapter(db, { events: true }).migrate()
-        const [only] = set.members
-        await endAbandonedTransactions(client)
+        const started = await start({ members: 1 })
+        const [only] = started.set.members
         const kill = async () => {
           await only!.kill()
           await only!.restart()
-          await endAbandonedTransactions(client)
+          await endAbandonedTransactions(started.client)
         }
-        const { unavailable } = await expectEveryEventDelivered({
-          entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
-          connection: { url: set.url, database: DATABASE },
-          callsBetween: EVENT_CALLS_BETWEEN,
-          interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
-          inspect: (use) =>
-            use({ open: (now) => mongoAdapter(db, { now }), findViolations: () => emptyKeys(db) }),
-        })
-        expect(unavailable).toEqual([])
+        await expectEveryEvent(
+          started,
+          Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
+        )
       },
     )
 
     // Three members and their elections take most of a minute, so only long runs have them.
     it.runIf(isLongRun)(
-      `callers get no error when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`,
+      `callers get no error and no event is lost when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`,
       { timeout: TIMEOUT },
       async () => {
         const started = await start({ members: 3, electionTimeout: 2000 })
@@ -136,6 +148,7 @@ describe.skipIf(program === null)(
         )
         expect(failures.filter((failure) => failure === kill)).toHaveLength(PRIMARY_KILLS)
         await expectNoErrors(started, failures)
+        await expectEveryEvent(started, [stepDown, kill, 'kill a worker', stepDown])
       },
     )
   },

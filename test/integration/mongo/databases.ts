@@ -61,9 +61,10 @@ export function storesInEmptyCollections(db: Db): EmptyStores {
     const position = free.findIndex((collections) => collections.events === events)
     const [used] = position < 0 ? [] : free.splice(position, 1)
     if (used) {
-      for (const name of COLLECTIONS) {
-        await db.collection(used.prefix + name).deleteMany({}, { writeConcern: { w: 'majority' } })
-      }
+      // At once, because each waits until a majority of the members has its writes.
+      const empty = (name: string) =>
+        db.collection(used.prefix + name).deleteMany({}, { writeConcern: { w: 'majority' } })
+      await Promise.all(COLLECTIONS.map(empty))
       return used
     }
     const prefix = `namespace ${++created}.`

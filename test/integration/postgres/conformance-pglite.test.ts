@@ -11,7 +11,7 @@ describe('PGlite', () => {
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
-    numRuns: runs(3, 20),
+    numRuns: runs(2, 6),
     test: { describe, it },
     async createStore({ now, events }) {
       const schema = events ? 'with_events' : 'without_events'

@@ -15,7 +15,7 @@ describePostgres('Postgres through postgres.js', (url) => {
 
   storeConformance({
     name: 'postgresAdapter over postgres.js',
-    numRuns: runs(3, 20),
+    numRuns: runs(2, 8),
     delays: 5,
     test: { describe, it },
     ...stores,

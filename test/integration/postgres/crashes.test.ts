@@ -8,13 +8,13 @@ import { runs } from '../../long-runs.js'
 import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 
-const KILLS = runs(3, 10)
+const KILLS = runs(2, 10)
 /** Calls that each process must complete between a start and the next kill. */
 const CALLS_BETWEEN = 250
 
 const EVENT_KILLS = runs(1, 3)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(100, 150)
+const EVENT_CALLS_BETWEEN = runs(50, 150)
 
 const title = `${CRASH_PROCESSES} processes with ${CRASH_CALLERS} connections each, while the server is killed ${KILLS} times`
 

@@ -10,7 +10,10 @@ const ONE_FILE = { ...NOTHING_USED, bytes: 1000, files: 1 }
 let entries: Map<string, string>
 
 beforeEach(() => void (entries = stubLocalStorage()))
-afterEach(() => void vi.unstubAllGlobals())
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
 
 interface Network {
   /** What happens to a request; `undefined`: the server handles it. */
@@ -157,12 +160,15 @@ describe('api.unfinishedUploads', () => {
     const client = start()
     const large = new File([new Uint8Array(16 * 1024 ** 2 + 3)], 'film.mp4', { lastModified: 1 })
     let parts = 0
-    client.network.fault = (path, serve) => {
-      const isPut = path.startsWith('PUT')
-      if (isPut && ++parts > 1) return new Promise(() => undefined)
-      return serve()
+    client.network.fault = async (path, serve) => {
+      if (!path.startsWith('PUT')) return serve()
+      if (++parts > 1) return new Promise(() => undefined)
+      const response = await serve()
+      vi.advanceTimersByTime(60_000)
+      return response
     }
-    const upload = rejectionOf(client.api.upload(large, { timeoutSeconds: 1 }))
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const upload = rejectionOf(client.api.upload(large, { timeoutSeconds: 60 }))
     expect(await upload).toMatchObject({ code: 'TIMEOUT', status: undefined })
     client.network.fault = undefined
     const [unfinished, ...others] = await client.api.unfinishedUploads()

@@ -1,7 +1,7 @@
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { createS3Client, type S3Api } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
 
 interface UnfinishedUploads {
@@ -10,6 +10,8 @@ interface UnfinishedUploads {
     addRow: (text: string, discard: () => Promise<void>) => void,
   ) => Promise<void>
 }
+
+const LIMIT_SECONDS = 60
 
 async function listsAndDiscards(program: string): Promise<void> {
   const { showUnfinished } = await run<UnfinishedUploads>(program)
@@ -24,14 +26,22 @@ async function listsAndDiscards(program: string): Promise<void> {
     baseURL: 'http://app.test',
     plugins: [],
     account: 'ann',
-    fetch: (input, init) =>
-      init?.method === 'PUT' && isBucketDown
-        ? new Promise<Response>(() => undefined)
-        : s3.handler(new Request(input, init)),
+    fetch(input, init) {
+      if (init?.method !== 'PUT' || !isBucketDown) return s3.handler(new Request(input, init))
+      // The upload has started, so from here on the client keeps it.
+      vi.advanceTimersByTime(LIMIT_SECONDS * 1000)
+      return new Promise<Response>(() => undefined)
+    },
   })
   const size = 16 * 1024 ** 2
   const film = new File([new Uint8Array(size)], 'film.mp4', { lastModified: 1 })
-  await expect(api.upload(film, { timeoutSeconds: 1 })).rejects.toMatchObject({ code: 'TIMEOUT' })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const upload = api.upload(film, { timeoutSeconds: LIMIT_SECONDS })
+    await expect(upload).rejects.toMatchObject({ code: 'TIMEOUT' })
+  } finally {
+    vi.useRealTimers()
+  }
   isBucketDown = false
 
   const rows = new Map<string, () => Promise<void>>()
