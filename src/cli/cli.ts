@@ -70,7 +70,10 @@ export async function runCli(
     .exitOverride()
 
   async function run(
-    work: (surroundings: Omit<Session, 'store' | 'database'>, options: GlobalOptions) => Promise<ExitCode>,
+    work: (
+      surroundings: Omit<Session, 'store' | 'database' | 'advice'>,
+      options: GlobalOptions,
+    ) => Promise<ExitCode>,
     databaseOf: () => FoundDatabase | null = () => null,
   ): Promise<void> {
     const options = program.opts<GlobalOptions>()
@@ -106,7 +109,8 @@ export async function runCli(
           const connectTimeoutMs = options.connectTimeout * 1000
           const opened = await kind.open({ ...adapterOptions, url: url.text, namespace, connectTimeoutMs })
           try {
-            return await work({ ...surroundings, store: opened.store, database })
+            const { store, advice } = opened
+            return await work({ ...surroundings, store, advice, database })
           } finally {
             await opened.close()
           }

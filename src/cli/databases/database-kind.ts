@@ -14,6 +14,8 @@ export interface OpenOptions {
 /** A store on a connection that this process owns. */
 export interface OpenDatabase {
   readonly store: StorageObjectStore
+  /** Returns advice about the server's settings, as far as the role may read them. */
+  readonly advice: () => Promise<readonly string[]>
   close(): Promise<void>
 }
 

@@ -1,3 +1,4 @@
+import type { MongoClient } from 'mongodb'
 import { mongoAdapter } from '../../adapters/mongo/index.js'
 import { UsageError } from '../exit.js'
 import { loadDriver, withOption, type DatabaseKind } from './database-kind.js'
@@ -24,9 +25,28 @@ export const MONGO: DatabaseKind = {
       store: withOption('prefix', () =>
         mongoAdapter(database, { collectionPrefix: namespace ?? undefined, events }),
       ),
+      advice: () => adviceAbout(client),
       close: () => client.close(),
     }
   },
+}
+
+/** How long calls of the adapter wait by default, in seconds. */
+const CALL_LIMIT = 30
+const LIFETIME = 'transactionLifetimeLimitSeconds'
+
+async function adviceAbout(client: MongoClient): Promise<readonly string[]> {
+  const parameters = await client
+    .db('admin')
+    .command({ getParameter: 1, [LIFETIME]: 1 })
+    // Reading a parameter needs a role that the adapter itself does not.
+    .catch(() => null)
+  const seconds: unknown = parameters?.[LIFETIME]
+  if (typeof seconds !== 'number' || seconds < CALL_LIMIT) return []
+  return [
+    `${LIFETIME} is ${seconds}: a process that is killed within a transaction can block other writes of its scope ` +
+      `for ${seconds} s, and they fail after ${CALL_LIMIT} s. Set it to 15.`,
+  ]
 }
 
 /** Requires a database name, because the driver defaults to `test`. */

@@ -24,6 +24,7 @@ export const POSTGRES: DatabaseKind = {
       store: withOption('schema', () =>
         postgresAdapter(pool, { schema: namespace ?? undefined, namedStatements: false, events }),
       ),
+      advice: async () => [],
       close: () => pool.end(),
     }
   },

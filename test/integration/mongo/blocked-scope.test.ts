@@ -1,6 +1,9 @@
 import type { StorageObject } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
+import { createStore } from '../../../src/core/store/create-store.js'
 import { afterNoon, NOON, settableClock } from '../../unit/core/settable-clock.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
@@ -44,6 +47,20 @@ describeMongo('while an open transaction blocks a scope', (url) => {
   async function purge(): Promise<string[]> {
     return (await store.purgeExpired()).map(({ key }) => key).sort()
   }
+
+  it('a call that gives up names the transaction, not the server, as the reason', async () => {
+    const driver = createMongoDriver({ namespace: openNamespace(db, 'svc_db_'), timeout: 300 })
+    const impatient = createStore(driver, { now: clock.now })
+    await reserve('blocked', 'first')
+    const unblock = await block('blocked')
+    const input = { scope: 'blocked', bucket: 'bucket', key: 'given-up', declaredSize: 5 }
+    await expect(impatient.reserve({ ...input, expiresAt: afterNoon(HOUR) })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      retryable: true,
+      message: expect.stringContaining('transactionLifetimeLimitSeconds') as string,
+    })
+    await unblock()
+  })
 
   it('purgeExpired skips its rows and purges those of other scopes', async () => {
     await reserve('blocked', 'a', 1)

@@ -1,4 +1,5 @@
 import { StorageError } from '../../../core/errors.js'
+import { isWriteConflict } from './failures.js'
 
 /** A call of the store that is in progress, with its deadline. */
 export interface Call {
@@ -61,9 +62,11 @@ export function combineCalls(calls: readonly Call[]): Call {
 }
 
 function timeoutError(timeout: number, cause: unknown): StorageError {
-  const message =
-    `MongoDB did not respond within ${timeout / 1000} s. Whether a write took effect is unknown; ` +
-    'retrying with the same id is safe.'
+  const reason = isWriteConflict(cause)
+    ? `Other transactions blocked this call for ${timeout / 1000} s, or one that a killed process left open: ` +
+      'MongoDB ends those after transactionLifetimeLimitSeconds.'
+    : `MongoDB did not respond within ${timeout / 1000} s.`
+  const message = `${reason} Whether a write took effect is unknown; retrying with the same id is safe.`
   return new StorageError('DATABASE_UNAVAILABLE', { message, cause })
 }
 
