@@ -8,13 +8,14 @@ export { createAttemptId } from './core/store/attempt-id.js'
 export { createStore, type CreateStoreOptions } from './core/store/create-store.js'
 export type * from './core/store/contract.js'
 export type * from './core/store/driver.js'
-export type {
-  EventCounts,
-  EventPage,
-  ListedEvent,
-  RecordedChange,
-  StoredEvent,
-  StoredEventType,
+export {
+  recordedChange,
+  type EventCounts,
+  type EventPage,
+  type ListedEvent,
+  type RecordedChange,
+  type StoredEvent,
+  type StoredEventType,
 } from './core/store/events.js'
 export * from './core/store/lifecycle.js'
 export type {

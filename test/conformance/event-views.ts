@@ -1,4 +1,4 @@
-import type { ListedEvent, RecordedChange, StoredEvent } from '../../src/core/store/events.js'
+import type { ListedEvent, StoredEvent } from '../../src/core/store/events.js'
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import { ConformanceFailure } from './assertions.js'
 import { HOUR, type ManualClock } from './clock.js'
@@ -25,7 +25,9 @@ export async function allEvents(store: StorageObjectStore): Promise<ListedEvent[
   throw new ConformanceFailure('listEvents: the pages never end')
 }
 
-type RecordedEvent = RecordedChange & Pick<StoredEvent, 'createdAt'>
+/** A change as a store reports it, which need not be one that the contract allows. */
+export type ReportedChange = Pick<StoredEvent, 'type' | 'object' | 'previous'>
+type RecordedEvent = ReportedChange & Pick<StoredEvent, 'createdAt'>
 
 /** The events of each object in the order in which they could be claimed. No other call may run while they are taken. */
 export class DrainedEvents {

@@ -6,13 +6,13 @@ import type {
   ReserveInput,
   StorageObjectStore,
 } from '../../src/core/store/contract.js'
-import type { RecordedChange } from '../../src/core/store/events.js'
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
 import type { Abilities, Contract } from './abilities.js'
 import type { MethodName } from './calls.js'
 import type { EmptyStore } from './store-factory.js'
+import type { ReportedChange } from './event-views.js'
 
 /** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
 export interface CaseGroup {
@@ -83,8 +83,8 @@ export class Given {
   }
 
   /** Claims and settles all events, and returns their changes. Those of one object are in order. */
-  async takeEvents(): Promise<RecordedChange[]> {
-    const changes: RecordedChange[] = []
+  async takeEvents(): Promise<ReportedChange[]> {
+    const changes: ReportedChange[] = []
     for (;;) {
       const claimed = await this.store.claimEvents({ limit: 1000 })
       if (claimed.length === 0) return changes

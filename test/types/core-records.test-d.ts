@@ -8,6 +8,7 @@ import type {
   ListedEvent,
   ObjectPage,
   ObjectStatus,
+  RecordedChange,
   ScopeSummary,
   ScopeUsage,
   StorageObject,
@@ -98,6 +99,7 @@ describe('an event', () => {
     readonly createdAt: Date
     readonly attempts: number
   }
+  type PreviousOf<Event extends RecordedChange, Type> = Extract<Event, { readonly type: Type }>['previous']
 
   it('has its change, and the claim if it was claimed', () => {
     expectTypeOf<StoredEventType>().toEqualTypeOf<Recorded['type']>()
@@ -107,6 +109,23 @@ describe('an event', () => {
     expectTypeOf<Omit<ListedEvent, never>>().toEqualTypeOf<
       Omit<Recorded & { readonly dueAt: Date; readonly claimedUntil: Date | null }, never>
     >()
+  })
+
+  it('has a previous row that follows from its type', () => {
+    type Events = RecordedChange | StoredEvent | ListedEvent
+    expectTypeOf<PreviousOf<Events, 'activated'>>().toEqualTypeOf<StorageObject | null>()
+    expectTypeOf<PreviousOf<Events, 'updated' | 'transferred'>>().toEqualTypeOf<StorageObject>()
+    expectTypeOf<PreviousOf<Events, 'deleted'>>().toEqualTypeOf<null>()
+    const event = {} as StoredEvent
+    if (event.type === 'transferred') expectTypeOf(event.previous.scope).toBeString()
+    const { type, previous } = event
+    if (type === 'updated') expectTypeOf(previous.filename).toEqualTypeOf<string | null>()
+    const object = {} as StorageObject
+    // @ts-expect-error a deleted object has no previous row
+    const deleted: RecordedChange = { type: 'deleted', object, previous: object }
+    // @ts-expect-error an update has a previous row
+    const updated: RecordedChange = { type: 'updated', object, previous: null }
+    expectTypeOf([deleted, updated]).toExtend<RecordedChange[]>()
   })
 
   it('is readonly', () => {

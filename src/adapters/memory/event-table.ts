@@ -40,14 +40,15 @@ interface Queue {
   newest: Entry
 }
 
-function copyRecord({ id, change: { type, object, previous }, createdAt }: Entry) {
-  return {
-    id,
-    type,
-    object: copyObject(object),
-    previous: previous && copyObject(previous),
-    createdAt: new Date(createdAt),
-  }
+function copyChange(change: RecordedChange): RecordedChange {
+  const object = copyObject(change.object)
+  return change.previous === null
+    ? { ...change, object }
+    : { ...change, object, previous: copyObject(change.previous) }
+}
+
+function copyRecord({ id, change, createdAt }: Entry) {
+  return { id, ...copyChange(change), createdAt: new Date(createdAt) }
 }
 
 function listed(entry: Entry): ListedEvent {

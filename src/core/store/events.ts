@@ -10,35 +10,63 @@ export const EVENT_TYPES = [
   'deleted',
 ] as const satisfies readonly StoredEventType[]
 
-/** The change that an event reports. */
-export interface RecordedChange {
-  /** `activated` by `confirm` and `adopt`, `updated` by `update` and `adopt`, `transferred` by `transfer`, `deleted` by `remove`. */
-  readonly type: StoredEventType
+interface Change<Type extends StoredEventType, Previous extends StorageObject | null> {
+  readonly type: Type
   /** The row after the change. For `deleted`, the row that `remove` returned. */
   readonly object: StorageObject
   /** The active row before the change. `null` for `deleted`, and for `activated` if nothing was replaced. */
-  readonly previous: StorageObject | null
+  readonly previous: Previous
 }
 
-interface EventRecord extends RecordedChange {
+/**
+ * The change that an event reports: `activated` by `confirm` and `adopt`, `updated` by `update` and `adopt`, `transferred`
+ * by `transfer`, `deleted` by `remove`. Narrow it by `type`.
+ */
+export type RecordedChange =
+  | Change<'activated', StorageObject | null>
+  | Change<'updated', StorageObject>
+  | Change<'transferred', StorageObject>
+  | Change<'deleted', null>
+
+/**
+ * Builds a change from what a database stored.
+ * @throws TypeError if these fields can't belong to one event.
+ */
+export function recordedChange(
+  type: string,
+  object: StorageObject,
+  previous: StorageObject | null,
+): RecordedChange {
+  switch (type) {
+    case 'activated':
+      return { type, object, previous }
+    case 'updated':
+    case 'transferred':
+      if (previous !== null) return { type, object, previous }
+      break
+    case 'deleted':
+      if (previous === null) return { type, object, previous }
+  }
+  throw new TypeError(
+    `The database contains an event of type "${type}" ${previous === null ? 'without' : 'with'} a previous row.`,
+  )
+}
+
+interface EventRecord {
   /** Opaque, at most 100 characters. */
   readonly id: string
   /** When the change was made, by the clock of the process that made it. Informative: events are not ordered by it. */
   readonly createdAt: Date
+  /** How often the event has been claimed. For a claimed event, this time included. */
+  readonly attempts: number
 }
 
-/** A claimed event. It is yours until the claim expires and another caller claims it. */
-export interface StoredEvent extends EventRecord {
-  /** How often the event has been claimed, this time included. */
-  readonly attempts: number
+interface Claimed {
   /** Identifies this claim. Opaque, at most 100 characters. */
   readonly claim: string
 }
 
-/** An event as operators see it. */
-export interface ListedEvent extends EventRecord {
-  /** How often the event has been claimed. */
-  readonly attempts: number
+interface Listed {
   /**
    * When the event can be claimed, unless an older event of its object is still there: the end of its claim, the time of its
    * retry, or when it was recorded (possibly later, if it had to wait for an older one).
@@ -47,6 +75,12 @@ export interface ListedEvent extends EventRecord {
   /** When the last claim ends or ended. `null` if the event was never claimed, or waits for a retry. */
   readonly claimedUntil: Date | null
 }
+
+/** A claimed event. It is yours until the claim expires and another caller claims it. */
+export type StoredEvent = RecordedChange & EventRecord & Claimed
+
+/** An event as operators see it. */
+export type ListedEvent = RecordedChange & EventRecord & Listed
 
 /** One page of events. `next` is `null` at the end. */
 export interface EventPage {

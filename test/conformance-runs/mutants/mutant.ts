@@ -121,15 +121,17 @@ export function overReplacements(
 }
 
 type Recorded = Parameters<Tables['events']['record']>[0]
+/** A change that the contract may not allow. */
+type BrokenRecord = Pick<Recorded, 'type' | 'object' | 'previous'>
 
 /** Replaces each change that the memory store records as an event, by any number of others. */
 export function overRecording(
-  broken: (change: Recorded, now: Date) => readonly (readonly [Recorded, Date])[],
+  broken: (change: Recorded, now: Date) => readonly (readonly [BrokenRecord, Date])[],
 ): Mutant['createStore'] {
   return (context) => {
     const tables = new Tables({ events: context.events ?? false })
     const { events } = tables
-    const record = events.record.bind(events)
+    const record = events.record.bind(events) as (change: BrokenRecord, now: Date) => void
     events.record = (change, now) => {
       for (const each of broken(change, now)) record(...each)
     }

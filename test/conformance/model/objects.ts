@@ -24,7 +24,7 @@ export class ObjectModel extends UpkeepModel {
     if (isSame) return ok(recordOf(active))
     const row = { ...active, filename, contentType, metadata, updatedAt: this.now() }
     this.rows = this.rows.map((other) => (other === active ? row : other))
-    this.record('updated', row, active)
+    this.record({ type: 'updated', object: recordOf(row), previous: recordOf(active) })
     return ok(recordOf(row))
   }
 
@@ -42,7 +42,7 @@ export class ObjectModel extends UpkeepModel {
     if (refusal) return refusal
     if (pending) this.leaveBehind(pending)
     this.rows = rows
-    this.record('transferred', row, active)
+    this.record({ type: 'transferred', object: recordOf(row), previous: recordOf(active) })
     return ok(recordOf(row))
   }
 
@@ -72,7 +72,9 @@ export class ObjectModel extends UpkeepModel {
     if (refusal) return refusal
     if (pending) this.leaveBehind(pending)
     this.rows = rows
-    this.record(receiver ? 'updated' : 'activated', row, receiver)
+    const object = recordOf(row)
+    if (receiver) this.record({ type: 'updated', object, previous: recordOf(receiver) })
+    else this.record({ type: 'activated', object, previous: null })
     return ok({ object: recordOf(row), known: false })
   }
 

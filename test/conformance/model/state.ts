@@ -1,8 +1,8 @@
 import type { Leftover, ObjectReference, StorageObject } from '../../../src/core/store/records.js'
-import type { RecordedChange, StoredEventType } from '../../../src/core/store/events.js'
+import type { RecordedChange } from '../../../src/core/store/events.js'
 import type { Contract } from '../abilities.js'
 import { eventOf, type ModelEvent } from './event-log.js'
-import { recordOf, type ModelRow } from './rows.js'
+import type { ModelRow } from './rows.js'
 
 /** The rows and leftovers of the model, and the steps that several calls share. */
 export class ModelState {
@@ -53,13 +53,8 @@ export class ModelState {
   }
 
   /** Records a change of an active object, if events are on. */
-  protected record(type: StoredEventType, row: ModelRow, previous: ModelRow | undefined): void {
+  protected record(change: RecordedChange): void {
     if (!this.recordsEvents) return
-    const change: RecordedChange = {
-      type,
-      object: recordOf(row),
-      previous: previous ? recordOf(previous) : null,
-    }
     this.events = [...this.events, eventOf(++this.recorded, change, this.now())]
   }
 }

@@ -123,7 +123,7 @@ export class UploadModel extends ReadModel {
     const history: ModelRow = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
     const hard = input.mode === 'hard'
     this.rows = this.rows.flatMap((row) => (row !== active ? [row] : hard ? [] : [history]))
-    this.record('deleted', hard ? active : history, undefined)
+    this.record({ type: 'deleted', object: recordOf(hard ? active : history), previous: null })
     return ok(recordOf(hard ? active : history))
   }
 
@@ -148,7 +148,7 @@ export class UploadModel extends ReadModel {
     if (refusal) return refusal
     if (replaced) this.leaveBehind(replaced)
     this.rows = rows
-    this.record('activated', row, replaced)
+    this.record({ type: 'activated', object: recordOf(row), previous: replaced ? recordOf(replaced) : null })
     return ok(recordOf(row))
   }
 }

@@ -1,9 +1,9 @@
 import type { AdoptResult } from '../../../src/core/store/contract.js'
-import type { RecordedChange } from '../../../src/core/store/events.js'
 import type { StorageObject } from '../../../src/core/store/records.js'
 import type { Observed } from '../outcome.js'
 import type { Call } from '../calls.js'
 import { callModel } from '../calls.js'
+import type { ReportedChange } from '../event-views.js'
 import { outcomeDifference, difference } from '../difference.js'
 import type { ModelRow } from '../model/rows.js'
 import { compare, compareExpiry, recordOf } from '../model/rows.js'
@@ -188,7 +188,7 @@ function isSorted(rows: readonly StorageObject[]): boolean {
 
 function fingerprint({ rows, leftovers, events }: ReferenceModel): string {
   const byId = (a: ModelRow, b: ModelRow) => (a.id < b.id ? -1 : 1)
-  const byKey = (a: RecordedChange, b: RecordedChange) =>
+  const byKey = (a: ReportedChange, b: ReportedChange) =>
     compare(a.object.bucket, b.object.bucket) || compare(a.object.key, b.object.key)
   return JSON.stringify([
     rows.toSorted(byId),

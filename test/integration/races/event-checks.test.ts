@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { faultsOf } from './event-checks.js'
-import type { LoggedEvent, LoggedObject, LogLine } from './event-log.js'
+import type { LoggedChange, LoggedEvent, LoggedObject, LogLine } from './event-log.js'
 
 const KEY = 'shared 1'
 const CREATED = {
@@ -19,11 +19,13 @@ const CREATED = {
 } as const satisfies LoggedObject
 const UPDATED: LoggedObject = { ...CREATED, metadata: { mark: 'm' }, updatedAt: '2' }
 
-const event = (
-  id: string,
-  change: Pick<LoggedEvent, 'type' | 'object' | 'previous'>,
-  attempts = 1,
-): LoggedEvent => ({ id, ...change, createdAt: '1', attempts, claim: `claim ${attempts}` })
+const event = (id: string, change: LoggedChange, attempts = 1): LoggedEvent => ({
+  id,
+  ...change,
+  createdAt: '1',
+  attempts,
+  claim: `claim ${attempts}`,
+})
 const FIRST = event('1', { type: 'activated', object: CREATED, previous: null })
 const SECOND = event('2', { type: 'updated', object: UPDATED, previous: CREATED })
 

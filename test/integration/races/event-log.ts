@@ -1,10 +1,11 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import type { StorageObject, StoredEvent } from '@svc/db'
+import type { RecordedChange, StorageObject, StoredEvent } from '@svc/db'
 
 type Json<T> = T extends Date ? string : T extends object ? { readonly [Name in keyof T]: Json<T[Name]> } : T
 
 export type LoggedObject = Json<StorageObject>
 export type LoggedEvent = Json<StoredEvent>
+export type LoggedChange = Json<RecordedChange>
 
 /** One line of a log. Times are those of {@link microseconds}, unless they are named `from` and `until`. */
 export type LogLine =

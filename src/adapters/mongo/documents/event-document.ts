@@ -1,6 +1,6 @@
 import type { ClientSession, Timestamp } from 'mongodb'
 import { createAttemptId, isAttemptId } from '../../../core/store/attempt-id.js'
-import type { RecordedChange } from '../../../core/store/events.js'
+import { recordedChange, type RecordedChange } from '../../../core/store/events.js'
 import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import { serverTime } from '../connection/bson.js'
 import type { Stored } from '../connection/namespace.js'
@@ -45,9 +45,7 @@ export interface QueueDocument extends Stored {
 }
 
 /** A change to record, and when it was made by the clock of the process. */
-export interface NewEvent extends RecordedChange {
-  readonly createdAt: Date
-}
+export type NewEvent = RecordedChange & { readonly createdAt: Date }
 
 /** Starts the `_id` of a queue. It sorts after everything in a UUID, so events and queues are two ranges of `_id`. */
 export const QUEUE_PREFIX = '~'
@@ -119,14 +117,13 @@ function eventRow(row: StorageObject): object {
 }
 
 /** The fields of an event that its document holds. */
-export interface ReadEvent extends NewEvent {
-  readonly id: string
-}
+export type ReadEvent = NewEvent & { readonly id: string }
 
 export function readEvent({ _id, type, at, object, previous, createdAt }: EventDocument): ReadEvent {
   const read = (row: EventRow) => {
     const { scope, status, deletedAt = null } = row
     return readRow(row, { ...referenceOf(at), scope, status, deletedAt })
   }
-  return { id: _id, type, object: read(object), previous: previous ? read(previous) : null, createdAt }
+  const change = recordedChange(type, read(object), previous ? read(previous) : null)
+  return { id: _id, ...change, createdAt }
 }

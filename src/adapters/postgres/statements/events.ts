@@ -1,4 +1,4 @@
-import type { ListedEvent, StoredEvent, StoredEventType } from '../../../core/store/events.js'
+import { recordedChange, type ListedEvent, type StoredEvent } from '../../../core/store/events.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Statement, TextRow } from '../connection/database.js'
 import { claimToken, eventId } from '../event-id.js'
@@ -50,11 +50,10 @@ export function readListedEvent(row: TextRow): ListedEvent {
 }
 
 function readChange(row: TextRow) {
+  const previous = row[4] == null ? null : readRow(row[4])
   return {
     id: eventId(row[0]!, row[1]!),
-    type: row[2] as StoredEventType,
-    object: readRow(row[3]!),
-    previous: row[4] == null ? null : readRow(row[4]),
+    ...recordedChange(row[2]!, readRow(row[3]!), previous),
     createdAt: readDate(row[5]),
     attempts: readNumber(row[6]),
   }

@@ -119,7 +119,9 @@ export function planAdopt(
     after,
     history: null,
     leftovers: leftoverOf(pending, now),
-    event: { type: active ? 'updated' : 'activated', object: row, previous: active },
+    event: active
+      ? { type: 'updated', object: row, previous: active }
+      : { type: 'activated', object: row, previous: null },
     row,
   }
 }
