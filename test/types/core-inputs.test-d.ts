@@ -146,8 +146,15 @@ describe('an update', () => {
     await store.update(reference)
     // @ts-expect-error nothing to set
     await store.update({ ...reference, scope: 'user:1', attemptId: 'id' })
-    // @ts-expect-error nothing to set
-    await store.update({ ...reference, filename: undefined, metadata: undefined })
+  })
+
+  it('accepts the fields of a patch that may all be undefined, if it names them', async () => {
+    const patch: { filename?: string | undefined; metadata?: Record<string, string> | undefined } = {}
+    const { filename, metadata } = patch
+    await store.update({ ...reference, filename, metadata })
+    await store.update({ ...reference, contentType: undefined, ...patch })
+    // @ts-expect-error a spread may lack all of them
+    await store.update({ ...reference, ...patch })
   })
 
   it('refuses other fields of the object', async () => {
@@ -195,6 +202,9 @@ describe('a store call', () => {
     const events = await store.claimEvents()
     await store.extendClaims(events, { claimSeconds: 5 })
     await store.settleEvents(events.map((event) => ({ ...event, retryAt: new Date() })))
+    const [event] = events
+    await store.settleEvents([event!])
+    await store.settleEvents(events)
     const { next } = await store.listEvents()
     await store.listEvents({ after: next })
     const [scope] = await store.listScopes()
@@ -224,6 +234,11 @@ describe('a store call', () => {
     await store.settleEvents([{ id: 'event' }])
     // @ts-expect-error misspelt field
     await store.settleEvents([{ id: 'event', claim: 'claim', retryIn: 5 }])
+    const [event] = await store.claimEvents()
+    // @ts-expect-error misspelt field beside those of a claimed event
+    await store.settleEvents([{ ...event!, retryAfter: new Date() }])
+    // @ts-expect-error misspelt field of an entry that a callback returns
+    await store.settleEvents([event!].map((each): SettleEventInput => ({ ...each, retryat: new Date() })))
     // @ts-expect-error the position of a list by date
     await store.listLeftovers({ dueBefore: new Date(), after: { since: new Date(), attemptId: 'id' } })
   })

@@ -102,19 +102,21 @@ interface UpdateTarget extends ObjectReference {
 
 interface ObjectDescription {
   /** `null` clears it. */
-  readonly filename: string | null
+  readonly filename: string | null | undefined
   /** `null` clears it. */
-  readonly contentType: string | null
+  readonly contentType: string | null | undefined
   /** Replaces the metadata as a whole. `null` clears it. */
-  readonly metadata: ObjectMetadata | null
+  readonly metadata: ObjectMetadata | null | undefined
 }
 
-/** Requires one field, and allows the others to be left out. */
-type AtLeast<Name extends keyof ObjectDescription> = Pick<ObjectDescription, Name> & {
-  readonly [Other in keyof ObjectDescription]?: ObjectDescription[Other] | undefined
-}
+/** Requires one field to be named, and allows the others to be left out. */
+type AtLeast<Name extends keyof ObjectDescription> = Pick<ObjectDescription, Name> &
+  Partial<ObjectDescription>
 
-/** Sets at least one of `filename`, `contentType` and `metadata`. A field that is left out keeps its value. */
+/**
+ * Sets at least one of `filename`, `contentType` and `metadata`. A field that is left out or `undefined` keeps its value.
+ * One of the three must be named, even if its value may be `undefined`; a call in which all three are is refused.
+ */
 export type UpdateInput = UpdateTarget & (AtLeast<'filename'> | AtLeast<'contentType'> | AtLeast<'metadata'>)
 
 export interface TransferInput extends ObjectReference {
@@ -184,6 +186,7 @@ export interface ClaimEventsInput {
   readonly key?: Maybe<string>
 }
 
+/** An event to settle, such as a whole `StoredEvent`. Unknown fields are ignored, so a misspelled `retryAt` would remove the event. */
 export interface SettleEventInput extends ExtendClaimInput {
   /** When to try again. Without it, the event is removed. */
   readonly retryAt?: Maybe<Date>
