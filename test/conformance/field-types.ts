@@ -191,20 +191,23 @@ export const extendOptions: FieldType = {
   fieldsOf: (value) => (typeof value === 'object' && value !== null ? ['claimSeconds'] : ['options']),
 }
 
-/** A list of claims, each of another event. Errors name the field of the entry, or `entries`. */
+/** A list of claims, each of another event. Errors name the entry and its field, such as `entries[3].id`, or `entries`. */
 function claims(fields: Readonly<Record<string, FieldType>>): FieldType {
   const isEntry = (value: unknown): value is Readonly<Record<string, unknown>> =>
     typeof value === 'object' && value !== null
   const badFieldsOf = (entry: Readonly<Record<string, unknown>>) =>
     Object.entries(fields).flatMap(([name, type]) => (type.isValid(entry[name], new Date()) ? [] : [name]))
+  const flawsOf = (value: unknown, index: number, all: readonly unknown[]): string[] => {
+    if (!isEntry(value)) return [`entries[${index}]`]
+    const isRepeated = all.slice(0, index).some((other) => isEntry(other) && other['id'] === value['id'])
+    const bad = isRepeated ? ['id', ...badFieldsOf(value)] : badFieldsOf(value)
+    return bad.map((name) => `entries[${index}].${name}`)
+  }
   const entry = (index: number) => ({ id: `event ${index}`, claim: `claim ${index}` })
   const many = Array.from({ length: MOST_ENTRIES + 1 }, (_, index) => entry(index))
   return {
-    isValid(value) {
-      if (!Array.isArray(value) || value.length > MOST_ENTRIES) return false
-      if (!value.every((each) => isEntry(each) && badFieldsOf(each).length === 0)) return false
-      return new Set(value.map(({ id }: { readonly id: string }) => id)).size === value.length
-    },
+    isValid: (value) =>
+      Array.isArray(value) && value.length <= MOST_ENTRIES && value.flatMap(flawsOf).length === 0,
     invalid: [
       ...[5, 'a', true, {}, entry(1), [null], [undefined], ['event'], [5]],
       many,
@@ -217,8 +220,7 @@ function claims(fields: Readonly<Record<string, FieldType>>): FieldType {
       [{ id: null, claim: 'claim' }],
     ],
     fieldsOf(value) {
-      const bad = Array.isArray(value) ? value.filter(isEntry).flatMap(badFieldsOf) : []
-      return bad.length > 0 && (value as unknown[]).length <= MOST_ENTRIES ? bad : ['entries']
+      return Array.isArray(value) && value.length <= MOST_ENTRIES ? value.flatMap(flawsOf) : ['entries']
     },
   }
 }

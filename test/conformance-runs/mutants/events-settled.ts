@@ -152,7 +152,7 @@ export const settleMutants: readonly Mutant[] = [
           Array.isArray(entries) &&
           entries.some((entry: { id?: unknown } | null) => entry?.id === '9'.repeat(100))
         )
-          throw invalid('id')
+          throw invalid('entries[1].id')
         return store.settleEvents(entries)
       },
       async extendClaims(entries, options) {

@@ -172,8 +172,8 @@ export const settleCases: CaseGroup = {
       const { store } = given
       await given.activate()
       const [entry] = claimsOf(await store.claimEvents())
-      await refusedField(() => store.settleEvents([entry!, { id: '', claim: 'claim' }]), 'id')
-      await refusedField(() => store.settleEvents([entry!, entry!]), 'entries')
+      await refusedField(() => store.settleEvents([entry!, { id: '', claim: 'claim' }]), 'entries[1].id')
+      await refusedField(() => store.settleEvents([entry!, entry!]), 'entries[1].id')
       same(await store.settleEvents([entry!]), [entry!.id])
     },
   },

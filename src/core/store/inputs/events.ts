@@ -45,29 +45,37 @@ export function claimEventsCommand(
 /** Checks a list of claims, each of another event. */
 function checkEntries<Entry extends Driver.EventClaim>(
   entries: unknown,
-  read: (entry: Readonly<Record<string, unknown>>) => Entry,
+  read: (entry: Readonly<Record<string, unknown>>, name: string) => Entry,
 ): readonly Entry[] {
   if (!Array.isArray(entries)) throw invalid('entries', `must be an array (got ${shown(entries)}).`)
   if (entries.length > MAX_ENTRIES) {
     throw invalid('entries', `must have at most ${MAX_ENTRIES} items (got ${entries.length}).`)
   }
-  const checked = entries.map((entry: unknown) => read(checkObject('entries', entry)))
-  const ids = new Set(checked.map(({ id }) => id))
-  if (ids.size < checked.length) throw invalid('entries', 'must name each event only once.')
-  return checked
+  const indices = new Map<string, number>()
+  // Not `map`, which would skip the holes of a sparse array.
+  return Array.from(entries, (entry: unknown, index) => {
+    const name = `entries[${index}]`
+    const checked = read(checkObject(name, entry), name)
+    const earlier = indices.get(checked.id)
+    if (earlier !== undefined) {
+      throw invalid(`${name}.id`, `must differ from entries[${earlier}].id (got ${shown(checked.id)} twice).`)
+    }
+    indices.set(checked.id, index)
+    return checked
+  })
 }
 
-function eventClaim({ id, claim }: Readonly<Record<string, unknown>>): Driver.EventClaim {
-  return { id: checkText('eventId', id, 'id'), claim: checkText('claim', claim) }
+function eventClaim({ id, claim }: Readonly<Record<string, unknown>>, name: string): Driver.EventClaim {
+  return { id: checkText('eventId', id, `${name}.id`), claim: checkText('claim', claim, `${name}.claim`) }
 }
 
 export function settleEventsCommand(
   entries: readonly SettleEventInput[],
   now: Date,
 ): Driver.SettleEventsCommand {
-  const read = (entry: Readonly<Record<string, unknown>>) => ({
-    ...eventClaim(entry),
-    retryAt: optional(entry['retryAt'], (date) => checkDate('retryAt', date)),
+  const read = (entry: Readonly<Record<string, unknown>>, name: string) => ({
+    ...eventClaim(entry, name),
+    retryAt: optional(entry['retryAt'], (date) => checkDate(`${name}.retryAt`, date)),
   })
   return { entries: checkEntries(entries, read), now }
 }

@@ -24,16 +24,21 @@ async function refusalOf(method: Method, ...args: readonly unknown[]): Promise<S
 const refusing = (field: string) => ({
   code: 'VALIDATION_ERROR',
   params: { field },
-  message: expect.stringMatching(new RegExp(`^${field} .+\\.$`)) as string,
+  message: expect.stringMatching(new RegExp(`^${field.replace(/[[\]]/g, '\\$&')} .+\\.$`)) as string,
 })
 
 describe.each(['settleEvents', 'extendClaims'] as const)('%s', (method) => {
   it('refuses entries that are not an array of objects', async () => {
-    for (const entries of [null, undefined, 'a', {}, new Set([CLAIM]), [null], ['a'], [CLAIM, 5]]) {
+    for (const entries of [null, undefined, 'a', {}, new Set([CLAIM])]) {
       expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
     }
   })
 
+    for (const entry of [null, undefined, 'a', 5]) {
+      expect(await refusalOf(method, [CLAIM, entry])).toMatchObject(refusing('entries[1]'))
+    }
+    // eslint-disable-next-line no-sparse-arrays -- an array may have holes
+    expect(await refusalOf(method, [CLAIM, , CLAIM])).toMatchObject(refusing('entries[1]'))
   it('refuses more than 1000 entries', async () => {
     const entries = Array.from({ length: 1001 }, (_, number) => ({ ...CLAIM, id: `event ${number}` }))
     expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
@@ -41,13 +46,17 @@ describe.each(['settleEvents', 'extendClaims'] as const)('%s', (method) => {
 
   it('refuses two entries of one event', async () => {
     const entries = [CLAIM, { id: 'other', claim: 'a' }, { id: 'event', claim: 'b' }]
-    expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
+    const error = await refusalOf(method, entries)
+    expect(error).toMatchObject(refusing('entries[2].id'))
+    expect(error.message).toBe('entries[2].id must differ from entries[0].id (got "event" twice).')
   })
 
   it('refuses bad texts by name', async () => {
     for (const text of TEXT) {
-      expect(await refusalOf(method, [{ ...CLAIM, id: text }])).toMatchObject(refusing('id'))
-      expect(await refusalOf(method, [{ ...CLAIM, claim: text }])).toMatchObject(refusing('claim'))
+      const bad = [other, { ...CLAIM, id: text }]
+      expect(await refusalOf(method, bad)).toMatchObject(refusing('entries[1].id'))
+      const badClaim = [{ ...CLAIM, claim: text }, other]
+      expect(await refusalOf(method, badClaim)).toMatchObject(refusing('entries[0].claim'))
     }
   })
 })
@@ -55,7 +64,9 @@ describe.each(['settleEvents', 'extendClaims'] as const)('%s', (method) => {
 describe('settleEvents', () => {
   it('refuses a retry at a bad date', async () => {
     for (const retryAt of [0, '2026-03-01', new Date(NaN), new Date('+010000-01-01T00:00:00.000Z')]) {
-      expect(await refusalOf('settleEvents', [{ ...CLAIM, retryAt }])).toMatchObject(refusing('retryAt'))
+      expect(await refusalOf('settleEvents', [{ ...CLAIM, retryAt }])).toMatchObject(
+        refusing('entries[0].retryAt'),
+      )
     }
   })
 })
