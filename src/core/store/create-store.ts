@@ -1,24 +1,15 @@
 import { encodeCursor } from './cursor.js'
 import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
-import type { FindQuery, RecordedLeftover, StoreDriver } from './driver.js'
+import type { FindQuery, StoreDriver } from './driver.js'
 import * as inputs from './inputs/index.js'
-import type { Leftover, StorageObject } from './records.js'
+import { completeLeftover, newerParts, olderLeftover } from './newer-parts.js'
+import type { StorageObject } from './records.js'
 import { quotaExceeded, sumTooLarge } from './refusals.js'
 import { rememberParts } from './store-parts.js'
-import { unsupportedCall } from './unsupported-call.js'
 import { invalid } from './validation/invalid.js'
 import { optional } from './validation/scalars.js'
 import { checkText } from './validation/text.js'
-
-/** The methods that drivers of 1.5 lack. */
-type OptionalMethod = {
-  [Name in keyof StoreDriver]-?: undefined extends StoreDriver[Name]
-    ? Name extends 'contract'
-      ? never
-      : Name
-    : never
-}[keyof StoreDriver]
 
 export interface CreateStoreOptions {
   /** Returns the current time. Default: the system clock. */
@@ -34,24 +25,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
   // A copy, because rows keep the Date, and a test may change the one its clock returns.
   const now = () => new Date(clock())
 
-  /** Refuses a field that a driver of 1.5 would ignore. */
-  function needsContract(feature: string, value: unknown): void {
-    if (value === null || driver.contract === '1.6') return
-    throw unsupportedCall(
-      `${feature} needs a StoreDriver with contract: '1.6', and this driver declares none.`,
-    )
-  }
-
-  /** Returns an optional method of the driver, which must be called at once. */
-  function method<Name extends OptionalMethod>(name: Name, call = `${name}()`): Required<StoreDriver>[Name] {
-    const found = driver[name]
-    if (!found) {
-      throw unsupportedCall(
-        `${call} needs the method "${name}" of StoreDriver, and this driver does not have it.`,
-      )
-    }
-    return found.bind(driver) as Required<StoreDriver>[Name]
-  }
+  const { needsContract, method } = newerParts(driver)
 
   const store: StorageObjectStore = {
     async listByScope(input) {
@@ -287,13 +261,4 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 /** Returns the row unless it belongs to another scope than the query names. */
 function ofScope(row: StorageObject | null, { scope }: Pick<FindQuery, 'scope'>): StorageObject | null {
   return row !== null && scope !== null && row.scope !== scope ? null : row
-}
-
-/** Leaves out what a driver of 1.5 may return by chance, because it doesn't store it reliably. */
-function olderLeftover(leftover: RecordedLeftover): Leftover {
-  return { ...leftover, scope: null, dueAt: null }
-}
-
-function completeLeftover(leftover: RecordedLeftover): Leftover {
-  return { ...leftover, scope: leftover.scope ?? null, dueAt: leftover.dueAt ?? null }
 }

@@ -2,6 +2,8 @@ import type { Leftover, ObjectMetadata, ObjectReference, ObjectStatus, StorageOb
 
 /** What a driver receives from the store, and what it returns. */
 
+export type * from './event-commands.js'
+
 export interface ListQuery {
   readonly scope: string
   /** One status, or pending and active. */
@@ -134,48 +136,6 @@ export interface ListStoredQuery {
   /** Exclusive lower bound of the name. */
   readonly after: string | null
   readonly limit: number
-}
-
-export interface ClaimEventsCommand {
-  readonly limit: number
-  /** Only the oldest event of this object. */
-  readonly reference: ObjectReference | null
-  readonly now: Date
-  /** The end of the claims. */
-  readonly until: Date
-}
-
-/** Names an event and the claim of the caller. Either may be any text of at most 100 characters. */
-export interface EventClaim {
-  readonly id: string
-  readonly claim: string
-}
-
-export interface EventSettlement extends EventClaim {
-  /** When to try again. `null` removes the event. */
-  readonly retryAt: Date | null
-}
-
-export interface SettleEventsCommand {
-  /** 1 to 1000, with different ids. */
-  readonly entries: readonly EventSettlement[]
-  readonly now: Date
-}
-
-export interface ExtendClaimsCommand {
-  /** 1 to 1000, with different ids. */
-  readonly entries: readonly EventClaim[]
-  readonly until: Date
-}
-
-export interface ListEventsQuery {
-  readonly limit: number
-  /** `next` of the previous page: text that may not come from this driver. */
-  readonly after: string | null
-}
-
-export interface CountEventsQuery {
-  readonly now: Date
 }
 
 export interface ListExpiredQuery {
