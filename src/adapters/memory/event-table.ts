@@ -1,5 +1,5 @@
-import { createAttemptId } from '../../core/store/attempt-id.js'
-import { decodeCursor, encodeCursor } from '../../core/store/cursor.js'
+import { createAttemptId, isAttemptId } from '../../core/store/attempt-id.js'
+import { StorageError } from '../../core/errors.js'
 import type {
   ClaimEventsCommand,
   CountEventsQuery,
@@ -140,10 +140,11 @@ export class EventTable {
   }
 
   page({ limit, after }: ListEventsQuery): EventPage {
-    const found = this.#byId.ascending(after === null ? null : decodeCursor(after), null, limit + 1)
+    if (after !== null && !isAttemptId(after)) throw new StorageError('INVALID_CURSOR')
+    const found = this.#byId.ascending(after, null, limit + 1)
     const items = found.slice(0, limit)
     const last = items.at(-1)
-    return { items: items.map(listed), next: last && found.length > limit ? encodeCursor(last.id) : null }
+    return { items: items.map(listed), next: last && found.length > limit ? last.id : null }
   }
 
   count({ now }: CountEventsQuery): EventCounts {

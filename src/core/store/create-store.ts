@@ -1,4 +1,4 @@
-import { encodeCursor } from './cursor.js'
+import { encodeCursor, encodeEventCursor } from './cursor.js'
 import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
 import type { FindQuery, StoreDriver } from './driver.js'
@@ -190,7 +190,8 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async listEvents(input) {
       const query = inputs.listEventsQuery(input)
-      return method('listEvents')(query)
+      const { items, next } = await method('listEvents')(query)
+      return { items, next: next === null ? null : encodeEventCursor(next) }
     },
 
     async countEvents() {

@@ -1,32 +1,73 @@
 import { StorageError } from '../errors.js'
 
-/** Version, the 16 bytes of the last row's id, checksum: 21 bytes, which is exactly 28 characters of base64url. */
-const VERSION = 1
-const LENGTH = 21
-const CURSOR = /^[A-Za-z0-9_-]{28}$/
+/**
+ * A cursor is the base64url of a kind, a position and a checksum. It grants no access: it only marks a position. The kind
+ * keeps the cursors of different lists apart.
+ */
+const ROWS = 1
+const EVENTS = 2
+const CHECKSUM_LENGTH = 4
+const MAX_LENGTH = 200
+/** The position is the 16 bytes of an id. */
+const ROW_CURSOR_LENGTH = 28
 
-/** Returns the cursor that continues a listing after the row with this id. It grants no access: it only marks a position. */
+/** Returns the cursor that continues a listing after the row with this id. */
 export function encodeCursor(id: string): string {
-  const bytes = new Uint8Array(LENGTH)
-  bytes[0] = VERSION
   const hex = id.replaceAll('-', '')
-  for (let i = 0; i < 16; i++) bytes[i + 1] = parseInt(hex.slice(2 * i, 2 * i + 2), 16)
-  new DataView(bytes.buffer).setUint32(17, crc32(bytes.subarray(0, 17)))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
+  return encode(
+    ROWS,
+    Uint8Array.from({ length: 16 }, (_, index) => parseInt(hex.slice(2 * index, 2 * index + 2), 16)),
+  )
 }
 
 /** Returns the id in a cursor. @throws StorageError `INVALID_CURSOR` for anything that `encodeCursor` didn't create. */
 export function decodeCursor(cursor: unknown): string {
-  if (typeof cursor !== 'string' || !CURSOR.test(cursor)) throw new StorageError('INVALID_CURSOR')
-  const binary = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-  const checksum = new DataView(bytes.buffer).getUint32(17)
-  if (bytes[0] !== VERSION || checksum !== crc32(bytes.subarray(0, 17)))
+  if (typeof cursor !== 'string' || cursor.length !== ROW_CURSOR_LENGTH)
     throw new StorageError('INVALID_CURSOR')
-  const hex = Array.from(bytes.subarray(1, 17), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const hex = Array.from(decode(ROWS, cursor), (byte) => byte.toString(16).padStart(2, '0')).join('')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+/** Returns the cursor of a driver's position in the list of events, which has at most 100 ASCII characters. */
+export function encodeEventCursor(position: string): string {
+  return encode(EVENTS, new TextEncoder().encode(position))
+}
+
+/** Returns the position in a cursor. @throws StorageError `INVALID_CURSOR` for anything that `encodeEventCursor` didn't create. */
+export function decodeEventCursor(cursor: unknown): string {
+  return new TextDecoder().decode(decode(EVENTS, cursor))
+}
+
+function encode(kind: number, position: Uint8Array): string {
+  const end = 1 + position.length
+  const bytes = new Uint8Array(end + CHECKSUM_LENGTH)
+  bytes[0] = kind
+  bytes.set(position, 1)
+  new DataView(bytes.buffer).setUint32(end, crc32(bytes.subarray(0, end)))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+/** Returns the position in a cursor of this kind. */
+function decode(kind: number, cursor: unknown): Uint8Array {
+  const bytes = bytesIn(cursor)
+  const end = bytes.length - CHECKSUM_LENGTH
+  if (end > 1 && bytes[0] === kind) {
+    const position = bytes.subarray(1, end)
+    // Also compares the bits beyond the last byte, which decoding ignores.
+    if (encode(kind, position) === cursor) return position
+  }
+  throw new StorageError('INVALID_CURSOR')
+}
+
+function bytesIn(cursor: unknown): Uint8Array {
+  const isText = typeof cursor === 'string' && cursor.length <= MAX_LENGTH && /^[A-Za-z0-9_-]+$/.test(cursor)
+  // No number of bytes has one character more than a multiple of 4.
+  if (!isText || cursor.length % 4 === 1) throw new StorageError('INVALID_CURSOR')
+  const binary = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
 }
 
 /** CRC-32 (IEEE 802.3). It detects accidental changes; tampering needs no protection, because a cursor grants no access. */

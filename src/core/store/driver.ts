@@ -222,8 +222,9 @@ export interface StoreDriver {
   /** 1.6: sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */
   extendClaims?(command: ExtendClaimsCommand): Promise<string[]>
   /**
-   * 1.6: returns events in a stable order, roughly that of recording. Changes nothing.
-   * @throws StorageError `INVALID_CURSOR` if this driver didn't create `after`
+   * 1.6: returns events in a stable order, roughly that of recording. Changes nothing. `next` is the position of the last
+   * event, 1 to 100 ASCII characters of the driver's choice; the store makes the cursor of it.
+   * @throws StorageError `INVALID_CURSOR` if `after` can't be a position
    */
   listEvents?(query: ListEventsQuery): Promise<EventPage>
   /** 1.6: counts all events. */

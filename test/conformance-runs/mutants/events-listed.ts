@@ -1,5 +1,6 @@
 import type { ListedEvent } from '@svc/db'
-import { overDriver, type Mutant } from './mutant.js'
+import { decodeCursor, decodeEventCursor } from '../../../src/core/store/cursor.js'
+import { overDriver, overStore, type Mutant } from './mutant.js'
 
 /** Replaces the items of every page of events. */
 const overItems = (broken: (item: ListedEvent) => ListedEvent) =>
@@ -9,6 +10,15 @@ const overItems = (broken: (item: ListedEvent) => ListedEvent) =>
       return { ...page, items: page.items.map(broken) }
     },
   }))
+
+function accepts(decode: (cursor: unknown) => string, cursor: unknown): boolean {
+  try {
+    decode(cursor)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Mutants of `listEvents` and `countEvents`. */
 export const eventListMutants: readonly Mutant[] = [
@@ -42,10 +52,7 @@ export const eventListMutants: readonly Mutant[] = [
         return { items: page, next: start + limit < items.length ? page.at(-1)!.id : null }
       },
     })),
-    rejectedBy: [
-      'listEvents: returns every event once, page by page, in an order that stays',
-      'listEvents: continues after an event that was settled meanwhile',
-    ],
+    rejectedBy: ['listEvents: returns every event once, page by page, in an order that stays'],
   },
   {
     defect: 'continues a list of events by their number',
@@ -104,11 +111,38 @@ export const eventListMutants: readonly Mutant[] = [
   },
   {
     defect: 'starts over if it does not know the cursor of an event list',
-    createStore: overDriver((driver) => ({
-      listEvents: (query) =>
-        driver.listEvents!(query).catch(() => driver.listEvents!({ ...query, after: null })),
+    createStore: overStore((store) => ({
+      listEvents: (input) => store.listEvents(input).catch(() => store.listEvents({ ...input, after: null })),
     })),
     rejectedBy: ['listEvents: refuses what is no cursor of its own'],
+  },
+  {
+    defect: 'takes a cursor of rows for one of events',
+    createStore: overStore((store) => ({
+      listEvents: (input) =>
+        store.listEvents(accepts(decodeCursor, input?.after) ? { ...input, after: null } : input),
+    })),
+    rejectedBy: ['listEvents: refuses cursors of listByScope, which refuses those of listEvents'],
+  },
+  {
+    defect: 'takes a cursor of events for one of rows',
+    createStore: overStore((store) => ({
+      listByScope: (input) =>
+        store.listByScope(accepts(decodeEventCursor, input?.cursor) ? { ...input, cursor: null } : input),
+    })),
+    rejectedBy: ['listEvents: refuses cursors of listByScope, which refuses those of listEvents'],
+  },
+  {
+    defect: 'makes event cursors with a character that URLs escape',
+    createStore: overStore((store) => ({
+      async listEvents(input) {
+        const { after } = input ?? {}
+        const given = typeof after === 'string' ? { ...input, after: after.replace(/=$/, '') } : input
+        const page = await store.listEvents(given)
+        return page.next === null ? page : { ...page, next: `${page.next}=` }
+      },
+    })),
+    rejectedBy: ['listEvents: has cursors that are URL-safe and at most 200 characters long'],
   },
   {
     defect: 'lists no events on an empty page',

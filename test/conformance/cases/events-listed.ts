@@ -135,6 +135,25 @@ export const listEventsCases: CaseGroup = {
       )
     },
 
+    'refuses cursors of listByScope, which refuses those of listEvents': async (given) => {
+      const { store, scope } = given
+      await objects(given, 2)
+      const { nextCursor } = await store.listByScope({ scope, limit: 1 })
+      const { next } = await store.listEvents({ limit: 1 })
+      holds(typeof next === 'string' && next !== nextCursor, 'both lists have the same cursor')
+      await refused(() => store.listEvents({ after: nextCursor }), 'INVALID_CURSOR')
+      await refused(() => store.listByScope({ scope, cursor: next }), 'INVALID_CURSOR')
+    },
+
+    'has cursors that are URL-safe and at most 200 characters long': async (given) => {
+      await objects(given, 2)
+      const { next } = await given.store.listEvents({ limit: 1 })
+      holds(
+        /^[A-Za-z0-9._~-]{1,200}$/.test(next ?? ''),
+        `"${next}" is not URL-safe, or not of 1 to 200 characters`,
+      )
+    },
+
     'refuses what is no cursor of its own': async (given) => {
       const { store } = given
       await objects(given, 2)

@@ -80,7 +80,7 @@ export class EventModel extends ObjectModel {
     const limit = input?.limit ?? DEFAULT_LIMIT
     const found = this.events.filter(({ number }) => number > position)
     const items = found.slice(0, limit)
-    const next = found.length > limit ? `after event ${items.at(-1)!.number}` : null
+    const next = found.length > limit ? `after-event-${items.at(-1)!.number}` : null
     if (next !== null) this.#eventCursors.set(next, items.at(-1)!.number)
     return ok({ items: items.map(listed), next })
   }

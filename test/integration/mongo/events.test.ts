@@ -239,7 +239,7 @@ describeMongo('events in MongoDB', (url) => {
     const { nextCursor } = await store.listByScope({ scope: 'scope', limit: 1 })
     const { next } = await store.listEvents({ limit: 1 })
     const changed = next!.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
-    for (const cursor of [nextCursor!, 'e', next!.slice(1), changed, `${next!}x`]) {
+    for (const cursor of [nextCursor!, 'e', 'Ag', next!.slice(1), changed, `${next!}x`]) {
       await expect(store.listEvents({ after: cursor })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
     }
   })

@@ -1,5 +1,5 @@
 import { StorageError } from '../../../core/errors.js'
-import { decodeCursor, encodeCursor } from '../../../core/store/cursor.js'
+import { isAttemptId } from '../../../core/store/attempt-id.js'
 import type { CountEventsQuery, ListEventsQuery } from '../../../core/store/driver.js'
 import type { EventCounts, EventPage, ListedEvent } from '../../../core/store/events.js'
 import { readNumber } from '../connection/bson.js'
@@ -15,13 +15,11 @@ import {
 
 type EventWithQueue = EventDocument & { readonly of: readonly QueueDocument[] }
 
-/** Distinguishes these cursors from those of `listByScope`. */
-const CURSOR_PREFIX = 'e'
-
 /** Lists events by id, which begins with the time of the process that recorded the event. */
 export function listEvents(namespace: Namespace, { limit, after }: ListEventsQuery): Read<EventPage> {
+  if (after !== null && !isAttemptId(after)) throw new StorageError('INVALID_CURSOR')
   // The id of the next event is greater than the UUID of the last one, followed by any queue.
-  const isAfter = after !== null && { $gt: readPosition(after) + QUEUE_PREFIX + QUEUE_PREFIX }
+  const isAfter = after !== null && { $gt: after + QUEUE_PREFIX + QUEUE_PREFIX }
   const from = namespace.events.collectionName
   const pipeline = [
     { $match: { _id: { ...isAfter, $lt: QUEUE_PREFIX } } },
@@ -36,14 +34,8 @@ export function listEvents(namespace: Namespace, { limit, after }: ListEventsQue
     const items = documents.slice(0, limit).map(listedEvent)
     const last = items.at(-1)
     const isEnd = last === undefined || documents.length <= limit
-    return { items, next: isEnd ? null : CURSOR_PREFIX + encodeCursor(uuidOfEvent(last.id)) }
+    return { items, next: isEnd ? null : uuidOfEvent(last.id) }
   }
-}
-
-/** Returns the UUID in a cursor. @throws StorageError `INVALID_CURSOR` */
-function readPosition(cursor: string): string {
-  if (!cursor.startsWith(CURSOR_PREFIX)) throw new StorageError('INVALID_CURSOR')
-  return decodeCursor(cursor.slice(CURSOR_PREFIX.length))
 }
 
 function listedEvent({ of: [queue], ...event }: EventWithQueue): ListedEvent {

@@ -1,4 +1,4 @@
-import { StorageError } from '../../errors.js'
+import { decodeEventCursor } from '../cursor.js'
 import type * as Driver from '../driver-commands.js'
 import type {
   ClaimEventsInput,
@@ -15,7 +15,6 @@ import { optionalText, pageLimit } from './fields.js'
 const DEFAULT_CLAIM_SECONDS = 60
 const MAX_CLAIM_SECONDS = 3600
 const MAX_ENTRIES = 1000
-const MAX_CURSOR_LENGTH = 200
 
 function endOfClaim(claimSeconds: unknown, now: Date): Date {
   const seconds =
@@ -91,11 +90,5 @@ export function extendClaimsCommand(
 
 export function listEventsQuery(input: ListEventsInput | undefined): Driver.ListEventsQuery {
   const { limit, after } = checkObject('input', input ?? {})
-  return { limit: pageLimit(limit), after: optional(after, checkCursor) }
-}
-
-function checkCursor(value: unknown): string {
-  const isText = typeof value === 'string' && value !== '' && value.length <= MAX_CURSOR_LENGTH
-  if (!isText) throw new StorageError('INVALID_CURSOR')
-  return value
+  return { limit: pageLimit(limit), after: optional(after, decodeEventCursor) }
 }

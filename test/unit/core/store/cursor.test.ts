@@ -2,7 +2,12 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createStore } from '@svc/db'
-import { decodeCursor, encodeCursor } from '../../../../src/core/store/cursor.js'
+import {
+  decodeCursor,
+  decodeEventCursor,
+  encodeCursor,
+  encodeEventCursor,
+} from '../../../../src/core/store/cursor.js'
 import { idNumber } from '../rows.js'
 import { recordingDriver } from './recording-driver.js'
 
@@ -132,5 +137,47 @@ describe('cursor', () => {
       })
     }
     expect(calls).toEqual([])
+  })
+})
+
+describe('a cursor of events', () => {
+  const position = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 100 })
+
+  function expectForeign(value: unknown): void {
+    expect(() => decodeEventCursor(value)).toThrow(expect.objectContaining({ code: 'INVALID_CURSOR' }))
+  }
+
+  it('decodes to its position, is URL-safe and has at most 200 characters', () => {
+    fc.assert(
+      fc.property(position, (value) => {
+        const text = encodeEventCursor(value)
+        expect(text).toMatch(/^[A-Za-z0-9_-]{1,200}$/)
+        expect(decodeEventCursor(text)).toBe(value)
+      }),
+    )
+  })
+
+  it('is INVALID_CURSOR with any one character changed, cut or added', () => {
+    fc.assert(
+      fc.property(position, fc.nat(), fc.constantFrom(...ALPHABET, '=', ' ', 'é'), (value, seed, to) => {
+        const text = encodeEventCursor(value)
+        const at = seed % text.length
+        if (text[at] !== to) expectForeign(text.slice(0, at) + to + text.slice(at + 1))
+        for (const other of [text + to, to + text, text.slice(0, at), text.slice(at + 1)])
+          expectForeign(other)
+      }),
+    )
+  })
+
+  it('is INVALID_CURSOR when made up', () => {
+    for (const value of ['', 'A', 'Ag', 'AgAAAAA', 'A'.repeat(28), 'A'.repeat(1e5), 5, null, {}])
+      expectForeign(value)
+  })
+
+  it('is not one of rows, even if its position has 16 bytes', () => {
+    const events = encodeEventCursor('x'.repeat(16))
+    expect(events).toHaveLength(encodeCursor(idNumber(1)).length)
+    expectRefused(events)
+    expectForeign(encodeCursor(idNumber(1)))
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createStore, type ClaimEventsInput, type ListEventsInput, type StorageObjectStore } from '@svc/db'
 import { afterNoon, NOON } from '../settable-clock.js'
+import { encodeEventCursor } from '../../../../src/core/store/cursor.js'
 import { describeInput, inputOf, RESULTS } from './driver-inputs.js'
 import { recordingDriver } from './recording-driver.js'
 
@@ -19,8 +20,8 @@ describeInput<ListEventsInput | undefined>('listEvents', (store, input) => store
   least: undefined,
   nulls: { limit: null, after: null },
   leastResolved: { limit: 100, after: null },
-  most: { limit: 1000, after: 'x'.repeat(200) },
-  mostResolved: { limit: 1000, after: 'x'.repeat(200) },
+  most: { limit: 1000, after: encodeEventCursor('x'.repeat(100)) },
+  mostResolved: { limit: 1000, after: 'x'.repeat(100) },
 })
 
 describe('the driver input', () => {

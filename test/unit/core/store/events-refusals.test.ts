@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createStore, type StorageError, type StorageObjectStore } from '@svc/db'
+import { encodeCursor } from '../../../../src/core/store/cursor.js'
+import { idNumber } from '../rows.js'
 import { NOON } from '../settable-clock.js'
 import { recordingDriver } from './recording-driver.js'
 
@@ -32,13 +34,13 @@ describe.each(['settleEvents', 'extendClaims'] as const)('%s', (method) => {
     for (const entries of [null, undefined, 'a', {}, new Set([CLAIM])]) {
       expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
     }
-  })
-
     for (const entry of [null, undefined, 'a', 5]) {
       expect(await refusalOf(method, [CLAIM, entry])).toMatchObject(refusing('entries[1]'))
     }
     // eslint-disable-next-line no-sparse-arrays -- an array may have holes
     expect(await refusalOf(method, [CLAIM, , CLAIM])).toMatchObject(refusing('entries[1]'))
+  })
+
   it('refuses more than 1000 entries', async () => {
     const entries = Array.from({ length: 1001 }, (_, number) => ({ ...CLAIM, id: `event ${number}` }))
     expect(await refusalOf(method, entries)).toMatchObject(refusing('entries'))
@@ -51,7 +53,8 @@ describe.each(['settleEvents', 'extendClaims'] as const)('%s', (method) => {
     expect(error.message).toBe('entries[2].id must differ from entries[0].id (got "event" twice).')
   })
 
-  it('refuses bad texts by name', async () => {
+  it('refuses bad texts by index and name', async () => {
+    const other = { id: 'other', claim: 'a' }
     for (const text of TEXT) {
       const bad = [other, { ...CLAIM, id: text }]
       expect(await refusalOf(method, bad)).toMatchObject(refusing('entries[1].id'))
@@ -90,8 +93,8 @@ describe('claimEvents', () => {
 })
 
 describe('listEvents', () => {
-  it('refuses a position that no driver can have created, with INVALID_CURSOR', async () => {
-    for (const after of ['', 5, {}, 'x'.repeat(201)]) {
+  it('refuses what is no cursor of an event list, with INVALID_CURSOR', async () => {
+    for (const after of ['', 5, {}, 'x', 'x'.repeat(201), encodeCursor(idNumber(1))]) {
       expect(await refusalOf('listEvents', { after })).toMatchObject({ code: 'INVALID_CURSOR' })
     }
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createStore, StorageError, type StorageObjectStore, type StoreDriver } from '@svc/db'
+import { encodeEventCursor } from '../../../../src/core/store/cursor.js'
 import { isUnsupportedCall } from '../../../../src/core/store/unsupported-call.js'
 import { activeRow, idNumber, pendingRow } from '../rows.js'
 import { NOON } from '../settable-clock.js'
@@ -35,6 +36,8 @@ const event = {
 } as const
 const claimed = { ...event, attempts: 1, claim: 'claim' }
 const page = { items: [{ ...event, attempts: 0, dueAt: NOON, claimedUntil: null }], next: 'next' }
+const nextCursor = encodeEventCursor('next')
+const lastPage = { ...page, next: null }
 const counts = { waiting: 1, claimed: 2, retrying: 3 }
 
 describe("a driver's result", () => {
@@ -76,7 +79,8 @@ describe("a driver's result", () => {
     ['claimEvents', { claimEvents: [claimed] }, (store) => store.claimEvents(), [claimed]],
     ['settleEvents', { settleEvents: ['event'] }, (store) => store.settleEvents([CLAIM]), ['event']],
     ['extendClaims', { extendClaims: [] }, (store) => store.extendClaims([CLAIM]), []],
-    ['listEvents', { listEvents: page }, (store) => store.listEvents(), page],
+    ['listEvents', { listEvents: page }, (store) => store.listEvents(), { ...page, next: nextCursor }],
+    ['listEvents', { listEvents: lastPage }, (store) => store.listEvents(), lastPage],
     ['countEvents', { countEvents: counts }, (store) => store.countEvents(), counts],
   ])('is returned by %s', async (_method, results, call, expected) => {
     expect(await call(storeReturning(results))).toStrictEqual(expected)
