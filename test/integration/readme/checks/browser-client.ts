@@ -1,5 +1,5 @@
-import { createS3Server, db, memoryStorage } from '@svc/db'
-import { createS3Client, type S3Api } from '@svc/db/client'
+import { createS3Server, db, memoryStorage, type DbClientObject } from '@svc/db'
+import { createS3Client, dbClient, type DbApi, type S3Api } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect, vi } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
@@ -51,6 +51,38 @@ async function listsAndDiscards(program: string): Promise<void> {
   expect(await client.getScopeUsage('user:ann')).toMatchObject({ reservedBytes: 0 })
 }
 
+interface Objects {
+  readonly allObjects: (api: { readonly db: DbApi }) => Promise<readonly DbClientObject[]>
+  readonly stateOf: (api: { readonly db: DbApi }, id: string) => Promise<string>
+}
+
+async function readsObjects(program: string): Promise<void> {
+  const { allObjects, stateOf } = await run<Objects>(program)
+  const client = memoryAdapter()
+  const s3 = createS3Server({
+    storage: memoryStorage(),
+    bucket: 'uploads',
+    plugins: [db({ client, resolveScope: () => 'user:ann' })],
+  })
+  const { api } = createS3Client({
+    baseURL: 'http://app.test',
+    plugins: [dbClient()],
+    fetch: (input, init) => s3.handler(new Request(input, init)),
+  })
+  const createdAt = new Date('2026-01-01')
+  for (let file = 0; file < 101; file++) {
+    const at = { scope: 'user:ann', bucket: 'uploads', key: `${file}`, storageKey: `${file}` }
+    await client.adopt({ ...at, size: 1, createdAt })
+  }
+  const objects = await allObjects(api)
+  expect(new Set(objects.map(({ key }) => key)).size).toBe(101)
+  const { id, key } = objects[0]!
+  expect(await stateOf(api, id)).toBe('active')
+  await api.delete({ key })
+  expect(await stateOf(api, id)).toBe('missing')
+}
+
 export const browserClientChecks: SnippetChecks = {
+  'docs/browser-client.md#objects.ts': readsObjects,
   'docs/browser-client.md#unfinished-uploads.ts': listsAndDiscards,
 }
