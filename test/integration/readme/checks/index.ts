@@ -18,6 +18,7 @@ import { readmeChecks } from './readme.js'
 import { redisChecks } from './redis.js'
 import { s3Checks } from './s3.js'
 import { storagesChecks } from './storages.js'
+import { storeChecks } from './store.js'
 import { testingYourAppChecks } from './testing-your-app.js'
 import { writingAnAdapterChecks } from './writing-an-adapter.js'
 import { yourOrmChecks } from './your-orm.js'
@@ -43,6 +44,7 @@ export const checks: SnippetChecks = {
   ...redisChecks,
   ...s3Checks,
   ...storagesChecks,
+  ...storeChecks,
   ...testingYourAppChecks,
   ...writingAnAdapterChecks,
   ...yourOrmChecks,
