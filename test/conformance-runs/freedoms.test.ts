@@ -3,12 +3,13 @@ import { runs } from '../long-runs.js'
 import type { ObjectReference, StorageObject } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import { overDriver } from './mutants/mutant.js'
+import { permissiveEvents } from './permissive-events.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 /**
- * Uses every freedom of the contract: calls wait before they write, and purges work row by row and skip rows that another
- * call works on. The suite must not demand more than the contract.
+ * Uses every freedom of the contract: calls wait before they write, purges work row by row and skip rows that another call
+ * works on, and events have an order and ids of their own. The suite must not demand more than the contract.
  */
 const permissive = overDriver((driver) => {
   const workedOn = new Map<string, number>()
@@ -26,6 +27,7 @@ const permissive = overDriver((driver) => {
   }
 
   return {
+    ...permissiveEvents(driver),
     reserve: (command) => workOn(command, () => driver.reserve(command)),
     confirm: (command) => workOn(command, () => driver.confirm(command)),
     setUploadId: (command) => workOn(command, () => driver.setUploadId(command)),
