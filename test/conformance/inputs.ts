@@ -13,6 +13,7 @@ import type { Choice, Here, KeyChoice } from './properties/choices.js'
 import * as keyChoices from './properties/choices.js'
 import * as eventChoices from './properties/event-choices.js'
 import * as objectChoices from './properties/object-choices.js'
+import * as upkeepChoices from './properties/upkeep-choices.js'
 import { metadata, text } from './properties/texts.js'
 
 /** A field of an input: whether it may be absent, its valid and invalid values, and its values in scripts. */
@@ -58,7 +59,7 @@ function optional<C, Value>(type: FieldType, choice: Choice<C, Value>): Field<C,
   return { ...choice, isRequired: false, type: types.orNull(type) }
 }
 
-const choices = { ...keyChoices, ...objectChoices, ...eventChoices }
+const choices = { ...keyChoices, ...objectChoices, ...eventChoices, ...upkeepChoices }
 const { keyChoice, literal, often, rarely } = choices
 
 /**
@@ -225,71 +226,6 @@ export const INPUTS = {
 } satisfies InputTable
 
 export const METHODS = Object.keys(INPUTS) as MethodName[]
-
-type CheckedField = Pick<Field<unknown, unknown>, 'isRequired' | 'type'>
-
-const REFERENCE: Record<string, CheckedField> = {
-  bucket: { isRequired: true, type: types.name },
-  key: { isRequired: true, type: types.objectKey },
-}
-
-function checkedFields(method: MethodName): Record<string, CheckedField> {
-  const { atKey, ...fields } = INPUTS[method] as Record<string, CheckedField>
-  return atKey ? { ...REFERENCE, ...fields } : fields
-}
-
-/** The calls that refuse unknown fields. */
-const STRICT_METHODS: readonly MethodName[] = ['purgeExpired', 'purgeDeleted']
-
-/** Returns the names of the invalid fields of an input; `['input']` if it is not an object. */
-export function badFields(method: MethodName, input: unknown, now: Date): string[] {
-  const fields = Object.entries(checkedFields(method))
-  const given = input === undefined && !hasRequiredFields(method) ? {} : input
-  if (typeof given !== 'object' || given === null) return ['input']
-  const values = given as Record<string, unknown>
-  const known = fields.map(([name]) => name)
-  const unknown = STRICT_METHODS.includes(method)
-    ? Object.keys(values).filter((name) => !known.includes(name))
-    : []
-  const bad = fields
-    .filter(([name, { type }]) => !type.isValid(values[name], now))
-    .flatMap(([name]) => errorFieldsOf(method, name, values[name]))
-  return [...unknown, ...bad, ...missingFields(method, values)]
-}
-
-/** Returns the fields that an error for an invalid value of this field may name. */
-export function errorFieldsOf(method: MethodName, field: string, value: unknown): readonly string[] {
-  return checkedFields(method)[field]?.type.fieldsOf?.(value) ?? [field]
-}
-
-/** Returns what is missing although no field is required by itself. */
-function missingFields(method: MethodName, values: Readonly<Record<string, unknown>>): string[] {
-  if (method === 'update') {
-    const changes = [values['filename'], values['contentType'], values['metadata']]
-    return changes.every((value) => value === undefined) ? ['input'] : []
-  }
-  if (method !== 'claimEvents') return []
-  const [hasBucket, hasKey] = [values['bucket'] != null, values['key'] != null]
-  return hasBucket === hasKey ? [] : [hasKey ? 'bucket' : 'key']
-}
-
-/** Returns the invalid values of each field. */
-export function badValuesOf(method: MethodName): [field: string, values: readonly unknown[]][] {
-  return Object.entries(checkedFields(method))
-    .filter(([, { type }]) => type.invalid.length > 0)
-    .map(([name, { isRequired, type }]) => [
-      name,
-      isRequired ? [null, undefined, ...type.invalid] : type.invalid,
-    ])
-}
-
-export function optionalFieldsOf(method: MethodName): string[] {
-  return Object.entries(checkedFields(method)).flatMap(([name, { isRequired }]) => (isRequired ? [] : [name]))
-}
-
-export function hasRequiredFields(method: MethodName): boolean {
-  return Object.values(checkedFields(method)).some(({ isRequired }) => isRequired)
-}
 
 const WITH_ARGUMENTS: readonly MethodName[] = [
   ...['countByScope' as const, 'getScopeUsage' as const],

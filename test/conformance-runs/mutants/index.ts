@@ -1,3 +1,4 @@
+import { adoptKnownMutants } from './adopt-known.js'
 import { adoptMutants } from './adopt.js'
 import { attemptMutants } from './attempts.js'
 import { confirmMutants } from './confirm.js'
@@ -21,6 +22,7 @@ import { raceMutants } from './races.js'
 import { reserveMutants } from './reserve.js'
 import { scopeMutants } from './scopes.js'
 import { storedMutants } from './stored.js'
+import { transferQuotaMutants } from './transfer-quota.js'
 import { transferMutants } from './transfer.js'
 import { updateMutants } from './update.js'
 import { usageMutants } from './usage.js'
@@ -47,7 +49,9 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'what 1.6 added': addedMutants,
   update: updateMutants,
   transfer: transferMutants,
+  'the quota of a transfer': transferQuotaMutants,
   adopt: adoptMutants,
+  'known bytes of an adopt': adoptKnownMutants,
   'lists of scopes': scopeMutants,
   'lists of names and findById': storedMutants,
   'recorded events': recordedEventMutants,

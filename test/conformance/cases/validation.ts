@@ -4,15 +4,8 @@ import { holds, refused, same } from '../assertions.js'
 import { observeStore } from '../calls.js'
 import { hasMethod } from '../abilities.js'
 import { outcomeDifference } from '../difference.js'
-import {
-  METHODS,
-  badValuesOf,
-  callWith,
-  errorFieldsOf,
-  hasRequiredFields,
-  optionalFieldsOf,
-  takesArguments,
-} from '../inputs.js'
+import { badValuesOf, errorFieldsOf, hasRequiredFields, optionalFieldsOf } from '../input-checks.js'
+import { METHODS, callWith, takesArguments } from '../inputs.js'
 import { Notation } from '../notation.js'
 import type { CaseGroup, Given } from '../given.js'
 

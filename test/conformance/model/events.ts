@@ -6,7 +6,7 @@ import type {
   SettleEventInput,
 } from '../../../src/core/store/contract.js'
 import type { EventCounts, EventPage, ListedEvent, StoredEvent } from '../../../src/core/store/events.js'
-import { badFields } from '../inputs.js'
+import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import { isClaimOrder, isOf, oldestOfEach, withoutEvent, type ModelEvent } from './event-log.js'

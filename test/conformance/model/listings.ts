@@ -1,6 +1,6 @@
 import type { FindByIdInput, ListScopesInput, ListStoredInput } from '../../../src/core/store/contract.js'
 import type { Leftover, ScopeSummary, StorageObject, StoredItem } from '../../../src/core/store/records.js'
-import { badFields } from '../inputs.js'
+import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import { EventModel } from './events.js'

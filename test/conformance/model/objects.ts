@@ -1,6 +1,6 @@
 import type { AdoptInput, AdoptResult, TransferInput, UpdateInput } from '../../../src/core/store/contract.js'
 import type { ObjectMetadata, StorageObject } from '../../../src/core/store/records.js'
-import { badFields } from '../inputs.js'
+import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import type { ModelRow } from './rows.js'

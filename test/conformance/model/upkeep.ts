@@ -9,7 +9,7 @@ import type {
   PurgeDeletedInput,
   PurgeExpiredInput,
 } from '../../../src/core/store/contract.js'
-import { badFields } from '../inputs.js'
+import { badFields } from '../input-checks.js'
 import type { Expected } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import type { ModelRow } from './rows.js'

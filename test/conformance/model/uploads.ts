@@ -6,7 +6,7 @@ import type {
   ReserveInput,
   SetUploadIdInput,
 } from '../../../src/core/store/contract.js'
-import { badFields } from '../inputs.js'
+import { badFields } from '../input-checks.js'
 import type { Expected, Refusal } from '../outcome.js'
 import { invalid, ok } from '../outcome.js'
 import { ReadModel } from './reads.js'
