@@ -52,15 +52,16 @@ async function recordSample(db, collectionPrefix) {
 function copiesOf({ event, queue }, numbers, copies) {
   const now = new Date()
   const key = { $concat: ['uploads/', '$uuid'] }
+  const id = { $concat: ['$uuid', '$queue'] }
   const eventCopy = {
     ...literals(event),
-    _id: { $concat: ['$uuid', '$queue'] },
+    _id: id,
     queue: '$queue',
     at: { $concat: [`${bucket}\0`, key] },
     object: { ...literals(event.object), storageKey: key },
     createdAt: now,
   }
-  const queueCopy = { ...literals(queue), _id: '$queue', version: '$uuid', ripeAt: now }
+  const queueCopy = { ...literals(queue), _id: '$queue', head: id, version: '$uuid', ripeAt: now }
   const digits = (from, length) => ({ $substrBytes: ['$digits', from, length] })
   return [
     { $limit: numbers },
