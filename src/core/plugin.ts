@@ -28,7 +28,10 @@ export interface InstalledPlugin<Context extends object = object> {
   readonly records?: RecordKeeper
 }
 
-/** What the server needs from the plugin that keeps records. Hooks run after the database has committed the change. */
+/**
+ * What the server needs from the plugin that keeps records. Hooks run after the database has committed the change. Calls of
+ * `s3.files` and of jobs have no request.
+ */
 export interface RecordKeeper {
   readonly objects: StorageObjectStore
   /** Maximum lifetime of a reservation, in seconds. */
@@ -36,12 +39,16 @@ export interface RecordKeeper {
   readonly deleteMode: 'soft' | 'hard'
   /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
   resolveScope(request: Request): Promise<string>
-  /** Returns the quota of a scope, or `null` for none. @throws StorageError `INTERNAL_ERROR` if the application's function fails. */
-  quotaOf(scope: string, request: Request): Promise<Quota | null>
+  /**
+   * Returns the quota of a scope, or `null` for none.
+   * @throws StorageError `INTERNAL_ERROR` if the application's function fails.
+   * @throws TypeError if the application's function needs a request and there is none.
+   */
+  quotaOf(scope: string, request?: Request): Promise<Quota | null>
   /** Reserves, then calls `onReserved`. */
-  reserve(input: ReserveInput, request: Request): Promise<StorageObject>
+  reserve(input: ReserveInput, request?: Request): Promise<StorageObject>
   /** Confirms, then calls `onActivated`, unless an earlier call confirmed the object already. */
   confirm(input: ConfirmInput, request?: Request): Promise<StorageObject>
   /** Removes, then calls `onDeleted`, if there was an active object. */
-  remove(input: RemoveInput, request: Request): Promise<StorageObject | null>
+  remove(input: RemoveInput, request?: Request): Promise<StorageObject | null>
 }

@@ -20,6 +20,7 @@ export interface DbHooks {
 
 export interface ReservedEvent {
   readonly object: StorageObject
+  /** Absent if `s3.files` reserved it. */
   readonly request?: Request
 }
 
@@ -27,12 +28,13 @@ export interface ActivatedEvent {
   readonly object: StorageObject
   /** The record that was replaced, or `null`. */
   readonly replaced: StorageObject | null
-  /** Absent if `cleanUp` confirmed the object. */
+  /** Absent if `s3.files` or `cleanUp` confirmed the object. */
   readonly request?: Request
 }
 
 export interface DeletedEvent {
   readonly object: StorageObject
+  /** Absent if `s3.files` deleted the object. */
   readonly request?: Request
 }
 

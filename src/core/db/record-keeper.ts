@@ -4,6 +4,7 @@ import type { Quota, StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope } from '../scope.js'
 import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
+import { unsupportedCall } from '../store/unsupported-call.js'
 import { quotaFlaw } from '../store/validation/quota.js'
 import type { DbHooks, DbOptions, QuotaSource } from './options.js'
 
@@ -42,7 +43,7 @@ export function createRecordKeeper(options: DbOptions, report: Report): RecordKe
 
     async reserve(input, request) {
       const object = await objects.reserve(input)
-      await callHook('onReserved', { object, request })
+      await callHook('onReserved', { object, ...(request && { request }) })
       return object
     },
 
@@ -58,7 +59,9 @@ export function createRecordKeeper(options: DbOptions, report: Report): RecordKe
 
     async remove(input, request) {
       const object = await objects.remove(input)
-      if (object && object.status !== 'pending') await callHook('onDeleted', { object, request })
+      if (object && object.status !== 'pending') {
+        await callHook('onDeleted', { object, ...(request && { request }) })
+      }
       return object
     },
   }
@@ -78,9 +81,14 @@ async function rowsBefore(
 async function resolveQuota(
   quota: QuotaSource | null,
   scope: string,
-  request: Request,
+  request: Request | undefined,
 ): Promise<Quota | null> {
   if (typeof quota !== 'function') return quota
+  if (!request) {
+    throw unsupportedCall(
+      'files.put: quota must be set, because the quota of db() is a function of the request. {} sets no limit.',
+    )
+  }
   let result: unknown
   try {
     result = await quota(scope, request)

@@ -1,6 +1,7 @@
 import { StorageError } from '../../core/errors.js'
 import type { StoredBytes } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
+import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { bytesOf, matchesRequest, removeBytes } from '../record-bytes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
@@ -13,17 +14,18 @@ import type { ServerDependencies } from '../server-dependencies.js'
 export async function confirmUpload(
   dependencies: ServerDependencies,
   row: StorageObject,
-  { request, operation }: { readonly request: Request; readonly operation: string },
+  context: ErrorContext,
+  signal = context.request?.signal,
 ): Promise<StorageObject> {
   const { storage, records } = dependencies
-  const stored = await storage.head(bytesOf(row, request.signal))
+  const stored = await storage.head(bytesOf(row, signal))
   if (stored === null) throw mismatch('Nothing has been uploaded yet.')
-  if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, request)
+  if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
 
   // The row goes first. Once the attempt has ended it can no longer be confirmed, so its bytes can't be in use.
   const { bucket, key, id, scope } = row
   const ended = await records.objects.release({ bucket, key, id, scope })
-  if (ended) await removeBytes(dependencies, ended, { request, operation })
+  if (ended) await removeBytes(dependencies, ended, context)
   throw mismatch('The uploaded bytes do not match the upload request. Start a new upload.')
 }
 

@@ -1,8 +1,7 @@
 import { createAttemptId } from '../../core/store/attempt-id.js'
 import { StorageError } from '../../core/errors.js'
-import type { Call } from '../../core/http/endpoint.js'
 import type { ErrorContext } from '../../core/reporter.js'
-import type { StorageObject } from '../../core/store/records.js'
+import type { Quota, StorageObject } from '../../core/store/records.js'
 import { secondsAfter } from '../lifetimes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 import type { UploadRequest } from '../request-input/upload-request.js'
@@ -12,10 +11,11 @@ import { settleReservation, settlementBatches } from './settle-reservation.js'
 const SETTLED_PER_REQUEST = 100
 
 export interface ReservationTerms {
+  readonly scope: string
   /** Lifetime of the reservation, in seconds. */
   readonly seconds: number
-  /** The operation that errors are reported under. */
-  readonly operation: string
+  /** Default: the quota of the scope. */
+  readonly quota?: Quota | null
 }
 
 /**
@@ -27,16 +27,17 @@ export async function reserveUpload(
   dependencies: ServerDependencies,
   upload: UploadRequest,
   terms: ReservationTerms,
-  call: Call,
+  context: ErrorContext,
 ): Promise<StorageObject> {
   const { records, now } = dependencies
   const { route, key, filename, contentType, size, metadata } = upload
-  const quota = await records.quotaOf(call.scope, call.request)
+  const { scope } = terms
+  const quota = terms.quota ?? (await records.quotaOf(scope, context.request))
   const id = createAttemptId({ now })
   const reserve = () =>
     records.reserve(
       {
-        scope: call.scope,
+        scope,
         bucket: route.bucket,
         key,
         declaredSize: size,
@@ -50,35 +51,35 @@ export async function reserveUpload(
         quota,
         id,
       },
-      call.request,
+      context.request,
     )
 
   try {
     return await reserve()
   } catch (refusal) {
     const quotaExceeded = refusal instanceof StorageError && refusal.code === 'QUOTA_EXCEEDED'
-    if (!quotaExceeded || !(await settleExpired(dependencies, terms.operation, call))) throw refusal
+    if (!quotaExceeded || !(await settleExpired(dependencies, scope, context))) throw refusal
     return reserve()
   }
 }
 
 /**
- * Settles expired reservations of the caller, oldest first, up to the first failure. Returns `false` if it settled none of
+ * Settles expired reservations of a scope, oldest first, up to the first failure. Returns `false` if it settled none of
  * them. Returns `true` if there are none (any more): a concurrent request may have settled them since the refusal.
  */
 async function settleExpired(
   dependencies: ServerDependencies,
-  operation: string,
-  { scope, request }: Call,
+  scope: string,
+  context: ErrorContext,
 ): Promise<boolean> {
   const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
   let settled = expired.length === 0
   for (const rows of settlementBatches(expired)) {
     const results = await Promise.allSettled(
-      rows.map((row) => settleReservation(dependencies, row, 'confirm', request.signal)),
+      rows.map((row) => settleReservation(dependencies, row, 'confirm', context.request?.signal)),
     )
     const failures = results.filter((result) => result.status === 'rejected')
-    for (const { reason } of failures) dependencies.report(reason, { request, operation })
+    for (const { reason } of failures) dependencies.report(reason, context)
     settled ||= failures.length < results.length
     if (failures.length > 0) break
   }

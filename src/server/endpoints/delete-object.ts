@@ -1,10 +1,10 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import type { ObjectReference, StorageObject } from '../../core/store/records.js'
-import type { RecordKeeper } from '../../core/plugin.js'
+import type { ErrorContext } from '../../core/reporter.js'
 import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { notFound } from '../request-input/attempt-reference.js'
-import { removeBytes } from '../record-bytes.js'
+import { removeObject } from '../remove-object.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 import type { OperationPolicy } from '../options/server-policy.js'
 
@@ -34,28 +34,26 @@ export function deleteObjectEndpoint(dependencies: ServerDependencies, policy: O
       context: { bucket, key, object, route: object.route, size: object.size ?? object.declaredSize },
     }),
     async act(_, object, { request }) {
-      const removed = await removeAttempt(records, object, request)
+      const removed = await removeAttempt(dependencies, object, { request, operation: OPERATION })
       // The object is gone or was replaced. Looking again finds out, and asks the guard about the replacement.
-      if (!removed) return null
-      await removeBytes(dependencies, removed, { request, operation: OPERATION })
-      return { status: 204 }
+      return removed && { status: 204 }
     },
   })
 }
 
 /** Removes what the checks were made for. Returns `null` if another attempt has taken its place, or if nothing is there. */
 async function removeAttempt(
-  records: RecordKeeper,
+  dependencies: ServerDependencies,
   { bucket, key, scope, attemptId }: StorageObject,
-  request: Request,
+  context: ErrorContext,
 ): Promise<StorageObject | null> {
-  const input = { bucket, key, scope, mode: records.deleteMode }
+  const input = { bucket, key, scope, mode: dependencies.records.deleteMode }
   try {
-    return await records.remove({ ...input, attemptId }, request)
+    return await removeObject(dependencies, { ...input, attemptId }, context)
   } catch (error) {
     if (!isUnsupportedCall(error)) throw error
     // A driver of 1.5 can only remove what is at the key now.
-    const removed = await records.remove(input, request)
+    const removed = await removeObject(dependencies, input, context)
     if (!removed) throw notFound()
     return removed
   }

@@ -58,8 +58,8 @@ export function uploadEndpoint(
     async act(upload, _, call) {
       const { pendingTtlSeconds } = dependencies.records
       const seconds = uploadReservationSeconds(upload.size, policy.urlSeconds, pendingTtlSeconds)
-      const row = await reserveUpload(dependencies, upload, { seconds, operation: OPERATION }, call)
       const context = { request: call.request, operation: OPERATION }
+      const row = await reserveUpload(dependencies, upload, { scope: call.scope, seconds }, context)
       const signed = await releaseOnFailure(dependencies, row, context, () =>
         signUpload(dependencies, row, upload, policy.urlSeconds, call),
       )

@@ -17,14 +17,18 @@ import {
 import { attemptStorageKey, randomKey } from './object-keys.js'
 
 /** A validated request to start an upload, with the key that it will have. */
-export interface UploadRequest {
+export interface UploadRequest extends UploadKeys {
   readonly route: RoutePolicy
-  readonly key: string
-  readonly filename: string
+  readonly filename: string | null
   readonly contentType: string
   /** Bytes. */
   readonly size: number
   readonly metadata: ObjectMetadata | null
+}
+
+/** The key of an object, and those of its bytes. */
+export interface UploadKeys {
+  readonly key: string
   /** Returns the storage key of an attempt. No two attempts share one. */
   storageKeyOf(attemptId: string): string
 }
@@ -86,11 +90,9 @@ export async function readUploadRequest(
   const filename = checkText('filename', body['filename'])
   const contentType = checkMediaType(body['contentType'])
   const size = checkSize('size', body['size'])
-  checkFileSize(maxSize, size)
-  if (route.maxFileSize !== null) checkFileSize(route.maxFileSize, size)
-  if (!acceptsType(route, contentType)) throw typeNotAllowed(route, contentType)
+  checkAccepted(route, { contentType, size, maxSize })
   const given = readMetadata(route, body['metadata'])
-  const keys = await buildKey(route, scope, filename)
+  const keys = await buildKeys(route, scope, filename)
   const metadata = await buildMetadata(route, given, { request, scope })
   return { route, filename, contentType, size, metadata, ...keys }
 }
@@ -122,18 +124,31 @@ async function buildMetadata(
   }
 }
 
-/** A random key is never reused, so it is also the storage key. For an application's key, each attempt gets its own. */
-async function buildKey(
-  route: RoutePolicy,
-  scope: string,
-  filename: string,
-): Promise<Pick<UploadRequest, 'key' | 'storageKeyOf'>> {
-  if (route.key === null) {
-    const key = randomKey(route.name)
-    return { key, storageKeyOf: () => key }
-  }
-  const key = checkText('key', await route.key({ scope, filename, route: route.name }))
+/** Returns the keys that the route chooses. A random key is never reused, so it is also the storage key. */
+export async function buildKeys(route: RoutePolicy, scope: string, filename: string): Promise<UploadKeys> {
+  if (route.key !== null) return applicationKeys(await route.key({ scope, filename, route: route.name }))
+  const key = randomKey(route.name)
+  return { key, storageKeyOf: () => key }
+}
+
+/** Returns the keys for a key that the application chose. Each attempt gets its own storage key. */
+export function applicationKeys(value: unknown): UploadKeys {
+  const key = checkText('key', value)
   return { key, storageKeyOf: (attemptId) => attemptStorageKey(key, attemptId) }
+}
+
+/** Checks that a route accepts a file. @throws StorageError `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED` */
+export function checkAccepted(
+  route: RoutePolicy,
+  {
+    contentType,
+    size,
+    maxSize,
+  }: { readonly contentType: string; readonly size: number; readonly maxSize: number },
+): void {
+  checkFileSize(maxSize, size)
+  if (route.maxFileSize !== null) checkFileSize(route.maxFileSize, size)
+  if (!acceptsType(route, contentType)) throw typeNotAllowed(route, contentType)
 }
 
 function checkFileSize(max: number, size: number): void {

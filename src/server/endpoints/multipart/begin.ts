@@ -1,9 +1,10 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { OBJECT, textSchema, withProperties } from '../../../core/openapi/schemas.js'
 import { toClientObject } from '../../../core/store/records.js'
-import { bytesOf } from '../../record-bytes.js'
-import { MAX_MULTIPART_SIZE, PART_SIZE, partSizeOf } from './part-sizes.js'
-import { releaseOnFailure, reserveUpload } from '../../attempts/reserve-upload.js'
+import { beginMultipart } from '../../attempts/multipart.js'
+import { MAX_MULTIPART_SIZE, partSizeOf } from '../../attempts/part-sizes.js'
+import { reserveUpload } from '../../attempts/reserve-upload.js'
+import { PART_SIZE } from './part-schemas.js'
 import type { MultipartDependencies } from '../../server-dependencies.js'
 import type { OperationPolicy } from '../../options/server-policy.js'
 import {
@@ -22,7 +23,7 @@ export function beginMultipartEndpoint(
   policy: OperationPolicy,
   routes: RouteTable,
 ): Endpoint {
-  const { multipart, records } = dependencies
+  const { records } = dependencies
   return guardedEndpoint<UploadRequest, null>({
     method: 'POST',
     path: '/multipart',
@@ -45,24 +46,11 @@ export function beginMultipartEndpoint(
       guards: [policy.guard, route.guard],
       context: { bucket: route.bucket, key, route: route.name, size },
     }),
-    async act(upload, _, call) {
-      const { request } = call
-      const terms = { seconds: records.pendingTtlSeconds, operation: OPERATION }
-      const reserved = await reserveUpload(dependencies, upload, terms, call)
-      // The bucket comes second: if a later step fails or the process stops, the store already has the storage key, and
-      // `cleanUp` finds the upload there even without its id.
-      const row = await releaseOnFailure(
-        dependencies,
-        reserved,
-        { request, operation: OPERATION },
-        async () => {
-          const { bucket, key, id } = reserved
-          const { contentType } = upload
-          const at = bytesOf(reserved, request.signal)
-          const { uploadId } = await multipart.create({ ...at, contentType, attemptId: id })
-          return records.objects.setUploadId({ bucket, key, id, uploadId })
-        },
-      )
+    async act(upload, _, { request, scope }) {
+      const context = { request, operation: OPERATION }
+      const terms = { scope, seconds: records.pendingTtlSeconds }
+      const reserved = await reserveUpload(dependencies, upload, terms, context)
+      const row = await beginMultipart(dependencies, reserved, upload.contentType, context, request.signal)
       const { uploadId } = row
       return {
         status: 201,

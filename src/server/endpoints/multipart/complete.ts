@@ -1,7 +1,8 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { OBJECT, withProperties } from '../../../core/openapi/schemas.js'
 import { toClientObject, type StorageObject } from '../../../core/store/records.js'
-import { confirmUpload, mismatch } from '../../attempts/confirm-upload.js'
+import { confirmUpload } from '../../attempts/confirm-upload.js'
+import { completeInBucket } from '../../attempts/multipart.js'
 import {
   multipartAttemptBody,
   notFound,
@@ -11,9 +12,7 @@ import {
   type MultipartAttemptReference,
   type PendingMultipart,
 } from '../../request-input/attempt-reference.js'
-import type { MultipartReference, MultipartStorage, StoredPart } from '../../../core/object-storage.js'
 import { bytesOf } from '../../record-bytes.js'
-import { partCountOf, sizeOfPart } from './part-sizes.js'
 import type { MultipartDependencies } from '../../server-dependencies.js'
 
 const OPERATION = 'multipart.complete'
@@ -43,48 +42,4 @@ export function completeMultipartEndpoint(dependencies: MultipartDependencies): 
       return { status: 200, body: { object: toClientObject(object) } }
     },
   })
-}
-
-/**
- * Completes the upload in the bucket. Ignores whether this call did: an earlier or concurrent request may have, so the caller
- * checks the object.
- * @throws StorageError `UPLOAD_MISMATCH`, before completing anything, if the parts do not match the upload request.
- */
-async function completeInBucket(
-  { multipart }: MultipartDependencies,
-  row: StorageObject,
-  at: MultipartReference,
-): Promise<void> {
-  const stored = await storedParts(multipart, at)
-  if (stored === null) return
-  checkParts(row.declaredSize ?? 0, stored)
-  await multipart.complete({ ...at, parts: stored.map(({ partNumber, eTag }) => ({ partNumber, eTag })) })
-}
-
-/** Checks that every part is there with its expected size, and no others. Their sizes then add up to the file's. */
-function checkParts(size: number, stored: readonly StoredPart[]): void {
-  const count = partCountOf(size)
-  const matching = stored.filter(
-    (part) => part.partNumber <= count && part.size === sizeOfPart(size, part.partNumber),
-  )
-  const found = new Set(matching.map(({ partNumber }) => partNumber)).size
-  if (found === count && stored.length === count) return
-  throw mismatch(
-    `The bucket has ${found} of the ${count} parts with the expected size. Upload the missing parts and complete again.`,
-  )
-}
-
-/** Returns all parts in the bucket by part number, or `null` if there is no such upload. */
-async function storedParts(
-  multipart: MultipartStorage,
-  at: MultipartReference,
-): Promise<readonly StoredPart[] | null> {
-  const parts: StoredPart[] = []
-  for (let after: number | null = 0; after !== null;) {
-    const page = await multipart.listParts({ ...at, after })
-    if (page === null) return null
-    parts.push(...page.parts)
-    after = page.next
-  }
-  return parts
 }

@@ -10,7 +10,8 @@ import {
   type PendingMultipart,
 } from '../../request-input/attempt-reference.js'
 import { bytesOf } from '../../record-bytes.js'
-import { MAX_PARTS, PART_NUMBER, PART_SIZE, partSizeOf } from './part-sizes.js'
+import { MAX_PARTS, partSizeOf } from '../../attempts/part-sizes.js'
+import { PART_NUMBER, PART_SIZE } from './part-schemas.js'
 import type { MultipartDependencies } from '../../server-dependencies.js'
 
 interface ListInput extends MultipartAttemptReference {

@@ -11,7 +11,8 @@ import {
   type PendingMultipart,
 } from '../../request-input/attempt-reference.js'
 import { bytesOf } from '../../record-bytes.js'
-import { MAX_PARTS, PART_NUMBER, partCountOf, sizeOfPart } from './part-sizes.js'
+import { MAX_PARTS, partCountOf, sizeOfPart } from '../../attempts/part-sizes.js'
+import { PART_NUMBER } from './part-schemas.js'
 import type { MultipartDependencies } from '../../server-dependencies.js'
 import type { OperationPolicy } from '../../options/server-policy.js'
 import { storageURL } from '../../storage-mount.js'

@@ -1,6 +1,3 @@
-import type { JsonSchema } from '../../../core/http/endpoint-description.js'
-import { BYTES } from '../../../core/openapi/schemas.js'
-
 const MIB = 1024 ** 2
 
 /** Largest file in a multipart upload, in bytes: 5 TiB, the limit of S3. */
@@ -31,12 +28,4 @@ export function partCountOf(size: number): number {
 export function sizeOfPart(size: number, partNumber: number): number {
   const partSize = partSizeOf(size)
   return Math.min(partSize, size - (partNumber - 1) * partSize)
-}
-
-export const PART_NUMBER: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_PARTS }
-
-export const PART_SIZE: JsonSchema = {
-  ...BYTES,
-  minimum: 1,
-  description: 'Size of every part except the last, in bytes. The last may be smaller.',
 }
