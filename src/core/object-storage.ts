@@ -36,10 +36,23 @@ export interface SignDownloadInput extends BytesReference {
   /** File name that browsers save the download under. */
   readonly filename: string
   readonly contentType: string | null
+  /** Whether browsers show the bytes in place or save them as a file. Default: `attachment`. */
+  readonly disposition?: Disposition | null | undefined
+  /** `Cache-Control` of the bytes. Default: `private, no-store`. */
+  readonly cacheControl?: string | null | undefined
+  /**
+   * When the lifetime of the URL starts, at or before now. Equal inputs with a `signedAt` return the same URL, so browsers can
+   * cache its bytes. Default: now. A storage that ignores it and `cacheControl` works, but browsers then load the bytes again
+   * each time.
+   */
+  readonly signedAt?: Date | null | undefined
   readonly expiresAt: Date
   /** As in {@link SignUploadInput}. */
   readonly serverURL: string
 }
+
+/** How a browser treats the bytes of a download: `inline` shows them, `attachment` saves them as a file. */
+export type Disposition = 'inline' | 'attachment'
 
 export interface SignedDownload {
   /** Absolute URL. */

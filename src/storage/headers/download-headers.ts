@@ -1,3 +1,5 @@
+import type { Disposition } from '../../core/object-storage.js'
+
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 export interface DownloadHeaders {
@@ -6,18 +8,24 @@ export interface DownloadHeaders {
   readonly 'content-disposition': string
 }
 
-/** Returns the response headers of a download: saved under its file name, and never cached. */
+export interface DownloadTerms {
+  readonly filename: string
+  readonly contentType: string | null
+  readonly disposition?: Disposition | null | undefined
+  readonly cacheControl?: string | null | undefined
+}
+
+/** Returns the response headers of a download. By default, browsers save it under its file name and never cache it. */
 export function downloadHeaders({
   filename,
   contentType,
-}: {
-  readonly filename: string
-  readonly contentType: string | null
-}): DownloadHeaders {
+  disposition,
+  cacheControl,
+}: DownloadTerms): DownloadHeaders {
   return {
-    'cache-control': 'private, no-store',
+    'cache-control': cacheControl ?? 'private, no-store',
     'content-type': contentType !== null && isHeaderText(contentType) ? contentType : UNKNOWN_TYPE,
-    'content-disposition': attachment(filename),
+    'content-disposition': namedDisposition(disposition ?? 'attachment', filename),
   }
 }
 
@@ -32,11 +40,11 @@ const NOT_ENCODED = /['()*]/g
  * Returns a Content-Disposition with the file name in ASCII for old browsers (RFC 6266), and in UTF-8 for all others (RFC
  * 5987). Both forms escape what could end the header or start another one.
  */
-function attachment(filename: string): string {
+function namedDisposition(disposition: Disposition, filename: string): string {
   const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
   const encoded = encodeURIComponent(filename).replace(
     NOT_ENCODED,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
+  return `${disposition}; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }

@@ -42,8 +42,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
     },
 
     async signDownload(input) {
-      const { filename, contentType } = input
-      const headers = downloadHeaders({ filename: shortFilename(filename), contentType })
+      const headers = downloadHeaders({ ...input, filename: shortFilename(input.filename) })
       const command = new GetObjectCommand({
         Bucket: input.bucket,
         Key: input.key,

@@ -52,7 +52,8 @@ export function createSelfServingStorage(
       return { method: 'PUT', url: await urlOf(grant, serverURL), headers: uploadHeaders(grant) }
     },
 
-    async signDownload({ bucket, key, filename, contentType, expiresAt, serverURL, signal }) {
+    async signDownload(input) {
+      const { bucket, key, filename, contentType, expiresAt, serverURL, signal } = input
       signal?.throwIfAborted()
       const grant: DownloadGrant = {
         method: 'GET',
@@ -61,6 +62,8 @@ export function createSelfServingStorage(
         expiresAt: expiresAt.getTime(),
         filename: shortFilename(filename),
         contentType,
+        disposition: input.disposition ?? undefined,
+        cacheControl: input.cacheControl ?? undefined,
       }
       return { url: await urlOf(grant, serverURL) }
     },

@@ -1,4 +1,5 @@
 import { StorageError } from '../../core/errors.js'
+import type { Disposition } from '../../core/object-storage.js'
 
 /** Milliseconds since 1970. Undefined in URLs of versions before 1.6. */
 type WritableUntil = number | undefined
@@ -40,6 +41,9 @@ export interface DownloadGrant {
   readonly expiresAt: number
   readonly filename: string
   readonly contentType: string | null
+  /** Undefined: the default of a download. Also in URLs of versions before 1.6. */
+  readonly disposition?: Disposition | undefined
+  readonly cacheControl?: string | undefined
 }
 
 export type Grant = UploadGrant | PartGrant | DownloadGrant
