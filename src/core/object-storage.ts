@@ -47,7 +47,7 @@ export interface SignDownloadInput extends BytesReference {
    */
   readonly signedAt?: Date | null | undefined
   readonly expiresAt: Date
-  /** As in {@link SignUploadInput}. */
+  /** As in {@link SignUploadInput}. `s3.files.downloadURL` passes the `baseURL` of the storage, or an empty string. */
   readonly serverURL: string
 }
 
@@ -59,6 +59,28 @@ export interface SignedDownload {
   readonly url: string
 }
 
+/** An object that the server writes itself, on the terms of an upload URL. */
+export interface WriteInput extends BytesReference {
+  /** All bytes of the object, at most 5 GiB. The caller may change the array once the call has ended. */
+  readonly body: Uint8Array
+  readonly contentType: string
+  readonly attemptId: string
+  /** As in {@link SignUploadInput}. */
+  readonly writableUntil?: Date | null | undefined
+}
+
+/** The first and the last byte of a range, counted from 0. */
+export interface ByteRange {
+  readonly start: number
+  /** At or after `start`. */
+  readonly end: number
+}
+
+export interface ReadInput extends BytesReference {
+  /** Returns only these bytes, all of which are stored. Default: all bytes. */
+  readonly range?: ByteRange | null | undefined
+}
+
 /** Stored bytes, as the storage reports them. */
 export interface StoredBytes {
   /** Bytes. */
@@ -66,7 +88,7 @@ export interface StoredBytes {
   readonly contentType: string | null
   /** 1..255 characters. */
   readonly eTag: string | null
-  /** The attempt that uploaded the bytes; `null` if they were not uploaded through a signed URL. */
+  /** The attempt that wrote the bytes; `null` if they were written neither through a signed URL nor by the server. */
   readonly attemptId: string | null
 }
 
@@ -97,6 +119,16 @@ export interface SignPartInput extends MultipartReference {
 export interface SignedPart {
   /** Absolute URL. */
   readonly url: string
+}
+
+/** A part that the server writes itself. */
+export interface WritePartInput extends MultipartReference {
+  /** 1..10000. */
+  readonly partNumber: number
+  /** As in {@link WriteInput}. */
+  readonly body: Uint8Array
+  /** As in {@link SignUploadInput}. */
+  readonly writableUntil?: Date | null | undefined
 }
 
 export interface ListPartsInput extends MultipartReference {
@@ -137,6 +169,11 @@ export interface MultipartStorage {
   create(input: CreateMultipartInput): Promise<{ readonly uploadId: string }>
   /** Returns a URL that writes this part, with exactly this size. It may be used repeatedly until the upload ends. */
   signPart(input: SignPartInput): Promise<SignedPart>
+  /**
+   * Writes a part, replacing an earlier one with this number. Returns `false` if there is no such upload. Without it,
+   * `s3.files.put` accepts only bodies that fit in one part.
+   */
+  writePart?(input: WritePartInput): Promise<boolean>
   /** Returns the uploaded parts, or `null` if there is no such upload. */
   listParts(input: ListPartsInput): Promise<PartsPage | null>
   /**
@@ -166,8 +203,21 @@ export interface ObjectStorage {
   head(reference: BytesReference): Promise<StoredBytes | null>
   /** Deletes the bytes. Also resolves if there are none. */
   remove(reference: BytesReference): Promise<void>
+  /**
+   * Writes an object, on the terms of an upload URL. Returns `false` if something is stored under the key already, perhaps by an
+   * earlier try of this call: `head` shows what. Without it, there is no `s3.files.put`.
+   */
+  write?(input: WriteInput): Promise<boolean>
+  /**
+   * Returns the bytes, or `null` if nothing is stored under the key. The stream holds its source open until it is read to the
+   * end or cancelled, and reads at the speed of its reader. `signal` has no effect on it. Without this method, there is no
+   * `s3.files.get`.
+   */
+  read?(input: ReadInput): Promise<ReadableStream<Uint8Array> | null>
   /** Multipart uploads. Without it, the server has no `/multipart` endpoints. */
   readonly multipart?: MultipartStorage
   /** Serves the storage's signed URLs, for storages without a separate server. */
   serve?(exchange: SubtreeExchange): Promise<Response>
+  /** Absolute URL of what `serve` serves, if it doesn't depend on the request. `s3.files.downloadURL` needs it if there is a `serve`. */
+  readonly baseURL?: string | null | undefined
 }

@@ -19,22 +19,28 @@ export function storageURL({ baseURL }: Call): string {
 
 /** Wraps a storage to reject with `STORAGE_UNAVAILABLE`. A `StorageError` of the storage itself passes unchanged. */
 export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
-  const { multipart } = storage
+  const { multipart, baseURL } = storage
+  const write = storage.write?.bind(storage)
+  const read = storage.read?.bind(storage)
   const serve = storage.serve?.bind(storage)
   return {
     signUpload: (input) => mapErrors(() => storage.signUpload(input)),
     signDownload: (input) => mapErrors(() => storage.signDownload(input)),
     head: (reference) => mapErrors(() => storage.head(reference)),
     remove: (reference) => mapErrors(() => storage.remove(reference)),
+    ...(write && { write: (input) => mapErrors(() => write(input)) }),
+    ...(read && { read: (input) => mapErrors(() => read(input)) }),
     ...(multipart && { multipart: mapMultipartErrors(multipart) }),
-    ...(serve && { serve: (exchange) => mapErrors(() => serve(exchange)) }),
+    ...(serve && { serve: (exchange) => mapErrors(() => serve(exchange)), baseURL: baseURL ?? null }),
   }
 }
 
 function mapMultipartErrors(multipart: MultipartStorage): MultipartStorage {
+  const writePart = multipart.writePart?.bind(multipart)
   return {
     create: (input) => mapErrors(() => multipart.create(input)),
     signPart: (input) => mapErrors(() => multipart.signPart(input)),
+    ...(writePart && { writePart: (input) => mapErrors(() => writePart(input)) }),
     listParts: (input) => mapErrors(() => multipart.listParts(input)),
     complete: (input) => mapErrors(() => multipart.complete(input)),
     abort: (reference) => mapErrors(() => multipart.abort(reference)),

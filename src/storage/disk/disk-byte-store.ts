@@ -34,11 +34,13 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
       }
     },
 
-    async open(bucket, key) {
+    async open(bucket, key, range) {
       const file = await openFile(bucket, key)
       if (!file) return null
       const { size } = await readDescriptionOrClose(file)
-      return { size, body: await bodyOfFile(file, size) }
+      const start = range?.start ?? 0
+      const end = Math.min(range ? range.end + 1 : size, size)
+      return { size: end - start, body: await bodyOfFile(file, start, end) }
     },
 
     async create(bucket, key, content) {

@@ -5,29 +5,29 @@ import type { OpenBytes } from '../signed-urls/byte-store.js'
 const CHUNK_BYTES = 64 * 1024
 
 /**
- * Returns the first `size` bytes of a file, and takes over closing it. A small file is read at once, so it does not stay
+ * Returns the bytes of a file from `start` to before `end`, and takes over closing it. A small file is read at once, so it does not stay
  * open while a response waits to be read. A larger one becomes a stream.
  */
-export async function bodyOfFile(file: FileHandle, size: number): Promise<OpenBytes['body']> {
-  if (size > CHUNK_BYTES) return streamOfFile(file, size)
+export async function bodyOfFile(file: FileHandle, start: number, end: number): Promise<OpenBytes['body']> {
+  if (end - start > CHUNK_BYTES) return streamOfFile(file, start, end)
   try {
-    return await readChunk(file, 0, size)
+    return await readChunk(file, start, end - start)
   } finally {
     await file.close()
   }
 }
 
 /** Returns a stream that reads on demand. It closes the file at the end, when it is cancelled, and on an error. */
-function streamOfFile(file: FileHandle, size: number): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let position = 0
+function streamOfFile(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let position = start
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         try {
-          const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, size - position))
+          const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, end - position))
           position += chunk.byteLength
           controller.enqueue(chunk)
-          if (position < size) return
+          if (position < end) return
           await file.close()
           controller.close()
         } catch (error) {

@@ -11,9 +11,11 @@ export function createMemoryByteStore(objects: Map<string, MemoryObject>): ByteS
   return {
     describe: async (bucket, key) => objects.get(mapKey(bucket, key))?.description ?? null,
 
-    async open(bucket, key) {
+    async open(bucket, key, range) {
       const stored = objects.get(mapKey(bucket, key))
-      return stored ? { size: stored.bytes.byteLength, body: stored.bytes } : null
+      if (!stored) return null
+      const body = range ? stored.bytes.subarray(range.start, range.end + 1) : stored.bytes
+      return { size: body.byteLength, body }
     },
 
     async create(bucket, key, { chunks, beforePublishing, contentType, attemptId }) {

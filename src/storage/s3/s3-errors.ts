@@ -30,6 +30,16 @@ export function isNoSuchUpload(error: unknown): boolean {
   return ['NoSuchUpload', 'NoSuchKey'].includes(responseOf(error)?.name ?? '')
 }
 
+/** Returns whether the object does not exist, in a bucket that does. */
+export function isNoSuchKey(error: unknown): boolean {
+  return responseOf(error)?.name === 'NoSuchKey'
+}
+
+/** Returns whether something is stored under the key already. */
+export function isPreconditionFailed(error: unknown): boolean {
+  return responseOf(error)?.status === 412
+}
+
 /** Returns whether a part is missing or has another ETag. */
 export function isInvalidPart(error: unknown): boolean {
   return responseOf(error)?.name === 'InvalidPart'

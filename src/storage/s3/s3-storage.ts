@@ -4,6 +4,7 @@ import { downloadHeaders } from '../headers/download-headers.js'
 import { shortFilename } from '../headers/short-filename.js'
 import { ATTEMPT_METADATA, uploadHeaders } from '../headers/upload-headers.js'
 import { bucketCalls } from './bucket-calls.js'
+import { directBytes } from './direct-bytes.js'
 import { headObject } from './head-object.js'
 import { createS3Multipart } from './s3-multipart.js'
 import { signedUrl } from './signed-requests.js'
@@ -21,6 +22,7 @@ import { checkOptions, type S3StorageOptions } from './storage-options.js'
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const { client, now, timeoutSeconds, completeTimeoutSeconds } = checkOptions(options)
   const run = bucketCalls(timeoutSeconds)
+  const { write, writePart, read } = directBytes(client, run, timeoutSeconds)
 
   return {
     async signUpload(input) {
@@ -61,6 +63,9 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       await run('remove', reference, (abortSignal) => client.send(command, { abortSignal }))
     },
 
-    multipart: createS3Multipart({ client, now, run, completeTimeoutSeconds }),
+    write,
+    read,
+
+    multipart: { ...createS3Multipart({ client, now, run, completeTimeoutSeconds }), writePart },
   }
 }

@@ -3,7 +3,7 @@ import type { S3Client } from '@aws-sdk/client-s3'
 export interface S3StorageOptions {
   /** A client of the AWS SDK v3. Its credentials never leave the server. See docs/s3.md for its settings. */
   readonly client: S3Client
-  /** Timeout of a call to the bucket in seconds, including the client's retries. Default 30. */
+  /** Timeout of a call to the bucket in seconds, including the client's retries. Default 30. Calls that send bytes get more time. */
   readonly timeoutSeconds?: number | null | undefined
   /** Timeout of completing a multipart upload in seconds. S3 can take minutes to assemble the parts. Default 300. */
   readonly completeTimeoutSeconds?: number | null | undefined

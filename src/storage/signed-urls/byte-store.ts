@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../../core/object-storage.js'
+import type { ByteRange, StoredBytes } from '../../core/object-storage.js'
 
 /** The bytes of a new object or part. */
 export interface IncomingBytes {
@@ -19,7 +19,7 @@ export interface NewBytes extends IncomingBytes {
 
 /** An open object, ready to be sent. */
 export interface OpenBytes {
-  /** Bytes. */
+  /** Bytes of the body. */
   readonly size: number
   /** A stream holds its source open until it is read to the end or cancelled. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
@@ -29,8 +29,8 @@ export interface OpenBytes {
 export interface ByteStore {
   /** Returns `null` if there is no such object. */
   describe(bucket: string, key: string): Promise<StoredBytes | null>
-  /** Returns `null` if there is no such object. */
-  open(bucket: string, key: string): Promise<OpenBytes | null>
+  /** Opens an object, or a range of its bytes. Returns `null` if there is no such object. */
+  open(bucket: string, key: string, range?: ByteRange): Promise<OpenBytes | null>
   /**
    * Creates an object atomically and never overwrites one. Of concurrent calls for a key, one succeeds. Returns the ETag, or
    * `null` if the object already exists.

@@ -1,4 +1,5 @@
 import type { MultipartStorage } from '../../core/object-storage.js'
+import type { BytesWriter } from './bytes-writer.js'
 import type { PartStore } from './part-store.js'
 import type { Grant } from './url-signer.js'
 
@@ -8,6 +9,7 @@ const PAGE_SIZE = 1000
 /** Creates the multipart half of a storage whose signed URLs point to the server that uses it. */
 export function createSelfServingMultipart(
   store: PartStore,
+  writer: BytesWriter,
   urlOf: (grant: Grant, serverURL: string) => Promise<string>,
 ): MultipartStorage {
   return {
@@ -30,6 +32,13 @@ export function createSelfServingMultipart(
         writableUntil: input.writableUntil?.getTime(),
       }
       return { url: await urlOf(grant, serverURL) }
+    },
+
+    async writePart({ bucket, key, uploadId, partNumber, body, writableUntil, signal }) {
+      signal?.throwIfAborted()
+      const size = body.byteLength
+      const terms = { bucket, key, uploadId, partNumber, size, writableUntil: writableUntil?.getTime() }
+      return (await writer.writePart(terms, { kind: 'parsed', value: body })) !== null
     },
 
     async listParts({ bucket, key, uploadId, after, signal }) {

@@ -1,12 +1,11 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { shortFilename } from '../headers/short-filename.js'
 import { uploadHeaders } from '../headers/upload-headers.js'
-import type { ByteStore } from './byte-store.js'
-import type { PartStore } from './part-store.js'
+import { createBytesWriter, type WritableBackend } from './bytes-writer.js'
 import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
 import { createSignedUrlService } from './signed-url-service.js'
-import type { ClaimWrite } from './write-turns.js'
+import { streamOf } from './stream-of-bytes.js'
 import {
   createUrlSigner,
   type DownloadGrant,
@@ -15,21 +14,19 @@ import {
   type UploadGrant,
 } from './url-signer.js'
 
-export interface SelfServingBackend {
-  readonly byteStore: ByteStore
-  readonly partStore: PartStore
+export interface SelfServingBackend extends WritableBackend {
   /** Returns the secret that signs the URLs. Called on first use, and again only after it has failed. */
   readonly secret: () => Promise<Secret>
-  /** Claims a write among all processes that share the backend. */
-  readonly claimWrite: ClaimWrite
 }
 
 /** Creates a storage whose signed URLs point to the server that uses it. The backend stores the bytes. */
 export function createSelfServingStorage(
-  { byteStore, partStore, secret, claimWrite }: SelfServingBackend,
+  { secret, ...backend }: SelfServingBackend,
   { baseURL, now }: CheckedOptions,
 ): ObjectStorage {
+  const { byteStore, partStore } = backend
   const signer = createUrlSigner(onceSuccessful(secret))
+  const writer = createBytesWriter(backend, now)
 
   async function urlOf(grant: Grant, serverURL: string): Promise<string> {
     return `${baseURL ?? serverURL}/${await signer.sign(grant)}`
@@ -78,9 +75,24 @@ export function createSelfServingStorage(
       return byteStore.remove(bucket, key)
     },
 
-    multipart: createSelfServingMultipart(partStore, urlOf),
+    async write({ bucket, key, body, contentType, attemptId, writableUntil, signal }) {
+      signal?.throwIfAborted()
+      const size = body.byteLength
+      const terms = { bucket, key, size, contentType, attemptId, writableUntil: writableUntil?.getTime() }
+      return (await writer.writeObject(terms, { kind: 'parsed', value: body })) !== null
+    },
 
-    serve: createSignedUrlService(signer, { byteStore, partStore, claimWrite }, now),
+    async read({ bucket, key, range, signal }) {
+      signal?.throwIfAborted()
+      const found = await byteStore.open(bucket, key, range ?? undefined)
+      return found && streamOf(found.body)
+    },
+
+    multipart: createSelfServingMultipart(partStore, writer, urlOf),
+
+    serve: createSignedUrlService(signer, byteStore, writer, now),
+
+    baseURL,
   }
 }
 

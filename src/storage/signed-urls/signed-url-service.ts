@@ -5,9 +5,8 @@ import { downloadHeaders } from '../headers/download-headers.js'
 import { servedType } from '../headers/served-type.js'
 import { uploadHeaders } from '../headers/upload-headers.js'
 import type { ByteStore } from './byte-store.js'
-import type { PartStore } from './part-store.js'
-import { wrongLength, uploadChunks } from './upload-chunks.js'
-import { createWriteTurns, type ClaimWrite, type WriteTurn } from './write-turns.js'
+import type { BytesWriter } from './bytes-writer.js'
+import { wrongLength } from './upload-chunks.js'
 import type { DownloadGrant, PartGrant, UploadGrant, UrlSigner } from './url-signer.js'
 
 const NO_STORE = 'private, no-store'
@@ -18,68 +17,23 @@ const SANDBOX_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
-const GRACE_MS = 60 * 60 * 1000
-
-export interface SignedUrlBackend {
-  readonly byteStore: ByteStore
-  readonly partStore: PartStore
-  readonly claimWrite: ClaimWrite
-}
-
 /** Serves the URLs of a signer, like a bucket serves its presigned URLs. */
 export function createSignedUrlService(
   signer: UrlSigner,
-  { byteStore, partStore, claimWrite }: SignedUrlBackend,
+  byteStore: ByteStore,
+  writer: BytesWriter,
   now: () => Date,
 ): (exchange: SubtreeExchange) => Promise<Response> {
-  const runWrite = createWriteTurns(now, claimWrite)
-
-  /** Returns a function that refuses bytes which come too late. @throws StorageError `FORBIDDEN` */
-  function deadlineOf({ writableUntil = Infinity }: UploadGrant | PartGrant): () => void {
-    const end = writableUntil + GRACE_MS
-    return () => {
-      if (now().getTime() >= end) throw tooLate(new Date(end))
-    }
-  }
-
-  /** Reads the body of a write, and ends it as soon as it is too late. */
-  async function* incoming(
-    { body }: SubtreeExchange,
-    grant: UploadGrant | PartGrant,
-    turn: WriteTurn,
-  ): AsyncGenerator<Uint8Array, void> {
-    const checkDeadline = deadlineOf(grant)
-    for await (const chunk of uploadChunks(body, grant.size, turn)) {
-      checkDeadline()
-      yield chunk
-    }
-  }
-
   async function put(grant: UploadGrant, exchange: SubtreeExchange): Promise<Response> {
-    const { bucket, key, contentType, attemptId } = grant
     checkHeaders(exchange.request.headers, grant)
-    // Refuses early what can't succeed. The check in create() is the authoritative one.
-    if ((await byteStore.describe(bucket, key)) !== null) throw alreadyExists()
-    const beforePublishing = deadlineOf(grant)
-    const eTag = await runWrite(JSON.stringify([bucket, key]), (turn) => {
-      const chunks = incoming(exchange, grant, turn)
-      return byteStore.create(bucket, key, { chunks, beforePublishing, contentType, attemptId })
-    })
+    const eTag = await writer.writeObject(grant, exchange.body)
     if (eTag === null) throw alreadyExists()
     return stored(eTag)
   }
 
   async function putPart(grant: PartGrant, exchange: SubtreeExchange): Promise<Response> {
-    const { bucket, key, uploadId, partNumber } = grant
     checkLength(exchange.request.headers, grant.size)
-    // As above: the check in write() is the authoritative one.
-    if (!(await partStore.isOpen(grant))) throw uploadEnded()
-    const beforePublishing = deadlineOf(grant)
-    const eTag = await runWrite(JSON.stringify([bucket, key, uploadId, partNumber]), (turn) => {
-      const chunks = incoming(exchange, grant, turn)
-      return partStore.write(grant, partNumber, { chunks, beforePublishing })
-    })
+    const eTag = await writer.writePart(grant, exchange.body)
     if (eTag === null) throw uploadEnded()
     return stored(eTag)
   }
@@ -126,12 +80,6 @@ function checkHeaders(headers: Headers, grant: UploadGrant): void {
 function checkLength(headers: Headers, size: number): void {
   const declared = headers.get('content-length')
   if (declared !== null && declared !== String(size)) throw wrongLength(size)
-}
-
-function tooLate(end: Date): StorageError {
-  return new StorageError('FORBIDDEN', {
-    message: `The upload took too long: this URL accepts bytes until ${end.toISOString()}.`,
-  })
 }
 
 function alreadyExists(): StorageError {
