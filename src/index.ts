@@ -50,6 +50,19 @@ export {
 } from './core/guards/object-access-guard.js'
 export { createQuotaGuard, type QuotaGuardOptions } from './core/guards/quota-guard.js'
 
+// Files without a browser.
+export type { SizedBody, StreamedBody } from './server/files/byte-source.js'
+export type { ServerFiles } from './server/files/files.js'
+export type {
+  DeleteFileInput,
+  DownloadURLInput,
+  FileURL,
+  GetFileInput,
+  OpenFile,
+  PutFileInput,
+  PutProgress,
+} from './server/files/inputs.js'
+
 // Jobs.
 export {
   cleanUp,

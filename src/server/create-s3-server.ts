@@ -8,6 +8,7 @@ import { deleteObjectEndpoint } from './endpoints/delete-object.js'
 import { downloadEndpoint } from './endpoints/download.js'
 import { multipartEndpoints } from './endpoints/multipart/index.js'
 import { uploadEndpoint } from './endpoints/upload.js'
+import { createFiles, type ServerFiles } from './files/files.js'
 import { DEFAULT_URL_SECONDS } from './lifetimes.js'
 import { optionError } from './options/option-checks.js'
 import type { S3ServerOptions } from './options/server-options.js'
@@ -21,6 +22,8 @@ export interface S3ServerCore {
   readonly handler: Handler
   /** The base path, without a trailing slash. */
   readonly basePath: string
+  /** Reads and writes files without a browser. */
+  readonly files: ServerFiles
 }
 
 /** The contexts of the plugins, each under the plugin's id. */
@@ -62,7 +65,8 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     resolveScope: (request) => records.resolveScope(request),
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
-  const server = { handler, basePath, ...contexts } as S3Server<Plugins>
+  const files = createFiles(dependencies, policy.routes)
+  const server = { handler, basePath, files, ...contexts } as S3Server<Plugins>
   attachDependencies(server, dependencies)
   return server
 }

@@ -86,7 +86,7 @@ function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[
   const known: unknown = plugins
   if (!Array.isArray(known))
     throw optionError(`plugins must be an array that includes db() (got ${shown(known)}).`)
-  const ids = new Set(['handler', 'basePath'])
+  const ids = new Set(['handler', 'basePath', 'files'])
   for (const { id, install } of plugins.map(pluginOption)) {
     if (typeof id !== 'string' || id === '' || typeof install !== 'function') {
       throw optionError(

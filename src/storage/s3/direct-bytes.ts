@@ -97,8 +97,8 @@ function falseIf(isExpected: (error: unknown) => boolean): (error: unknown) => f
  */
 function streamOfBody(body: GetObjectCommandOutput['Body']): ReadableStream<Uint8Array> {
   if (!body) throw new Error('the response has no body')
-  if (!isNodeStream(body)) return body.transformToWebStream()
-  const chunks = body[Symbol.asyncIterator]()
+  if (!isNodeStream(body)) return body.transformToWebStream() as ReadableStream<Uint8Array>
+  const chunks: AsyncIterator<Uint8Array, undefined> = body[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

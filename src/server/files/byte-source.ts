@@ -1,0 +1,155 @@
+import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { asCaller } from './caller-error.js'
+
+/** A body whose size is known. A string is encoded as UTF-8. */
+export type SizedBody = Blob | Uint8Array | ArrayBuffer | string
+
+/** A body that is read once. A Node.js stream is an `AsyncIterable`. */
+export type StreamedBody = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** The bytes of a body, read on demand. */
+export interface ByteSource {
+  /** Bytes; `null` if only the end of the body shows it. */
+  readonly size: number | null
+  /** The media type of a `Blob`, if it has one. */
+  readonly contentType: string | null
+  /** Returns the next chunk, or `null` at the end. @throws CallerError if the body fails. */
+  next(): Promise<Uint8Array | null>
+  /** Tells the body that no more bytes are needed. Never throws and never waits. */
+  stop(reason: unknown): void
+}
+
+/** Returns the bytes of a body. Reads nothing yet. @throws StorageError `VALIDATION_ERROR` (`body`) */
+export function byteSource(body: unknown): ByteSource {
+  if (typeof body === 'string') return sourceOfText(body)
+  if (isTagged(body, 'Uint8Array')) return sourceOfBytes(body as Uint8Array)
+  if (isTagged(body, 'ArrayBuffer')) return sourceOfBytes(new Uint8Array(body as ArrayBuffer))
+  if (typeof body !== 'object' || body === null) throw wrongKind(body)
+  if (isBlob(body)) {
+    const { size, type } = body
+    return {
+      ...sourceOfStream(() => body.stream().getReader()),
+      size,
+      contentType: type === '' ? null : type,
+    }
+  }
+  if (isStream(body)) {
+    if (body.locked) throw invalid('body', 'must not be locked: another reader has the stream.')
+    const reader = body.getReader()
+    return sourceOfStream(() => reader)
+  }
+  if (isAsyncIterable(body)) return sourceOfIterable(body)
+  throw wrongKind(body)
+}
+
+function wrongKind(body: unknown): Error {
+  return invalid(
+    'body',
+    `must be a Blob, Uint8Array, ArrayBuffer, string, ReadableStream or AsyncIterable (got ${shown(body)}).`,
+  )
+}
+
+/** Works across realms, where `instanceof` does not. */
+function isTagged(value: unknown, tag: string): boolean {
+  return Object.prototype.toString.call(value) === `[object ${tag}]`
+}
+
+function isBlob(body: object): body is Blob {
+  return 'stream' in body && 'arrayBuffer' in body && 'size' in body && 'type' in body
+}
+
+function isStream(body: object): body is ReadableStream<Uint8Array> {
+  return 'getReader' in body && 'locked' in body
+}
+
+function isDestroyable(body: object): body is { destroy(): void } {
+  return 'destroy' in body && typeof body.destroy === 'function'
+}
+
+function isAsyncIterable(body: object): body is AsyncIterable<Uint8Array> {
+  return Symbol.asyncIterator in body
+}
+
+function sourceOfBytes(bytes: Uint8Array): ByteSource {
+  let rest: Uint8Array | null = bytes
+  return {
+    size: bytes.byteLength,
+    contentType: null,
+    async next() {
+      const chunk = rest
+      rest = null
+      return chunk
+    },
+    stop: () => undefined,
+  }
+}
+
+/** UTF-16 units that are encoded at once. */
+const TEXT_UNITS = 64 * 1024
+
+function sourceOfText(text: string): ByteSource {
+  const encoder = new TextEncoder()
+  const pieces = piecesOf(text)
+  let size = 0
+  for (const piece of piecesOf(text)) size += encoder.encode(piece).byteLength
+  return {
+    size,
+    contentType: null,
+    async next() {
+      const piece = pieces.next()
+      return piece.done ? null : encoder.encode(piece.value)
+    },
+    stop: () => undefined,
+  }
+}
+
+/** Splits a text without splitting a character. */
+function* piecesOf(text: string): Generator<string, void> {
+  for (let start = 0; start < text.length;) {
+    const isSplit = (text.codePointAt(start + TEXT_UNITS - 1) ?? 0) > 0xffff
+    const end = start + TEXT_UNITS - (isSplit ? 1 : 0)
+    yield text.slice(start, end)
+    start = end
+  }
+}
+
+function sourceOfStream(open: () => ReadableStreamDefaultReader<Uint8Array>): ByteSource {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | null = null
+  const opened = () => (reader ??= open())
+  return {
+    size: null,
+    contentType: null,
+    async next() {
+      const next = await asCaller(() => opened().read())
+      return next.done ? null : checkChunk(next.value)
+    },
+    stop(reason) {
+      void opened()
+        .cancel(reason)
+        .catch(() => undefined)
+    },
+  }
+}
+
+function sourceOfIterable(body: AsyncIterable<Uint8Array>): ByteSource {
+  let iterator: AsyncIterator<Uint8Array> | null = null
+  const opened = () => (iterator ??= body[Symbol.asyncIterator]())
+  return {
+    size: null,
+    contentType: null,
+    async next() {
+      const next = await asCaller(() => opened().next())
+      return next.done ? null : checkChunk(next.value)
+    },
+    stop() {
+      void asCaller(() => opened().return?.()).catch(() => undefined)
+      // The iterator of a Node.js stream ignores `return` before it has started and while it waits.
+      if (isDestroyable(body)) body.destroy()
+    },
+  }
+}
+
+function checkChunk(chunk: unknown): Uint8Array {
+  if (isTagged(chunk, 'Uint8Array')) return chunk as Uint8Array
+  throw invalid('body', `must yield Uint8Array chunks (got ${shown(chunk)}).`)
+}

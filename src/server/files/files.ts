@@ -1,0 +1,86 @@
+import { toStorageError } from '../../core/errors.js'
+import type { StorageObject } from '../../core/store/records.js'
+import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
+import { checkObject } from '../../core/store/validation/scalars.js'
+import type { RouteTable } from '../options/upload-routes.js'
+import { removeObject } from '../remove-object.js'
+import type { ServerDependencies } from '../server-dependencies.js'
+import { CallerError } from './caller-error.js'
+import { downloadURL } from './download-url.js'
+import { getFile } from './get-file.js'
+import type {
+  DeleteFileInput,
+  DownloadURLInput,
+  FileURL,
+  GetFileInput,
+  OpenFile,
+  PutFileInput,
+} from './inputs.js'
+import { putFile } from './put-file.js'
+
+/**
+ * Reads and writes files without a browser, for jobs, imports, tests and pages that a server renders.
+ *
+ * The caller is trusted: guards and `resolveScope` are not called. Hooks are, without a `request`, and `onError` gets every 5xx
+ * error. All methods reject with `VALIDATION_ERROR`, `DATABASE_UNAVAILABLE` and `STORAGE_UNAVAILABLE`, and with a `TypeError`
+ * if the storage lacks a method that they need.
+ */
+export interface ServerFiles {
+  /**
+   * Stores a file and returns its active row. Works like an upload: the route's `key`, `bucket`, `overwrite`, `maxFileSize` and
+   * `contentTypes` apply, and so does the quota. Needs less memory than three parts, each of 8 MiB for files of up to 78 GiB.
+   *
+   * If the body has another size (`UPLOAD_MISMATCH`), if it fails, or if the call is aborted, nothing is stored, and the body is
+   * cancelled. The call rejects with the error of the body or the reason of the abort. If the process dies, or if the storage or
+   * the database is away at the end, `cleanUp` later records the object if all its bytes arrived.
+   *
+   * Also rejects with `KEY_CONFLICT`, `QUOTA_EXCEEDED`, `FILE_TOO_LARGE` and `CONTENT_TYPE_NOT_ALLOWED`.
+   *
+   * @throws TypeError if `quota` is missing and that of `db()` is a function.
+   */
+  put(input: PutFileInput): Promise<StorageObject>
+  /** Returns an active object and a stream of its bytes. Rejects with `OBJECT_NOT_FOUND` if there is none. */
+  get(input: GetFileInput): Promise<OpenFile>
+  /**
+   * Returns a signed URL of an active object. Rejects with `OBJECT_NOT_FOUND` if there is none. If the URL lives longer than
+   * `download.expiresIn`, a replacement of the object may end it early.
+   *
+   * @throws TypeError if the storage serves its own URLs and has no `baseURL`.
+   */
+  downloadURL(input: DownloadURLInput): Promise<FileURL>
+  /** Removes the object or pending upload at a key, and its bytes. Returns the removed row, or `null`. */
+  delete(input: DeleteFileInput): Promise<StorageObject | null>
+}
+
+export function createFiles(dependencies: ServerDependencies, routes: RouteTable): ServerFiles {
+  /** Reports 5xx errors. Wraps anything that is neither an error of the caller nor a `StorageError`. */
+  async function run<T>(operation: string, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act()
+    } catch (thrown) {
+      if (thrown instanceof CallerError) throw thrown.reason
+      if (isUnsupportedCall(thrown)) throw thrown
+      const error = toStorageError(thrown)
+      if (error.status >= 500) dependencies.report(error, { operation })
+      throw error
+    }
+  }
+
+  return {
+    put: (input) => run('files.put', () => putFile(dependencies, routes, input)),
+    get: (input) => run('files.get', () => getFile(dependencies, input)),
+    downloadURL: (input) => run('files.downloadURL', () => downloadURL(dependencies, input)),
+    delete: (input) => run('files.delete', () => deleteFile(dependencies, input)),
+  }
+}
+
+async function deleteFile(
+  dependencies: ServerDependencies,
+  input: DeleteFileInput,
+): Promise<StorageObject | null> {
+  checkObject('input', input)
+  const { key, scope, attemptId } = input
+  const bucket = input.bucket ?? dependencies.bucket
+  const mode = input.mode ?? dependencies.records.deleteMode
+  return removeObject(dependencies, { bucket, key, scope, attemptId, mode }, { operation: 'files.delete' })
+}

@@ -1,0 +1,95 @@
+import type { ByteRange, Disposition } from '../../core/object-storage.js'
+import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
+import type { SizedBody, StreamedBody } from './byte-source.js'
+
+/** How many bytes of a body are in the storage. */
+export interface PutProgress {
+  /** Bytes. */
+  readonly loaded: number
+  /** Bytes. */
+  readonly total: number
+}
+
+interface NewFile {
+  /** The owner, 1 to 255 characters. */
+  readonly scope: string
+  /** Display name, 1 to 1024 characters. Required if the route has a `key` function and the call no `key`. */
+  readonly filename?: string | null | undefined
+  /** The upload route. Default: the only one. Its `metadata` option and its guard do not apply. */
+  readonly route?: string | null | undefined
+  /** A media type. Default: the type of the Blob, or `application/octet-stream`. */
+  readonly contentType?: string | null | undefined
+  /** 1 to 1024 bytes of UTF-8. Default: the key that the route chooses. Pass one in a job that retries. */
+  readonly key?: string | null | undefined
+  readonly metadata?: ObjectMetadata | null | undefined
+  /** Default: the quota of `db()`. Required if that is a function. `{}` sets no limit. */
+  readonly quota?: Quota | null | undefined
+  /** Called after each part. The call waits for it. */
+  readonly onProgress?: ((progress: PutProgress) => unknown) | null | undefined
+  /** Ends the call, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | null | undefined
+}
+
+/** A file with its owner. A body that is a stream needs its size in bytes. */
+export type PutFileInput =
+  | (NewFile & {
+      readonly body: SizedBody
+      /** Bytes. Checked if it is set. */
+      readonly size?: number | null | undefined
+    })
+  | (NewFile & {
+      readonly body: StreamedBody
+      /** Bytes, exactly. */
+      readonly size: number
+    })
+
+interface FileTarget {
+  readonly key: string
+  /** Default: the server's bucket. */
+  readonly bucket?: string | null | undefined
+  /** Only an object of this owner. Default: of any owner. */
+  readonly scope?: string | null | undefined
+  /** Only this version of the object, the `attemptId` of its row. */
+  readonly attemptId?: string | null | undefined
+}
+
+export interface GetFileInput extends FileTarget {
+  /**
+   * Which bytes to return, the first and the last one, counted from 0. `end` may be left out and may be beyond the end of the
+   * object. Default: all bytes.
+   */
+  readonly range?:
+    (Pick<ByteRange, 'start'> & { readonly end?: number | null | undefined }) | null | undefined
+  /** Ends the call, and the body while it is being read, with the signal's reason. */
+  readonly signal?: AbortSignal | null | undefined
+}
+
+export interface OpenFile {
+  readonly object: StorageObject
+  /** Holds a connection or a file open until it is read to the end or cancelled. */
+  readonly body: ReadableStream<Uint8Array>
+}
+
+export interface DownloadURLInput extends FileTarget {
+  /** Lifetime in whole seconds, 1 to 604800 (7 days). Default: `download.expiresIn`, or 900. */
+  readonly expiresIn?: number | null | undefined
+  /** File name that browsers save the bytes under. Default: that of the object, or its key. */
+  readonly filename?: string | null | undefined
+  /**
+   * `inline` shows images (no SVG), audio, video, PDF and plain text in the browser. Every other type is an `attachment`, which
+   * is the default.
+   */
+  readonly disposition?: Disposition | null | undefined
+}
+
+export interface FileURL {
+  /** Absolute URL. */
+  readonly url: string
+  readonly expiresAt: Date
+  readonly object: StorageObject
+}
+
+export interface DeleteFileInput extends FileTarget {
+  /** `soft` keeps the row as history, `hard` deletes it. Default: the `deleteMode` of `db()`. */
+  readonly mode?: 'soft' | 'hard' | null | undefined
+}

@@ -1,0 +1,58 @@
+import { invalid, shown } from '../../core/store/validation/invalid.js'
+
+/** An AbortController that also aborts when the signal of the caller does. */
+export interface LinkedAbort {
+  readonly signal: AbortSignal
+  readonly abort: (reason: unknown) => void
+  /** Ends the link. Call it when the operation has ended, because the signal can outlive it. */
+  readonly unlink: () => void
+}
+
+const controllersOf = new WeakMap<AbortSignal, Set<AbortController>>()
+
+/**
+ * Creates a controller that follows `signal`. Many operations can share one signal, and Node.js warns of a leak if a signal has
+ * more than ten listeners. This module therefore adds only one to each signal.
+ */
+export function linkedAbort(signal: AbortSignal | null): LinkedAbort {
+  const controller = new AbortController()
+  const abort = (reason: unknown) => controller.abort(reason)
+  if (signal?.aborted) abort(signal.reason)
+  if (!signal || signal.aborted) return { signal: controller.signal, abort, unlink: () => undefined }
+  const controllers = controllersOf.get(signal) ?? listenTo(signal)
+  controllers.add(controller)
+  return { signal: controller.signal, abort, unlink: () => void controllers.delete(controller) }
+}
+
+function listenTo(signal: AbortSignal): Set<AbortController> {
+  const controllers = new Set<AbortController>()
+  controllersOf.set(signal, controllers)
+  signal.addEventListener(
+    'abort',
+    () => controllers.forEach((controller) => controller.abort(signal.reason)),
+    { once: true },
+  )
+  return controllers
+}
+
+/** Waits for a promise, but no longer than until the signal aborts. Rejects with the signal's reason then. */
+export type WaitFor = <T>(promise: Promise<T>) => Promise<T>
+
+/** Returns a {@link WaitFor} for one promise at a time. It adds one listener to the signal, however often it is called. */
+export function waitUntilAborted(signal: AbortSignal): WaitFor {
+  let stop = (_reason: unknown): void => undefined
+  signal.addEventListener('abort', () => stop(signal.reason), { once: true })
+  return (promise) =>
+    new Promise((resolve, reject) => {
+      stop = reject
+      if (signal.aborted) reject(signal.reason as Error)
+      promise.then(resolve, reject)
+    })
+}
+
+/** Returns the signal of a call, or `null`. @throws StorageError `VALIDATION_ERROR` (`signal`) */
+export function checkSignal(value: AbortSignal | null | undefined): AbortSignal | null {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'object' && 'aborted' in value && 'addEventListener' in value) return value
+  throw invalid('signal', `must be an AbortSignal (got ${shown(value)}).`)
+}
