@@ -1,7 +1,9 @@
 import { cleanUp } from '@svc/db'
+import { PART as PART_OF_FILES } from './files/bodies.js'
 import * as multipart from './multipart/in-parts.js'
-import type { Service, ServiceOptions } from './service.js'
+import { bytesOfSize, type Service, type ServiceOptions } from './service.js'
 import {
+  KEY,
   LATER,
   OWNER,
   partsOf,
@@ -256,7 +258,64 @@ const multipartFlows: Record<string, CrashFlow> = {
   },
 }
 
-export const crashFlows: Readonly<Record<string, CrashFlow>> = { ...singlePutFlows, ...multipartFlows }
+/** Stores the report by `files.put`. Returns no status, because a call of the server has none. */
+const putFile = (service: Service, body: Uint8Array, key = KEY) =>
+  service.s3.files.put({ scope: OWNER, route: 'docs', contentType: 'text/plain', body, key }).then(() => null)
+
+/** Two parts, whose first byte is `fill`. */
+const twoParts = (fill: number) => new Uint8Array(PART_OF_FILES + 1).fill(fill, 0, 1)
+
+const filesFlows: Record<string, CrashFlow> = {
+  'a put by the server': {
+    prepare: (service) => uploadReport(service, 1),
+    act: (service) => putFile(service, bytesOfSize(3, 2)),
+    retryStatuses: [null],
+    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
+  },
+  'a put by the server in parts': {
+    prepare: (service) => uploadReport(service, 1),
+    act: (service) => putFile(service, twoParts(2)),
+    retryStatuses: [null],
+    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
+  },
+  'a put by the server whose body fails': {
+    prepare: (service) => uploadReport(service, 1),
+    act: ({ s3 }) =>
+      s3.files
+        .put({ scope: OWNER, route: 'docs', key: KEY, size: 3, body: failing() })
+        .then(() => 200)
+        .catch(() => null),
+    retryStatuses: [null],
+    finalContent: always(1),
+  },
+  'a put by the server in parts whose body fails': {
+    prepare: (service) => uploadReport(service, 1),
+    act: ({ s3 }) =>
+      s3.files
+        .put({ scope: OWNER, route: 'docs', key: KEY, size: 2 * PART_OF_FILES, body: failing(twoParts(2)) })
+        .then(() => 200)
+        .catch(() => null),
+    retryStatuses: [null],
+    finalContent: always(1),
+  },
+  'a delete by the server': {
+    prepare: (service) => uploadReport(service, 1),
+    act: ({ s3 }, { key }) => s3.files.delete({ key }).then(() => null),
+    retryStatuses: [null],
+    finalContent: { afterRetry: [null], withoutRetry: [null, 1] },
+  },
+}
+
+async function* failing(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array, void> {
+  yield* chunks
+  throw new Error('reset')
+}
+
+export const crashFlows: Readonly<Record<string, CrashFlow>> = {
+  ...singlePutFlows,
+  ...multipartFlows,
+  ...filesFlows,
+}
 
 const REPRESENTATIVE = [
   'a confirm of a replacement',
@@ -264,6 +323,7 @@ const REPRESENTATIVE = [
   'the start of a multipart upload',
   'a completion of a replacement',
   'a cleanUp of an unrecorded multipart upload',
+  'a put by the server',
 ]
 
 /** Flows that together use every kind of call to a storage, for storages that are slow to test. */

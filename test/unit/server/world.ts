@@ -41,7 +41,7 @@ export interface CallKind {
   readonly reads: boolean
 }
 
-const READING = /^(?:find|list|get|count|check|ping|verify|head|sign)/
+const READING = /^(?:find|list|get|count|check|ping|verify|head|sign|read)/
 
 type Pass = <T>(call: () => Promise<T>, kind: CallKind) => Promise<T>
 
@@ -61,7 +61,7 @@ export function interceptCalls(pass: Pass): Connection {
   }
   return {
     storage: (storage) => ({
-      ...through('storage', storage, ['signUpload', 'signDownload', 'head', 'remove']),
+      ...through('storage', storage, ['signUpload', 'signDownload', 'head', 'remove', 'write', 'read']),
       ...(storage.multipart && { multipart: through('storage', storage.multipart) }),
     }),
     objects: (objects) => through('store', objects),
@@ -87,6 +87,10 @@ export function createWorld(options: ServiceOptions = {}, location: WorldBucket 
     signUpload(input) {
       storageKeys.add(input.key)
       return bucket.signUpload(input)
+    },
+    write(input) {
+      storageKeys.add(input.key)
+      return bucket.write!(input)
     },
     multipart: {
       ...bucket.multipart!,
@@ -192,6 +196,7 @@ export async function expectConsistent({ objects, bucket, bucketName, storageKey
   expect(await objects.checkUsage()).toEqual([])
   const { bytes, files, reservedBytes, reservedFiles } = await objects.getScopeUsage(OWNER)
   const owned = rows.filter(({ scope }) => scope === OWNER)
-  expect({ bytes, files }).toEqual({ bytes: owned.length * 3, files: owned.length })
+  const size = owned.reduce((sum, row) => sum + (row.size ?? 0), 0)
+  expect({ bytes, files }).toEqual({ bytes: size, files: owned.length })
   expect({ reservedBytes, reservedFiles }).toEqual({ reservedBytes: 0, reservedFiles: 0 })
 }

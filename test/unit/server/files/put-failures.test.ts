@@ -1,0 +1,391 @@
+import { Readable } from 'node:stream'
+import { cleanUp, StorageError, type ObjectStorage } from '@svc/db'
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../../conformance/clock.js'
+import { around, outcomesOf, startService } from '../service.js'
+import { chunksOf, iterableOf, MIB, PART, streamOf } from './bodies.js'
+import { OWNER, rejection, watchedService } from './watched-service.js'
+
+/** Bodies of one part and of several. */
+const SIZES = [5, 2 * PART + 5]
+
+/** `size` bytes in chunks of 1 MiB. */
+const bytes = (size: number) => chunksOf(new Uint8Array(size), MIB)
+
+const MAKERS = { ReadableStream: streamOf, AsyncIterable: iterableOf }
+const KINDS = Object.entries(MAKERS).flatMap(([kind, make]) => SIZES.map((size) => ({ kind, make, size })))
+
+describe.each(KINDS)('files.put of $size bytes from a $kind', ({ make, size }) => {
+  it('refuses a body that is too short', async () => {
+    const { files, expectNothing, reported } = watchedService()
+    const { body } = make(bytes(size - 1))
+    await expect(files.put({ scope: OWNER, body, size })).rejects.toMatchObject({
+      code: 'UPLOAD_MISMATCH',
+      message: `The body has ended after ${size - 1} of ${size} bytes.`,
+    })
+    await expectNothing()
+    expect(reported).toEqual([])
+  })
+
+  it('refuses a body that is too long, and stops it', async () => {
+    const { files, expectNothing } = watchedService()
+    const { body, isStopped } = make([...bytes(size), new Uint8Array(1)])
+    await expect(files.put({ scope: OWNER, body, size })).rejects.toMatchObject({
+      code: 'UPLOAD_MISMATCH',
+      message: `The body is longer than its size of ${size} bytes.`,
+    })
+    expect(isStopped()).toBe(true)
+    await expectNothing()
+  })
+
+  it('rejects with the error of a body that fails', async () => {
+    const { files, expectNothing, reported } = watchedService()
+    for (const error of [new Error('reset'), new StorageError('FORBIDDEN'), 'text', null]) {
+      const { body } = make(bytes(size - 1), { error })
+      expect(await rejection(files.put({ scope: OWNER, body, size }))).toBe(error)
+      await expectNothing()
+    }
+    expect(reported).toEqual([])
+  })
+
+  it('rejects with the reason of an abort, although the body never ends', async () => {
+    const { files, expectNothing, reported } = watchedService()
+    const abort = new AbortController()
+    const reason = new Error('shut down')
+    const wait = new Promise(() => undefined)
+    const { body, isStopped } = make(
+      (function* () {
+        yield* bytes(size - 1)
+        queueMicrotask(() => abort.abort(reason))
+      })(),
+      { wait },
+    )
+    const { signal } = abort
+    expect(await rejection(files.put({ scope: OWNER, body, size, signal }))).toBe(reason)
+    expect(isStopped()).toBe(true)
+    await expectNothing()
+    expect(reported).toEqual([])
+  })
+
+  it('does nothing if the signal is aborted already, except stopping the body', async () => {
+    const { files, keys, expectNothing } = watchedService()
+    const { body, isStopped } = make(bytes(size))
+    const signal = AbortSignal.abort('over')
+    expect(await rejection(files.put({ scope: OWNER, body, size, signal }))).toBe('over')
+    expect([isStopped(), keys.size]).toEqual([true, 0])
+    await expectNothing()
+  })
+
+  it('rejects with the error of onProgress', async () => {
+    const { files, expectNothing } = watchedService()
+    const error = new Error('progress bar is gone')
+    const { body } = make(bytes(size))
+    const onProgress = () => Promise.reject(error)
+    expect(await rejection(files.put({ scope: OWNER, body, size, onProgress }))).toBe(error)
+    await expectNothing()
+  })
+
+  it('stops the body if the storage fails before all bytes are there', async () => {
+    const { files, objects, reportedBy } = watchedService({
+      storage: (memory) => ({
+        ...memory,
+        write: () => Promise.reject(new Error('connection refused')),
+        multipart: { ...memory.multipart!, writePart: () => Promise.reject(new Error('connection refused')) },
+      }),
+    })
+    const { body, isStopped } = make(bytes(size), { wait: new Promise(() => undefined) })
+    // A single part is only written at the end of the body.
+    const given = size > PART ? body : make(bytes(size)).body
+    await expect(files.put({ scope: OWNER, body: given, size })).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    })
+    expect(await reportedBy('files.put')).toMatchObject([{ cause: { message: 'connection refused' } }])
+    if (size <= PART) return
+    expect(isStopped()).toBe(true)
+    expect(await objects.countByScope(OWNER)).toBe(0)
+  })
+})
+
+describe('files.put', () => {
+  it('refuses a size that differs from that of the body', async () => {
+    const { files, keys } = watchedService()
+    for (const body of ['hello', new Uint8Array(5), new ArrayBuffer(5), new Blob(['hello'])]) {
+      expect(await files.put({ scope: OWNER, body, size: 5, quota: {} })).toMatchObject({ size: 5 })
+      const written = keys.size
+      await expect(files.put({ scope: OWNER, body, size: 6 })).rejects.toMatchObject({
+        code: 'UPLOAD_MISMATCH',
+        message: 'The body has 5 bytes, and size is 6.',
+      })
+      expect(keys.size).toBe(written)
+    }
+  })
+
+  it.each<[string, object]>([
+    ['scope', { scope: '' }],
+    ['scope', { scope: undefined }],
+    ['body', { body: undefined }],
+    ['body', { body: 5 }],
+    ['body', { body: {} }],
+    ['body', { body: [1, 2] }],
+    ['body', { body: new Uint16Array(2) }],
+    ['size', { size: -1 }],
+    ['size', { size: '5' }],
+    ['size', { body: streamOf([]).body, size: undefined }],
+    ['size', { body: iterableOf([]).body, size: null }],
+    ['filename', { filename: 'a\0' }],
+    ['contentType', { contentType: 'png' }],
+    ['route', { route: 'other' }],
+    ['key', { key: '' }],
+    ['key', { key: 'x'.repeat(1025) }],
+    ['metadata', { metadata: { a: 1 } }],
+    ['quota', { quota: { maxBytes: -1 } }],
+    ['quota', { quota: 5 }],
+    ['onProgress', { onProgress: 'yes' }],
+    ['signal', { signal: {} }],
+  ])('refuses an invalid %s: %j', async (field, wrong) => {
+    const { files, expectNothing, reported } = watchedService()
+    const input = { scope: OWNER, body: 'hello', ...wrong } as Parameters<typeof files.put>[0]
+    await expect(files.put(input)).rejects.toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
+    await expectNothing()
+    expect(reported).toEqual([])
+  })
+
+  it('refuses an input that is no object', async () => {
+    const { files } = watchedService()
+    const none = null as never
+    const calls = [() => files.put(none), () => files.get(none), () => files.delete(none)]
+    for (const call of calls) {
+      await expect(call()).rejects.toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'input' } })
+    }
+  })
+
+  it('refuses a stream that is being read already', async () => {
+    const { files, expectNothing } = watchedService()
+    const { body } = streamOf(bytes(5))
+    body.getReader()
+    await expect(files.put({ scope: OWNER, body, size: 5 })).rejects.toMatchObject({
+      params: { field: 'body' },
+      message: 'body must not be locked: another reader has the stream.',
+    })
+    await expectNothing()
+  })
+
+  it('refuses chunks that are not bytes', async () => {
+    const { files, expectNothing } = watchedService()
+    const body = Readable.from(['hello']) as AsyncIterable<Uint8Array>
+    await expect(files.put({ scope: OWNER, body, size: 5 })).rejects.toMatchObject({
+      code: 'VALIDATION_ERROR',
+      message: 'body must yield Uint8Array chunks (got "hello").',
+    })
+    await expectNothing()
+  })
+
+  it('requires a filename or a key if the route builds its keys', async () => {
+    const { files } = watchedService({ routes: { docs: { key: ({ filename }) => filename } } })
+    await expect(files.put({ scope: OWNER, body: 'x' })).rejects.toMatchObject({
+      params: { field: 'filename' },
+    })
+  })
+
+  it('stores bytes of a key with dot segments under a safe storage key', async () => {
+    const { files } = watchedService()
+    const row = await files.put({ scope: OWNER, body: 'x', key: '../a/./b' })
+    expect(row).toMatchObject({ key: '../a/./b', storageKey: `__/a/_/b~${row.attemptId}` })
+  })
+
+  it('does not replace an object of another owner', async () => {
+    const { files } = watchedService({ routes: { docs: { key: () => 'k', overwrite: true } } })
+    const row = await files.put({ scope: 'user:2', filename: 'a', body: 'theirs' })
+    await expect(files.put({ scope: OWNER, filename: 'a', body: 'mine' })).rejects.toMatchObject({
+      code: 'KEY_CONFLICT',
+    })
+    expect((await files.get({ key: 'k' })).object).toEqual(row)
+  })
+
+  it('reports an error of the key function as INTERNAL_ERROR', async () => {
+    const cause = new TypeError('no such folder')
+    const { files, reportedBy } = watchedService({
+      routes: {
+        docs: {
+          key: () => {
+            throw cause
+          },
+        },
+      },
+    })
+    await expect(files.put({ scope: OWNER, filename: 'a', body: 'x' })).rejects.toMatchObject({
+      code: 'INTERNAL_ERROR',
+      cause,
+    })
+    expect(await reportedBy('files.put')).toEqual([cause])
+  })
+
+  it('destroys a Node.js stream that it has not started, or that waits', async () => {
+    const { files } = watchedService({ quota: { maxBytes: 1 } })
+    const unread = new Readable({ read: () => undefined })
+    await expect(files.put({ scope: OWNER, body: unread, size: 5 })).rejects.toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+    })
+    expect(unread.destroyed).toBe(true)
+    const abort = new AbortController()
+    const waiting = new Readable({ read: () => void queueMicrotask(() => abort.abort(new Error('stop'))) })
+    await expect(files.put({ scope: OWNER, body: waiting, size: 1, signal: abort.signal })).rejects.toThrow(
+      'stop',
+    )
+    expect(waiting.destroyed).toBe(true)
+  })
+
+  it('adds one listener to a signal that many calls share', async () => {
+    const { files } = watchedService()
+    const { signal } = new AbortController()
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    signal.addEventListener = (...input: Parameters<typeof add>) => {
+      listeners += 1
+      add(...input)
+    }
+    await Promise.all(Array.from({ length: 20 }, () => files.put({ scope: OWNER, body: 'x', signal })))
+    expect(listeners).toBe(1)
+  })
+
+  it('keeps bytes that were confirmed before the abort', async () => {
+    const abort = new AbortController()
+    const { files } = watchedService({ hooks: { onActivated: () => abort.abort(new Error('too late')) } })
+    const row = await files.put({ scope: OWNER, body: 'x', signal: abort.signal })
+    expect(row.status).toBe('active')
+  })
+
+  it('rejects if another call has ended the attempt', async () => {
+    const { files, objects } = watchedService()
+    const onProgress = async () => {
+      const [row] = (await objects.listByScope({ scope: OWNER })).objects
+      if (row) await objects.release(row)
+    }
+    await expect(
+      files.put({ scope: OWNER, body: new Uint8Array(2 * PART), onProgress }),
+    ).rejects.toBeInstanceOf(StorageError)
+    expect(await objects.countByScope(OWNER)).toBe(0)
+    await expect(files.put({ scope: OWNER, body: 'x', onProgress })).rejects.toMatchObject({
+      code: 'OBJECT_NOT_FOUND',
+    })
+    expect(await objects.countByScope(OWNER)).toBe(0)
+  })
+})
+
+describe('files.put on a storage without a method', () => {
+  const without =
+    (name: 'write' | 'writePart' | 'multipart') =>
+    ({ multipart, ...memory }: ObjectStorage): ObjectStorage => {
+      if (name === 'multipart') return memory
+      if (name === 'write') return { ...memory, write: undefined as never, multipart: multipart! }
+      return { ...memory, multipart: { ...multipart!, writePart: undefined as never } }
+    }
+  it.each([
+    ['write', 5, 'files.put: the storage must implement write().'],
+    ['writePart', PART + 1, 'files.put: the storage must implement multipart.writePart().'],
+    ['multipart', PART + 1, 'files.put: the storage must implement multipart.writePart().'],
+  ] as const)('throws a TypeError that names %s', async (name, size, message) => {
+    const { files, objects, reported } = startWith(without(name))
+    const error = await rejection(files.put({ scope: OWNER, body: new Uint8Array(size) }))
+    expect(error).toBeInstanceOf(TypeError)
+    expect((error as Error).message).toBe(message)
+    expect(await objects.countByScope(OWNER)).toBe(0)
+    expect(reported).toEqual([])
+  })
+
+  it('stores files of one part without multipart', async () => {
+    const { files } = startWith(without('multipart'))
+    expect(await files.put({ scope: OWNER, body: new Uint8Array(PART) })).toMatchObject({ size: PART })
+  })
+})
+
+describe.each(SIZES)('files.put of %d bytes, when a system is away at the end', (size) => {
+  const body = new Uint8Array(size)
+
+  it('leaves the reservation to cleanUp, which confirms bytes that arrived', async () => {
+    let isAway = true
+    const { files, objects, clock, s3, reportedBy } = watchedService({
+      storage: (memory) => ({
+        ...memory,
+        head: (at) => (isAway ? Promise.reject(new Error('timeout')) : memory.head(at)),
+      }),
+    })
+    await expect(files.put({ scope: OWNER, body, key: 'k' })).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    })
+    expect(await reportedBy('files.put')).toHaveLength(1)
+    expect(await objects.findPending({ bucket: 'files', key: 'k' })).not.toBeNull()
+    isAway = false
+    clock.advance(48 * HOUR)
+    expect(outcomesOf((await cleanUp(s3)).reservations)).toEqual(['confirmed'])
+    expect((await files.get({ key: 'k' })).object.size).toBe(size)
+  })
+
+  it('leaves it to cleanUp if the database is away', async () => {
+    const { files, objects, clock, s3 } = watchedService()
+    let isAway = true
+    around(
+      objects,
+      'confirm',
+      (confirm) => (input) =>
+        isAway ? Promise.reject(new StorageError('DATABASE_UNAVAILABLE')) : confirm(input),
+    )
+    await expect(files.put({ scope: OWNER, body, key: 'k' })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+    })
+    isAway = false
+    clock.advance(48 * HOUR)
+    expect(outcomesOf((await cleanUp(s3)).reservations)).toEqual(['confirmed'])
+  })
+
+  it('lets a retry with the same key take over', async () => {
+    let isAway = true
+    const { files, objects } = watchedService({
+      storage: (memory) => ({
+        ...memory,
+        head: (at) => (isAway ? Promise.reject(new Error('timeout')) : memory.head(at)),
+      }),
+    })
+    await rejection(files.put({ scope: OWNER, body, key: 'k' }))
+    isAway = false
+    const row = await files.put({ scope: OWNER, body, key: 'k' })
+    expect(await objects.getScopeUsage(OWNER)).toMatchObject({ files: 1, bytes: size, reservedFiles: 0 })
+    expect(row.status).toBe('active')
+  })
+
+  it('reports that the attempt could not be ended, and lets it lapse', async () => {
+    const { files, objects, clock, s3, reportedBy, expectNothing } = watchedService()
+    let isAway = true
+    around(
+      objects,
+      'release',
+      (release) => (input) =>
+        isAway ? Promise.reject(new StorageError('DATABASE_UNAVAILABLE')) : release(input),
+    )
+    const error = new Error('reset')
+    const failing = iterableOf(bytes(size - 1), { error })
+    expect(await rejection(files.put({ scope: OWNER, body: failing.body, size }))).toBe(error)
+    expect(await reportedBy('files.put')).toMatchObject([{ code: 'DATABASE_UNAVAILABLE' }])
+    isAway = false
+    clock.advance(48 * HOUR)
+    expect(outcomesOf((await cleanUp(s3)).reservations)).toEqual(['released'])
+    clock.advance(48 * HOUR)
+    await cleanUp(s3)
+    await expectNothing()
+  })
+
+  it('succeeds if an earlier try of the write had succeeded', async () => {
+    const { files } = watchedService({
+      storage: (memory) => ({
+        ...memory,
+        write: async (input) => (await memory.write!(input)) && memory.write!(input),
+      }),
+    })
+    expect(await files.put({ scope: OWNER, body })).toMatchObject({ size })
+  })
+})
+
+function startWith(storage: (memory: ObjectStorage) => ObjectStorage) {
+  const service = startService({ storage })
+  return { ...service, files: service.s3.files }
+}
