@@ -9,9 +9,13 @@ import type { ObjectStorage, WritePartInput } from '../../core/object-storage.js
 import { ATTEMPT_METADATA } from '../headers/upload-headers.js'
 import { bucketCalls, type RunBucketCall } from './bucket-calls.js'
 import { isNoSuchKey, isNoSuchUpload, isPreconditionFailed } from './s3-errors.js'
+import { removeChecksums } from './signed-requests.js'
 
 /** The slowest connection to the bucket that a write allows for, in bytes per second. */
 const SLOWEST_CONNECTION = 256 * 1024
+
+/** The limit of `setTimeout`, in seconds. */
+const MAX_SECONDS = 2_147_483
 
 /** Runs a call that sends bytes. It may take longer than others, by the time that the bytes need. */
 type RunWrite = <T>(
@@ -42,6 +46,7 @@ export function directBytes(client: S3Client, run: RunBucketCall, timeoutSeconds
       IfNoneMatch: '*',
       Metadata: { [ATTEMPT_METADATA]: input.attemptId },
     })
+    removeChecksums(command)
     return runWrite('write', input, (options) =>
       client.send(command, options).then(() => true, falseIf(isPreconditionFailed)),
     )
@@ -56,6 +61,7 @@ export function directBytes(client: S3Client, run: RunBucketCall, timeoutSeconds
       Body: input.body,
       ContentLength: input.body.byteLength,
     })
+    removeChecksums(command)
     return runWrite('multipart.writePart', input, (options) =>
       client.send(command, options).then(() => true, falseIf(isNoSuchUpload)),
     )
@@ -80,9 +86,6 @@ export function directBytes(client: S3Client, run: RunBucketCall, timeoutSeconds
 
   return { write, writePart, read }
 }
-
-/** The limit of `setTimeout`. */
-const MAX_SECONDS = 2_147_483
 
 function falseIf(isExpected: (error: unknown) => boolean): (error: unknown) => false {
   return (error) => {

@@ -50,8 +50,11 @@ function lifetimeOf({ config }: S3Client, milliseconds: number): { signingDate: 
   return { signingDate: new Date((end - expiresIn) * 1000), expiresIn }
 }
 
-/** Removes the checksum that the SDK adds to the URL by default, which is that of an empty body. */
-function removeChecksums(command: RequestToSign['command']): void {
+/**
+ * Removes the checksum that the SDK adds to a request by default. In a URL it is that of an empty body. S3 refuses it in parts of
+ * an upload that was created without one, and some services refuse any.
+ */
+export function removeChecksums(command: RequestToSign['command']): void {
   const { middlewareStack } = command as PutObjectCommand
   middlewareStack.add(
     (next) => (args) => {

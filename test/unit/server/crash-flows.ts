@@ -18,6 +18,8 @@ import {
 /** An operation during which a process crashes. */
 export interface CrashFlow {
   readonly options?: ServiceOptions
+  /** Moves megabytes, so that only long runs also stop the job that follows. */
+  readonly isLarge?: true
   /** Creates the initial state and returns the subject of the operation. */
   readonly prepare: (service: Service, world: World) => Promise<Subject>
   /** The operation that crashes and may be retried. Returns the status of its response, if it has one. */
@@ -273,6 +275,7 @@ const filesFlows: Record<string, CrashFlow> = {
     finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
   },
   'a put by the server in parts': {
+    isLarge: true,
     prepare: (service) => uploadReport(service, 1),
     act: (service) => putFile(service, twoParts(2)),
     retryStatuses: [null],
@@ -289,6 +292,7 @@ const filesFlows: Record<string, CrashFlow> = {
     finalContent: always(1),
   },
   'a put by the server in parts whose body fails': {
+    isLarge: true,
     prepare: (service) => uploadReport(service, 1),
     act: ({ s3 }) =>
       s3.files

@@ -27,7 +27,7 @@ export function iterableOf(
     async next() {
       const next = rest.next()
       if (!next.done) return next
-      if (end.error !== undefined) return Promise.reject(end.error as Error)
+      if (end.error !== undefined) return Promise.reject(end.error)
       await end.wait
       return { done: true, value: undefined }
     },

@@ -28,5 +28,13 @@ it.each<[unknown, string]>([
 
 it('s3Storage accepts null for optional options', () => {
   const storage = s3Storage({ client, timeoutSeconds: null, completeTimeoutSeconds: null, now: null })
-  expect(Object.keys(storage).sort()).toEqual(['head', 'multipart', 'remove', 'signDownload', 'signUpload'])
+  expect(Object.keys(storage).sort()).toEqual([
+    'head',
+    'multipart',
+    'read',
+    'remove',
+    'signDownload',
+    'signUpload',
+    'write',
+  ])
 })

@@ -4,9 +4,10 @@ import { createSelfServingMultipart } from '../../../../src/storage/signed-urls/
 
 function withParts(numbers: readonly number[]) {
   const list = () => Promise.resolve(numbers.map((partNumber) => ({ partNumber, size: 1, eTag: '"x"' })))
-  const multipart = createSelfServingMultipart({ list } as Partial<PartStore> as PartStore, () =>
-    Promise.resolve(''),
-  )
+  const store = { list } as Partial<PartStore> as PartStore
+  const never = () => Promise.reject(new Error('must not write'))
+  const writer = { writeObject: never, writePart: never }
+  const multipart = createSelfServingMultipart(store, writer, () => Promise.resolve(''))
   return async (after: number) => {
     const page = await multipart.listParts({ bucket: 'a', key: 'b', uploadId: 'c', after })
     return [page?.parts.map(({ partNumber }) => partNumber), page?.next]
