@@ -6,6 +6,7 @@ import { deployingChecks } from './deploying.js'
 import { expressChecks } from './express.js'
 import { fastifyChecks } from './fastify.js'
 import { fetchChecks } from './fetch.js'
+import { filesChecks } from './files.js'
 import { gettingStartedChecks } from './getting-started.js'
 import { honoChecks } from './hono.js'
 import { httpApiChecks } from './http-api.js'
@@ -32,6 +33,7 @@ export const checks: SnippetChecks = {
   ...expressChecks,
   ...fastifyChecks,
   ...fetchChecks,
+  ...filesChecks,
   ...gettingStartedChecks,
   ...honoChecks,
   ...httpApiChecks,
