@@ -12,7 +12,7 @@ const layers = [
   { folder: 'src/adapters/postgres', values: ['src/core'], types: ['pg', '@electric-sql/pglite'] },
   { folder: 'src/adapters/mongo', values: ['src/core'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
-  { folder: 'src/storage/headers' },
+  { folder: 'src/storage/headers', types: ['src/core'] },
   {
     folder: 'src/storage/signed-urls',
     values: ['src/core/errors.ts', 'src/core/http/reply.ts', 'src/storage/headers'],

@@ -58,7 +58,7 @@ describe('cleanUp', () => {
   it('accepts only servers of createS3Server, which hide their dependencies', async () => {
     const { s3 } = startService()
     expect(JSON.stringify({ ...s3, db: null, handler: null })).toBe(
-      '{"handler":null,"basePath":"/api/s3","db":null}',
+      '{"handler":null,"basePath":"/api/s3","files":{},"db":null}',
     )
     for (const other of [null, undefined, {}, { ...s3 }]) {
       await expect(cleanUp(other as S3ServerCore)).rejects.toThrow(

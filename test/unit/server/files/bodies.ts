@@ -27,7 +27,7 @@ export function iterableOf(
     async next() {
       const next = rest.next()
       if (!next.done) return next
-      if (end.error !== undefined) return Promise.reject(end.error)
+      if (end.error !== undefined) await reject(end.error)
       await end.wait
       return { done: true, value: undefined }
     },
@@ -62,6 +62,11 @@ export function streamOf(chunks: Iterable<Uint8Array>, end: Parameters<typeof it
 
 export function* chunksOf(bytes: Uint8Array, size: number): Generator<Uint8Array, void> {
   for (let start = 0; start < bytes.byteLength; start += size) yield bytes.subarray(start, start + size)
+}
+
+/** Rejects with any value, as a broken stream can. */
+function reject(reason: unknown): Promise<never> {
+  return new Promise((_, settle) => settle(reason))
 }
 
 export async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
