@@ -19,7 +19,7 @@ export interface WatchedBody {
 /** An iterable of these chunks. Then it ends, fails with an error, or waits for a promise. */
 export function iterableOf(
   chunks: Iterable<Uint8Array>,
-  end: { readonly error?: unknown; readonly wait?: Promise<unknown> } = {},
+  end: { readonly error?: Error; readonly wait?: Promise<unknown> } = {},
 ): WatchedBody {
   let stopped = false
   const rest = chunks[Symbol.iterator]()
@@ -27,7 +27,7 @@ export function iterableOf(
     async next() {
       const next = rest.next()
       if (!next.done) return next
-      if (end.error !== undefined) await reject(end.error)
+      if (end.error !== undefined) throw end.error
       await end.wait
       return { done: true, value: undefined }
     },
@@ -62,11 +62,6 @@ export function streamOf(chunks: Iterable<Uint8Array>, end: Parameters<typeof it
 
 export function* chunksOf(bytes: Uint8Array, size: number): Generator<Uint8Array, void> {
   for (let start = 0; start < bytes.byteLength; start += size) yield bytes.subarray(start, start + size)
-}
-
-/** Rejects with any value, as a broken stream can. */
-function reject(reason: unknown): Promise<never> {
-  return new Promise((_, settle) => settle(reason))
 }
 
 export async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
