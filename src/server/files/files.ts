@@ -34,7 +34,8 @@ export interface ServerFiles {
    * cancelled. The call rejects with the error of the body or the reason of the abort. If the process dies, or if the storage or
    * the database is away at the end, `cleanUp` later records the object if all its bytes arrived.
    *
-   * Also rejects with `KEY_CONFLICT`, `QUOTA_EXCEEDED`, `FILE_TOO_LARGE` and `CONTENT_TYPE_NOT_ALLOWED`.
+   * Also rejects with `KEY_CONFLICT`, `QUOTA_EXCEEDED`, `FILE_TOO_LARGE` and `CONTENT_TYPE_NOT_ALLOWED`, and with
+   * `OBJECT_NOT_FOUND` if another call has ended the upload: a delete, or a newer upload to the same key.
    *
    * @throws TypeError if `quota` is missing and that of `db()` is a function.
    */
