@@ -63,14 +63,15 @@ function listed(entry: Entry): ListedEvent {
 
 /** The events that are still to be settled. Only the oldest event of an object can be claimed, so only that one is removed. */
 export class EventTable {
-  readonly #isRecording: boolean
+  /** Whether events are on. */
+  readonly isRecording: boolean
   readonly #byId = new SortedMap<Entry>()
   readonly #queues = new Map<string, Queue>()
   /** The oldest event of each object, by when it is due. */
   readonly #due = new SortedMap<Entry>()
 
   constructor(isRecording: boolean) {
-    this.#isRecording = isRecording
+    this.isRecording = isRecording
   }
 
   /** The number of entries in each index. */
@@ -80,7 +81,7 @@ export class EventTable {
 
   /** Records a change that was made at `now`, if events are on. */
   record(change: RecordedChange, now: Date): void {
-    if (!this.#isRecording) return
+    if (!this.isRecording) return
     const entry: Entry = {
       id: createAttemptId({ now: () => now }),
       change,

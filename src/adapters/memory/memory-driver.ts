@@ -31,6 +31,10 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
       return events.count(query)
     },
 
+    async recordsEvents() {
+      return events.isRecording
+    },
+
     async migrate() {
       return { from: 0, to: 0 }
     },

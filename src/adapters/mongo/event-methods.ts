@@ -3,13 +3,14 @@ import type { Call } from './connection/deadline.js'
 import type { Namespace } from './connection/namespace.js'
 import { readWithRetry } from './connection/reads.js'
 import { countEvents, listEvents } from './reads/events.js'
+import { readState } from './schema/version.js'
 import { createClaimWrites } from './writes/claim-events.js'
 import { extendClaims } from './writes/extend-claims.js'
 import { settleEvents } from './writes/settle-events.js'
 
 type EventMethods = Pick<
   Required<StoreDriver>,
-  'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents'
+  'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
 >
 
 export interface EventMethodsOptions {
@@ -40,6 +41,10 @@ export function createEventMethods({ namespace, run }: EventMethodsOptions): Eve
 
     async countEvents(query) {
       return run((call) => readWithRetry(namespace, call, countEvents(namespace, query)))
+    },
+
+    async recordsEvents() {
+      return (await run((call) => readState(namespace, call))).events
     },
   }
 }

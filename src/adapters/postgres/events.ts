@@ -14,7 +14,10 @@ const SETTLE_BATCH_SIZE = 200
 
 /** The methods of a driver that concern events. */
 export type EventMethods = Required<
-  Pick<StoreDriver, 'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents'>
+  Pick<
+    StoreDriver,
+    'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
+  >
 >
 
 /**
@@ -64,6 +67,10 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
       const [row] = await call(statements.count, [now.toISOString()], { repeatable: true })
       const [waiting, claimed, all] = [row?.[0], row?.[1], row?.[2]].map(readNumber)
       return { waiting: waiting!, claimed: claimed!, retrying: all! - waiting! - claimed! }
+    },
+
+    async recordsEvents() {
+      return (await call(statements.isOn, [], { repeatable: true })).length > 0
     },
   }
 }

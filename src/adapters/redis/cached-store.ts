@@ -156,6 +156,7 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     ...(driver.listStored && { listStored: driver.listStored.bind(driver) }),
     ...(driver.listEvents && { listEvents: driver.listEvents.bind(driver) }),
     ...(driver.countEvents && { countEvents: driver.countEvents.bind(driver) }),
+    ...(driver.recordsEvents && { recordsEvents: driver.recordsEvents.bind(driver) }),
     listExpired: (query) => driver.listExpired(query),
     listLeftovers: (query) => driver.listLeftovers(query),
     ...(driver.listDueLeftovers && { listDueLeftovers: driver.listDueLeftovers.bind(driver) }),

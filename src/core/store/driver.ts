@@ -229,6 +229,8 @@ export interface StoreDriver {
   listEvents?(query: ListEventsQuery): Promise<EventPage>
   /** 1.6: counts all events. */
   countEvents?(query: CountEventsQuery): Promise<EventCounts>
+  /** 1.6: returns whether events are on. Without this method, a server with `onEvent` can't report that they are off. */
+  recordsEvents?(): Promise<boolean>
 
   /** Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. */
   listExpired(query: ListExpiredQuery): Promise<StorageObject[]>

@@ -2,6 +2,7 @@ import { recordedChange, type ListedEvent, type StoredEvent } from '../../../cor
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Statement, TextRow } from '../connection/database.js'
 import { claimToken, eventId } from '../event-id.js'
+import { FIND_SWITCH } from '../schema/events-switch.js'
 import type { SchemaName } from '../schema/schema-name.js'
 import { milliseconds, readDate, readNumber, readObject } from './object-row.js'
 import { versionedStatement } from './statement.js'
@@ -32,6 +33,7 @@ export function eventStatements(schema: SchemaName) {
       `SELECT ${columns('e')}, ${milliseconds('e.due_at')}, e.is_claimed
        FROM {schema}.events e WHERE e.id > $1::bigint ORDER BY e.id LIMIT $2::int`,
     ),
+    isOn: named('events_switch', FIND_SWITCH),
     count: named(
       'count_events',
       `SELECT count(*) FILTER (WHERE e.attempts = 0), count(*) FILTER (WHERE e.is_claimed AND e.due_at > $1::timestamptz),
