@@ -71,6 +71,14 @@ export {
   type LeftoverOutcome,
   type ReservationOutcome,
 } from './server/clean-up/clean-up.js'
+export {
+  deliverEvents,
+  type DeliverEventsOptions,
+  type DeliverEventsResult,
+  type DeliverStoreEventsOptions,
+} from './server/jobs/deliver-events.js'
+export type { JobFailure, JobOptions, JobProgress } from './server/jobs/job.js'
+export type { EventContext, EventHandler } from './server/events/event-handler.js'
 
 // Records, errors, and what is reported to operators.
 export { createAttemptId } from './core/store/attempt-id.js'

@@ -1,6 +1,6 @@
 import type { Endpoint } from './http/endpoint.js'
 import type { OperationObserver } from './observer.js'
-import type { Quota, StorageObject } from './store/records.js'
+import type { ObjectReference, Quota, StorageObject } from './store/records.js'
 import type { Report } from './reporter.js'
 import type { ConfirmInput, RemoveInput, ReserveInput, StorageObjectStore } from './store/contract.js'
 
@@ -12,6 +12,8 @@ export interface ServerEnvironment {
   /** The server's `onOperation`, for handlers that the plugin creates itself. */
   readonly onOperation?: OperationObserver | null | undefined
   readonly now: () => Date
+  /** The plugin that keeps records calls this after each change of an active object, so that its events are delivered. */
+  readonly changed?: ((object: ObjectReference) => void) | undefined
 }
 
 /** A server plugin. Its context becomes the property `id` of the server. */

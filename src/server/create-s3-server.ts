@@ -2,12 +2,14 @@ import type { Endpoint } from '../core/http/endpoint.js'
 import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
+import type { ObjectReference } from '../core/store/records.js'
 import { abortEndpoint } from './endpoints/abort.js'
 import { confirmEndpoint } from './endpoints/confirm.js'
 import { deleteObjectEndpoint } from './endpoints/delete-object.js'
 import { downloadEndpoint } from './endpoints/download.js'
 import { multipartEndpoints } from './endpoints/multipart/index.js'
 import { uploadEndpoint } from './endpoints/upload.js'
+import { createServerEvents, type ServerEvents } from './events/server-events.js'
 import { createFiles, type ServerFiles } from './files/files.js'
 import { DEFAULT_URL_SECONDS } from './lifetimes.js'
 import { optionError } from './options/option-checks.js'
@@ -45,16 +47,19 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   options: S3ServerOptions<Plugins>,
 ): S3Server<Plugins> {
   const policy = serverPolicy(options)
-  const { basePath, bucket, onOperation, now } = policy
+  const { basePath, bucket, onOperation, onEvent, now } = policy
   const report = createReport(policy.onError)
+  let events: ServerEvents | null = null
+  const changed = (object: ObjectReference) => events?.changed(object)
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
-    ...plugin.install({ basePath, bucket, report, onOperation, now }),
+    ...plugin.install({ basePath, bucket, report, onOperation, now, changed }),
   }))
   const records = recordsOf(installed)
+  events = onEvent && createServerEvents({ onEvent, objects: records.objects, report, now })
   const storage = mapStorageErrors(policy.storage)
   const downloadSeconds = policy.download?.urlSeconds ?? DEFAULT_URL_SECONDS
-  const dependencies: ServerDependencies = { storage, records, bucket, downloadSeconds, report, now }
+  const dependencies: ServerDependencies = { storage, records, bucket, downloadSeconds, report, now, events }
 
   const handler = createHandler({
     basePath,

@@ -1,6 +1,7 @@
 import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
+import type { ServerEvents } from './events/server-events.js'
 
 /** The dependencies that a server's endpoints and `cleanUp` share. */
 export interface ServerDependencies {
@@ -13,6 +14,8 @@ export interface ServerDependencies {
   readonly downloadSeconds: number
   readonly report: Report
   readonly now: () => Date
+  /** `null` without `onEvent`. */
+  readonly events: ServerEvents | null
 }
 
 /** The dependencies of a server whose storage supports multipart uploads. */
@@ -28,9 +31,14 @@ export function attachDependencies(server: object, dependencies: ServerDependenc
   Object.defineProperty(server, DEPENDENCIES, { value: dependencies })
 }
 
+/** Returns the dependencies of a server, or `null` for anything that `createS3Server` did not create. */
+export function findDependencies(server: object): ServerDependencies | null {
+  return (server as { [DEPENDENCIES]?: ServerDependencies } | null | undefined)?.[DEPENDENCIES] ?? null
+}
+
 /** Returns the dependencies for `cleanUp`. @throws TypeError unless `createS3Server` created the server. */
 export function dependenciesOf(server: object): ServerDependencies {
-  const dependencies = (server as { [DEPENDENCIES]?: ServerDependencies } | null | undefined)?.[DEPENDENCIES]
+  const dependencies = findDependencies(server)
   if (!dependencies) {
     throw new TypeError('cleanUp: the first argument must be a server returned by createS3Server().')
   }

@@ -3,6 +3,7 @@ import type { OperationObserver } from '../../core/observer.js'
 import type { ServerPlugin } from '../../core/plugin.js'
 import type { ErrorListener } from '../../core/reporter.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
+import type { EventHandler } from '../events/event-handler.js'
 import type { UploadRoute } from './upload-routes.js'
 
 export interface DeleteOptions {
@@ -56,7 +57,12 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly delete?: boolean | DeleteOptions | null | undefined
   /** The plugins. Exactly one must keep the records, such as `db()`. */
   readonly plugins: Plugins
-  /** Called with every 5xx error and every error of a guard or hook. Default: logs to the console. */
+  /**
+   * Handles the events of changed objects, if the database records them. Runs in the background after changes by this server,
+   * and in `deliverEvents`, which delivers all others.
+   */
+  readonly onEvent?: EventHandler | null | undefined
+  /** Called with every 5xx error and every error of a guard, a hook or `onEvent`. Default: logs to the console. */
   readonly onError?: ErrorListener | null | undefined
   /** Wraps each operation, for tracing and metrics. */
   readonly onOperation?: OperationObserver | null | undefined

@@ -4,6 +4,7 @@ import type { OperationObserver } from '../../core/observer.js'
 import type { ServerPlugin } from '../../core/plugin.js'
 import type { ErrorListener } from '../../core/reporter.js'
 import { shown } from '../../core/store/validation/invalid.js'
+import type { EventHandler } from '../events/event-handler.js'
 import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from '../lifetimes.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { functionOption, integerOption, isObject, optionError, textOption } from './option-checks.js'
@@ -28,6 +29,7 @@ export interface ServerPolicy {
   readonly download: OperationPolicy | null
   readonly delete: OperationPolicy | null
   readonly plugins: readonly ServerPlugin[]
+  readonly onEvent: EventHandler | null
   readonly onError: ErrorListener | null
   readonly onOperation: OperationObserver | null
   readonly now: () => Date
@@ -47,6 +49,7 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     download: operationOption('download', options.download),
     delete: operationOption('delete', options.delete),
     plugins: pluginsOption(options.plugins),
+    onEvent: functionOption('onEvent', options.onEvent),
     onError: functionOption('onError', options.onError),
     onOperation: functionOption('onOperation', options.onOperation),
     now: functionOption('now', options.now) ?? (() => new Date()),

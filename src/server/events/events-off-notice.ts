@@ -1,0 +1,24 @@
+import type { StorageObjectStore } from '../../core/store/contract.js'
+import { partsOf } from '../../core/store/store-parts.js'
+
+const MESSAGE =
+  'onEvent is never called, because the database records no events. ' +
+  'Turn them on with "svc-db migrate --events on", or with the option events of the adapter and migrate().'
+
+/**
+ * Returns a function that reports once if the database records no events. It asks only where there was nothing to deliver. A
+ * custom driver may be unable to tell.
+ */
+export function createEventsOffNotice(
+  objects: StorageObjectStore,
+  report: (error: unknown) => void,
+): () => Promise<void> {
+  let isDone = false
+  return async () => {
+    const driver = partsOf(objects)?.driver
+    if (isDone || !driver?.recordsEvents || (await driver.recordsEvents())) return
+    // Concurrent calls may both have asked.
+    if (!isDone) report(new Error(MESSAGE))
+    isDone = true
+  }
+}

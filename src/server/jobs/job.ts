@@ -1,0 +1,67 @@
+import { shown } from '../../core/store/validation/invalid.js'
+
+/** How far a job has come. */
+export interface JobProgress {
+  /** The number of items that are done, failed ones included. */
+  readonly done: number
+  /** The number of all items, if it is known. */
+  readonly total?: number
+  /** Where a later run can go on, if the job has an order. */
+  readonly after?: string
+}
+
+/** An item that failed. `error` is what was thrown. */
+export interface JobFailure {
+  readonly bucket: string
+  readonly key: string
+  readonly error: unknown
+}
+
+/** The most failures that the result of a job lists. `onError` gets all of them. */
+export const MAX_FAILURES = 1000
+
+/** The options that every job has. */
+export interface JobOptions {
+  /** Ends the job. What is in progress is completed first. */
+  readonly signal?: AbortSignal | null | undefined
+  /** Called after each item. */
+  readonly onProgress?: ((progress: JobProgress) => unknown) | null | undefined
+}
+
+/** Checks the options of one job. Each check throws a TypeError that names the job, the option and the value. */
+export class OptionChecks {
+  readonly #job: string
+
+  constructor(job: string) {
+    this.#job = job
+  }
+
+  error(message: string): TypeError {
+    return new TypeError(`${this.#job}: ${message}`)
+  }
+
+  integer(name: string, value: number | null | undefined, max: number, byDefault: number): number {
+    if (value === undefined || value === null) return byDefault
+    if (Number.isSafeInteger(value) && value >= 1 && value <= max) return value
+    throw this.error(`${name} must be an integer from 1 to ${max} (got ${shown(value)}).`)
+  }
+
+  seconds(name: string, value: number | null | undefined, max: number): number | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'number' && value > 0 && value <= max) return value
+    throw this.error(`${name} must be a number above 0 and at most ${max} (got ${shown(value)}).`)
+  }
+
+  function<T>(name: string, value: T | null | undefined): T | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'function') return value
+    throw this.error(`${name} must be a function (got ${shown(value)}).`)
+  }
+
+  signal(value: AbortSignal | null | undefined): AbortSignal | null {
+    if (value === undefined || value === null) return null
+    // Not `instanceof`: jsdom and polyfills have classes of their own.
+    if (typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function') return value
+    throw this.error(`signal must be an AbortSignal (got ${shown(value)}).`)
+  }
+}
