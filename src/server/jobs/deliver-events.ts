@@ -52,5 +52,5 @@ export async function deliverEvents(
   source: S3ServerCore | StorageObjectStore,
   options: DeliverEventsOptions | DeliverStoreEventsOptions = {},
 ): Promise<DeliverEventsResult> {
-  return runDelivery(await deliverySource(source, options), options)
+  return runDelivery(deliverySource(source, options), options)
 }

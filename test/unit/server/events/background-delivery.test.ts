@@ -1,0 +1,292 @@
+import {
+  cleanUp,
+  createS3Server,
+  createStore,
+  db,
+  deliverEvents,
+  memoryStorage,
+  type EventHandler,
+  type StoredEvent,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { partsOf } from '../../../../src/core/store/store-parts.js'
+import { HOUR, SECOND } from '../../../conformance/clock.js'
+import { begun, sendParts } from '../multipart/in-parts.js'
+import { around, BASE, beginAndPut, BUCKET, expectStatus, startService } from '../service.js'
+import { activate, at, deferred, recordingStore, remaining, until } from './changed-objects.js'
+
+const routes = { default: { overwrite: true, key: () => 'a' } }
+
+describe('a server with onEvent', () => {
+  let { store, clock } = recordingStore()
+  let seen: string[] = []
+  beforeEach(() => {
+    ;({ store, clock } = recordingStore())
+    seen = []
+  })
+  afterEach(() => void vi.useRealTimers())
+
+  const start = (onEvent: EventHandler = ({ type }) => void seen.push(type), options: object = {}) =>
+    startService({ objects: store, clock, routes, onEvent, ...options })
+  const isDelivered = async () => (await remaining(store)) === 0
+
+  it('delivers what requests change', async () => {
+    const ann = start().as('user:1')
+    await ann.upload()
+    await until(isDelivered)
+    await ann.upload({ filename: 'b.txt' })
+    await until(isDelivered)
+    await expectStatus(await ann.delete('a'), 204)
+    await until(isDelivered)
+    const parts = await begun(ann)
+    await sendParts(ann, parts, { fill: 1 })
+    const { key, id } = parts.object
+    const body = { key, id, uploadId: parts.uploadId }
+    await expectStatus(await ann.send('POST', '/multipart/complete', body), 200)
+    await until(isDelivered)
+    expect(seen).toEqual(['activated', 'activated', 'deleted', 'activated'])
+  })
+
+  it('delivers what cleanUp confirms', async () => {
+    const service = start()
+    await beginAndPut(service.as('user:1'))
+    clock.advance(48 * HOUR)
+    await cleanUp(service.s3)
+    await until(isDelivered)
+    expect(seen).toEqual(['activated'])
+  })
+
+  it('delivers what s3.db changes', async () => {
+    const { s3 } = start()
+    const request = new Request(BASE, { headers: { 'x-scope': 'user:1' } })
+    const { id } = await s3.db.reserve(request, { key: 'a', declaredSize: 1 })
+    await s3.db.confirm(request, { key: 'a', id, size: 1 })
+    await until(isDelivered)
+    await s3.db.remove(request, { key: 'a' })
+    await until(isDelivered)
+    expect(seen).toEqual(['activated', 'deleted'])
+  })
+
+  it('leaves direct calls of the store to the job', async () => {
+    const claims = vi.fn()
+    around(store, 'claimEvents', (claim) => (input) => {
+      claims()
+      return claim(input)
+    })
+    const { s3 } = start()
+    await activate(s3.db.objects, 'a', clock)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(claims).not.toHaveBeenCalled()
+    expect(await deliverEvents(s3)).toEqual({ delivered: 1, failed: [] })
+  })
+
+  it('claims nothing after what changes no active object', async () => {
+    const claims = vi.fn()
+    around(store, 'claimEvents', (claim) => (input) => {
+      claims()
+      return claim(input)
+    })
+    const ann = start().as('user:1')
+    const { object } = await ann.begun()
+    await expectStatus(await ann.delete(object.key), 204)
+    await expectStatus(await ann.abort((await ann.begun()).object), 204)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(claims).not.toHaveBeenCalled()
+  })
+
+  it('responds before the handler has ended', async () => {
+    const handler = deferred()
+    await start(() => handler.promise)
+      .as('user:1')
+      .upload()
+    expect(await store.countEvents()).toMatchObject({ claimed: 1 })
+    handler.resolve()
+    await until(isDelivered)
+  })
+
+  it("delivers the object's older events first, and what it changes meanwhile", async () => {
+    await activate(store, 'a', clock)
+    clock.advance(SECOND)
+    const first = deferred()
+    const ann = start(async ({ type }) => {
+      seen.push(type)
+      if (seen.length === 1) await first.promise
+    }).as('user:1')
+    await ann.upload()
+    await until(() => seen.length === 1)
+    await expectStatus(await ann.delete('a'), 204)
+    first.resolve()
+    await until(isDelivered)
+    expect(seen).toEqual(['activated', 'activated', 'deleted'])
+  })
+
+  it('looks again if the object changes while it looks for the next event', async () => {
+    const ann = start().as('user:1')
+    let claims = 0
+    const looked = deferred()
+    const changed = deferred()
+    around(store, 'claimEvents', (claim) => async (input) => {
+      const events = await claim(input)
+      if (++claims === 2) {
+        looked.resolve()
+        await changed.promise
+      }
+      return events
+    })
+    await ann.upload()
+    await looked.promise
+    await expectStatus(await ann.delete('a'), 204)
+    changed.resolve()
+    await until(isDelivered)
+    expect(seen).toEqual(['activated', 'deleted'])
+  })
+
+  it('runs 8 handlers at once, then those of the objects that waited', async () => {
+    const handlers = deferred()
+    let running = 0
+    const ann = start(
+      async ({ object }) => {
+        running++
+        await handlers.promise
+        seen.push(object.key)
+      },
+      { routes: { default: {} } },
+    ).as('user:1')
+    for (let i = 0; i < 12; i++) await ann.upload()
+    await until(() => running === 8)
+    expect(await store.countEvents()).toMatchObject({ claimed: 8, waiting: 4 })
+    handlers.resolve()
+    await until(isDelivered)
+    expect(new Set(seen).size).toBe(12)
+  })
+
+  it('leaves a failed event, and those after it, to the job', async () => {
+    const failure = new Error('The handler failed.')
+    const service = start(({ type }) => {
+      if (seen.push(type) === 1) throw failure
+    })
+    await service.as('user:1').upload()
+    await until(async () => (await store.countEvents()).retrying === 1)
+    await expectStatus(await service.as('user:1').delete('a'), 204)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await service.reportedBy('deliverEvents')).toEqual([failure])
+    expect(await remaining(store)).toBe(2)
+    clock.advance(SECOND)
+    expect(await deliverEvents(service.s3)).toEqual({ delivered: 2, failed: [] })
+    expect(seen).toEqual(['activated', 'activated', 'deleted'])
+  })
+
+  it('reports that the database is down, and responds nevertheless', async () => {
+    const down = new Error('The database is down.')
+    around(store, 'claimEvents', () => () => Promise.reject(down))
+    const service = start()
+    await service.as('user:1').upload()
+    expect(await service.reportedBy('deliverEvents')).toEqual([down])
+    expect(await isDelivered()).toBe(false)
+  })
+
+  it('reports once that events cannot be settled, and goes on with later changes', async () => {
+    const down = new Error('The database is down.')
+    let isDown = true
+    around(store, 'settleEvents', (settle) => (entries) => (isDown ? Promise.reject(down) : settle(entries)))
+    const service = start(undefined, { routes: { default: {} } })
+    await service.as('user:1').upload()
+    await until(() => service.reported.length > 0)
+    isDown = false
+    await service.as('user:1').upload()
+    await until(() => seen.length === 2)
+    expect(await service.reportedBy('deliverEvents')).toEqual([down])
+    expect(await store.countEvents()).toEqual({ waiting: 0, claimed: 1, retrying: 0 })
+  })
+
+  it('extends the claim of a handler that hangs, without keeping the process alive', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const handler = deferred()
+    const ann = start(() => handler.promise).as('user:1')
+    const before = timers()
+    await ann.upload()
+    expect(await store.countEvents()).toMatchObject({ claimed: 1 })
+    expect(timers()).toBe(before)
+    handler.resolve()
+    await until(isDelivered)
+
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const second = deferred()
+    await start(() => second.promise)
+      .as('user:1')
+      .upload()
+    expect(vi.getTimerCount()).toBe(1)
+    for (let i = 0; i < 200; i++) {
+      clock.advance(SECOND)
+      await vi.advanceTimersByTimeAsync(SECOND)
+    }
+    expect(await store.claimEvents(at('a'))).toEqual([])
+    second.resolve()
+    await until(isDelivered)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  describe('on a database that records no events', () => {
+    const MESSAGE =
+      'onEvent is never called, because the database records no events. Turn them on with ' +
+      '"svc-db migrate --events on", or with the option events of the adapter and migrate().'
+
+    it('reports that once, after changes and in jobs', async () => {
+      const silent = startService({ objects: memoryAdapter({ now: clock.now }), clock, onEvent: () => {} })
+      expect(silent.reported).toEqual([])
+      await silent.as('user:1').upload()
+      await silent.as('user:1').upload()
+      await deliverEvents(silent.s3)
+      expect(await silent.reportedBy('deliverEvents')).toEqual([new Error(MESSAGE)])
+    })
+
+    it('reports it by the job as well', async () => {
+      const service = startService({ objects: memoryAdapter({ now: clock.now }), clock, onEvent: () => {} })
+      await deliverEvents(service.s3)
+      await deliverEvents(service.s3)
+      expect(await service.reportedBy('deliverEvents')).toEqual([new Error(MESSAGE)])
+    })
+
+    it('says nothing if another process took the event, or if the driver cannot tell', async () => {
+      const taken = start()
+      around(store, 'claimEvents', () => async () => [])
+      await taken.as('user:1').upload()
+      const { driver, now } = partsOf(memoryAdapter({ now: clock.now }))!
+      const { recordsEvents: _, ...older } = driver
+      const silent = startService({ objects: createStore(older, { now }), clock, onEvent: () => {} })
+      await silent.as('user:1').upload()
+      expect([...taken.reported, ...silent.reported]).toEqual([])
+    })
+
+    it('reports a driver without events once', async () => {
+      const { driver, now } = partsOf(memoryAdapter({ now: clock.now }))!
+      const { claimEvents: _, ...older } = driver
+      const service = startService({ objects: createStore(older, { now }), clock, onEvent: () => {} })
+      await service.as('user:1').upload()
+      await service.as('user:1').upload()
+      expect(await service.reportedBy('deliverEvents')).toEqual([
+        new TypeError(
+          'claimEvents() needs the method "claimEvents" of StoreDriver, and this driver does not have it.',
+        ),
+      ])
+    })
+  })
+
+  it('reports to its own onError, whatever that of db() is', async () => {
+    const reported: unknown[] = []
+    const s3 = createS3Server({
+      storage: memoryStorage({ now: clock.now }),
+      bucket: BUCKET,
+      plugins: [db({ client: store, resolveScope: () => 'user:1', onError: () => expect.unreachable() })],
+      onEvent: (event: StoredEvent) => Promise.reject(new Error(event.type)),
+      onError: (error, { operation, request }) => void reported.push([operation, request, error]),
+      now: clock.now,
+    })
+    const request = new Request(BASE)
+    const { id } = await s3.db.reserve(request, { key: 'a', declaredSize: 1 })
+    await s3.db.confirm(request, { key: 'a', id, size: 1 })
+    await until(() => reported.length > 0)
+    expect(reported).toEqual([['deliverEvents', undefined, new Error('activated')]])
+  })
+})

@@ -1,0 +1,243 @@
+import { deliverEvents, StorageError, type EventHandler } from '@svc/db'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SECOND } from '../../../conformance/clock.js'
+import { around } from '../service.js'
+import { activate, deferred, recordingStore, remaining } from './changed-objects.js'
+
+describe('a claim', () => {
+  let { store, clock } = recordingStore()
+  let errors: unknown[] = []
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    ;({ store, clock } = recordingStore())
+    errors = []
+  })
+  afterEach(() => {
+    // Nothing is left that would keep a process alive.
+    expect(vi.getTimerCount()).toBe(0)
+    vi.useRealTimers()
+  })
+
+  const deliver = (onEvent: EventHandler, options: object = {}) =>
+    deliverEvents(store, {
+      onEvent,
+      onError: (error) => void errors.push(error),
+      now: clock.now,
+      claimSeconds: 60,
+      ...options,
+    })
+
+  /** Moves the clock and the timers together. */
+  async function pass(seconds: number): Promise<void> {
+    for (let i = 0; i < seconds; i++) {
+      clock.advance(SECOND)
+      await vi.advanceTimersByTimeAsync(SECOND)
+    }
+  }
+
+  it('lasts as long as the handler runs', async () => {
+    await activate(store, 'a', clock)
+    const handler = deferred()
+    let signal: AbortSignal | undefined
+    const run = deliver((_, context) => {
+      signal = context.signal
+      return handler.promise
+    })
+    for (let minute = 0; minute < 10; minute++) {
+      await pass(60)
+      expect(await store.claimEvents()).toEqual([])
+    }
+    handler.resolve()
+    expect(await run).toEqual({ delivered: 1, failed: [] })
+    expect(signal?.aborted).toBe(false)
+  })
+
+  it('is extended in one call with all others, and not after its event is settled', async () => {
+    for (const key of ['a', 'b', 'c']) await activate(store, key, clock)
+    const extended: number[] = []
+    around(store, 'extendClaims', (extend) => (entries, options) => {
+      if (entries.length > 0) extended.push(entries.length)
+      return extend(entries, options)
+    })
+    const handlers = { a: deferred(), b: deferred(), c: deferred() }
+    const run = deliver(({ object }) => handlers[object.key as 'a' | 'b' | 'c'].promise)
+    await pass(20)
+    handlers.a.resolve()
+    await pass(20)
+    handlers.b.resolve()
+    handlers.c.resolve()
+    expect(await run).toEqual({ delivered: 3, failed: [] })
+    expect(extended).toEqual([3, 2])
+  })
+
+  it('aborts the signal of its handler when another caller has the event', async () => {
+    await activate(store, 'a', clock)
+    around(store, 'settleEvents', (settle) => (entries) => {
+      expect(entries).toEqual([])
+      return settle(entries)
+    })
+    const handler = deferred()
+    let signal: AbortSignal | undefined
+    const run = deliver((_, context) => {
+      signal = context.signal
+      return handler.promise
+    })
+    await pass(1)
+    clock.advance(60 * SECOND)
+    const [stolen] = await store.claimEvents()
+    expect(signal?.aborted).toBe(false)
+    await pass(20)
+    expect(signal?.aborted).toBe(true)
+    expect(signal?.reason).toMatchObject({ message: expect.stringContaining(stolen!.id) as string })
+    handler.resolve()
+    expect(await run).toEqual({ delivered: 0, failed: [] })
+    expect(await store.extendClaims([stolen!])).toEqual([stolen!.id])
+  })
+
+  it('that was lost is not settled by a handler that then throws', async () => {
+    await activate(store, 'a', clock)
+    const run = deliver(
+      (_, { signal }) =>
+        new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+        ),
+    )
+    await pass(1)
+    clock.advance(60 * SECOND)
+    const [stolen] = await store.claimEvents()
+    await pass(20)
+    expect((await run).failed).toMatchObject([{ key: 'a' }])
+    expect(errors).toHaveLength(1)
+    expect(await store.settleEvents([stolen!])).toEqual([stolen!.id])
+  })
+
+  it('that has expired still counts if nobody else claimed the event', async () => {
+    await activate(store, 'a', clock)
+    const handler = deferred()
+    const run = deliver(() => handler.promise)
+    await pass(1)
+    clock.advance(3600 * SECOND)
+    handler.resolve()
+    expect(await run).toEqual({ delivered: 1, failed: [] })
+  })
+
+  it('that is lost while its handler ends does not count as delivered', async () => {
+    await activate(store, 'a', clock)
+    const handler = deferred()
+    const run = deliver(() => handler.promise)
+    await pass(1)
+    clock.advance(60 * SECOND)
+    await store.claimEvents()
+    handler.resolve()
+    expect(await run).toEqual({ delivered: 0, failed: [] })
+    expect(await remaining(store)).toBe(1)
+  })
+
+  it('survives a failed extension, which is reported', async () => {
+    await activate(store, 'a', clock)
+    const down = new StorageError('DATABASE_UNAVAILABLE')
+    let calls = 0
+    around(store, 'extendClaims', (extend) => (entries, options) => {
+      if (entries.length > 0 && ++calls === 1) return Promise.reject(down)
+      return extend(entries, options)
+    })
+    const handler = deferred()
+    const run = deliver(() => handler.promise)
+    await pass(100)
+    expect(await store.claimEvents()).toEqual([])
+    expect(errors).toEqual([down])
+    handler.resolve()
+    expect((await run).delivered).toBe(1)
+  })
+
+  it('is replaced by the next one of the same process, which aborts the older handler', async () => {
+    await activate(store, 'a', clock)
+    around(
+      store,
+      'extendClaims',
+      (extend) => (entries, options) =>
+        entries.length > 0 ? Promise.reject(new Error('down')) : extend(entries, options),
+    )
+    const stop = new AbortController()
+    const signals: AbortSignal[] = []
+    const handlers = [deferred(), deferred()]
+    const run = deliver(
+      (_, { signal }) => {
+        signals.push(signal)
+        return handlers[signals.length - 1]!.promise
+      },
+      { pollSeconds: 5, signal: stop.signal },
+    )
+    await pass(70)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
+    for (const { resolve } of handlers) resolve()
+    stop.abort()
+    expect(await run).toEqual({ delivered: 1, failed: [] })
+    expect(await remaining(store)).toBe(0)
+  })
+
+  describe('of a job that polls', () => {
+    it('is taken as soon as an event is due at a look', async () => {
+      const stop = new AbortController()
+      const seen: string[] = []
+      const run = deliver(({ object }) => void seen.push(object.key), {
+        pollSeconds: 10,
+        signal: stop.signal,
+      })
+      await pass(15)
+      await activate(store, 'a', clock)
+      await activate(store, 'a', clock)
+      await pass(4)
+      expect(seen).toEqual([])
+      await pass(1)
+      expect(seen).toEqual(['a', 'a'])
+      stop.abort()
+      expect(await run).toEqual({ delivered: 2, failed: [] })
+    })
+
+    it('is tried again while the database is away, for claims and for settlements', async () => {
+      await activate(store, 'a', clock)
+      const down = new StorageError('DATABASE_UNAVAILABLE')
+      let isDown = true
+      around(store, 'claimEvents', (claim) => (input) => (isDown ? Promise.reject(down) : claim(input)))
+      around(
+        store,
+        'settleEvents',
+        (settle) => (entries) => (isDown && entries.length > 0 ? Promise.reject(down) : settle(entries)),
+      )
+      const stop = new AbortController()
+      let seen = 0
+      const run = deliver(() => void (isDown = ++seen === 1), { pollSeconds: 2, signal: stop.signal })
+      await pass(5)
+      expect({ seen, errors: errors.length }).toEqual({ seen: 0, errors: 3 })
+      isDown = false
+      await pass(10)
+      expect(seen).toBe(1)
+      expect(errors.length).toBeGreaterThan(6)
+      isDown = false
+      await pass(2)
+      expect(await remaining(store)).toBe(0)
+      stop.abort()
+      expect(await run).toEqual({ delivered: 1, failed: [] })
+      expect(new Set(errors)).toEqual(new Set([down]))
+    })
+
+    it('comes back later if the job is stopped while the database is away', async () => {
+      await activate(store, 'a', clock)
+      const down = new StorageError('DATABASE_UNAVAILABLE')
+      around(
+        store,
+        'settleEvents',
+        (settle) => (entries) => (entries.length > 0 ? Promise.reject(down) : settle(entries)),
+      )
+      const stop = new AbortController()
+      const run = deliver(() => {}, { pollSeconds: 60, signal: stop.signal })
+      await pass(1)
+      stop.abort()
+      expect(await run).toEqual({ delivered: 0, failed: [] })
+      expect(await store.countEvents()).toMatchObject({ claimed: 1 })
+      clock.advance(60 * SECOND)
+      expect(await store.claimEvents()).toMatchObject([{ attempts: 2 }])
+    })
+  })
+})
