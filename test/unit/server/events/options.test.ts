@@ -84,7 +84,7 @@ describe('deliverEvents refuses, before anything happens,', () => {
         `deliverEvents: the store must have the method ${name}.`,
       )
       const { driver, now } = partsOf(store)!
-      const older = createStore({ ...driver, [name]: undefined } as typeof driver, { now })
+      const older = createStore({ ...driver, [name]: undefined }, { now })
       for (const pollSeconds of [null, 1]) {
         expect(await refusal(older, { onEvent: () => {}, pollSeconds })).toBe(
           `${name}() needs the method "${name}" of StoreDriver, and this driver does not have it.`,

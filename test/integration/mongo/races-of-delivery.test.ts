@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, it, onTestFinished } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { runs } from '../../long-runs.js'
+import { expectDeliveryByAll } from '../races/delivery-race.js'
+import { clientOf, describeMongo, freshDatabase } from './databases.js'
+
+describeMongo('deliverEvents in several processes', (url) => {
+  const client = clientOf(url)
+  afterAll(() => client.close())
+
+  it('delivers every event in order, whatever is killed', async () => {
+    const db = freshDatabase(client)
+    onTestFinished(async () => void (await db.dropDatabase()))
+    const store = mongoAdapter(db, { events: true })
+    await store.migrate()
+    await expectDeliveryByAll({
+      entry: fileURLToPath(new URL('./delivery-process.ts', import.meta.url)),
+      connection: { url, database: db.databaseName },
+      store,
+      changesPerKey: runs(14, 100),
+    })
+  })
+})

@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, it, onTestFinished } from 'vitest'
+import { postgresAdapter } from '@svc/db/postgres'
+import { runs } from '../../long-runs.js'
+import { expectDeliveryByAll } from '../races/delivery-race.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+
+describePostgres('deliverEvents in several processes', (url) => {
+  const pool = poolOf(url)
+  afterAll(() => pool.end())
+
+  it('delivers every event in order, whatever is killed', async () => {
+    const schema = freshSchema()
+    onTestFinished(() => dropSchema(pool, schema))
+    const store = postgresAdapter(pool, { schema, events: true })
+    await store.migrate()
+    await expectDeliveryByAll({
+      entry: fileURLToPath(new URL('./delivery-process.ts', import.meta.url)),
+      connection: { url, schema },
+      store,
+      changesPerKey: runs(14, 100),
+    })
+  })
+})
