@@ -1,6 +1,7 @@
 import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { partsOf } from '../../../src/core/store/store-parts.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 import { watchedClient } from './watched-client.js'
@@ -161,6 +162,14 @@ describeMongo('events in MongoDB', (url) => {
       expect(keysOf(await store.claimEvents(at('b')))).toEqual(['b'])
       expect(keysOf(await store.claimEvents())).toEqual(['a'])
     })
+  })
+
+  it('the switch can be read', async () => {
+    const read = (by: StorageObjectStore) => partsOf(by)!.driver.recordsEvents!()
+    expect(await read(store)).toBe(true)
+    await mongoAdapter(db, { events: false }).migrate()
+    expect(await read(store)).toBe(false)
+    expect(await read(mongoAdapter(db, { events: true }))).toBe(false)
   })
 
   it('a replaced claim holds no more, an expired one does', async () => {

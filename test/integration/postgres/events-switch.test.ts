@@ -4,6 +4,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
+import { partsOf } from '../../../src/core/store/store-parts.js'
 import type { Database } from '../../../src/adapters/postgres/connection/database.js'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { switchEventsText } from '../../../src/adapters/postgres/schema/events-switch.js'
@@ -52,6 +53,16 @@ describePostgres('the switch of events', (url) => {
     await upload(newStore(true), '3')
     expect(await newStore().claimEvents()).toMatchObject([{ object: { key: '2' } }])
     expect(await newStore().verify()).toEqual([])
+  })
+
+  it('can be read', async () => {
+    const read = () => partsOf(newStore(true))!.driver.recordsEvents!()
+    await newStore().migrate()
+    expect(await read()).toBe(false)
+    await newStore(true).migrate()
+    expect(await read()).toBe(true)
+    await newStore(false).migrate()
+    expect(await read()).toBe(false)
   })
 
   it.each([true, false])('is turned by nobody who finds it at %s, which costs one read', async (events) => {

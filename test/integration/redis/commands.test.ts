@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
+import { partsOf } from '../../../src/core/store/store-parts.js'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
 import { everyCall } from '../postgres/every-call.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
@@ -90,6 +91,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     ['extendClaims', 0, () => store.extendClaims([{ id: 'a', claim: 'b' }])],
     ['listEvents', 0, () => store.listEvents()],
     ['countEvents', 0, () => store.countEvents()],
+    ['recordsEvents', 0, () => partsOf(store)!.driver.recordsEvents!()],
   ])('for %s: %d commands', async (_name, expected, call) => {
     await commands()
     await call()
