@@ -3,6 +3,7 @@ import { browserClientChecks } from './browser-client.js'
 import { conceptsChecks } from './concepts.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
+import { eventsChecks } from './events.js'
 import { expressChecks } from './express.js'
 import { fastifyChecks } from './fastify.js'
 import { fetchChecks } from './fetch.js'
@@ -30,6 +31,7 @@ export const checks: SnippetChecks = {
   ...conceptsChecks,
   ...customRoutesChecks,
   ...deployingChecks,
+  ...eventsChecks,
   ...expressChecks,
   ...fastifyChecks,
   ...fetchChecks,

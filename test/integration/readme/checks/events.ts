@@ -1,0 +1,208 @@
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { Express } from 'express'
+import type { DeliverEventsResult, Handler, StorageObjectStore, StoredEvent } from '@svc/db'
+import { createS3Client, dbClient } from '@svc/db/client'
+import pg from 'pg'
+import { expect, vi } from 'vitest'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { originOf } from '../running-servers.js'
+import { uploadTo } from '../store-programs.js'
+import { signedInAs } from './sign-in.js'
+
+interface ServerProgram {
+  readonly client: StorageObjectStore
+  readonly s3: { readonly handler: Handler }
+}
+
+const APP = 'http://app.test'
+
+function clientOf({ s3 }: ServerProgram, scope: string) {
+  return createS3Client({
+    baseURL: APP,
+    plugins: [dbClient()],
+    headers: signedInAs(scope),
+    fetch: (input, init) => s3.handler(new Request(input, init)),
+  }).api
+}
+
+async function untilDelivered(store: StorageObjectStore): Promise<void> {
+  for (;;) {
+    const { waiting, claimed, retrying } = await store.countEvents()
+    if (waiting + claimed + retrying === 0) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+const textFile = (text: string) => new File([text], 'note.txt', { type: 'text/plain' })
+
+const logsChanges: SnippetCheck = async (program) => {
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    const server = await run<ServerProgram>(program)
+    const api = clientOf(server, 'ann')
+    const { key } = await api.upload(textFile('hello'))
+    await untilDelivered(server.client)
+    await api.delete({ key })
+    await untilDelivered(server.client)
+    expect(log.mock.calls).toEqual([[`${key} was activated.`], [`${key} was deleted.`]])
+  } finally {
+    log.mockRestore()
+  }
+}
+
+const deliversUntilStopped: SnippetCheck = async (program) => {
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  const before = process.listeners('SIGTERM')
+  try {
+    const { client } = await runSibling<ServerProgram>(program, 'server.mjs')
+    await uploadTo(client, 'user:worker')
+    const { done } = await run<{ done: Promise<DeliverEventsResult> }>(program)
+    await untilDelivered(client)
+    // Only the listener of this program, because others may have ended already.
+    for (const listener of process.listeners('SIGTERM').filter((added) => !before.includes(added))) {
+      process.off('SIGTERM', listener)
+      listener('SIGTERM')
+    }
+    expect(await done).toEqual({ delivered: 1, failed: [] })
+    expect(log.mock.calls).toEqual([['user:worker/a.txt was activated.']])
+  } finally {
+    log.mockRestore()
+  }
+}
+
+const marksScannedFiles: SnippetCheck = async (program) => {
+  const server = await run<ServerProgram & { infected: Set<string | null> }>(program)
+  const api = clientOf(server, 'ann')
+  await expect(api.upload(textFile('hello'), { metadata: { scan: 'clean' } })).rejects.toMatchObject({
+    code: 'VALIDATION_ERROR',
+  })
+  const verdictOf = async (key: string) => {
+    await untilDelivered(server.client)
+    return (await server.client.findActive({ bucket: 'uploads', key }))?.metadata
+  }
+  expect(await verdictOf((await api.upload(textFile('hello'))).key)).toEqual({ scan: 'clean' })
+  const update = vi.spyOn(server.client, 'update')
+  server.infected.has = () => true
+  expect(await verdictOf((await api.upload(textFile('virus'))).key)).toEqual({ scan: 'infected' })
+  expect(update).toHaveBeenCalledOnce()
+}
+
+interface OwnRows {
+  readonly store: StorageObjectStore
+  readonly migrate: () => Promise<void>
+  readonly onEvent: (event: StoredEvent) => Promise<void>
+  readonly deliver: () => Promise<DeliverEventsResult>
+  readonly stop: () => Promise<void>
+}
+
+const keepsOwnRows: SnippetCheck = async (program) => {
+  const { store, migrate, onEvent, deliver, stop } = await run<OwnRows>(program)
+  const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+  const rows = async () =>
+    (await pool.query('SELECT owner, name, bytes::int FROM documents ORDER BY owner')).rows as object[]
+  const totals = async () =>
+    (await pool.query('SELECT owner, uploads::int FROM document_totals ORDER BY owner')).rows as object[]
+  try {
+    await migrate()
+    await uploadTo(store, 'ann')
+    await uploadTo(store, 'bob')
+    expect(await deliver()).toEqual({ delivered: 2, failed: [] })
+    const ann = { owner: 'ann', name: 'ann/a.txt', bytes: 5 }
+    expect(await rows()).toEqual([ann, { owner: 'bob', name: 'bob/a.txt', bytes: 5 }])
+
+    const at = { bucket: 'uploads', key: 'bob/a.txt' }
+    await store.update({ ...at, filename: 'renamed.txt' })
+    const [updated] = await store.claimEvents()
+    await onEvent(updated!)
+    await store.transfer({ ...at, from: 'bob', to: 'eve' })
+    await store.remove({ bucket: 'uploads', key: 'ann/a.txt' })
+    await store.settleEvents([updated!])
+    expect(await deliver()).toEqual({ delivered: 2, failed: [] })
+    // A process that was stuck delivers its event again.
+    await Promise.all([onEvent(updated!), onEvent(updated!)])
+    expect(await rows()).toEqual([{ owner: 'eve', name: 'renamed.txt', bytes: 5 }])
+    expect(await totals()).toEqual([
+      { owner: 'ann', uploads: 1 },
+      { owner: 'bob', uploads: 1 },
+    ])
+
+    // A failure leaves nothing behind and is retried.
+    await pool.query('ALTER TABLE documents RENAME TO away')
+    await store.remove({ ...at })
+    const error = vi.spyOn(console, 'error').mockReturnValue()
+    expect((await deliver()).failed).toHaveLength(1)
+    expect(error).toHaveBeenCalledOnce()
+    error.mockRestore()
+    await pool.query('ALTER TABLE away RENAME TO documents')
+    while ((await deliver()).delivered === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await rows()).toEqual([])
+  } finally {
+    await pool.end()
+    await stop()
+  }
+}
+
+interface ReceiverProgram {
+  readonly app: Express
+  readonly received: readonly { readonly id: string; readonly type: string }[]
+}
+
+/** The receiver is overloaded at first. Then it takes the event, but its response is lost. */
+const sendsSignedRequests: SnippetCheck = async (program) => {
+  const { app, received } = await runSibling<ReceiverProgram>(program, 'receiver.mjs')
+  let requests = 0
+  const unreliable = createServer((request, response) => {
+    requests++
+    if (requests === 1) return void response.writeHead(503).end()
+    if (requests === 2) response.writeHead = () => response.destroy()
+    app(request, response)
+  })
+  const origin = await originOf(unreliable.listen(0))
+  vi.stubEnv('WEBHOOK_URL', `${origin}/hooks/files`)
+  const { store, deliver } = await run<OwnRows>(program)
+  await uploadTo(store, 'ann')
+  await store.remove({ bucket: 'uploads', key: 'ann/a.txt' })
+  const error = vi.spyOn(console, 'error').mockReturnValue()
+  let delivered = 0
+  while (delivered < 2) {
+    delivered += (await deliver()).delivered
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  expect(error).toHaveBeenCalledTimes(2)
+  error.mockRestore()
+  expect(requests).toBe(4)
+  expect(received).toMatchObject([
+    { type: 'activated', object: { owner: 'ann', key: 'ann/a.txt', size: 5 } },
+    { type: 'deleted', object: { owner: 'ann', key: 'ann/a.txt', size: 5 } },
+  ])
+}
+
+const refusesForgeries: SnippetCheck = async (program) => {
+  const { app, received } = await run<ReceiverProgram>(program)
+  const before = received.length
+  const url = `${await originOf(app.listen(0))}/hooks/files`
+  const body = '{"id":"forged","type":"deleted"}'
+  const sign = (time: number, secret = 'a secret for development') =>
+    `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`
+  const send = async (signature: string) => {
+    const headers = { 'content-type': 'application/json', 'x-signature': signature }
+    return (await fetch(url, { method: 'POST', headers, body })).status
+  }
+  const now = Math.floor(Date.now() / 1000)
+  for (const signature of ['', 't=1,v1=00', sign(now, 'another secret'), sign(now - 400), sign(now + 400)]) {
+    expect(await send(signature)).toBe(401)
+  }
+  expect(received).toHaveLength(before)
+  expect([await send(sign(now)), await send(sign(now))]).toEqual([204, 204])
+  expect(received).toHaveLength(before + 1)
+}
+
+export const eventsChecks: SnippetChecks = {
+  'docs/events.md#server.ts': logsChanges,
+  'docs/events.md#worker.ts': deliversUntilStopped,
+  'docs/events.md#virus-scan.ts': marksScannedFiles,
+  'docs/events.md#own-rows.ts': { onPostgres: keepsOwnRows },
+  'docs/events.md#webhook.ts': sendsSignedRequests,
+  'docs/events.md#receiver.ts': refusesForgeries,
+}
