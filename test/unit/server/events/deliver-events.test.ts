@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { deliverEvents, type JobProgress, type StoredEvent } from '@svc/db'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
@@ -168,6 +169,7 @@ describe('deliverEvents', () => {
     handler.resolve()
     expect(await run).toEqual({ delivered: 1, failed: [] })
     expect(await remaining(store)).toBe(1)
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([])
   })
 
   it('does nothing if the signal has aborted already', async () => {
