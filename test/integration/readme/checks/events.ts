@@ -1,7 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { Express } from 'express'
-import type { DeliverEventsResult, Handler, StorageObjectStore, StoredEvent } from '@svc/db'
+import sharp from 'sharp'
+import {
+  deliverEvents,
+  type DeliverEventsResult,
+  type Handler,
+  type S3ServerCore,
+  type StorageObjectStore,
+  type StoredEvent,
+} from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import pg from 'pg'
 import { expect, vi } from 'vitest'
@@ -72,20 +80,53 @@ const deliversUntilStopped: SnippetCheck = async (program) => {
 }
 
 const marksScannedFiles: SnippetCheck = async (program) => {
-  const server = await run<ServerProgram & { infected: Set<string | null> }>(program)
+  const server = await run<ServerProgram>(program)
   const api = clientOf(server, 'ann')
   await expect(api.upload(textFile('hello'), { metadata: { scan: 'clean' } })).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',
   })
-  const verdictOf = async (key: string) => {
+  const update = vi.spyOn(server.client, 'update')
+  const verdictOf = async (text: string) => {
+    const { key } = await api.upload(textFile(text))
     await untilDelivered(server.client)
     return (await server.client.findActive({ bucket: 'uploads', key }))?.metadata
   }
-  expect(await verdictOf((await api.upload(textFile('hello'))).key)).toEqual({ scan: 'clean' })
-  const update = vi.spyOn(server.client, 'update')
-  server.infected.has = () => true
-  expect(await verdictOf((await api.upload(textFile('virus'))).key)).toEqual({ scan: 'infected' })
-  expect(update).toHaveBeenCalledOnce()
+  expect(await verdictOf('hello')).toEqual({ scan: 'clean' })
+  expect(await verdictOf('EICAR-STANDARD-ANTIVIRUS-TEST-FILE')).toEqual({ scan: 'infected' })
+  // The events of these updates change nothing.
+  expect(update).toHaveBeenCalledTimes(2)
+}
+
+const makesThumbnails: SnippetCheck = async (program) => {
+  const server = await run<ServerProgram & { readonly s3: Pick<S3ServerCore, 'files'> }>(program)
+  const { client, s3 } = server
+  const api = clientOf(server, 'ann')
+  const options = { create: { width: 600, height: 300, channels: 3, background: 'teal' } } as const
+  const picture = await sharp(options).png().toBuffer()
+  const upload = async (bytes: Uint8Array<ArrayBuffer>) => {
+    const { key } = await api.upload(new File([bytes], 'sea.png', { type: 'image/png' }), { route: 'photos' })
+    await untilDelivered(client)
+    return { key, thumbnail: `${key}.thumbnail` }
+  }
+  const { key, thumbnail } = await upload(new Uint8Array(picture))
+  const { object, body } = await s3.files.get({ key: thumbnail })
+  expect(object).toMatchObject({ scope: 'ann', route: 'thumbnails', contentType: 'image/webp' })
+  const shrunk = await sharp(await new Response(body).arrayBuffer()).metadata()
+  expect(shrunk).toMatchObject({ format: 'webp', width: 200, height: 100 })
+
+  const second = await upload(new Uint8Array(picture))
+  const broken = await upload(new Uint8Array(100))
+  expect(await client.findActive({ bucket: 'uploads', key: broken.thumbnail })).toBeNull()
+  await client.transfer({ bucket: 'uploads', key, from: 'ann', to: 'bob' })
+  await client.remove({ bucket: 'uploads', key: second.key })
+  await deliverEvents(s3 as S3ServerCore)
+  await untilDelivered(client)
+  const left = (scope: string) => client.countByScope(scope, 'active')
+  // Of ann's, only the broken picture is left. Deleting bob's picture through the server also deletes its thumbnail.
+  expect([await left('ann'), await left('bob')]).toEqual([1, 2])
+  await clientOf(server, 'bob').delete({ key })
+  await untilDelivered(client)
+  expect(await left('bob')).toBe(0)
 }
 
 interface OwnRows {
@@ -201,6 +242,7 @@ const refusesForgeries: SnippetCheck = async (program) => {
 export const eventsChecks: SnippetChecks = {
   'docs/events.md#server.ts': logsChanges,
   'docs/events.md#worker.ts': deliversUntilStopped,
+  'docs/events.md#thumbnails.ts': makesThumbnails,
   'docs/events.md#virus-scan.ts': marksScannedFiles,
   'docs/events.md#own-rows.ts': { onPostgres: keepsOwnRows },
   'docs/events.md#webhook.ts': sendsSignedRequests,

@@ -68,6 +68,15 @@ describe('a server with onEvent', () => {
     expect(seen).toEqual(['activated', 'deleted'])
   })
 
+  it('delivers what s3.files changes', async () => {
+    const { s3 } = start()
+    await s3.files.put({ scope: 'user:1', filename: 'a.txt', body: 'hello' })
+    await until(isDelivered)
+    await s3.files.delete({ key: 'a' })
+    await until(isDelivered)
+    expect(seen).toEqual(['activated', 'deleted'])
+  })
+
   it('leaves direct calls of the store to the job', async () => {
     const claims = vi.fn()
     around(store, 'claimEvents', (claim) => (input) => {
