@@ -35,6 +35,8 @@ export type {
   QuotaSource,
   ReservedEvent,
 } from './core/db/options.js'
+export type { MayRead, MayReadContext } from './core/db/read-access.js'
+export type { ReadOperation } from './core/plugin.js'
 export type { ResolveScope } from './core/scope.js'
 
 // Storage for development and tests. `@svc/db/s3` and `@svc/db/disk` have the others.

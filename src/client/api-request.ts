@@ -4,9 +4,11 @@ import { parseObject, responseError, withoutResponse } from './client-error.js'
 /** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
 
+type Query = Readonly<Record<string, string | number | null | undefined>>
+
 export interface ApiRequestOptions<Result> extends CallOptions {
   /** Parameters that are `null` or `undefined` are omitted. */
-  readonly query?: Readonly<Record<string, string | number | null | undefined>>
+  readonly query?: Query | undefined
   /** Sent as JSON. */
   readonly body?: object
   /** A property that the documented response body has. Omitted: the response is a 204 without a body. */
@@ -48,17 +50,12 @@ export function createApiRequest(base: string, { fetch, headers, credentials }: 
   return <Result>(
     method: string,
     path: string,
-    { query = {}, body, answer, keepalive, ...options }: ApiRequestOptions<Result>,
+    { query, body, answer, keepalive, ...options }: ApiRequestOptions<Result>,
   ) =>
     limited(options, async (signal) => {
       const sent = new Headers((typeof headers === 'function' ? await headers() : headers) || {})
       if (body) sent.set('content-type', 'application/json')
-      const parameters = new URLSearchParams()
-      for (const name in query) {
-        if (query[name] != null) parameters.set(name, String(query[name]))
-      }
-      const search = String(parameters)
-      const { status, text } = await send(fetch, base + path + (search && `?${search}`), {
+      const { status, text } = await send(fetch, base + withQuery(path, query), {
         method,
         headers: sent,
         body: body ? JSON.stringify(body) : null,
@@ -103,6 +100,14 @@ interface LocatedCall extends CallOptions {
 /** Picks the options of a call on one object, because the caller's may have more fields. A record is found by its key. */
 export function locate({ id, key, bucket, signal, timeoutSeconds }: LocatedCall) {
   return { query: key === undefined ? { id } : { key, bucket }, signal, timeoutSeconds }
+}
+
+/** Appends parameters to a path, except those that are `null` or `undefined`. */
+export function withQuery(path: string, query?: Query): string {
+  const parameters = new URLSearchParams()
+  for (const name in query) if (query[name] != null) parameters.set(name, String(query[name]))
+  const search = String(parameters)
+  return path + (search && `?${search}`)
 }
 
 export function withoutTrailingSlash(url: string): string {

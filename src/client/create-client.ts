@@ -4,8 +4,10 @@ import {
   createApiRequest,
   locate,
   withoutTrailingSlash,
+  withQuery,
   type ApiAccess,
   type ApiRequest,
+  type ObjectId,
   type ObjectLocation,
 } from './api-request.js'
 import { limited, type CallOptions } from './call-options.js'
@@ -60,7 +62,15 @@ export interface DownloadLink {
   readonly expiresAt: string
 }
 
-/** The methods of every client. All of them reject with {@link S3ClientError}. */
+export type FileOptions = (ObjectLocation | ObjectId) & {
+  /**
+   * `inline` shows images, audio, video, PDF and plain text in the browser; other types are always saved as a file. Default:
+   * `attachment`.
+   */
+  readonly disposition?: 'inline' | 'attachment' | null | undefined
+}
+
+/** The methods of every client. They reject with {@link S3ClientError}. */
 export interface S3Api {
   /**
    * Uploads a file straight to the bucket. Resolves to its record once the server has verified it.
@@ -84,6 +94,11 @@ export interface S3Api {
   readonly unfinishedUploads: (options?: CallOptions) => Promise<readonly UnfinishedUpload[]>
   /** Returns a download URL for an active object. */
   readonly download: (object: ObjectLocation & CallOptions) => Promise<DownloadLink>
+  /**
+   * Returns the address of an object's bytes, for `<img src>`, `<video>` and `<a href>`. It doesn't expire: the server checks the
+   * permission on each request. Browsers send cookies with it, but not the client's `headers`. Calls no server.
+   */
+  readonly fileURL: (object: FileOptions) => string
   /** Deletes an object. Rejects with `OBJECT_NOT_FOUND` if it no longer exists. */
   readonly delete: (object: ObjectLocation & CallOptions) => Promise<void>
 }
@@ -125,6 +140,8 @@ export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
     unfinishedUploads: (options) =>
       withUploads(options, (code, signal) => code.unfinishedUploads(context, signal)),
     download: (object) => request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' }),
+    fileURL: (object) =>
+      base + withQuery('/file', { ...locate(object).query, disposition: object.disposition }),
     delete: (object) => request('DELETE', '/object', locate(object)),
   }
   const fromPlugins = plugins.map(({ id, createApi }) => ({ [id]: createApi(request) }))

@@ -1,4 +1,4 @@
-import type { DbClientObject, ObjectPage, ObjectStatus } from '../core/store/records.js'
+import type { DbClientObject, ObjectPage, ObjectStatus, ScopeUsage } from '../core/store/records.js'
 import { locate, type ObjectId, type ObjectLocation } from './api-request.js'
 import type { CallOptions } from './call-options.js'
 import { isCode } from './client-error.js'
@@ -15,6 +15,12 @@ export interface ListObjectsOptions extends CallOptions {
   readonly route?: string | null | undefined
 }
 
+/** What a user stores, and the limits. A limit that is absent is unlimited. */
+export interface UsageAndQuota {
+  readonly usage: ScopeUsage
+  readonly quota: { readonly maxBytes?: number; readonly maxFiles?: number }
+}
+
 export type GetObjectOptions = (ObjectLocation | ObjectId) & CallOptions
 
 /** The records of the signed-in user, as `api.db`. */
@@ -23,6 +29,8 @@ export interface DbApi {
   readonly listObjects: (options?: ListObjectsOptions) => Promise<ObjectPage<DbClientObject>>
   /** Returns the object with an `id`, or at a `key`: the active one, otherwise the pending one, otherwise `null`. */
   readonly getObject: (options: GetObjectOptions) => Promise<DbClientObject | null>
+  /** Returns the usage and quota of the signed-in user. Needs `db({ usageEndpoint: true })` on the server. */
+  readonly getUsage: (options?: CallOptions) => Promise<UsageAndQuota>
 }
 
 /** Adds `api.db` to the client. */
@@ -50,6 +58,9 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
           throw error
         }
       },
+
+      getUsage: ({ signal, timeoutSeconds } = {}) =>
+        request<UsageAndQuota>('GET', '/db/usage', { answer: 'usage', signal, timeoutSeconds }),
     }),
   }
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from './http/endpoint.js'
+import type { NamedObject } from './http/reference-input.js'
 import type { OperationObserver } from './observer.js'
 import type { ObjectReference, Quota, StorageObject } from './store/records.js'
 import type { Report } from './reporter.js'
@@ -30,15 +31,43 @@ export interface InstalledPlugin<Context extends object = object> {
   readonly records?: RecordKeeper
 }
 
+/** An operation that `mayRead` can allow for an object of another owner. */
+export type ReadOperation = 'download' | 'file' | 'object'
+
+/** Who reads an object, and how. */
+export interface ReadCall {
+  readonly operation: ReadOperation
+  readonly request: Request
+  /** `null` if the caller is not signed in. */
+  readonly scope: string | null
+}
+
+/** Decides who may read which objects: owners, and those whom the application's `mayRead` allows to. */
+export interface ReadAccess {
+  /** Whether callers who are not signed in may be allowed to read. */
+  readonly admitsAnonymous: boolean
+  /**
+   * Returns the object that the caller named, in any of the given states if it is the caller's own, and only while it is active
+   * otherwise.
+   *
+   * @throws StorageError `OBJECT_NOT_FOUND` if it is missing or hidden from the caller, `UNAUTHORIZED` instead if the caller
+   * is not signed in.
+   */
+  find(named: NamedObject, states: 'active' | 'live', call: ReadCall): Promise<StorageObject>
+}
+
 /**
  * What the server needs from the plugin that keeps records. Hooks run after the database has committed the change. Calls of
  * `s3.files` and of jobs have no request.
  */
 export interface RecordKeeper {
   readonly objects: StorageObjectStore
+  readonly readAccess: ReadAccess
   /** Maximum lifetime of a reservation, in seconds. */
   readonly pendingTtlSeconds: number
   readonly deleteMode: 'soft' | 'hard'
+  /** Returns the caller's scope, or `null` if the caller is not signed in. */
+  callerOf(request: Request): Promise<string | null>
   /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
   resolveScope(request: Request): Promise<string>
   /**

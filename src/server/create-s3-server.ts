@@ -7,6 +7,7 @@ import { abortEndpoint } from './endpoints/abort.js'
 import { confirmEndpoint } from './endpoints/confirm.js'
 import { deleteObjectEndpoint } from './endpoints/delete-object.js'
 import { downloadEndpoint } from './endpoints/download.js'
+import { fileEndpoint } from './endpoints/file.js'
 import { multipartEndpoints } from './endpoints/multipart/index.js'
 import { uploadEndpoint } from './endpoints/upload.js'
 import { createServerEvents, type ServerEvents } from './events/server-events.js'
@@ -67,7 +68,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     subtrees: storageSubtrees(storage),
     report,
     onOperation,
-    resolveScope: (request) => records.resolveScope(request),
+    resolveScope: (request) => records.callerOf(request),
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
   const files = createFiles(dependencies, policy.routes)
@@ -91,7 +92,7 @@ function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy)
     ...(multipart && storage
       ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes)
       : []),
-    ...(download ? [downloadEndpoint(dependencies, download)] : []),
+    ...(download ? [downloadEndpoint(dependencies, download), fileEndpoint(dependencies, download)] : []),
     ...(remove ? [deleteObjectEndpoint(dependencies, remove)] : []),
   ]
 }

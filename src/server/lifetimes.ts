@@ -32,6 +32,16 @@ export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now:
   return urlEnd < expiresAt ? urlEnd : expiresAt
 }
 
+/**
+ * Returns the period of a download URL that browsers can cache. Every call within the same third of `urlSeconds` returns the
+ * same period, and so the same URL. It is valid for the other two thirds at least.
+ */
+export function cacheablePeriod(now: Date, urlSeconds: number): { signedAt: Date; expiresAt: Date } {
+  const third = (urlSeconds * 1000) / 3
+  const signedAt = new Date(Math.floor(now.getTime() / third) * third)
+  return { signedAt, expiresAt: secondsAfter(signedAt, urlSeconds) }
+}
+
 export function secondsAfter(date: Date, seconds: number): Date {
   return new Date(date.getTime() + seconds * 1000)
 }

@@ -13,7 +13,7 @@ export function storageSubtrees(storage: ObjectStorage): readonly Subtree[] {
 }
 
 /** Returns the absolute URL of that subtree, as the client of this call reaches it. */
-export function storageURL({ baseURL }: Call): string {
+export function storageURL({ baseURL }: Pick<Call, 'baseURL'>): string {
   return baseURL + PREFIX
 }
 

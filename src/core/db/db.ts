@@ -32,7 +32,7 @@ export type DbReleaseInput = WithoutOwner<ReleaseInput>
 export type DbRemoveInput = WithoutOwner<RemoveInput>
 
 /**
- * What `db()` returns, and the value of `s3.db`: the store, its two endpoints, and writes on behalf of a request, for servers
+ * What `db()` returns, and the value of `s3.db`: the store, its endpoints, and writes on behalf of a request, for servers
  * with their own upload code.
  *
  * The bytes of an object that `reserve` recorded without a `storageKey` belong to the application: on a server, `DELETE /object`
@@ -43,7 +43,7 @@ export type DbRemoveInput = WithoutOwner<RemoveInput>
  */
 export interface DbContext {
   readonly objects: StorageObjectStore
-  /** Serves `GET {basePath}/db/objects` and `GET {basePath}/db/object`. */
+  /** Serves `GET {basePath}/db/objects`, `GET {basePath}/db/object` and, with `usageEndpoint`, `GET {basePath}/db/usage`. */
   readonly handler: Handler
   readonly basePath: string
   reserve(request: Request, input: DbReserveInput): Promise<StorageObject>
@@ -72,13 +72,13 @@ export function db(options: DbOptions): DbPlugin {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
     const records = announcing(createRecordKeeper(options, report), environment.changed)
-    const endpoints = dbEndpoints(records.objects, bucket)
+    const endpoints = dbEndpoints(records, bucket, options.usageEndpoint === true)
     const handler = createHandler({
       basePath,
       endpoints,
       report,
       onOperation: options.onOperation ?? environment.onOperation,
-      resolveScope: (request) => records.resolveScope(request),
+      resolveScope: (request) => records.callerOf(request),
     })
     const writes = writesFor(records, report, bucket, options.now ?? environment.now)
     const context: DbContext = { objects: records.objects, handler, basePath, ...writes }

@@ -1,11 +1,12 @@
-import { StorageError } from '../errors.js'
-import { guardedEndpoint, type Endpoint } from '../http/endpoint.js'
+import { guardedEndpoint, readingEndpoint, type Endpoint } from '../http/endpoint.js'
 import { namedObjectQuery, readNamedObject, type NamedObject } from '../http/reference-input.js'
 import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
-import { OBJECT_STATUSES, toClientObject } from '../store/records.js'
-import type { ListByScopeInput, StorageObjectStore } from '../store/contract.js'
+import type { RecordKeeper } from '../plugin.js'
+import { OBJECT_STATUSES, toClientObject, type DbClientObject } from '../store/records.js'
+import type { ListByScopeInput } from '../store/contract.js'
 import { invalid, shown } from '../store/validation/invalid.js'
 import { checkOneOf, optional } from '../store/validation/scalars.js'
+import { usageEndpoint } from './usage-endpoint.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
@@ -18,7 +19,12 @@ function checkLimit(text: unknown): number {
 }
 
 /** Creates the endpoints of the plugin. `bucket` is used if a request names none; `null` makes it required. */
-export function dbEndpoints(objects: StorageObjectStore, bucket: string | null): readonly Endpoint[] {
+export function dbEndpoints(
+  records: RecordKeeper,
+  bucket: string | null,
+  withUsage: boolean,
+): readonly Endpoint[] {
+  const { objects, readAccess } = records
   const listObjects = guardedEndpoint<ListByScopeInput, null>({
     method: 'GET',
     path: '/db/objects',
@@ -62,25 +68,24 @@ export function dbEndpoints(objects: StorageObjectStore, bucket: string | null):
     },
   })
 
-  const getObject = guardedEndpoint<NamedObject, ReturnType<typeof toClientObject>>({
+  const getObject = readingEndpoint<NamedObject, DbClientObject>(readAccess.admitsAnonymous, {
     method: 'GET',
     path: '/db/object',
     operation: 'db.getObject',
     describe: () => ({
-      summary: "Returns the caller's object with an id, or at a key: the active one, else the pending one.",
+      summary:
+        "Returns the caller's object with an id, or at a key: the active one, else the pending one. " +
+        "Returns another owner's active object if the application allows the caller to read it.",
       query: namedObjectQuery(bucket),
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
     parse: ({ query }) => readNamedObject(query, bucket),
-    async own(named, { scope }) {
-      const object =
-        'id' in named ? await objects.findById({ ...named, scope }) : await objects.find({ ...named, scope })
-      if (object?.scope !== scope || object.status === 'deleted') throw new StorageError('OBJECT_NOT_FOUND')
-      return toClientObject(object)
+    async own(named, { request, scope }) {
+      return toClientObject(await readAccess.find(named, 'live', { operation: 'object', request, scope }))
     },
     act: async (_named, object) => ({ status: 200, body: { object } }),
   })
 
-  return [listObjects, getObject]
+  return withUsage ? [listObjects, getObject, usageEndpoint(records)] : [listObjects, getObject]
 }

@@ -4,6 +4,7 @@ import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
+import type { MayRead } from './read-access.js'
 import { shown } from '../store/validation/invalid.js'
 import { quotaFlaw } from '../store/validation/quota.js'
 import { checkText } from '../store/validation/text.js'
@@ -42,6 +43,14 @@ export interface DbOptions {
   readonly client: StorageObjectStore
   readonly resolveScope: ResolveScope
   readonly quota?: QuotaSource | null | undefined
+  /**
+   * Decides whether a caller may read an active object of another owner, through `GET /download`, `GET /file` and
+   * `GET /db/object`. Called only for such objects, also if the caller is not signed in. Any result but `true` hides the
+   * object; a thrown `StorageError` keeps its code. Default: only owners read their objects.
+   */
+  readonly mayRead?: MayRead | null | undefined
+  /** Whether `GET /db/usage` returns the caller's usage and quota. Default `false`. */
+  readonly usageEndpoint?: boolean | null | undefined
   /** Maximum lifetime of a reservation, in seconds. Default 86400 (one day). */
   readonly pendingTtlSeconds?: number | null | undefined
   /** `soft` keeps deleted objects as history. Default `soft`. */
@@ -68,8 +77,8 @@ function given<T>(value: T | null | undefined): value is T & {} {
 
 /** Checks the options of `db()`. @throws TypeError that names the option, its value and what is allowed. */
 export function checkDbOptions(options: DbOptions): void {
-  const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks, onOperation } =
-    options
+  const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
+  const { mayRead, usageEndpoint, onOperation } = options
   const wrong = (message: string) => new TypeError(`db(): ${message}`)
   if (typeof client?.reserve !== 'function') {
     throw wrong(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
@@ -80,6 +89,10 @@ export function checkDbOptions(options: DbOptions): void {
     const flaw = quotaFlaw('quota', quota)
     if (flaw) throw wrong(`${flaw}.`)
   }
+  if (given(mayRead) && typeof mayRead !== 'function')
+    throw wrong(`mayRead must be a function (got ${shown(mayRead)}).`)
+  if (given(usageEndpoint) && typeof usageEndpoint !== 'boolean')
+    throw wrong(`usageEndpoint must be true or false (got ${shown(usageEndpoint)}).`)
   if (given(pendingTtlSeconds) && !(Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0)) {
     throw wrong(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)
   }

@@ -2,10 +2,11 @@ import { StorageError } from '../errors.js'
 import type { RecordKeeper } from '../plugin.js'
 import type { Quota, StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
-import { requireScope } from '../scope.js'
+import { requireScope, resolveScopeOnce } from '../scope.js'
 import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
 import { unsupportedCall } from '../store/unsupported-call.js'
 import { quotaFlaw } from '../store/validation/quota.js'
+import { createReadAccess } from './read-access.js'
 import type { DbHooks, DbOptions, QuotaSource } from './options.js'
 
 const DEFAULT_PENDING_TTL_SECONDS = 86_400
@@ -30,8 +31,13 @@ export function createRecordKeeper(options: DbOptions, report: Report): RecordKe
 
   return {
     objects,
+    readAccess: createReadAccess(objects, options.mayRead ?? null),
     pendingTtlSeconds: options.pendingTtlSeconds ?? DEFAULT_PENDING_TTL_SECONDS,
     deleteMode: options.deleteMode ?? 'soft',
+
+    callerOf(request) {
+      return resolveScopeOnce(resolveScope, request)
+    },
 
     resolveScope(request) {
       return requireScope(resolveScope, request)

@@ -25,7 +25,7 @@ export interface QueryParameter {
   readonly schema: JsonSchema
 }
 
-/** The success response. Only 204 has no body. */
+/** The success response. 204 and 302 have no body; 302 has a `Location`. */
 export type DescribedAnswer =
   | { readonly status: 200 | 201; readonly description: string; readonly body: JsonSchema }
-  | { readonly status: 204; readonly description: string }
+  | { readonly status: 204 | 302; readonly description: string }

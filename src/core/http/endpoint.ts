@@ -13,9 +13,10 @@ export interface InputSource {
 }
 
 /** What every step of an operation gets. */
-export interface Call {
+export interface Call<Scope extends string | null = string> {
   readonly request: Request
-  readonly scope: string
+  /** The caller; `null` if the caller is not signed in. */
+  readonly scope: Scope
   /** Absolute URL of the base path in this request, without a trailing slash. */
   readonly baseURL: string
   readonly known: OperationSubject
@@ -35,8 +36,8 @@ export interface Exchange {
   readonly source: InputSource
   readonly baseURL: string
   readonly report: Report
-  /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
-  resolveScope(): Promise<string>
+  /** Returns the caller's scope, or `null` if the caller is not signed in. */
+  resolveScope(): Promise<string | null>
 }
 
 /** One row of the router's table. */
@@ -55,18 +56,22 @@ export interface Endpoint {
 export type OwnedSubject = { readonly route?: string | null } | null
 
 /** The steps of a guarded operation, in the order in which they run. A step that throws ends the operation. */
-export interface GuardedOperation<Input, Subject extends OwnedSubject> extends Omit<Endpoint, 'run'> {
+export interface GuardedOperation<
+  Input,
+  Subject extends OwnedSubject,
+  Scope extends string | null = string,
+> extends Omit<Endpoint, 'run'> {
   /** Parses and validates the input. */
-  parse(source: InputSource, call: Call): Input | Promise<Input>
+  parse(source: InputSource, call: Call<Scope>): Input | Promise<Input>
   /** Finds the caller's object. Throws `OBJECT_NOT_FOUND`, whether it is missing or belongs to another scope. */
-  own(input: Input, call: Call): Subject | Promise<Subject>
+  own(input: Input, call: Call<Scope>): Subject | Promise<Subject>
   /** Returns the application's guards and their context. */
-  guard?(input: Input, subject: Subject, call: Call): GuardPlan
+  guard?(input: Input, subject: Subject, call: Call<Scope>): GuardPlan
   /**
    * Performs the operation and calls the application's hooks. Returns `null`, without having changed anything, if the subject
    * is no longer what the checks were made for. The checks are then repeated.
    */
-  act(input: Input, subject: Subject, call: Call): Promise<Reply | null>
+  act(input: Input, subject: Subject, call: Call<Scope>): Promise<Reply | null>
 }
 
 export interface GuardPlan {
@@ -77,9 +82,34 @@ export interface GuardPlan {
 /** How often the checks of one request may run. Each repetition means that the subject was replaced in the meantime. */
 const MAX_ROUNDS = 5
 
-/** Creates an endpoint from its steps. Their order is defined here only: scope, input, ownership, application guards, act. */
+/** Creates an endpoint for signed-in callers from its steps. */
 export function guardedEndpoint<Input, Subject extends OwnedSubject>(
   operation: GuardedOperation<Input, Subject>,
+): Endpoint {
+  return endpointOf(operation, requireScope)
+}
+
+/**
+ * Creates an endpoint that reads an object. With `admitsAnonymous`, the ownership check decides about callers who are not signed
+ * in; otherwise they are refused before the input is read, as by {@link guardedEndpoint}.
+ */
+export function readingEndpoint<Input, Subject extends OwnedSubject>(
+  admitsAnonymous: boolean,
+  operation: GuardedOperation<Input, Subject, string | null>,
+): Endpoint {
+  return endpointOf(operation, admitsAnonymous ? (exchange) => exchange.resolveScope() : requireScope)
+}
+
+async function requireScope(exchange: Exchange): Promise<string> {
+  const scope = await exchange.resolveScope()
+  if (scope === null) throw new StorageError('UNAUTHORIZED')
+  return scope
+}
+
+/** The order of the steps is defined here only: scope, input, ownership, application guards, act. */
+function endpointOf<Input, Subject extends OwnedSubject, Scope extends string | null>(
+  operation: GuardedOperation<Input, Subject, Scope>,
+  scopeOf: (exchange: Exchange) => Promise<Scope>,
 ): Endpoint {
   return {
     method: operation.method,
@@ -88,8 +118,8 @@ export function guardedEndpoint<Input, Subject extends OwnedSubject>(
     describe: () => operation.describe(),
     async run(exchange) {
       const { request, source, baseURL, report, known } = exchange
-      const scope = await exchange.resolveScope()
-      const call: Call = { request, scope, baseURL, known }
+      const scope = await scopeOf(exchange)
+      const call: Call<Scope> = { request, scope, baseURL, known }
       source.query.checkLength()
       const input = await operation.parse(source, call)
       for (let round = 1; round <= MAX_ROUNDS; round++) {

@@ -41,8 +41,8 @@ export interface HandlerConfiguration {
   readonly subtrees?: readonly Subtree[]
   readonly report: Report
   readonly onOperation?: OperationObserver | null | undefined
-  /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
-  resolveScope(request: Request): Promise<string>
+  /** Returns the caller's scope, or `null` if the caller is not signed in. */
+  resolveScope(request: Request): Promise<string | null>
 }
 
 /** The router's table, for the OpenAPI document. */

@@ -1,10 +1,10 @@
 import { errorBody, type StorageError } from '../errors.js'
 
 /** The result of an endpoint, before it becomes a `Response`. */
-export interface Reply {
-  readonly status: 200 | 201 | 204
-  readonly body?: object
-}
+export type Reply =
+  | { readonly status: 200 | 201 | 204; readonly body?: object }
+  /** `location` is an absolute URL. */
+  | { readonly status: 302; readonly location: string }
 
 /** Sent as `Retry-After` while the database is unavailable, unless only an operator can change that. Seconds. */
 const RETRY_AFTER_SECONDS = '5'
@@ -17,7 +17,11 @@ const NEVER_CACHED = { 'cache-control': 'private, no-store' }
  */
 const RESPONSE_TEXT = Symbol.for('@svc/db/response-text')
 
-export function replyResponse({ status, body }: Reply): Response {
+export function replyResponse(reply: Reply): Response {
+  if (reply.status === 302) {
+    return new Response(null, { status: 302, headers: { ...NEVER_CACHED, location: reply.location } })
+  }
+  const { status, body } = reply
   return body === undefined
     ? new Response(null, { status, headers: NEVER_CACHED })
     : jsonResponse(JSON.stringify(body), status, NEVER_CACHED)

@@ -4,7 +4,7 @@ import { withoutTrailingSlash } from '../http/base-path.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { EndpointDescription, JsonSchema, JsonValue } from '../http/endpoint-description.js'
 import { tableOf, type Handler } from '../http/handler.js'
-import { OBJECT_SCHEMA, withProperties } from './schemas.js'
+import { OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'
 
 export interface OpenApiOptions {
   /** Title of the API. Default `Object storage`. */
@@ -99,7 +99,10 @@ function operationOf(
     responses: {
       [answer.status]: {
         description: answer.description,
-        ...(answer.status !== 204 && { content: json(answer.body) }),
+        ...('body' in answer && { content: json(answer.body) }),
+        ...(answer.status === 302 && {
+          headers: { Location: { description: answer.description, schema: SIGNED_URL } },
+        }),
       },
       ...errorResponses([...new Set([...errors, ...ERRORS_OF_ALL])]),
     },

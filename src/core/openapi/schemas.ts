@@ -60,6 +60,17 @@ export const METADATA: JsonSchema = {
 
 export const STATUS: JsonSchema = { type: 'string', enum: OBJECT_STATUSES }
 
+const FILES: JsonSchema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+
+export const USAGE: JsonSchema = withProperties({
+  bytes: { ...BYTES, description: 'Bytes of active objects.' },
+  files: { ...FILES, description: 'Number of active objects.' },
+  reservedBytes: { ...BYTES, description: 'Bytes by which pending uploads would grow the usage.' },
+  reservedFiles: { ...FILES, description: 'Number of keys with a pending upload and no active object.' },
+})
+
+export const QUOTA: JsonSchema = withProperties({ maxBytes: BYTES, maxFiles: FILES }, ['maxBytes', 'maxFiles'])
+
 /** The result of `toClientObject`. */
 export const OBJECT_SCHEMA: JsonSchema = withProperties(
   {

@@ -17,17 +17,18 @@ import { bucketCalls, type RunBucketCall } from './bucket-calls.js'
 import { isInvalidPart, isNoSuchUpload, isServerError } from './s3-errors.js'
 import { listUploads } from './list-uploads.js'
 import { signedUrl } from './signed-requests.js'
+import type { LifetimeOf } from './url-lifetime.js'
 
 export interface S3MultipartOptions {
   readonly client: S3Client
-  readonly now: () => Date
+  readonly lifetimeOf: LifetimeOf
   readonly run: RunBucketCall
   readonly completeTimeoutSeconds: number
 }
 
 /** Creates the multipart half of the storage. */
 export function createS3Multipart(options: S3MultipartOptions): MultipartStorage {
-  const { client, now, run, completeTimeoutSeconds } = options
+  const { client, lifetimeOf, run, completeTimeoutSeconds } = options
   const runComplete = bucketCalls(completeTimeoutSeconds)
 
   async function listParts(
@@ -74,7 +75,7 @@ export function createS3Multipart(options: S3MultipartOptions): MultipartStorage
         ContentLength: input.size,
       })
       const request = { command, boundHeaders: ['content-length'], expiresAt: input.expiresAt }
-      return { url: await run('multipart.signPart', input, () => signedUrl(client, request, now)) }
+      return { url: await run('multipart.signPart', input, () => signedUrl(client, request, lifetimeOf)) }
     },
 
     listParts: (input) => run('multipart.listParts', input, (abortSignal) => listParts(input, abortSignal)),

@@ -9,6 +9,7 @@ import { headObject } from './head-object.js'
 import { createS3Multipart } from './s3-multipart.js'
 import { signedUrl } from './signed-requests.js'
 import { checkOptions, type S3StorageOptions } from './storage-options.js'
+import { urlLifetimes } from './url-lifetime.js'
 
 /**
  * Creates an object storage on S3 or a compatible service, with a client of the AWS SDK v3. It can use every bucket that the
@@ -23,6 +24,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const { client, now, timeoutSeconds, completeTimeoutSeconds } = checkOptions(options)
   const run = bucketCalls(timeoutSeconds)
   const { write, writePart, read } = directBytes(client, run, timeoutSeconds)
+  const lifetimeOf = urlLifetimes(client, now)
 
   return {
     async signUpload(input) {
@@ -39,7 +41,7 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       // Browsers set the length themselves and do not let scripts set it.
       const boundHeaders = ['content-length', ...Object.keys(headers)]
       const request = { command, boundHeaders, expiresAt }
-      const url = await run('signUpload', input, () => signedUrl(client, request, now))
+      const url = await run('signUpload', input, () => signedUrl(client, request, lifetimeOf))
       return { method: 'PUT', url, headers }
     },
 
@@ -52,8 +54,9 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
         ResponseContentDisposition: headers['content-disposition'],
         ResponseContentType: headers['content-type'],
       })
-      const request = { command, boundHeaders: [], expiresAt: input.expiresAt }
-      return { url: await run('signDownload', input, () => signedUrl(client, request, now)) }
+      const { expiresAt, signedAt } = input
+      const request = { command, boundHeaders: [], expiresAt, signedAt }
+      return { url: await run('signDownload', input, () => signedUrl(client, request, lifetimeOf)) }
     },
 
     head: (reference) => run('head', reference, (abortSignal) => headObject(client, reference, abortSignal)),
@@ -66,6 +69,6 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
     write,
     read,
 
-    multipart: { ...createS3Multipart({ client, now, run, completeTimeoutSeconds }), writePart },
+    multipart: { ...createS3Multipart({ client, lifetimeOf, run, completeTimeoutSeconds }), writePart },
   }
 }

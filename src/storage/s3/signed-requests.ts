@@ -1,16 +1,13 @@
 import type { GetObjectCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import type { LifetimeOf, UrlPeriod } from './url-lifetime.js'
 
 /** A request that the server signs and a browser sends. */
-export interface RequestToSign {
+export interface RequestToSign extends UrlPeriod {
   readonly command: PutObjectCommand | UploadPartCommand | GetObjectCommand
   /** The headers to sign in addition to `host`, in lower case. */
   readonly boundHeaders: readonly string[]
-  readonly expiresAt: Date
 }
-
-/** Longest lifetime of a signature (V4), in seconds. */
-const MAX_LIFETIME_SECONDS = 7 * 24 * 60 * 60
 
 /**
  * Returns a presigned URL that a browser can request until `expiresAt`.
@@ -20,10 +17,10 @@ const MAX_LIFETIME_SECONDS = 7 * 24 * 60 * 60
  */
 export async function signedUrl(
   client: S3Client,
-  { command, boundHeaders, expiresAt }: RequestToSign,
-  now: () => Date,
+  { command, boundHeaders, ...period }: RequestToSign,
+  lifetimeOf: LifetimeOf,
 ): Promise<string> {
-  const { signingDate, expiresIn } = lifetimeOf(client, expiresAt.getTime() - now().getTime())
+  const { signingDate, expiresIn } = lifetimeOf(period)
   removeChecksums(command)
   // The presigner accepts all three commands, but its types need a specific one.
   const url = await getSignedUrl(client, command as PutObjectCommand, {
@@ -35,19 +32,6 @@ export async function signedUrl(
   })
   checkSentAsSigned(url, boundHeaders)
   return url
-}
-
-/** Signatures have a resolution of 1 second. Rounds down, so the URL never outlives `expiresAt`. */
-function lifetimeOf({ config }: S3Client, milliseconds: number): { signingDate: Date; expiresIn: number } {
-  const bucketTime = Date.now() + config.systemClockOffset
-  const end = Math.floor((bucketTime + milliseconds) / 1000)
-  const expiresIn = Math.max(1, end - Math.floor(bucketTime / 1000))
-  if (!(expiresIn <= MAX_LIFETIME_SECONDS)) {
-    throw new RangeError(
-      `the lifetime of a signed URL must be at most ${MAX_LIFETIME_SECONDS} s (got ${expiresIn} s)`,
-    )
-  }
-  return { signingDate: new Date((end - expiresIn) * 1000), expiresIn }
 }
 
 /**

@@ -1,0 +1,58 @@
+import { StorageError } from '../errors.js'
+import type { AuthorizeContext } from '../guards/object-access-guard.js'
+import type { NamedObject } from '../http/reference-input.js'
+import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
+import type { StorageObject } from '../store/records.js'
+import type { StorageObjectStore } from '../store/contract.js'
+
+/** The context of `mayRead`. `scope` is `null` if the caller is not signed in. */
+export type MayReadContext = AuthorizeContext & { readonly operation: ReadOperation }
+
+/** Returns `true` to let a caller read an object of another owner. Anything else hides the object. */
+export type MayRead = (object: StorageObject, context: MayReadContext) => boolean | Promise<boolean>
+
+/** Creates the rule for reading: owners read their own objects, and others read the active objects that `mayRead` allows. */
+export function createReadAccess(objects: StorageObjectStore, mayRead: MayRead | null): ReadAccess {
+  return {
+    admitsAnonymous: mayRead !== null,
+
+    async find(named, states, call) {
+      // Without `mayRead`, the store need only look for objects of the caller.
+      const object = await lookUp(objects, { ...named, scope: mayRead ? null : call.scope }, states)
+      const isReadable =
+        object !== null &&
+        (object.scope === call.scope ||
+          (object.status === 'active' && mayRead !== null && (await allows(mayRead, object, call))))
+      if (isReadable) return object
+      throw new StorageError(call.scope === null ? 'UNAUTHORIZED' : 'OBJECT_NOT_FOUND')
+    },
+  }
+}
+
+async function lookUp(
+  objects: StorageObjectStore,
+  input: NamedObject & { readonly scope: string | null },
+  states: 'active' | 'live',
+): Promise<StorageObject | null> {
+  if (!('id' in input)) {
+    const found = await (states === 'active' ? objects.findActive(input) : objects.find(input))
+    return found?.status === 'deleted' ? null : found
+  }
+  const found = await objects.findById(input)
+  const isWanted = found?.status === 'active' || (found?.status === 'pending' && states === 'live')
+  return isWanted ? found : null
+}
+
+async function allows(
+  mayRead: MayRead,
+  object: StorageObject,
+  { request, scope, operation }: ReadCall,
+): Promise<boolean> {
+  const { bucket, key, route, size } = object
+  try {
+    return (await mayRead(object, { request, bucket, key, scope, object, route, size, operation })) === true
+  } catch (cause) {
+    if (cause instanceof StorageError) throw cause
+    throw new StorageError('INTERNAL_ERROR', { message: 'mayRead threw an error.', cause })
+  }
+}
