@@ -2,8 +2,8 @@
 export type Account = string | (() => string | null) | null | undefined
 
 /** @throws TypeError if the account is neither a string nor `null`. */
-export function currentAccount(account: Account): string | null {
-  const current: unknown = typeof account === 'function' ? account() : (account ?? null)
+export function currentAccount(account: Account = null): string | null {
+  const current: unknown = typeof account === 'function' ? account() : account
   if (current === null || typeof current === 'string') return current
   throw new TypeError(`account must be a string or null (got ${typeof current}).`)
 }

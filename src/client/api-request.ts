@@ -1,5 +1,6 @@
 import { limited, type CallOptions } from './call-options.js'
-import { parseObject, responseError, withoutResponse } from './client-error.js'
+import { parseObject, responseError } from './client-error.js'
+import { send, type Fetch } from './send.js'
 
 /** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
@@ -36,8 +37,6 @@ export interface ObjectId {
   readonly bucket?: undefined
 }
 
-export type Fetch = typeof globalThis.fetch
-
 export interface ApiAccess {
   /** Default: the global `fetch` at the time of the call. */
   readonly fetch?: Fetch | null | undefined
@@ -63,43 +62,24 @@ export function createApiRequest(base: string, { fetch, headers, credentials }: 
         keepalive: !!keepalive,
         ...(credentials && { credentials }),
       })
-      if (!answer && status === 204) return undefined as Result
       const received = parseObject(text)
-      if (answer && status < 300 && received[answer]) return received as Result
+      const isExpected = answer ? status < 300 && received[answer] : status === 204
+      if (isExpected) return (answer && received) as Result
       throw responseError(status, text)
     })
-}
-
-export interface HttpResponse {
-  readonly status: number
-  readonly text: string
-}
-
-/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
-export async function send(
-  given: Fetch | null | undefined,
-  url: string,
-  init: RequestInit & { readonly signal: AbortSignal },
-): Promise<HttpResponse> {
-  // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
-  const fetch = given || globalThis.fetch
-  try {
-    const response = await fetch(url, init)
-    return { status: response.status, text: await response.text() }
-  } catch (cause) {
-    throw withoutResponse(init.signal, cause)
-  }
 }
 
 interface LocatedCall extends CallOptions {
   readonly id?: string | undefined
   readonly key?: string | undefined
   readonly bucket?: string | null | undefined
+  readonly disposition?: string | null | undefined
 }
 
 /** Picks the options of a call on one object, because the caller's may have more fields. A record is found by its key. */
-export function locate({ id, key, bucket, signal, timeoutSeconds }: LocatedCall) {
-  return { query: key === undefined ? { id } : { key, bucket }, signal, timeoutSeconds }
+export function locate({ id, key, bucket, disposition, signal, timeoutSeconds }: LocatedCall) {
+  const query = key == null ? { id, disposition } : { key, bucket, disposition }
+  return { query, signal, timeoutSeconds }
 }
 
 /** Appends parameters to a path, except those that are `null` or `undefined`. */
@@ -107,7 +87,7 @@ export function withQuery(path: string, query?: Query): string {
   const parameters = new URLSearchParams()
   for (const name in query) if (query[name] != null) parameters.set(name, String(query[name]))
   const search = String(parameters)
-  return path + (search && `?${search}`)
+  return search ? `${path}?${search}` : path
 }
 
 export function withoutTrailingSlash(url: string): string {

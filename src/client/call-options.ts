@@ -22,7 +22,9 @@ export async function limited<Result>(
 ): Promise<Result> {
   const controller = new AbortController()
   const own = controller.signal
-  const stop = () => controller.abort(signal && signal.reason)
+  // Without a signal of the caller, its own stands in for it: aborting twice does nothing.
+  const outer = signal || own
+  const stop = () => controller.abort(outer.reason)
   let timer: ReturnType<typeof setTimeout> | undefined
   if (timeoutSeconds != null) {
     if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0)) {
@@ -32,23 +34,17 @@ export async function limited<Result>(
     // A delay that is longer than 31 bits would fire at once.
     timer = setTimeout(expire, Math.min(timeoutSeconds * 1000, 2e9))
   }
-  if (signal) {
-    signal.addEventListener('abort', stop)
-    if (signal.aborted) stop()
-  }
+  outer.addEventListener('abort', stop)
+  if (outer.aborted) stop()
   try {
-    throwIfAborted(own)
+    if (own.aborted) throw withoutResponse(own)
     return await new Promise((resolve, reject) => {
       if (!endsItself) own.addEventListener('abort', () => reject(withoutResponse(own)))
       work(own, reject).then(resolve, reject)
     })
   } finally {
     clearTimeout(timer)
-    if (signal) signal.removeEventListener('abort', stop)
+    outer.removeEventListener('abort', stop)
     stop()
   }
-}
-
-export function throwIfAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw withoutResponse(signal)
 }

@@ -22,14 +22,10 @@ export class S3ClientError extends Error {
   /** Details from the server, such as `{ limit, max, used, requested }` (bytes or files) for `QUOTA_EXCEEDED`. */
   declare readonly params: ErrorParams | undefined
 
-  constructor(
-    code: S3ClientErrorCode,
-    message: string,
-    { status, params, cause }: S3ClientErrorOptions = {},
-  ) {
-    super(message, { cause })
+  constructor(code: S3ClientErrorCode, message: string, options: S3ClientErrorOptions = {}) {
+    super(message, options)
     // Declared fields and one assignment, because fields would need a helper in ES2019.
-    Object.assign(this, { name: 'S3ClientError', code, status, params })
+    Object.assign(this, { name: 'S3ClientError', code, status: options.status, params: options.params })
   }
 }
 
@@ -51,8 +47,8 @@ export function responseError(status: number, text: string): S3ClientError {
     ? new S3ClientError(code as S3ClientErrorCode, message, { status, params: params as ErrorParams })
     : new S3ClientError('UNEXPECTED_RESPONSE', 'Unexpected response.', {
         status,
-        // Characters are code points of up to two units. The first slice bounds the work.
-        params: { body: [...text.slice(0, 1000)].slice(0, 500).join('') },
+        // With the `u` flag, a character is a code point.
+        params: { body: /^.{0,500}/su.exec(text)![0] },
       })
 }
 

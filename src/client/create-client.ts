@@ -15,6 +15,7 @@ import { withoutResponse } from './client-error.js'
 import { offline } from './online.js'
 import type { SettledUploads } from './upload/settle.js'
 import type { UnfinishedUpload } from './upload/unfinished.js'
+import type { UploadCall, UploadContext } from './upload/upload-context.js'
 import type * as uploadCode from './upload/upload.js'
 import type { UploadOptions } from './upload/upload-request.js'
 
@@ -117,35 +118,32 @@ export interface S3Client<Plugins extends readonly ClientPlugin[]> {
 export function createS3Client<const Plugins extends readonly ClientPlugin[]>(
   clientOptions: S3ClientOptions<Plugins>,
 ): S3Client<Plugins> {
-  const { basePath, baseURL, plugins, account, fetch } = clientOptions
+  const { basePath, baseURL, plugins, account } = clientOptions
   const base = withoutTrailingSlash(baseURL || '') + withoutTrailingSlash(basePath ?? '/api/s3')
   const request = createApiRequest(base, clientOptions)
-  const context = { base, request, fetch, account }
+  const context: UploadContext = { ...clientOptions, base, request }
   if (typeof account !== 'function') currentAccount(account)
 
   const withUploads = <Result>(
     options: UploadOptions = {},
-    call: (code: UploadCode, signal: AbortSignal, leave: (error: unknown) => void) => Promise<Result>,
+    run: (code: UploadCode, call: UploadCall) => Promise<Result>,
     endsItself?: boolean,
   ) =>
     limited(
       options,
-      async (signal, leave) => call(await loadUploads(signal, options), signal, leave),
+      async (signal, leave) =>
+        run(await loadUploads(signal, options), { ...context, options, signal, leave }),
       endsItself,
     )
-  const own: S3Api = {
-    upload: (file, options = {}) =>
-      withUploads(options, (code, ...rest) => code.upload(context, file, options, ...rest), true),
-    settleUploads: (options) => withUploads(options, (code) => code.settleUploads(context)),
-    unfinishedUploads: (options) =>
-      withUploads(options, (code, signal) => code.unfinishedUploads(context, signal)),
+  const api = {
+    upload: (file, options) => withUploads(options, (code, call) => code.upload(call, file), true),
+    settleUploads: (options) => withUploads(options, (code, call) => code.settleUploads(call)),
+    unfinishedUploads: (options) => withUploads(options, (code, call) => code.unfinishedUploads(call)),
     download: (object) => request<DownloadLink>('GET', '/download', { ...locate(object), answer: 'url' }),
-    fileURL: (object) =>
-      base + withQuery('/file', { ...locate(object).query, disposition: object.disposition }),
+    fileURL: (object) => base + withQuery('/file', locate(object).query),
     delete: (object) => request('DELETE', '/object', locate(object)),
-  }
-  const fromPlugins = plugins.map(({ id, createApi }) => ({ [id]: createApi(request) }))
-  const api = Object.assign(own, ...fromPlugins) as S3Api & PluginApis<Plugins>
+  } satisfies S3Api as S3Api & PluginApis<Plugins>
+  for (const { id, createApi } of plugins) Object.assign(api, { [id]: createApi(request) })
   return { api, useApi: () => api }
 }
 

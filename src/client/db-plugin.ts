@@ -46,21 +46,19 @@ export function dbClient(): ClientPlugin<'db', DbApi> {
           timeoutSeconds,
         }),
 
-      async getObject(options) {
-        try {
-          const { object } = await request<{ object: DbClientObject }>('GET', '/db/object', {
-            ...locate(options),
-            answer: 'object',
-          })
-          return object
-        } catch (error) {
-          if (isCode(error, 'OBJECT_NOT_FOUND')) return null
-          throw error
-        }
-      },
+      getObject: async (options) =>
+        request<{ object: DbClientObject }>('GET', '/db/object', {
+          ...locate(options),
+          answer: 'object',
+        }).then(
+          ({ object }) => object,
+          (error: unknown) => {
+            if (isCode(error, 'OBJECT_NOT_FOUND')) return null
+            throw error
+          },
+        ),
 
-      getUsage: ({ signal, timeoutSeconds } = {}) =>
-        request<UsageAndQuota>('GET', '/db/usage', { answer: 'usage', signal, timeoutSeconds }),
+      getUsage: (options) => request<UsageAndQuota>('GET', '/db/usage', { ...options, answer: 'usage' }),
     }),
   }
 }

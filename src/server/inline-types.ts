@@ -1,7 +1,8 @@
 import type { Disposition } from '../core/object-storage.js'
 
 /** Types that browsers show without running any code of the file. No comma: browsers read it as another type. */
-const SHOWN = /^(?:(?:image|audio|video)\/[\w!#$%&'*+.^`|~-]+|application\/pdf|text\/plain)[\t ]*(?:;[^,]*)?$/i
+const SHOWN =
+  /^(?:(?:image|audio|video)\/[\w!#$%&'*+.^`|~-]+|application\/pdf|text\/plain)[\t ]*(?:;[^,]*)?$/i
 
 /** Such as `image/svg+xml`, which can contain scripts. */
 const XML = /\+xml[\t ]*(?:;|$)/i

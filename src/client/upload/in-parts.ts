@@ -62,8 +62,8 @@ function finish(
   const calls = attemptCalls(slot.request, attempt)
   const sign: AttemptCalls['sign'] = async (partNumbers, stopped) => {
     const parts = await calls.sign(partNumbers, stopped)
-    const until = Math.max(...parts.map(({ expiresAt }) => Date.parse(expiresAt)))
-    slot.write({ ...attempt, until })
+    // The URLs of one call expire together.
+    for (const { expiresAt } of parts) slot.write({ ...attempt, until: Date.parse(expiresAt) })
     return parts
   }
   const sendMissing = async (present?: StoredParts) => {

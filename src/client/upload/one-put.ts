@@ -1,8 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { throwIfAborted } from '../call-options.js'
 import { isCode, type S3ClientError } from '../client-error.js'
 import { attemptCalls, type StartedInOnePut } from './attempt-calls.js'
-import { hasStatus, isTransient, retry } from './retry.js'
+import { hasStatus, isTransient, retry, throwIfAborted } from './retry.js'
 import { endOnFailure, newAttempts, startAttempt } from './start-attempt.js'
 import type { Transfer } from './transfer.js'
 
@@ -18,8 +17,8 @@ export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
     const waits = phase.waits()
     const send = async () => {
       const failure = await transfer.put(upload, transfer).catch((error: unknown) => {
-        if (isInconclusive(error)) return error
-        throw error
+        if (!isInconclusive(error)) throw error
+        return error
       })
       throwIfAborted(signal)
       if (!failure) phase.enter('confirming')

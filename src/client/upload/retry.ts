@@ -1,5 +1,5 @@
-import { limited, throwIfAborted } from '../call-options.js'
-import { isCode, S3ClientError } from '../client-error.js'
+import { limited } from '../call-options.js'
+import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
 import { offline } from '../online.js'
 import type { Transfer } from './transfer.js'
 
@@ -48,11 +48,14 @@ export async function whileOnline<Result>(
 /** Returns whether an error comes from the network or from an overloaded or failing server. */
 export function isTransient(error: unknown): boolean {
   return (
-    error instanceof S3ClientError &&
-    (error.status === undefined || error.status >= 500 || hasStatus(error, 429))
+    error instanceof S3ClientError && (error.status == null || error.status >= 500 || hasStatus(error, 429))
   )
 }
 
 export function hasStatus(error: unknown, status: number): boolean {
   return error instanceof S3ClientError && error.status === status
+}
+
+export function throwIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw withoutResponse(signal)
 }

@@ -1,9 +1,8 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { throwIfAborted } from '../call-options.js'
 import { END_LIMIT, endAttempt } from './end-attempt.js'
 import { inOneTab } from './in-one-tab.js'
 import type { KeptAttempt, Slot } from './kept-attempts.js'
-import { whileOnline } from './retry.js'
+import { throwIfAborted, whileOnline } from './retry.js'
 import type { Transfer } from './transfer.js'
 
 /** Runs attempts, each in a new slot, until one resolves to an object. */

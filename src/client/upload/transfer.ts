@@ -20,7 +20,7 @@ export interface Transfer extends UploadContext {
 export interface Phase {
   readonly enter: (state: 'sending' | 'confirming') => void
   /** Reports `waiting` until the promise has resolved. */
-  readonly waiting: (online: Promise<void>) => Promise<void>
+  readonly waiting: (online: Promise<unknown>) => Promise<void>
   /** How often the upload has waited. */
   readonly waits: () => number
 }

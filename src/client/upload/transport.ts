@@ -1,6 +1,6 @@
-import { send, type Fetch, type HttpResponse } from '../api-request.js'
 import { limited } from '../call-options.js'
 import { responseError, withoutResponse } from '../client-error.js'
+import { send, type Fetch, type HttpResponse } from '../send.js'
 import { fetchBody } from './fetch-body.js'
 
 /** A signed URL, valid only with exactly these headers. */

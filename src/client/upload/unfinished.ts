@@ -4,7 +4,7 @@ import { attemptCalls } from './attempt-calls.js'
 import { endAttempt, isGone } from './end-attempt.js'
 import { inOneTab, mayBeInProgress } from './in-one-tab.js'
 import { keptAttempts, type Slot } from './kept-attempts.js'
-import type { UploadContext } from './upload-context.js'
+import type { UploadCall } from './upload-context.js'
 
 /** An interrupted upload. Uploading the same file with the same options resumes it. */
 export interface UnfinishedUpload {
@@ -23,15 +23,9 @@ export interface UnfinishedUpload {
 }
 
 /** Implements `api.unfinishedUploads`: returns the attempts that can be resumed, oldest first. */
-export async function unfinishedUploads(
-  context: UploadContext,
-  signal: AbortSignal,
-): Promise<UnfinishedUpload[]> {
-  const found = await Promise.all(
-    keptAttempts(context)
-      .slots()
-      .map((slot) => unfinishedIn(slot, signal)),
-  )
+export async function unfinishedUploads(call: UploadCall): Promise<UnfinishedUpload[]> {
+  const slots = keptAttempts(call).slots()
+  const found = await Promise.all(slots.map((slot) => unfinishedIn(slot, call.signal)))
   return found.flat().sort((one, other) => (one.object.id < other.object.id ? -1 : 1))
 }
 

@@ -1,5 +1,7 @@
 import type { Account } from '../account.js'
-import type { ApiRequest, Fetch } from '../api-request.js'
+import type { ApiRequest } from '../api-request.js'
+import type { Fetch } from '../send.js'
+import type { UploadOptions } from './upload-request.js'
 
 /** The parts of the client that an upload uses. */
 export interface UploadContext {
@@ -7,6 +9,14 @@ export interface UploadContext {
   readonly base: string
   readonly request: ApiRequest
   /** The application's, if it gave one. */
-  readonly fetch: Fetch | null | undefined
-  readonly account: Account
+  readonly fetch?: Fetch | null | undefined
+  readonly account?: Account
+}
+
+/** One call of the application. */
+export interface UploadCall extends UploadContext {
+  readonly options: UploadOptions
+  readonly signal: AbortSignal
+  /** Rejects the call while its work goes on. */
+  readonly leave: (error: unknown) => void
 }

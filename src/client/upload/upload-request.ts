@@ -41,8 +41,9 @@ export interface UploadRequest {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined
 }
 
+// A `type` has only printable ASCII characters.
 const MEDIA_TYPE =
-  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[ !#-[\]-~\t]|\\[ -~\t])*"))*$/
+  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: *; *[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))*$/
 
 const MAX_CONTENT_TYPE_LENGTH = 255
 const MAX_FILENAME_LENGTH = 1024

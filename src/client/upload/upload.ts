@@ -1,15 +1,16 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { limited, throwIfAborted } from '../call-options.js'
+import { limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { END_LIMIT } from './end-attempt.js'
 import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
 import { uploadInOnePut } from './one-put.js'
+import { throwIfAborted } from './retry.js'
 import { settleUploads } from './settle.js'
 import { trackPhase, trackProgress, type Transfer } from './transfer.js'
 import { choosePut } from './transport.js'
-import type { UploadContext } from './upload-context.js'
-import { createUploadRequest, type UploadOptions } from './upload-request.js'
+import type { UploadCall } from './upload-context.js'
+import { createUploadRequest } from './upload-request.js'
 
 export { settleUploads }
 export { unfinishedUploads } from './unfinished.js'
@@ -21,25 +22,19 @@ const MULTIPART_MIN_SIZE = 16 * 1024 ** 2
  * Implements `api.upload`. After a timeout, rejects by `leave` while it still ends the attempt. The client loads this chunk
  * with the first upload.
  */
-export async function upload(
-  context: UploadContext,
-  file: Blob,
-  options: UploadOptions,
-  signal: AbortSignal,
-  leave: (error: unknown) => void,
-): Promise<DbClientObject> {
+export async function upload(call: UploadCall, file: Blob): Promise<DbClientObject> {
+  const { options, signal, leave } = call
   const isTimedOut = () => isCode(signal.reason, 'TIMEOUT')
   const progress = trackProgress(file.size, options.onProgress)
   try {
     const object = await run({
-      ...context,
-      kept: keptAttempts(context),
-      put: choosePut(context.fetch),
+      ...call,
+      kept: keptAttempts(call),
+      put: choosePut(call.fetch),
       file,
       uploadRequest: createUploadRequest(file, options),
       progress,
       phase: trackPhase(options.onState),
-      signal,
       leave: () => {
         if (isTimedOut()) leave(signal.reason)
       },

@@ -37,5 +37,8 @@ function sumsOf({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): Sco
 
 function limitsOf(quota: Quota | null): { maxBytes?: number; maxFiles?: number } {
   const { maxBytes, maxFiles } = quota ?? {}
-  return { ...(typeof maxBytes === 'number' && { maxBytes }), ...(typeof maxFiles === 'number' && { maxFiles }) }
+  return {
+    ...(typeof maxBytes === 'number' && { maxBytes }),
+    ...(typeof maxFiles === 'number' && { maxFiles }),
+  }
 }

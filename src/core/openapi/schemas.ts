@@ -69,7 +69,10 @@ export const USAGE: JsonSchema = withProperties({
   reservedFiles: { ...FILES, description: 'Number of keys with a pending upload and no active object.' },
 })
 
-export const QUOTA: JsonSchema = withProperties({ maxBytes: BYTES, maxFiles: FILES }, ['maxBytes', 'maxFiles'])
+export const QUOTA: JsonSchema = withProperties({ maxBytes: BYTES, maxFiles: FILES }, [
+  'maxBytes',
+  'maxFiles',
+])
 
 /** The result of `toClientObject`. */
 export const OBJECT_SCHEMA: JsonSchema = withProperties(
