@@ -68,7 +68,7 @@ export function attemptCalls(request: ApiRequest, { object: { bucket, key, id },
     },
 
     /** Has the server verify and record what was sent. May be repeated. */
-    async finish({ signal, timeoutSeconds }: CallOptions): Promise<DbClientObject> {
+    finish: async ({ signal, timeoutSeconds }: CallOptions): Promise<DbClientObject> => {
       const { object } = await request<{ readonly object: DbClientObject }>(
         'POST',
         uploadId ? '/multipart/complete' : '/upload/confirm',

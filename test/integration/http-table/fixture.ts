@@ -7,6 +7,7 @@ import {
   type DbClientObject,
   type Handler,
   type ObjectStorage,
+  type StorageObject,
   type StorageObjectStore,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
@@ -58,6 +59,15 @@ const rows = {
   },
   gone: { ...mine, id: createAttemptId(), key: 'gone.txt', status: 'deleted' as const, size: 3 },
   foreign: { scope: 'user:2', bucket: 'files', id: createAttemptId(), key: 'foreign.txt', createdAt: day },
+  shared: {
+    scope: 'user:4',
+    bucket: 'files',
+    id: createAttemptId(),
+    key: 'shared.png',
+    contentType: 'image/png',
+    metadata: { shared: 'yes' },
+    createdAt: day,
+  },
 }
 
 const createdAt = day.toISOString()
@@ -117,6 +127,15 @@ export const objects = {
     createdAt,
     size: 0,
   },
+  shared: {
+    id: rows.shared.id,
+    bucket: 'files',
+    key: 'shared.png',
+    status: 'active',
+    createdAt,
+    contentType: 'image/png',
+    size: 0,
+  },
 } satisfies Record<string, DbClientObject>
 
 /** Creates a server with these objects. Uploads go to the given storage and bucket. */
@@ -141,14 +160,26 @@ export function serverWithoutDatabase() {
   return serverOver({ ...store, listByScope: unavailable, find: unavailable })
 }
 
+/** Creates a server with these objects that shows shared ones to everyone, and the usage and quota to their owner. */
+export function sharingServer() {
+  return serverOver(memoryAdapter({ objects: Object.values(rows) }), {}, true)
+}
+
+const sharing = {
+  mayRead: ({ metadata }: StorageObject) => metadata?.['shared'] === 'yes',
+  usageEndpoint: true,
+  quota: (scope: string) => (scope === 'user:1' ? { maxBytes: 1000, maxFiles: null } : null),
+}
+
 function serverOver(
   client: StorageObjectStore,
   { storage = memoryStorage(), bucket = 'files' }: Partial<UploadTarget> = {},
+  shares = false,
 ) {
   return createS3Server({
     storage,
     bucket,
-    plugins: [db({ client, resolveScope: scopeOf })],
+    plugins: [db({ client, resolveScope: scopeOf, ...(shares && sharing) })],
     onError: () => undefined,
   })
 }

@@ -68,6 +68,15 @@ export function describeObjectLife(serve: Serve, bucket: BucketBehavior = SERVED
       expect(download.headers.get('content-length')).toBe(String(size))
       expect(download.headers.get('content-disposition')).toContain('attachment')
       expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true)
+      const file = await send(`GET /file?id=${object.id}&disposition=inline`)
+      expect(file).toMatchObject({ status: 302, text: '' })
+      expect((await send(`HEAD /file?key=${key}&disposition=inline`)).headers.get('location')).toBe(
+        file.headers.get('location'),
+      )
+      const shown = await fetch(file.headers.get('location')!)
+      expect(shown.headers.get('content-disposition')).toContain('inline')
+      expect(shown.headers.get('cache-control')).toBe('private, immutable, max-age=900')
+      expect(Buffer.from(await shown.arrayBuffer()).equals(bytes)).toBe(true)
       const head = await fetch(url, { method: 'HEAD' })
       if (bucket.servesHead) expect(head.headers.get('content-length')).toBe(String(size))
       else expect(head.status).toBe(403)

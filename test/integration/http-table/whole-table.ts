@@ -3,6 +3,7 @@ import type { Serve } from './fixture.js'
 import { describeJsonBodies } from './json-bodies.js'
 import { describeMultipartLife } from './multipart-life.js'
 import { describeObjectLife } from './object-life.js'
+import { describeReading } from './reading.js'
 
 /** Tests the complete HTTP API with any server. */
 export function describeWholeTable(serve: Serve): void {
@@ -10,4 +11,5 @@ export function describeWholeTable(serve: Serve): void {
   describeJsonBodies(serve)
   describeObjectLife(serve)
   describeMultipartLife(serve)
+  describeReading(serve)
 }

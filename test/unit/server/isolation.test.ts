@@ -1,6 +1,6 @@
 import { createAttemptId } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { bytesOfSize, startService, type Caller, type Service } from './service.js'
+import { bytesOfSize, startService, type Caller, type Service, type ServiceOptions } from './service.js'
 
 /** Everything in a response that a client can see. */
 async function seen(response: Response) {
@@ -57,8 +57,13 @@ const verbs: Record<string, (caller: Caller, target: Target) => Promise<Response
   abort: (caller, target) => caller.abort(target),
   'abort of an unknown attempt': (caller, { key }) => caller.abort({ key, id: MISSING.id }),
   download: (caller, { key }) => caller.download(key),
+  file: (caller, { key }) => caller.file({ key }),
+  'file by id': (caller, { id }) => caller.file({ id }),
+  'HEAD of a file': (caller, { key }) => caller.send('HEAD', `/file?key=${encodeURIComponent(key)}`),
   delete: (caller, { key }) => caller.delete(key),
   'db.getObject': (caller, { key }) => caller.send('GET', `/db/object?key=${encodeURIComponent(key)}`),
+  'db.getObject by id': (caller, { id }) => caller.send('GET', `/db/object?id=${id}`),
+  'db.getUsage': (caller) => caller.send('GET', '/db/usage'),
   'HEAD of a download': (caller, { key }) => caller.send('HEAD', `/download?key=${encodeURIComponent(key)}`),
   'db.listObjects of active': (caller) => caller.send('GET', '/db/objects'),
   'db.listObjects of pending': (caller) => caller.send('GET', '/db/objects?status=pending'),
@@ -79,17 +84,32 @@ async function holdings({ objects, storage }: Service, owner: string) {
   return { rows, leftovers, bytes, usage: await objects.getScopeUsage(owner) }
 }
 
+/** The application's `mayRead`, where it hides every object. */
+const hiding: Record<string, ServiceOptions['mayRead']> = {
+  'no mayRead': null,
+  'mayRead that resolves to false': async () => false,
+  'mayRead that returns a truthy value': (() => 'yes') as never,
+}
+
 /** Scopes with names similar to the owner's, and no scope. */
 const strangers = ['user:1', 'user:10', 'user:2 ', 'USER:2', null]
 
-describe.each(Object.entries(states))("another scope's object that is %s", (_, make) => {
+const rules = Object.entries(hiding).flatMap(([rule, mayRead]) =>
+  Object.entries(states).map(([state, make]) => ({ rule, mayRead, state, make })),
+)
+
+describe.each(rules)("with $rule, another scope's object that is $state", ({ mayRead, make }) => {
   it.each(Object.entries(verbs))('looks like a missing object to %s', async (__, ask) => {
     for (const scope of strangers) {
-      const missing = await seen(await ask(startService({ routes }).as(scope), MISSING))
+      const usageEndpoint = true
+      const missing = await seen(await ask(startService({ routes, usageEndpoint }).as(scope), MISSING))
 
       const guarded: unknown[] = []
       const guard = ({ scope: caller }: { scope?: string | null }) => guarded.push(caller)
-      const service = startService({ routes, download: { guard }, delete: { guard } })
+      const service = startService({
+        ...{ routes, mayRead, usageEndpoint },
+        ...{ download: { guard }, delete: { guard } },
+      })
       const target = await make(service.as('user:2'))
       guarded.length = 0
       const before = await holdings(service, 'user:2')
@@ -100,10 +120,37 @@ describe.each(Object.entries(states))("another scope's object that is %s", (_, m
   })
 })
 
+describe('an object that mayRead shows to everyone', () => {
+  const mayRead = () => true
+  const reading = ['download', 'file', 'file by id', 'HEAD of a file', 'HEAD of a download']
+  const readable = new Set([...reading, 'db.getObject', 'db.getObject by id'])
+
+  it.each(Object.entries(states))('and that is %s can only be read', async (_, make) => {
+    for (const [verb, ask] of Object.entries(verbs)) {
+      for (const scope of strangers) {
+        const service = startService({ routes, mayRead, usageEndpoint: true })
+        const target = await make(service.as('user:2'))
+        const before = await holdings(service, 'user:2')
+        const response = await seen(await ask(service.as(scope), target))
+        expect(await holdings(service, 'user:2')).toEqual(before)
+        const active = await service.objects.findActive({ bucket: 'files', key: KEY })
+        // The id of an attempt that replaces the object names no active object.
+        const isNamed = !verb.endsWith('by id') || active?.id === target.id
+        if (active && isNamed && readable.has(verb)) {
+          expect([200, 302]).toContain(response.status)
+        } else {
+          const missing = await ask(startService({ routes, usageEndpoint: true }).as(scope), MISSING)
+          expect([verb, response]).toEqual([verb, await seen(missing)])
+        }
+      }
+    }
+  })
+})
+
 describe("the caller's own object", () => {
   it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
-    const empty = startService({ routes })
-    const service = startService({ routes })
+    const empty = startService({ routes, usageEndpoint: true })
+    const service = startService({ routes, usageEndpoint: true })
     const target = await states[state]!(service.as('user:2'))
     for (const [verb, ask] of Object.entries(verbs)) {
       if (verb === 'db.listObjects of deleted') continue
@@ -125,6 +172,7 @@ describe("the caller's own object", () => {
       confirm: [409, 200, 200, 200, 409, 404, 404],
       abort: [204, 204, 404, 404, 204, 404, 404],
       download: [404, 404, 200, 200, 200, 404, 404],
+      file: [404, 404, 302, 302, 302, 404, 404],
       delete: [204, 204, 204, 204, 204, 404, 404],
       'db.getObject': [200, 200, 200, 200, 200, 404, 404],
     })

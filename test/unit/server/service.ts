@@ -43,6 +43,8 @@ export type ServiceOptions = Partial<Omit<S3ServerOptions, 'plugins' | 'storage'
   readonly pendingTtlSeconds?: number
   readonly deleteMode?: 'soft' | 'hard'
   readonly resolveScope?: DbOptions['resolveScope']
+  readonly mayRead?: DbOptions['mayRead']
+  readonly usageEndpoint?: boolean
 }
 
 export interface Reported {
@@ -52,7 +54,8 @@ export interface Reported {
 }
 
 export function startService(options: ServiceOptions = {}) {
-  const { quota, hooks, pendingTtlSeconds, deleteMode, resolveScope, ...rest } = options
+  const { quota, hooks, pendingTtlSeconds, deleteMode, resolveScope, mayRead, usageEndpoint, ...rest } =
+    options
   const clock = options.clock ?? new ManualClock()
   const { now } = clock
   const memory = memoryStorage({ now })
@@ -69,6 +72,8 @@ export function startService(options: ServiceOptions = {}) {
     ...(hooks && { hooks }),
     ...(pendingTtlSeconds !== undefined && { pendingTtlSeconds }),
     ...(deleteMode && { deleteMode }),
+    mayRead: mayRead ?? null,
+    usageEndpoint: usageEndpoint ?? null,
   })
   const s3 = createS3Server({ bucket: BUCKET, ...rest, storage, plugins: [plugin], onError, now })
   return {
@@ -153,6 +158,11 @@ export class Caller {
 
   download(key: string, bucket?: string): Promise<Response> {
     return this.send('GET', `/download?${reference(key, bucket)}`)
+  }
+
+  /** Requests `GET /file` with these parameters. */
+  file(parameters: Readonly<Record<string, string>>): Promise<Response> {
+    return this.send('GET', `/file?${new URLSearchParams(parameters).toString()}`)
   }
 
   delete(key: string, bucket?: string): Promise<Response> {
