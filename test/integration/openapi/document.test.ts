@@ -2,11 +2,12 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-import { createS3Server, db, memoryStorage, openApiDocument, type Handler } from '@svc/db'
+import { createS3Server, db, memoryStorage, openApiDocument, type DbOptions, type Handler } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { documentValidator } from './document-validator.js'
 
-const plugin = () => db({ client: memoryAdapter(), resolveScope: () => 'user:1' })
+const plugin = (more: Partial<DbOptions> = {}) =>
+  db({ client: memoryAdapter(), resolveScope: () => 'user:1', ...more })
 const options = () => ({ storage: memoryStorage(), bucket: 'files', plugins: [plugin()] as const })
 
 async function errorsOf(document: object): Promise<unknown> {
@@ -16,7 +17,7 @@ async function errorsOf(document: object): Promise<unknown> {
 
 describe('the document', () => {
   it('is valid OpenAPI 3.1 and plain JSON', async () => {
-    for (const s3 of [createS3Server(options()), plugin()]) {
+    for (const s3 of [createS3Server(options()), plugin(), plugin({ usageEndpoint: true })]) {
       const document = openApiDocument(s3)
       expect(await errorsOf(document)).toBeNull()
       expect(JSON.parse(JSON.stringify(document))).toEqual(document)
@@ -38,6 +39,12 @@ describe('the document', () => {
     expect(all).toEqual(expect.arrayContaining([...ofDb, ...ofUploads, 'GET /download', 'DELETE /object']))
     const withoutDelete = operationsOf(createS3Server({ ...options(), delete: false }))
     expect(all.filter((operation) => !withoutDelete.includes(operation))).toEqual(['DELETE /object'])
+    const withoutDownload = operationsOf(createS3Server({ ...options(), download: false }))
+    expect(all.filter((operation) => !withoutDownload.includes(operation))).toEqual([
+      'GET /download',
+      'GET /file',
+    ])
+    expect(operationsOf(plugin({ usageEndpoint: true }))).toEqual([...ofDb, 'GET /db/usage'])
   })
 
   it('contains the server URL', () => {
@@ -46,6 +53,12 @@ describe('the document', () => {
     expect(urlOf('/files')).toBe('/files')
     expect(urlOf('/')).toBe('/')
     expect(urlOf('/files', 'https://app.example/v1/')).toBe('https://app.example/v1/files')
+  })
+
+  it('describes the redirect of GET /file', () => {
+    const { responses } = openApiDocument(createS3Server(options())).paths['/file']!['get']!
+    expect(responses['302']).toMatchObject({ headers: { Location: { schema: { format: 'uri' } } } })
+    expect(responses['302']).not.toHaveProperty('content')
   })
 
   it('contains the title and the version', () => {

@@ -3,14 +3,14 @@ import { openApiDocument, type ErrorBody, type JsonSchema, type OpenApiOperation
 import { Caller, startService, type ServiceOptions } from '../../unit/server/service.js'
 import { documentValidator } from './document-validator.js'
 
-const document = openApiDocument(startService().s3)
+const document = openApiDocument(startService({ usageEndpoint: true }).s3)
 const validator = documentValidator(document)
 /** Every success and error observed in a response, such as `upload 201` and `upload KEY_CONFLICT`. */
 export const seen = new Set<string>()
 
 /** Starts a service that validates every response against the document, and records it in {@link seen}. */
 export function observed(options: ServiceOptions = {}) {
-  const service = startService(options)
+  const service = startService({ usageEndpoint: true, ...options })
   const handler = async (request: Request) => {
     const response = await service.s3.handler(request)
     const { pathname, search } = new URL(request.url)

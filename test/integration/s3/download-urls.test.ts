@@ -1,6 +1,6 @@
 import { s3Storage } from '@svc/db/s3'
 import fc from 'fast-check'
-import { beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { HOUR, MINUTE } from '../../conformance/clock.js'
 import { downloadFrom, get, put, uploadTo } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
@@ -11,6 +11,7 @@ describeS3('the download URLs of s3Storage', (server) => {
   const bucket = freshBucket(client)
   const storage = s3Storage({ client })
   const download = downloadFrom(bucket, 'a/b')
+  afterEach(() => vi.useRealTimers())
   beforeAll(async () => {
     await put(await storage.signUpload({ ...uploadTo(bucket, 'a/b'), contentType: 'text/html' }))
   })
@@ -25,6 +26,32 @@ describeS3('the download URLs of s3Storage', (server) => {
       'content-disposition': `attachment; filename="a.txt"; filename*=UTF-8''a.txt`,
       'cache-control': 'private, no-store',
     })
+  })
+
+  it('can be shown in place and cached, and stay the same for the same signedAt', async () => {
+    const signedAt = new Date(Date.now() - 20_000)
+    const input = {
+      ...download,
+      signedAt,
+      expiresAt: new Date(signedAt.getTime() + MINUTE),
+      disposition: 'inline',
+      cacheControl: 'private, immutable, max-age=60',
+    } as const
+    const { url } = await storage.signDownload(input)
+    expect(Object.fromEntries((await get(url)).headers)).toMatchObject({
+      'content-disposition': `inline; filename="a.txt"; filename*=UTF-8''a.txt`,
+      'cache-control': 'private, immutable, max-age=60',
+    })
+    expect(new URL(url).searchParams.get('response-cache-control')).toBe('private, immutable, max-age=60')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 15_400 })
+    expect((await storage.signDownload(input)).url).toBe(url)
+    expect((await s3Storage({ client }).signDownload(input)).url).toBe(url)
+  })
+
+  it('expire as given, whenever they were signed', async () => {
+    const now = Date.now()
+    const at = { signedAt: new Date(now - 2 * MINUTE), expiresAt: new Date(now - MINUTE) }
+    expect(await get((await storage.signDownload({ ...download, ...at })).url)).toMatchObject({ status: 403 })
   })
 
   it('return byte ranges', async () => {

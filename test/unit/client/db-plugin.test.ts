@@ -78,3 +78,29 @@ describe('api.db.getObject', () => {
     })
   })
 })
+
+describe('api.db.getUsage', () => {
+  it('returns usage and quota', async () => {
+    const { api } = startClient({ usageEndpoint: true, quota: { maxFiles: 3 } })
+    await api.upload(new File(['123'], '1.txt'))
+    const usage = { bytes: 3, files: 1, reservedBytes: 0, reservedFiles: 0 }
+    expect(await api.db.getUsage()).toEqual({ usage, quota: { maxFiles: 3 } })
+    expect(await api.db.getUsage({ timeoutSeconds: 60, signal: null })).toEqual({
+      usage,
+      quota: { maxFiles: 3 },
+    })
+  })
+
+  it('can be aborted', async () => {
+    const { api } = startClient({ usageEndpoint: true })
+    const call = api.db.getUsage({ signal: AbortSignal.abort() })
+    expect(await rejectionOf(call)).toMatchObject({ code: 'ABORTED' })
+  })
+
+  it('rejects if the server has the endpoint off', async () => {
+    expect(await rejectionOf(startClient().api.db.getUsage())).toMatchObject({
+      status: 404,
+      code: 'NOT_FOUND',
+    })
+  })
+})

@@ -16,6 +16,7 @@ beforeEach(() => void vi.stubGlobal('localStorage', undefined))
 
 export interface ServerFixtureOptions {
   readonly quota?: Quota
+  readonly usageEndpoint?: boolean
   readonly routes?: S3ServerOptions['routes']
   readonly multipart?: S3ServerOptions['multipart']
   readonly onError?: ErrorListener
@@ -24,14 +25,20 @@ export interface ServerFixtureOptions {
 }
 
 /** Starts a server in memory. The header `x-user` identifies the caller. */
-export function startServer({ quota, routes, multipart, onError, now }: ServerFixtureOptions = {}) {
+export function startServer(options: ServerFixtureOptions = {}) {
+  const { quota, usageEndpoint, routes, multipart, onError, now } = options
   const objects: StorageObjectStore = memoryAdapter({ ...(now && { now }) })
   const storage = memoryStorage({ now: now ?? null })
   const server = createS3Server({
     storage,
     bucket: 'files',
     plugins: [
-      db({ client: objects, resolveScope: (request) => request.headers.get('x-user'), quota: quota ?? null }),
+      db({
+        client: objects,
+        resolveScope: (request) => request.headers.get('x-user'),
+        quota: quota ?? null,
+        usageEndpoint: usageEndpoint ?? null,
+      }),
     ],
     ...(routes && { routes }),
     ...(now && { now }),

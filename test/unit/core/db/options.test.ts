@@ -17,6 +17,8 @@ describe('db()', () => {
         quota: { maxBytes: 0, maxFiles: Number.MAX_SAFE_INTEGER },
         pendingTtlSeconds: 1,
         deleteMode: 'hard',
+        mayRead: () => false,
+        usageEndpoint: true,
         bucket: 'b'.repeat(255),
         basePath: '/',
         hooks,
@@ -29,6 +31,7 @@ describe('db()', () => {
   it('accepts null for every optional option', () => {
     const none = { quota: null, pendingTtlSeconds: null, deleteMode: null, bucket: null, basePath: null }
     const hooks = { onReserved: null, onActivated: null, onDeleted: null }
+    expect(make({ mayRead: null, usageEndpoint: null })).not.toThrow()
     const plugin = db({ ...GOOD, ...none, hooks, onError: null, now: null })
     expect(plugin.basePath).toBe('/api/s3')
     expect(make({ hooks: null })).not.toThrow()
@@ -62,6 +65,8 @@ describe('db()', () => {
     ['quota', [{ maxFiles: -1 }, { maxFiles: Infinity }, { maxFiles: {} }], 'quota.maxFiles must'],
     ['pendingTtlSeconds', [0, -1, 1.5, NaN, Infinity, '60'], 'a positive integer'],
     ['deleteMode', ['', 'Soft', 'purge', 5], '"soft" or "hard"'],
+    ['mayRead', [true, 'all', {}], 'a function'],
+    ['usageEndpoint', ['yes', 1, {}], 'true or false'],
     ['bucket', ['', 5, 'b'.repeat(256), 'a\0'], 'a string of 1 to 255 characters'],
     ['basePath', ['api', 5, '/a?b'], 'a path such as "/api/s3"'],
   ])('throws a TypeError for an invalid %s', (name, values, allowed) => {

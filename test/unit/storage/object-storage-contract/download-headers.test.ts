@@ -66,6 +66,26 @@ describe.each(storages)('the download headers of $name', (kind) => {
     expect(response.headers.has('set-cookie')).toBe(false)
   })
 
+  it('contain the given disposition and Cache-Control', async () => {
+    const { upload, download, put, get } = bucketService(kind)
+    await put(upload, HELLO)
+    const cacheControl = 'private, immutable, max-age=60'
+    const shown = (await get({ ...download, disposition: 'inline', cacheControl })).headers
+    expect(shown.get('content-disposition')).toBe(`inline; filename="b.txt"; filename*=UTF-8''b.txt`)
+    expect(shown.get('cache-control')).toBe(cacheControl)
+    for (const terms of [{}, { disposition: null, cacheControl: null, signedAt: null }]) {
+      const { headers } = await get({ ...download, ...terms })
+      expect(headers.get('content-disposition')).toContain('attachment; filename="b.txt"')
+      expect(headers.get('cache-control')).toBe('private, no-store')
+    }
+  })
+
+  it('are not cached if the bytes are missing', async () => {
+    const { download, get } = bucketService(kind)
+    const response = await get({ ...download, cacheControl: 'private, immutable, max-age=60' })
+    expect([response.status, response.headers.get('cache-control')]).toEqual([404, 'private, no-store'])
+  })
+
   const served = async (contentType: string) => {
     const { upload, download, put, get } = bucketService(kind)
     await put({ ...upload, contentType }, HELLO)

@@ -18,6 +18,26 @@ describe.each(storages)('the signatures of $name', (kind) => {
     expect(await codeOf(await handler(late))).toEqual([403, 'FORBIDDEN', undefined])
   })
 
+  it('are the same for the same input with signedAt', async () => {
+    const { clock, storage, download } = bucketService(kind)
+    const input = {
+      ...download,
+      signedAt: clock.now(),
+      cacheControl: 'private',
+      disposition: 'inline',
+    } as const
+    const { url } = await storage.signDownload(input)
+    clock.advance(MINUTE / 3)
+    expect((await storage.signDownload(input)).url).toBe(url)
+    const others = [
+      { key: 'c' },
+      { disposition: 'attachment' },
+      { cacheControl: null },
+      { filename: 'c' },
+    ] as const
+    for (const other of others) expect((await storage.signDownload({ ...input, ...other })).url).not.toBe(url)
+  })
+
   it('are valid for one method', async () => {
     const { handler, storage, upload, download, put } = bucketService(kind)
     await put(upload, HELLO)
