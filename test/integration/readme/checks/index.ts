@@ -19,6 +19,7 @@ import { quotasChecks } from './quotas.js'
 import { readmeChecks } from './readme.js'
 import { redisChecks } from './redis.js'
 import { s3Checks } from './s3.js'
+import { sharingChecks } from './sharing.js'
 import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
 import { testingYourAppChecks } from './testing-your-app.js'
@@ -47,6 +48,7 @@ export const checks: SnippetChecks = {
   ...readmeChecks,
   ...redisChecks,
   ...s3Checks,
+  ...sharingChecks,
   ...storagesChecks,
   ...storeChecks,
   ...testingYourAppChecks,
