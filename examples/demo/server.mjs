@@ -1,4 +1,4 @@
-// A small application built on @svc/db: two people who share a server, each with their own files and quota. `npm start`
+// A small application built on @svc/db: two people on one server, each with their own files and quota, who can share files. `npm start`
 // runs it. Records and bytes survive a restart. All settings are optional:
 //   PORT                    default: the port of the previous run, or the first free one from 3000; 0: any free port
 //   DATA_DIR                folder for the port, and for records and bytes unless the following settings name other stores
@@ -17,6 +17,7 @@ import { openDatabase } from './database.mjs'
 import { listen, rememberPort } from './port.mjs'
 import { sessions } from './sessions.mjs'
 import { readSettings } from './settings.mjs'
+import { isShared, sharing } from './sharing.mjs'
 import { allowsUploadsFrom, corsFor, openStorage } from './storage.mjs'
 
 const host = '127.0.0.1'
@@ -56,18 +57,21 @@ async function run({ port, quota, folder }) {
         client: database.client,
         resolveScope: (request) => scopeOf(expressRequest(request).user),
         quota,
+        usageEndpoint: true,
+        // A shared file opens for every signed-in user who has its link.
+        mayRead: (object, { scope }) => scope !== null && isShared(object),
       }),
     ],
     onError: (error, { operation }) => console.error(`${operation}:`, error),
   })
-  handle(createApp(s3, { page, quota, storageOrigin: bytes.origin }))
+  handle(createApp(s3, { page, storageOrigin: bytes.origin }))
   rememberPort(folder, server.address().port)
   stopOnSignal(server, database, cleanUpRegularly(s3))
   console.log(`The demo runs at ${origin} (Ctrl+C stops it)`)
   console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)
 }
 
-function createApp(s3, { page, quota, storageOrigin }) {
+function createApp(s3, { page, storageOrigin }) {
   const app = express()
   app.disable('x-powered-by')
   const sources = storageOrigin ? `'self' ${storageOrigin}` : `'self'`
@@ -84,14 +88,7 @@ function createApp(s3, { page, quota, storageOrigin }) {
   })
   app.use(sessions())
   app.use(expressBinding(s3))
-
-  // The library has no endpoint for usage: each application decides what to show to whom.
-  app.get('/usage', async (req, res) => {
-    const scope = scopeOf(req.user)
-    if (!scope) return res.sendStatus(401)
-    const usage = await s3.db.objects.getScopeUsage(scope)
-    return res.set('cache-control', 'no-store').json({ ...usage, ...quota })
-  })
+  app.use(sharing(s3.db.objects, (req) => scopeOf(req.user)))
   return app.use(page)
 }
 

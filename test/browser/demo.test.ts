@@ -98,8 +98,10 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.shows(['small.txt'])
     await demo.usage('60 kB of 25 MB')
     // The server holds no reservation for it either.
-    const usage = await demo.page.evaluate<object>('fetch("/usage").then((response) => response.json())')
-    expect(usage).toMatchObject({ files: 1, reservedFiles: 0, reservedBytes: 0 })
+    const usage = await demo.page.evaluate<object>(
+      'fetch("/api/s3/db/usage").then((response) => response.json())',
+    )
+    expect(usage).toMatchObject({ usage: { files: 1, reservedFiles: 0, reservedBytes: 0 } })
   })
 
   it('shows thumbnails for pictures and the extension for other files', async () => {
@@ -215,6 +217,37 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await another.shows(['of Ada.txt'])
   })
 
+  it('opens a shared file for another user by its link, and nothing else', async () => {
+    const { page } = demo
+    await demo.choose(textFile('notes.txt', 5), textFile('diary.txt', 5))
+    await demo.shows(['notes.txt', 'diary.txt'])
+    const hrefOf = (name: string) => demo.card(name).getByRole('link').getAttribute('href')
+    const [shared, kept] = [await hrefOf('notes.txt'), await hrefOf('diary.txt')]
+    const open = (href: string | null) =>
+      page.evaluate(async (path) => {
+        const response = await fetch(path)
+        return [response.status, response.ok ? await response.text() : '']
+      }, href ?? '')
+    const toggle = (name: string) => demo.page.getByRole('button', { name: `Share ${name} by its link` })
+    await toggle('notes.txt').click()
+    await toggle('notes.txt').and(page.locator('[aria-pressed=true]')).waitFor()
+
+    await demo.switchTo('Grace')
+    await page.getByText('Nothing here yet').waitFor()
+    expect(await open(shared)).toEqual([200, 'xxxxx'])
+    expect(await open(kept)).toEqual([404, ''])
+    await demo.shows([])
+
+    await demo.switchTo('Ada')
+    await demo.shows(['notes.txt', 'diary.txt'])
+    expect(await toggle('diary.txt').getAttribute('aria-pressed')).toBe('false')
+    await toggle('notes.txt').and(page.locator('[aria-pressed=true]')).click()
+    await toggle('notes.txt').and(page.locator('[aria-pressed=false]')).waitFor()
+    await demo.switchTo('Grace')
+    await page.getByText('Nothing here yet').waitFor()
+    expect(await open(shared)).toEqual([404, ''])
+  })
+
   it('asks before switching the user cancels uploads', async () => {
     const { page } = demo
     await demo.throttle(200_000)
@@ -257,6 +290,10 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await page.keyboard.press('Tab')
     expect(await focused()).toBe('Choose files')
     await page.keyboard.press('Tab')
+    expect(await focused()).toMatch(/^[ab]\.txt$/)
+    await page.keyboard.press('Tab')
+    expect(await focused()).toMatch(/^Share [ab]\.txt by its link$/)
+    await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
     await page.keyboard.press('Enter')
@@ -294,7 +331,7 @@ async function deleteAll(url: string): Promise<void> {
       const deleted = await call(`/api/s3/object?key=${encodeURIComponent(key)}`, { method: 'DELETE' })
       expect(deleted.status).toBe(204)
     }
-    const usage: unknown = await (await call('/usage')).json()
-    expect(usage).toMatchObject({ bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 })
+    const { usage } = (await (await call('/api/s3/db/usage')).json()) as { usage: unknown }
+    expect(usage).toEqual({ bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 })
   }
 }

@@ -9,7 +9,7 @@ import { showUsage } from './usage.js'
 
 const { api } = createS3Client({ plugins: [dbClient()] })
 
-const refreshUsage = () => void showUsage()
+const refreshUsage = () => void showUsage(api)
 const files = showFiles(api, refreshUsage)
 const uploads = showUploads(api, (object) => files.add(object), refreshUsage)
 takeFiles((chosen) => uploads.start(chosen))

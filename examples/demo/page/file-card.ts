@@ -3,18 +3,32 @@ import { copyOf, part } from './elements.js'
 import { announce, notice } from './notices.js'
 import { confirmed } from './question.js'
 import { messageFor } from './error-messages.js'
+import { share } from './sharing.js'
 import { inUnits, when } from './units.js'
 
-/** Creates the card of a stored file, with preview, name and actions. Calls `deleted` after the user deletes the file. */
-export function fileCard(api: S3Api, object: DbClientObject, deleted: () => void): HTMLElement {
+export interface FileCardOptions {
+  /** Whether others may open the file. */
+  readonly isShared: boolean
+  /** Runs after the user has deleted the file. */
+  readonly deleted: () => void
+}
+
+/** Creates the card of a stored file, with preview, name and actions. */
+export function fileCard(
+  api: S3Api,
+  object: DbClientObject,
+  { isShared, deleted }: FileCardOptions,
+): HTMLElement {
   const card = copyOf('file-template')
   const name = object.filename ?? object.key
   card.dataset['id'] = object.id
-  part(card, 'name').textContent = name
-  part(card, 'name').title = name
+  const link = part<HTMLAnchorElement>(card, 'name')
+  link.textContent = link.title = name
+  link.href = api.fileURL({ id: object.id, disposition: 'inline' })
   part(card, 'facts').textContent = `${inUnits(object.size ?? 0)} · ${when(object.createdAt)}`
   part(card, 'extension').textContent = extensionOf(name)
-  if (object.contentType?.startsWith('image/')) void showThumbnail(api, object, part(card, 'preview'))
+  if (object.contentType?.startsWith('image/')) void showThumbnail(link.href, part(card, 'preview'))
+  shareSwitch(part(card, 'share'), { id: object.id, name, isShared })
 
   const download = part<HTMLButtonElement>(card, 'download')
   download.ariaLabel = download.title = `Download ${name}`
@@ -49,13 +63,36 @@ function extensionOf(name: string): string {
   return extension?.toUpperCase() ?? 'FILE'
 }
 
-async function showThumbnail(api: S3Api, object: DbClientObject, preview: HTMLElement): Promise<void> {
+/** Turns a button into the switch that shares a file. */
+function shareSwitch(
+  button: HTMLElement,
+  { id, name, isShared }: { readonly id: string; readonly name: string; readonly isShared: boolean },
+): void {
+  let shared = isShared
+  button.ariaLabel = button.title = `Share ${name} by its link`
+  button.ariaPressed = String(shared)
+  button.addEventListener('click', () => void toggle())
+
+  async function toggle(): Promise<void> {
+    try {
+      await share(id, !shared)
+    } catch {
+      return notice(`Couldn’t change who can open “${name}”.`)
+    }
+    shared = !shared
+    button.ariaPressed = String(shared)
+    announce(
+      shared ? `Everyone who is signed in can open ${name} by its link.` : `Only you can open ${name}.`,
+    )
+  }
+}
+
+async function showThumbnail(url: string, preview: HTMLElement): Promise<void> {
   const image = new Image()
   // Decorative: the card shows the name as text.
   image.alt = ''
   image.decoding = 'async'
   try {
-    const { url } = await api.download(object)
     image.src = url
     await image.decode()
     preview.replaceChildren(image)

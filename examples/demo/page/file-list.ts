@@ -3,6 +3,7 @@ import { byId } from './elements.js'
 import { fileCard } from './file-card.js'
 import { announce, notice } from './notices.js'
 import { messageFor } from './error-messages.js'
+import { sharedIds } from './sharing.js'
 
 const PAGE_SIZE = 12
 
@@ -19,6 +20,7 @@ export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => vo
   const more = byId<HTMLButtonElement>('more')
   let nextCursor: string | undefined
   let loading = new AbortController()
+  let shared: ReadonlySet<string> = new Set()
 
   more.addEventListener('click', () => void loadMore())
 
@@ -43,7 +45,11 @@ export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => vo
     const { signal } = loading
     more.disabled = true
     try {
-      const page = await api.db.listObjects({ limit: PAGE_SIZE, cursor: nextCursor, signal })
+      const [page, ids] = await Promise.all([
+        api.db.listObjects({ limit: PAGE_SIZE, cursor: nextCursor, signal }),
+        sharedIds(signal),
+      ])
+      shared = ids
       nextCursor = page.nextCursor
       page.objects.forEach(insert)
     } catch (error) {
@@ -57,7 +63,7 @@ export function showFiles(api: S3Api & { readonly db: DbApi }, changed: () => vo
     const cards = [...list.children] as HTMLElement[]
     const below = cards.find((card) => (card.dataset['id'] ?? '') <= object.id)
     if (below?.dataset['id'] === object.id) return
-    const card = fileCard(api, object, () => remove(card))
+    const card = fileCard(api, object, { isShared: shared.has(object.id), deleted: () => remove(card) })
     list.insertBefore(card, below ?? null)
   }
 

@@ -1,15 +1,7 @@
+import type { DbApi, UsageAndQuota } from '@svc/db/client'
 import { byId } from './elements.js'
 import { notice } from './notices.js'
 import { files, inUnits } from './units.js'
-
-/** Response of the demo's `GET /usage`: the usage of the scope and its quota. */
-interface UsageAndQuota {
-  readonly bytes: number
-  readonly files: number
-  readonly reservedBytes: number
-  readonly maxBytes: number
-  readonly maxFiles: number
-}
 
 const NEARLY_FULL = 0.85
 
@@ -17,16 +9,14 @@ let loading = false
 let stale = false
 
 /** Loads the usage and shows it. Calls during a request share the next request. */
-export async function showUsage(): Promise<void> {
+export async function showUsage(api: { readonly db: DbApi }): Promise<void> {
   stale = true
   if (loading) return
   loading = true
   try {
     while (stale) {
       stale = false
-      const response = await fetch('/usage')
-      if (!response.ok) throw new Error(`GET /usage returned ${response.status}`)
-      show((await response.json()) as UsageAndQuota)
+      show(await api.db.getUsage())
     }
   } catch {
     notice('Couldn’t load your storage usage.')
@@ -35,8 +25,9 @@ export async function showUsage(): Promise<void> {
   }
 }
 
-function show(usage: UsageAndQuota): void {
-  const { bytes, reservedBytes, maxBytes, maxFiles } = usage
+function show({ usage, quota }: UsageAndQuota): void {
+  const { bytes, reservedBytes } = usage
+  const { maxBytes = Infinity, maxFiles = Infinity } = quota
   const bytesOfMax = `${inUnits(bytes)} of ${inUnits(maxBytes)}`
   const filesOfMax = `${usage.files} of ${files(maxFiles)}`
   byId('usage-bytes').textContent = bytesOfMax

@@ -196,7 +196,7 @@ describe('the URL that GET /file redirects to', () => {
     const { as } = startService({
       storage: (memory) => ({
         ...memory,
-        signDownload: ({ signedAt, cacheControl, disposition, ...input }) =>
+        signDownload: ({ signedAt: _, cacheControl: __, disposition: ___, ...input }) =>
           memory.signDownload({ ...input, expiresAt: new Date(input.expiresAt.getTime() + 1) }),
       }),
     })
