@@ -62,12 +62,13 @@ export interface ReadAccess {
  */
 export interface RecordKeeper {
   readonly objects: StorageObjectStore
-  readonly readAccess: ReadAccess
+  /** Default: only owners read their objects. */
+  readonly readAccess?: ReadAccess
   /** Maximum lifetime of a reservation, in seconds. */
   readonly pendingTtlSeconds: number
   readonly deleteMode: 'soft' | 'hard'
-  /** Returns the caller's scope, or `null` if the caller is not signed in. */
-  callerOf(request: Request): Promise<string | null>
+  /** Like `resolveScope`, but returns `null` if the caller is not signed in. Needed if `readAccess` admits such callers. */
+  callerOf?(request: Request): Promise<string | null>
   /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
   resolveScope(request: Request): Promise<string>
   /**

@@ -68,7 +68,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
     subtrees: storageSubtrees(storage),
     report,
     onOperation,
-    resolveScope: (request) => records.callerOf(request),
+    resolveScope: (request) => records.callerOf?.(request) ?? records.resolveScope(request),
   })
   const contexts = Object.fromEntries(installed.map(({ id, context }) => [id, context]))
   const files = createFiles(dependencies, policy.routes)

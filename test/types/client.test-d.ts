@@ -12,8 +12,32 @@ import {
   type SettledUploads,
   type UnfinishedUpload,
   type UploadState,
+  type UsageAndQuota,
 } from '@svc/db/client'
 import { describe, expectTypeOf, it } from 'vitest'
+
+describe('reading', () => {
+  const { api } = createS3Client({ plugins: [dbClient()] })
+
+  it('takes a key or an id', () => {
+    expectTypeOf(api.fileURL({ key: 'a', disposition: 'inline' })).toEqualTypeOf<string>()
+    api.fileURL({ id: 'a' })
+    // @ts-expect-error -- a bucket belongs to a key
+    api.fileURL({ id: 'a', bucket: 'b' })
+    // @ts-expect-error -- neither
+    api.fileURL({ disposition: 'inline' })
+    // @ts-expect-error -- no such disposition
+    api.fileURL({ key: 'a', disposition: 'Inline' })
+  })
+
+  it('returns usage and quota', () => {
+    expectTypeOf(api.db.getUsage()).resolves.toEqualTypeOf<UsageAndQuota>()
+    expectTypeOf<UsageAndQuota['quota']>().toEqualTypeOf<{
+      readonly maxBytes?: number
+      readonly maxFiles?: number
+    }>()
+  })
+})
 
 describe('createS3Client', () => {
   it('has api.db only with dbClient() in plugins', () => {

@@ -94,6 +94,28 @@ describe('db()', () => {
   })
 })
 
+describe('mayRead', () => {
+  it('gets the object and its context, and returns a boolean or a promise of one', () => {
+    db({
+      client,
+      resolveScope,
+      mayRead(object, context) {
+        expectTypeOf(object).toEqualTypeOf<StorageObject>()
+        expectTypeOf(context.scope).toEqualTypeOf<string | null>()
+        expectTypeOf(context.operation).toEqualTypeOf<'download' | 'file' | 'object'>()
+        expectTypeOf(context.request).toEqualTypeOf<Request>()
+        return true
+      },
+    })
+    db({ client, resolveScope, mayRead: async () => false })
+    db({ client, resolveScope, mayRead: null, usageEndpoint: null })
+    // @ts-expect-error a truthy value is no permission
+    db({ client, resolveScope, mayRead: () => 'yes' })
+    // @ts-expect-error not a boolean
+    db({ client, resolveScope, usageEndpoint: 'yes' })
+  })
+})
+
 describe('a guard', () => {
   it('is a function that denies by throwing and may return anything', () => {
     expectTypeOf(() => undefined).toExtend<Guard>()

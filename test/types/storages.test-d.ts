@@ -1,5 +1,11 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import { memoryStorage, type ObjectStorage, type SignPartInput, type SignUploadInput } from '@svc/db'
+import {
+  memoryStorage,
+  type ObjectStorage,
+  type SignDownloadInput,
+  type SignPartInput,
+  type SignUploadInput,
+} from '@svc/db'
 import { diskStorage, type DiskStorageOptions } from '@svc/db/disk'
 
 describe('a storage that serves its own URLs', () => {
@@ -19,6 +25,13 @@ describe('a storage that serves its own URLs', () => {
     expectTypeOf<Omit<SignPartInput, 'writableUntil'>>().toExtend<SignPartInput>()
     expectTypeOf<SignUploadInput['writableUntil']>().toEqualTypeOf<Date | null | undefined>()
     expectTypeOf<SignPartInput['writableUntil']>().toEqualTypeOf<Date | null | undefined>()
+  })
+
+  it('can be used by callers that leave the terms of a download to it', () => {
+    type New = 'disposition' | 'cacheControl' | 'signedAt'
+    expectTypeOf<Omit<SignDownloadInput, New>>().toExtend<SignDownloadInput>()
+    expectTypeOf<SignDownloadInput['signedAt']>().toEqualTypeOf<Date | null | undefined>()
+    expectTypeOf<SignDownloadInput['cacheControl']>().toEqualTypeOf<string | null | undefined>()
   })
 
   it('on disk requires a directory', () => {

@@ -1,11 +1,11 @@
 import { guardedEndpoint, readingEndpoint, type Endpoint } from '../http/endpoint.js'
 import { namedObjectQuery, readNamedObject, type NamedObject } from '../http/reference-input.js'
 import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
-import type { RecordKeeper } from '../plugin.js'
 import { OBJECT_STATUSES, toClientObject, type DbClientObject } from '../store/records.js'
 import type { ListByScopeInput } from '../store/contract.js'
 import { invalid, shown } from '../store/validation/invalid.js'
 import { checkOneOf, optional } from '../store/validation/scalars.js'
+import type { DbRecordKeeper } from './record-keeper.js'
 import { usageEndpoint } from './usage-endpoint.js'
 
 const DEFAULT_LIMIT = 50
@@ -20,7 +20,7 @@ function checkLimit(text: unknown): number {
 
 /** Creates the endpoints of the plugin. `bucket` is used if a request names none; `null` makes it required. */
 export function dbEndpoints(
-  records: RecordKeeper,
+  records: DbRecordKeeper,
   bucket: string | null,
   withUsage: boolean,
 ): readonly Endpoint[] {

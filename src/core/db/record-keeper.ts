@@ -11,8 +11,11 @@ import type { DbHooks, DbOptions, QuotaSource } from './options.js'
 
 const DEFAULT_PENDING_TTL_SECONDS = 86_400
 
+/** The record keeper of `db()`, which has every optional member. */
+export type DbRecordKeeper = RecordKeeper & Required<Pick<RecordKeeper, 'callerOf' | 'readAccess'>>
+
 /** Combines the store with the application's `resolveScope`, quota and hooks. */
-export function createRecordKeeper(options: DbOptions, report: Report): RecordKeeper {
+export function createRecordKeeper(options: DbOptions, report: Report): DbRecordKeeper {
   const { client: objects, resolveScope } = options
   const hooks = options.hooks ?? {}
 

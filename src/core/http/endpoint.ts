@@ -36,8 +36,10 @@ export interface Exchange {
   readonly source: InputSource
   readonly baseURL: string
   readonly report: Report
+  /** Returns the caller's scope. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
+  resolveScope(): Promise<string>
   /** Returns the caller's scope, or `null` if the caller is not signed in. */
-  resolveScope(): Promise<string | null>
+  findScope(): Promise<string | null>
 }
 
 /** One row of the router's table. */
@@ -86,7 +88,7 @@ const MAX_ROUNDS = 5
 export function guardedEndpoint<Input, Subject extends OwnedSubject>(
   operation: GuardedOperation<Input, Subject>,
 ): Endpoint {
-  return endpointOf(operation, requireScope)
+  return endpointOf(operation, (exchange) => exchange.resolveScope())
 }
 
 /**
@@ -97,13 +99,9 @@ export function readingEndpoint<Input, Subject extends OwnedSubject>(
   admitsAnonymous: boolean,
   operation: GuardedOperation<Input, Subject, string | null>,
 ): Endpoint {
-  return endpointOf(operation, admitsAnonymous ? (exchange) => exchange.resolveScope() : requireScope)
-}
-
-async function requireScope(exchange: Exchange): Promise<string> {
-  const scope = await exchange.resolveScope()
-  if (scope === null) throw new StorageError('UNAUTHORIZED')
-  return scope
+  return endpointOf(operation, (exchange) =>
+    admitsAnonymous ? exchange.findScope() : exchange.resolveScope(),
+  )
 }
 
 /** The order of the steps is defined here only: scope, input, ownership, application guards, act. */

@@ -1,7 +1,7 @@
 import { StorageError, toStorageError } from '../errors.js'
 import { createObserve, type ObservedResponse, type OperationObserver } from '../observer.js'
 import type { Report } from '../reporter.js'
-import type { Endpoint, OperationSubject } from './endpoint.js'
+import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
 import { errorResponse, replyResponse } from './reply.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
@@ -84,13 +84,19 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: allowedMethods(atPath) })
 
     const known: OperationSubject = { scope: null, route: null }
-    const exchange = {
+    const findScope = async () => (known.scope = await configuration.resolveScope(request))
+    const exchange: Exchange = {
       request,
       known,
       source: { query: parseQuery(url.search), json: () => readJsonObject(request, body) },
       baseURL,
       report,
-      resolveScope: async () => (known.scope = await configuration.resolveScope(request)),
+      findScope,
+      async resolveScope() {
+        const scope = await findScope()
+        if (scope === null) throw new StorageError('UNAUTHORIZED')
+        return scope
+      },
     }
     const work = async () => replyResponse(await endpoint.run(exchange))
     return runOperation(request, endpoint.operation, work, known)

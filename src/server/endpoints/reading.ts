@@ -1,3 +1,4 @@
+import { createReadAccess } from '../../core/db/read-access.js'
 import { readingEndpoint, type Endpoint, type InputSource } from '../../core/http/endpoint.js'
 import type { EndpointDescription } from '../../core/http/endpoint-description.js'
 import type { NamedObject } from '../../core/http/reference-input.js'
@@ -33,7 +34,7 @@ export function signedReadingEndpoint<Input extends NamedObject>(
   reading: Reading<Input>,
 ): Endpoint {
   const { path, operation } = reading
-  const { readAccess } = records
+  const readAccess = records.readAccess ?? createReadAccess(records.objects, null)
   return readingEndpoint<Input, StorageObject>(readAccess.admitsAnonymous, {
     method: 'GET',
     path,

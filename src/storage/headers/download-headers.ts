@@ -1,5 +1,3 @@
-import type { Disposition } from '../../core/object-storage.js'
-
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 export interface DownloadHeaders {
@@ -11,7 +9,7 @@ export interface DownloadHeaders {
 export interface DownloadTerms {
   readonly filename: string
   readonly contentType: string | null
-  readonly disposition?: Disposition | null | undefined
+  readonly disposition?: 'inline' | 'attachment' | null | undefined
   readonly cacheControl?: string | null | undefined
 }
 
@@ -40,7 +38,7 @@ const NOT_ENCODED = /['()*]/g
  * Returns a Content-Disposition with the file name in ASCII for old browsers (RFC 6266), and in UTF-8 for all others (RFC
  * 5987). Both forms escape what could end the header or start another one.
  */
-function namedDisposition(disposition: Disposition, filename: string): string {
+function namedDisposition(disposition: 'inline' | 'attachment', filename: string): string {
   const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
   const encoded = encodeURIComponent(filename).replace(
     NOT_ENCODED,

@@ -1,6 +1,11 @@
 import { describe, expect, it, vi } from 'vitest'
 import { StorageError } from '@svc/db'
-import { guardedEndpoint, type Exchange, type GuardedOperation } from '../../../../src/core/http/endpoint.js'
+import {
+  guardedEndpoint,
+  readingEndpoint,
+  type Exchange,
+  type GuardedOperation,
+} from '../../../../src/core/http/endpoint.js'
 import { parseQuery } from '../../../../src/core/http/query.js'
 
 const STEPS = ['scope', 'input', 'ownership', 'guard', 'act'] as const
@@ -26,8 +31,12 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
       take('scope')
       return 'user:1'
     },
+    findScope: async () => {
+      take('scope')
+      return null
+    },
   }
-  const steps: GuardedOperation<string, { route: string }> = {
+  const steps: GuardedOperation<string, { route: string }, string | null> = {
     method: 'GET',
     path: '/thing',
     operation: 'thing.get',
@@ -63,6 +72,17 @@ describe('a guarded operation', () => {
     const { steps, exchange, taken } = operation(denies)
     await expect(guardedEndpoint(steps).run(exchange)).rejects.toMatchObject({ code: 'FORBIDDEN' })
     expect(taken).toEqual(STEPS.slice(0, STEPS.indexOf(denies) + 1))
+  })
+
+  it.each([
+    [true, null],
+    [false, 'user:1'],
+  ])('that reads has the same order, and a null scope only if it admits one: %s', async (admits, scope) => {
+    const { steps, exchange, taken } = operation(null)
+    const own = vi.fn(steps.own)
+    expect(await readingEndpoint(admits, { ...steps, own }).run(exchange)).toEqual({ status: 204 })
+    expect(taken).toEqual(STEPS)
+    expect(own).toHaveBeenCalledWith('input', expect.objectContaining({ scope }))
   })
 
   it('refuses a long query as input, whether or not the operation reads it', async () => {
