@@ -1,6 +1,14 @@
-import { StorageError, type MayReadContext, type StorageObject } from '@svc/db'
+import {
+  createS3Server,
+  db,
+  memoryStorage,
+  StorageError,
+  type MayReadContext,
+  type StorageObject,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
-import { BUCKET, bytesOfSize, errorOf, fetchBytes, startService, type Caller } from './service.js'
+import { BUCKET, bytesOfSize, errorOf, Caller, fetchBytes, startService } from './service.js'
 
 type Ask = (caller: Caller, named: { readonly key: string; readonly id: string }) => Promise<Response>
 
@@ -121,5 +129,32 @@ describe('without mayRead', () => {
     for (const path of ['/file', '/download', '/db/object', '/file?key=%ff']) {
       expect((await as(null).send('GET', path)).status).toBe(401)
     }
+  })
+})
+
+describe('a plugin that keeps records as in 1.5', () => {
+  it('lets only owners read', async () => {
+    const plugin = db({ client: memoryAdapter(), resolveScope: ({ headers }) => headers.get('x-scope') })
+    const { handler } = createS3Server({
+      storage: memoryStorage(),
+      bucket: BUCKET,
+      plugins: [
+        {
+          id: 'records',
+          install(environment) {
+            const { records, ...rest } = plugin.install(environment)
+            const { readAccess: _, callerOf: __, ...older } = records!
+            return { ...rest, records: older }
+          },
+        },
+      ],
+    })
+    const { key } = await new Caller(handler, 'ann').upload()
+    const statuses = []
+    for (const scope of ['ann', 'bob', null]) {
+      const caller = new Caller(handler, scope)
+      statuses.push((await caller.file({ key })).status, (await caller.download(key)).status)
+    }
+    expect(statuses).toEqual([302, 200, 404, 404, 401, 401])
   })
 })

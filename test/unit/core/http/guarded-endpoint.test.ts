@@ -79,7 +79,7 @@ describe('a guarded operation', () => {
     [false, 'user:1'],
   ])('that reads has the same order, and a null scope only if it admits one: %s', async (admits, scope) => {
     const { steps, exchange, taken } = operation(null)
-    const own = vi.fn(steps.own)
+    const own = vi.fn<typeof steps.own>((input, call) => steps.own(input, call))
     expect(await readingEndpoint(admits, { ...steps, own }).run(exchange)).toEqual({ status: 204 })
     expect(taken).toEqual(STEPS)
     expect(own).toHaveBeenCalledWith('input', expect.objectContaining({ scope }))
