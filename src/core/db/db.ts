@@ -95,7 +95,10 @@ export function db(options: DbOptions): DbPlugin {
 }
 
 /** Calls `changed` after each change of an active object. */
-function announcing(records: RecordKeeper, changed: ServerEnvironment['changed']): RecordKeeper {
+function announcing<Records extends RecordKeeper>(
+  records: Records,
+  changed: ServerEnvironment['changed'],
+): Records {
   if (!changed) return records
   return {
     ...records,
