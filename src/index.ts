@@ -73,12 +73,12 @@ export {
   type LeftoverOutcome,
   type ReservationOutcome,
 } from './server/clean-up/clean-up.js'
-export {
-  deliverEvents,
-  type DeliverEventsOptions,
-  type DeliverEventsResult,
-  type DeliverStoreEventsOptions,
-} from './server/jobs/deliver-events.js'
+export { deliverEvents } from './server/jobs/deliver-events.js'
+export type {
+  DeliverEventsOptions,
+  DeliverEventsResult,
+  DeliverStoreEventsOptions,
+} from './server/jobs/delivery-options.js'
 export type { JobFailure, JobOptions, JobProgress } from './server/jobs/job.js'
 export type { EventContext, EventHandler } from './server/events/event-handler.js'
 

@@ -1,41 +1,17 @@
 import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
-import { DEFAULT_CONCURRENCY } from '../events/background-delivery.js'
 import { EventDelivery, type DeliveryResult } from '../events/event-delivery.js'
-import { DEFAULT_CLAIM_SECONDS } from '../events/server-events.js'
-import type { DeliverEventsOptions, DeliverEventsResult } from './deliver-events.js'
-import { checks, type DeliverySource } from './delivery-source.js'
-import { MAX_FAILURES, type JobFailure, type JobOptions } from './job.js'
+import {
+  checkOptions,
+  type DeliverEventsOptions,
+  type DeliverEventsResult,
+  type RunOptions,
+} from './delivery-options.js'
+import type { DeliverySource } from './delivery-source.js'
+import { MAX_FAILURES, type JobFailure } from './job.js'
 import { Wakeup } from './wakeup.js'
-
-const MAX_CONCURRENCY = 1000
-const MAX_CLAIM_SECONDS = 3600
-const MAX_POLL_SECONDS = 86_400
 
 /** Longest pause before events that could not be settled are settled again, in seconds. */
 const LONGEST_PAUSE = 5
-
-interface RunOptions {
-  readonly pollSeconds: number | null
-  readonly claimSeconds: number
-  readonly concurrency: number
-  readonly signal: AbortSignal | null
-  readonly onProgress: JobOptions['onProgress']
-}
-
-function checkOptions(options: DeliverEventsOptions): RunOptions {
-  return {
-    pollSeconds: checks.seconds('pollSeconds', options.pollSeconds, MAX_POLL_SECONDS),
-    claimSeconds: checks.integer(
-      'claimSeconds',
-      options.claimSeconds,
-      MAX_CLAIM_SECONDS,
-      DEFAULT_CLAIM_SECONDS,
-    ),
-    concurrency: checks.integer('concurrency', options.concurrency, MAX_CONCURRENCY, DEFAULT_CONCURRENCY),
-    signal: checks.signal(options.signal),
-    onProgress: checks.function('onProgress', options.onProgress),
-  }
-}
 
 /** Checks the options, then delivers events until none is due, or until the signal aborts. */
 export async function runDelivery(

@@ -3,8 +3,7 @@ import { shown } from '../../core/store/validation/invalid.js'
 import type { EventHandler, EventStore } from '../events/event-handler.js'
 import { OPERATION } from '../events/server-events.js'
 import { findDependencies } from '../server-dependencies.js'
-import type { DeliverStoreEventsOptions } from './deliver-events.js'
-import { OptionChecks } from './job.js'
+import { checks, type DeliverStoreEventsOptions } from './delivery-options.js'
 
 /** Where a job gets events from, and who handles them. */
 export interface DeliverySource {
@@ -15,8 +14,6 @@ export interface DeliverySource {
   /** Called if no event is due at first. */
   readonly onNone: () => Promise<void>
 }
-
-export const checks = new OptionChecks(OPERATION)
 
 const METHODS = ['claimEvents', 'settleEvents', 'extendClaims'] as const
 

@@ -6,12 +6,12 @@ import { describePrivatePostgres, poolOf } from './schemas.js'
 
 describePrivatePostgres('deliverEvents on a server that is killed and restarted', (programs) => {
   it('goes on where it was', { timeout: 120_000 }, async () => {
-    const started = await startPrivateCluster(programs)
-    const { cluster } = started
+    const server = await startPrivateCluster(programs)
+    const { cluster } = server
     const pool = poolOf(cluster.url)
     onTestFinished(async () => {
       await pool.end()
-      await started.remove()
+      await server.remove()
     })
     const store = postgresAdapter(pool, { events: true })
     await store.migrate()
