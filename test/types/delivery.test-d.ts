@@ -1,4 +1,11 @@
-import { createS3Server, db, deliverEvents, memoryStorage, type EventHandler, type StoredEvent } from '@svc/db'
+import {
+  createS3Server,
+  db,
+  deliverEvents,
+  memoryStorage,
+  type EventHandler,
+  type StoredEvent,
+} from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { expectTypeOf, it } from 'vitest'
 
