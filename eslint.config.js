@@ -53,6 +53,7 @@ export default defineConfig(
         setTimeout: 'readonly',
         clearTimeout: 'readonly',
         performance: 'readonly',
+        AbortController: 'readonly',
       },
     },
   },

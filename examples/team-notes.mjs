@@ -1,5 +1,5 @@
-// Notes and files of a small team, with owners, readers and quotas. Independent of a framework: examples/express and
-// examples/koa use it in their servers.
+// Notes and files of a small team, with owners, readers and quotas. Independent of a framework: examples/express,
+// examples/koa and examples/fastify use it in their servers.
 import {
   chainHooks,
   createObjectAccessGuard,
@@ -10,19 +10,31 @@ import {
   StorageError,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
+import { createChecksums } from './jobs.mjs'
+import { createShare, isReader } from './sharing.mjs'
 
 const notes = 'notes'
+const files = 'files'
 const quota = { maxBytes: 1000, maxFiles: 20 }
 
 /** Creates the notes. `resolveScope(request)` returns the caller's scope, from the session of the server in use. */
 export function createTeamNotes(resolveScope) {
-  const client = memoryAdapter()
-  const plugin = db({ client, resolveScope, quota, bucket: notes })
+  const client = memoryAdapter({ events: true })
+  const plugin = db({
+    client,
+    resolveScope,
+    quota,
+    bucket: notes,
+    // Called for callers other than the owner. Readers may use `GET /file`, `GET /download` and `GET /db/object`.
+    mayRead: (object, { scope }) => isReader(object, scope),
+  })
+  const checksums = createChecksums(() => s3.files)
   // Files are uploaded straight to the storage through the library's routes. They share the quota with the notes.
   const s3 = createS3Server({
     storage: memoryStorage(),
-    bucket: 'files',
+    bucket: files,
     plugins: [plugin],
+    onEvent: checksums.onEvent,
     onError: (error, { operation }) => console.error(`${operation}:`, error),
   })
 
@@ -30,9 +42,8 @@ export function createTeamNotes(resolveScope) {
     client,
     resolveScope,
     authorize(object, { scope }) {
-      const readers = object.metadata?.readers?.split(' ') ?? []
-      if (object.scope === scope || readers.includes('everybody') || readers.includes(scope)) return true
-      // Returning `false` would mean 403, which reveals that the note exists.
+      if (object.scope === scope || isReader(object, scope)) return true
+      // Returning `false` would mean 403, which reveals that the object exists.
       throw new StorageError('OBJECT_NOT_FOUND')
     },
   })
@@ -59,6 +70,10 @@ export function createTeamNotes(resolveScope) {
 
   return {
     s3,
+    share: createShare({ client, resolveScope, bucket: files }),
+    async checksum(request, key) {
+      return checksums.of(await canRead({ request, bucket: files, key }))
+    },
     checkQuota: (request, key, size) => checkQuota({ request, bucket: notes, key, size }),
     write,
     async read(request, key) {

@@ -4,12 +4,13 @@ import express from 'express'
 import session from 'express-session'
 import helmet from 'helmet'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
+import { startJobs } from '../jobs.mjs'
 import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
 
 // Maps the signed-in user to a scope, from the existing session.
-const { s3, checkQuota, write, read, copy } = createTeamNotes((request) => {
+const { s3, share, checksum, checkQuota, write, read, copy } = createTeamNotes((request) => {
   const { user } = expressRequest(request).session
   return user ? `user:${user}` : null
 })
@@ -39,8 +40,18 @@ app.post('/logout', (req, res, next) => {
   req.session.destroy((error) => (error ? next(error) : res.sendStatus(204)))
 })
 
-// Serves all paths below /api/s3.
+// Serves all paths below /api/s3. The address of a file for `<img src>` or a link is /api/s3/file?key=….
 app.use(expressBinding(s3))
+
+// Lets the owner of a file choose who else may read it.
+app.put('/readers', express.json(), async (req, res) => {
+  await share(fetchRequest(req), req.body)
+  res.sendStatus(204)
+})
+// The event handler computes checksums after uploads, so there is none at first.
+app.get('/checksum', async (req, res) => {
+  res.json({ sha256: await checksum(fetchRequest(req), req.query.key) })
+})
 
 // Application routes with the same guards as the library's.
 app.get('/notes/:key', async (req, res) => {
@@ -70,9 +81,12 @@ app.use((error, _req, res, next) => {
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
   console.log(`Express listens at http://127.0.0.1:${server.address().port}`)
 })
+const stopJobs = startJobs(s3)
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, () => {
+  process.once(signal, async () => {
     server.close()
     server.closeAllConnections()
+    // Close the connections to a database after this.
+    await stopJobs()
   })
 }

@@ -5,12 +5,13 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import session from 'koa-session'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
+import { startJobs } from '../jobs.mjs'
 import { createTeamNotes, errorResponse } from '../team-notes.mjs'
 
 const people = ['ann', 'bob', 'eve']
 
 // Maps the signed-in user to a scope, from the existing session.
-const { s3, checkQuota, write, read, copy } = createTeamNotes((request) => {
+const { s3, share, checksum, checkQuota, write, read, copy } = createTeamNotes((request) => {
   const { user } = koaContext(request).session
   return user ? `user:${user}` : null
 })
@@ -28,7 +29,8 @@ app.use(async (ctx, next) => {
 })
 app.use(session({ sameSite: 'lax' }, app))
 
-// Serves all paths below /api/s3. Must come before the body parser, or uploads of JSON files into `memoryStorage` fail.
+// Serves all paths below /api/s3. The address of a file for `<img src>` or a link is /api/s3/file?key=….
+// Must come before the body parser, or uploads of JSON files into `memoryStorage` fail.
 app.use(koaBinding(s3))
 
 const router = new Router()
@@ -44,6 +46,16 @@ router.post('/login', bodyParser(), (ctx) => {
 router.post('/logout', (ctx) => {
   ctx.session = null
   ctx.status = 204
+})
+
+// Lets the owner of a file choose who else may read it.
+router.put('/readers', bodyParser(), async (ctx) => {
+  await share(fetchRequest(ctx), ctx.request.body)
+  ctx.status = 204
+})
+// The event handler computes checksums after uploads, so there is none at first.
+router.get('/checksum', async (ctx) => {
+  ctx.body = { sha256: await checksum(fetchRequest(ctx), ctx.query.key) }
 })
 
 // Application routes with the same guards as the library's.
@@ -71,9 +83,12 @@ app.use(router.routes()).use(router.allowedMethods())
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
   console.log(`Koa listens at http://127.0.0.1:${server.address().port}`)
 })
+const stopJobs = startJobs(s3)
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, () => {
+  process.once(signal, async () => {
     server.close()
     server.closeAllConnections()
+    // Close the connections to a database after this.
+    await stopJobs()
   })
 }
