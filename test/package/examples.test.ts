@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startExample, type ExampleProcess } from '../servers/example-process.js'
 
@@ -62,13 +63,14 @@ class Visitor {
   }
 }
 
-describe.each(['express', 'koa'])('examples/%s', (framework) => {
+describe.each(['express', 'koa', 'fastify'])('examples/%s', (framework) => {
   let example: ExampleProcess
   beforeAll(async () => {
     example = await startExample(`examples/${framework}/server.mjs`)
   })
   afterAll(async () => {
-    expect(await example.stop()).toEqual({ code: 0, complaints: '' })
+    // Ends although the visitors' connections are still open.
+    expect(await example.stop('SIGTERM')).toEqual({ code: 0, complaints: '' })
   })
 
   async function signedIn(user: string): Promise<Visitor> {
@@ -103,6 +105,52 @@ describe.each(['express', 'koa'])('examples/%s', (framework) => {
     expect(await ann.status('GET /api/s3/db/objects')).toBe(401)
     expect(await ann.status(download)).toBe(401)
     expect(await (await signedIn('ann')).list()).toMatchObject([{ key }])
+  })
+
+  it('lets the owner share a file with named users, with everybody and with nobody', async () => {
+    const ann = await signedIn('ann')
+    const bob = await signedIn('bob')
+    const eve = await signedIn('eve')
+    const anonymous = new Visitor(example.url)
+    const text = 'a picture of the sea'
+    const key = await ann.upload('sea.txt', text)
+    const file = `GET /api/s3/file?key=${encodeURIComponent(key)}`
+    const readersOfFile = async () =>
+      Promise.all([ann, bob, eve, anonymous].map(async (visitor) => (await visitor.send(file)).status))
+
+    expect(await readersOfFile()).toEqual([200, 404, 404, 401])
+    expect(await bob.status('PUT /readers', { key, readers: 'user:bob' })).toBe(404)
+    expect(await anonymous.status('PUT /readers', { key, readers: 'everybody' })).toBe(401)
+    expect(await ann.status('PUT /readers', { key: 'missing', readers: 'everybody' })).toBe(404)
+    expect(await ann.status('PUT /readers', { key })).toBe(400)
+    expect(await ann.status('PUT /readers')).toBe(400)
+    expect(await readersOfFile()).toEqual([200, 404, 404, 401])
+
+    expect(await ann.status('PUT /readers', { key, readers: 'user:bob' })).toBe(204)
+    expect(await readersOfFile()).toEqual([200, 200, 404, 401])
+    expect(await (await bob.send(file)).text()).toBe(text)
+    expect(await bob.list()).toEqual([])
+    expect(await bob.status(`DELETE /api/s3/object?key=${encodeURIComponent(key)}`)).toBe(404)
+
+    expect(await ann.status('PUT /readers', { key, readers: 'everybody' })).toBe(204)
+    expect(await readersOfFile()).toEqual([200, 200, 200, 200])
+    expect(await ann.status('PUT /readers', { key, readers: '' })).toBe(204)
+    expect(await readersOfFile()).toEqual([200, 404, 404, 401])
+  })
+
+  it('computes the checksum of each upload in the background', async () => {
+    const ann = await signedIn('ann')
+    const bob = await signedIn('bob')
+    const text = 'to be summed up'
+    const key = await ann.upload('sum.txt', text)
+    const checksum = `GET /checksum?key=${encodeURIComponent(key)}`
+    const sha256 = createHash('sha256').update(text).digest('hex')
+
+    const recorded = async () => (await (await ann.send(checksum)).json()) as unknown
+    await expect.poll(recorded, { timeout: 20_000 }).toEqual({ sha256 })
+    expect(await bob.status(checksum)).toBe(404)
+    expect(await new Visitor(example.url).status(checksum)).toBe(404)
+    expect(await ann.status('GET /checksum')).toBe(400)
   })
 
   it('lets only the owner and the named readers read a note', async () => {
