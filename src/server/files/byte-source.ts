@@ -62,8 +62,17 @@ function isStream(body: object): body is ReadableStream<Uint8Array> {
   return 'getReader' in body && 'locked' in body
 }
 
-function isDestroyable(body: object): body is { destroy(): void } {
+interface NodeStream {
+  destroy(): void
+  on(event: 'error', listener: () => void): void
+}
+
+function isDestroyable(body: object): body is Pick<NodeStream, 'destroy'> {
   return 'destroy' in body && typeof body.destroy === 'function'
+}
+
+function isNodeStream(body: object): body is NodeStream {
+  return isDestroyable(body) && 'on' in body && typeof body.on === 'function'
 }
 
 function isAsyncIterable(body: object): body is AsyncIterable<Uint8Array> {
@@ -132,6 +141,9 @@ function sourceOfStream(open: () => ReadableStreamDefaultReader<Uint8Array>): By
 }
 
 function sourceOfIterable(body: AsyncIterable<Uint8Array>): ByteSource {
+  // Node.js ends the process if a stream fails while nothing listens: before the first read, or after a refused put. A read
+  // still rejects with the error.
+  if (isNodeStream(body)) body.on('error', () => undefined)
   let iterator: AsyncIterator<Uint8Array> | null = null
   const opened = () => (iterator ??= body[Symbol.asyncIterator]())
   return {

@@ -2,7 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { ByteRange } from '../../core/object-storage.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { invalid } from '../../core/store/validation/invalid.js'
-import { checkInteger, checkObject, optional } from '../../core/store/validation/scalars.js'
+import { checkObject, checkSize, optional } from '../../core/store/validation/scalars.js'
 import { bytesOf } from '../record-bytes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 import { CallerError } from './caller-error.js'
@@ -52,9 +52,8 @@ function bytesMissing(): StorageError {
 
 function checkRange(value: unknown): GivenRange {
   const range = checkObject('range', value)
-  const bound = (given: unknown) => checkInteger('range', given, 0, Number.MAX_SAFE_INTEGER)
-  const start = bound(range['start'])
-  const end = optional(range['end'], bound) ?? Number.MAX_SAFE_INTEGER
+  const start = checkSize('range.start', range['start'])
+  const end = optional(range['end'], (given) => checkSize('range.end', given)) ?? Number.MAX_SAFE_INTEGER
   if (end < start) throw invalid('range', `must end at or after its start (got ${start} to ${end}).`)
   return { start, end }
 }

@@ -37,18 +37,20 @@ describe('files.get', () => {
   })
 
   it.each([
-    { start: 11 },
-    { start: 11, end: 12 },
-    { start: -1 },
-    { start: 1.5 },
-    { start: 5, end: 4 },
-    { end: 4 },
-    '0-4',
-  ])('refuses the range %j', async (range) => {
+    [{ start: 11 }, 'range must start within the object of 11 bytes (got 11).'],
+    [{ start: 11, end: 12 }, 'range must start within the object of 11 bytes (got 11).'],
+    [{ start: -1 }, 'range.start must be an integer from 0 to 9007199254740991 (got -1).'],
+    [{ start: 1.5 }, 'range.start must be an integer from 0 to 9007199254740991 (got 1.5).'],
+    [{ start: 0, end: '4' }, 'range.end must be an integer from 0 to 9007199254740991 (got "4").'],
+    [{ start: 5, end: 4 }, 'range must end at or after its start (got 5 to 4).'],
+    [{ end: 4 }, 'range.start must be an integer from 0 to 9007199254740991 (got undefined).'],
+    ['0-4', 'range must be an object (got "0-4").'],
+  ])('refuses the range %j', async (range, message) => {
     const { files } = await withFile()
     await expect(files.get({ key: 'a/b', range: range as { start: number } })).rejects.toMatchObject({
       code: 'VALIDATION_ERROR',
-      params: { field: 'range' },
+      message,
+      params: { field: message.split(' ')[0] },
     })
   })
 

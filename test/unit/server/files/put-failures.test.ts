@@ -233,6 +233,27 @@ describe('files.put', () => {
     expect(waiting.destroyed).toBe(true)
   })
 
+  it('rejects with the error of a Node.js stream that fails before it is read', async () => {
+    const { files, expectNothing } = watchedService()
+    const error = new Error('no such file')
+    const body = new Readable({ read: () => undefined })
+    const put = files.put({ scope: OWNER, body, size: 5 })
+    // Node.js throws here if nothing listens, which ends the process.
+    expect(() => body.emit('error', error)).not.toThrow()
+    body.destroy(error)
+    expect(await rejection(put)).toBe(error)
+    await expectNothing()
+  })
+
+  it('survives a Node.js stream that fails after the put was refused', async () => {
+    const { files } = watchedService()
+    const body = new Readable({ read: () => undefined })
+    await expect(files.put({ scope: OWNER, body, size: 5, contentType: 'none' })).rejects.toMatchObject({
+      params: { field: 'contentType' },
+    })
+    expect(() => body.emit('error', new Error('no such file'))).not.toThrow()
+  })
+
   it('adds one listener to a signal that many calls share', async () => {
     const { files } = watchedService()
     const { signal } = new AbortController()
