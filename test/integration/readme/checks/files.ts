@@ -1,4 +1,7 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Handler, S3ServerCore, StorageObject } from '@svc/db'
 import { expect, vi } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
@@ -13,9 +16,11 @@ interface ImportProgram {
 const importsFiles: SnippetCheck = async (program) => {
   const { s3, importFile } = await run<ImportProgram>(program)
   let isBroken = false
+  let isSizeKnown = true
   const origin = await originOf(
     createServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/plain', 'content-length': isBroken ? 6 : 5 })
+      const size = isSizeKnown && { 'content-length': isBroken ? 6 : 5 }
+      response.writeHead(200, { 'content-type': 'text/plain', ...size })
       response.write('hello')
       if (isBroken) response.destroy()
       else response.end()
@@ -36,8 +41,29 @@ const importsFiles: SnippetCheck = async (program) => {
     })
     expect(logged.mock.calls).toEqual([['5 of 5 bytes']])
     await expect(importFile('7', origin, signal)).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
+    isSizeKnown = false
+    expect(await importFile('8', origin, signal)).toMatchObject({ contentType: 'text/plain', size: 5 })
   } finally {
     logged.mockRestore()
+  }
+}
+
+interface FolderProgram {
+  readonly importFolder: (folder: string) => Promise<string[]>
+}
+
+/** Also checks that a second run skips what is there, and that folders inside are left out. */
+const importsFolders: SnippetCheck = async (program) => {
+  const { importFolder } = await run<FolderProgram>(program)
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-folder-'))
+  try {
+    writeFileSync(join(folder, 'a.txt'), 'first')
+    expect(await importFolder(folder)).toEqual(['folder/a.txt'])
+    writeFileSync(join(folder, 'b.txt'), '')
+    mkdirSync(join(folder, 'c'))
+    expect(await importFolder(folder)).toEqual(['folder/b.txt'])
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 }
 
@@ -77,6 +103,7 @@ const linksToPictures: SnippetCheck = async (program) => {
 
 export const filesChecks: SnippetChecks = {
   'docs/files.md#import-job.ts': importsFiles,
+  'docs/files.md#import-folder.ts': importsFolders,
   'docs/files.md#monthly-report.ts': storesReports,
   'docs/files.md#gallery-page.ts': linksToPictures,
 }
