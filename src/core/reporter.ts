@@ -1,9 +1,12 @@
 import { StorageError } from './errors.js'
+import type { StoredEvent } from './store/events.js'
 
 /** Where an error happened: the operation, such as `upload.confirm`, and the request, if there was one. */
 export interface ErrorContext {
   readonly request?: Request
   readonly operation: string
+  /** The event whose handler failed. */
+  readonly event?: StoredEvent
 }
 
 /** Called with every 5xx error and every error thrown by a guard or hook. What it throws is ignored. */

@@ -8,14 +8,16 @@ import { startTimer } from './timer.js'
 /** How often a claim is extended while it lasts. One extension may fail. */
 const EXTENSIONS_PER_CLAIM = 3
 
+/** Gets what a handler throws, with its event, and failures of the store. */
+export type ReportDelivery = (error: unknown, event?: StoredEvent) => void
+
 export interface EventDeliveryOptions {
   readonly store: EventStore
   readonly onEvent: EventHandler
   readonly now: () => Date
   /** Seconds that a claim lasts unless it is extended. */
   readonly claimSeconds: number
-  /** Gets what a handler throws, and why claims can't be extended. */
-  readonly report: (error: unknown) => void
+  readonly report: ReportDelivery
   /** Called if the store fails to settle events. Resolves to whether to try again. */
   readonly settleAgain: (error: unknown) => Promise<boolean>
   /** Whether waiting for handlers may end a Node.js process. */
@@ -85,7 +87,7 @@ export class EventDelivery {
       await onEvent(event, { signal: controller.signal })
     } catch (error) {
       running.isHandled = true
-      report(error)
+      report(error, event)
       if (!running.isLost) await this.#settlements.add({ id, claim, retryAt: retryTime(attempts, now()) })
       return { outcome: 'failed', event, error }
     }

@@ -1,4 +1,3 @@
-import type { StorageObjectStore } from '../../core/store/contract.js'
 import { partsOf } from '../../core/store/store-parts.js'
 
 const MESSAGE =
@@ -9,13 +8,10 @@ const MESSAGE =
  * Returns a function that reports once if the database records no events. It asks only where there was nothing to deliver. A
  * custom driver may be unable to tell.
  */
-export function createEventsOffNotice(
-  objects: StorageObjectStore,
-  report: (error: unknown) => void,
-): () => Promise<void> {
+export function createEventsOffNotice(store: object, report: (error: unknown) => void): () => Promise<void> {
   let isDone = false
   return async () => {
-    const driver = partsOf(objects)?.driver
+    const driver = partsOf(store)?.driver
     if (isDone || !driver?.recordsEvents || (await driver.recordsEvents())) return
     // Concurrent calls may both have asked.
     if (!isDone) report(new Error(MESSAGE))

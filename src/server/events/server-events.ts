@@ -2,6 +2,7 @@ import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { ObjectReference } from '../../core/store/records.js'
 import type { Report } from '../../core/reporter.js'
 import { BackgroundDelivery } from './background-delivery.js'
+import type { ReportDelivery } from './event-delivery.js'
 import type { EventHandler } from './event-handler.js'
 import { createEventsOffNotice } from './events-off-notice.js'
 
@@ -27,8 +28,13 @@ export interface ServerEventsOptions {
   readonly now: () => Date
 }
 
+/** Returns a function that reports failures of delivery, with the event if its handler failed. */
+export function deliveryReport(report: Report): ReportDelivery {
+  return (error, event) => report(error, { operation: OPERATION, ...(event && { event }) })
+}
+
 export function createServerEvents({ onEvent, objects, report, now }: ServerEventsOptions): ServerEvents {
-  const reportDelivery = (error: unknown) => report(error, { operation: OPERATION })
+  const reportDelivery = deliveryReport(report)
   const reportIfOff = createEventsOffNotice(objects, reportDelivery)
   const background = new BackgroundDelivery({
     store: objects,

@@ -1,7 +1,9 @@
 import { createReport } from '../../core/reporter.js'
 import { shown } from '../../core/store/validation/invalid.js'
 import type { EventHandler, EventStore } from '../events/event-handler.js'
-import { OPERATION } from '../events/server-events.js'
+import type { ReportDelivery } from '../events/event-delivery.js'
+import { createEventsOffNotice } from '../events/events-off-notice.js'
+import { deliveryReport } from '../events/server-events.js'
 import { findDependencies } from '../server-dependencies.js'
 import { checks, type DeliverStoreEventsOptions } from './delivery-options.js'
 
@@ -9,7 +11,7 @@ import { checks, type DeliverStoreEventsOptions } from './delivery-options.js'
 export interface DeliverySource {
   readonly store: EventStore
   readonly onEvent: EventHandler
-  readonly report: (error: unknown) => void
+  readonly report: ReportDelivery
   readonly now: () => Date
   /** Called if no event is due at first. */
   readonly onNone: () => Promise<void>
@@ -33,7 +35,7 @@ export function deliverySource(source: object, options: Partial<DeliverStoreEven
   return {
     store: eventStore(records.objects),
     onEvent: events.onEvent,
-    report: (error) => report(error, { operation: OPERATION }),
+    report: deliveryReport(report),
     now,
     onNone: () => events.reportIfOff(),
   }
@@ -43,13 +45,13 @@ function storeSource(source: object, options: Partial<DeliverStoreEventsOptions>
   const store = eventStore(source)
   const onEvent = checks.function('onEvent', options.onEvent)
   if (!onEvent) throw checks.error(`onEvent must be a function (got ${shown(options.onEvent)}).`)
-  const report = createReport(checks.function('onError', options.onError))
+  const report = deliveryReport(createReport(checks.function('onError', options.onError)))
   return {
     store,
     onEvent,
-    report: (error) => report(error, { operation: OPERATION }),
+    report,
     now: checks.function('now', options.now) ?? (() => new Date()),
-    onNone: async () => {},
+    onNone: createEventsOffNotice(store, report),
   }
 }
 

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { deliverEvents, type JobProgress, type StoredEvent } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SECOND } from '../../../conformance/clock.js'
 import { around, startService } from '../service.js'
@@ -30,6 +31,24 @@ describe('deliverEvents', () => {
     expect(seen.filter((name) => name.endsWith(' a'))).toEqual(['activated a', 'deleted a', 'activated a'])
     expect(await remaining(store)).toBe(0)
     expect(await deliver(() => {})).toEqual({ delivered: 0, failed: [] })
+  })
+
+  it('reports what a handler throws with its event', async () => {
+    const id = await activate(store, 'a', clock)
+    const failure = new Error('failed')
+    const contexts: unknown[] = []
+    const options = { onError: (error: unknown, context: object) => contexts.push({ error, ...context }) }
+    await deliver(() => Promise.reject(failure), options)
+    const object = expect.objectContaining({ ...at('a'), id }) as unknown
+    const event = expect.objectContaining({ type: 'activated', object, attempts: 1 }) as unknown
+    expect(contexts).toEqual([{ error: failure, operation: 'deliverEvents', event }])
+  })
+
+  it('reports a store that records no events', async () => {
+    await deliverEvents(memoryAdapter({ now: clock.now }), { onEvent: () => {}, onError, now: clock.now })
+    expect(errors).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(/records no events/) as string }),
+    ])
   })
 
   it('delivers the next event of an object whose handler ends while it looks for more', async () => {
