@@ -72,7 +72,7 @@ export {
   type CleanUpResult,
   type LeftoverOutcome,
   type ReservationOutcome,
-} from './server/clean-up/clean-up.js'
+} from './server/jobs/clean-up/clean-up.js'
 export { deliverEvents } from './server/jobs/deliver-events.js'
 export type {
   DeliverEventsOptions,

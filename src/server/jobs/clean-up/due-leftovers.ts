@@ -1,6 +1,6 @@
-import type { StorageObjectStore } from '../../core/store/contract.js'
-import type { Leftover } from '../../core/store/records.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
+import type { StorageObjectStore } from '../../../core/store/contract.js'
+import type { Leftover } from '../../../core/store/records.js'
+import { isUnsupportedCall } from '../../../core/store/unsupported-call.js'
 import { pagesOf } from './settle-all.js'
 
 /**

@@ -1,10 +1,10 @@
-import { StorageError } from '../../core/errors.js'
-import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
-import type { StorageObjectStore } from '../../core/store/contract.js'
-import type { Leftover, StorageObject } from '../../core/store/records.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
-import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
-import type { ServerDependencies } from '../server-dependencies.js'
+import { StorageError } from '../../../core/errors.js'
+import type { MultipartReference, ObjectStorage } from '../../../core/object-storage.js'
+import type { StorageObjectStore } from '../../../core/store/contract.js'
+import type { Leftover, StorageObject } from '../../../core/store/records.js'
+import { isUnsupportedCall } from '../../../core/store/unsupported-call.js'
+import { GRACE_SECONDS, secondsAfter } from '../../lifetimes.js'
+import type { ServerDependencies } from '../../server-dependencies.js'
 
 /**
  * The result for a leftover.

@@ -1,5 +1,5 @@
-import { toStorageError, type StorageError } from '../../core/errors.js'
-import { settlementBatches } from '../attempts/settle-reservation.js'
+import { toStorageError, type StorageError } from '../../../core/errors.js'
+import { settlementBatches } from '../../attempts/settle-reservation.js'
 
 /** The result for one item: its outcome, or the error that left it unchanged. */
 export type Outcome<Name, Result extends string> =
