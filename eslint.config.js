@@ -54,6 +54,7 @@ export default defineConfig(
         clearTimeout: 'readonly',
         performance: 'readonly',
         AbortController: 'readonly',
+        Response: 'readonly',
       },
     },
   },

@@ -10,7 +10,7 @@ import { keepForThisProcess } from './single-process.mjs'
 export async function openDatabase(folder) {
   const database = await chosenDatabase(folder)
   try {
-    // Creates or upgrades the schema. Several processes may run this at once.
+    // Creates or upgrades the schema, and turns events on. Several processes may run this at once.
     await database.client.migrate()
   } catch (error) {
     await database.close()
@@ -50,7 +50,7 @@ async function postgresServer(url) {
   pool.on('error', (error) => console.error('Lost an idle connection:', error.message))
   return {
     name: `the PostgreSQL server at ${withoutPassword(url)}`,
-    client: postgresAdapter(pool),
+    client: postgresAdapter(pool, { events: true }),
     close: () => pool.end(),
   }
 }
@@ -62,7 +62,7 @@ async function mongoServer(url) {
   return {
     name: `the MongoDB replica set at ${srvHost ?? hosts.join(',')}, database ${dbName}`,
     // Uses the database that the URL names.
-    client: mongoAdapter(client.db()),
+    client: mongoAdapter(client.db(), { events: true }),
     close: () => client.close(),
   }
 }
@@ -87,7 +87,7 @@ async function embeddedPostgres(folder) {
   const database = await PGlite.create(folder)
   return {
     name: `PGlite in ${folder}`,
-    client: postgresAdapter(database),
+    client: postgresAdapter(database, { events: true }),
     close: () => database.close(),
   }
 }

@@ -14,11 +14,13 @@ import { cleanUp, createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { bundlePage } from './bundle.mjs'
 import { openDatabase } from './database.mjs'
+import { eventDelivery } from './delivery.mjs'
 import { listen, rememberPort } from './port.mjs'
 import { sessions } from './sessions.mjs'
 import { readSettings } from './settings.mjs'
 import { isShared, sharing } from './sharing.mjs'
 import { allowsUploadsFrom, corsFor, openStorage } from './storage.mjs'
+import { keepThumbnail, loadSharp, pictureOf } from './thumbnails.mjs'
 
 const host = '127.0.0.1'
 const cleanUpEveryMilliseconds = 60_000
@@ -43,12 +45,13 @@ async function run({ port, quota, folder }) {
 
   const bytes = await openStorage(folder)
   // The page is bundled while the database opens.
-  const [database, page] = await Promise.all([openDatabase(folder), bundlePage()])
+  const [database, page, sharp] = await Promise.all([openDatabase(folder), bundlePage(), loadSharp()])
   if (bytes.origin && !(await allowsUploadsFrom(origin, bytes).catch(() => false))) {
     console.error(`The bucket doesn't allow uploads from this page. Set this CORS configuration on it:`)
     console.error(JSON.stringify(corsFor(origin), null, 2))
   }
 
+  const delivery = eventDelivery((event, context) => keepThumbnail(s3.files, sharp, event, context))
   const s3 = createS3Server({
     storage: bytes.storage,
     bucket: bytes.bucket,
@@ -58,17 +61,29 @@ async function run({ port, quota, folder }) {
         resolveScope: (request) => scopeOf(expressRequest(request).user),
         quota,
         usageEndpoint: true,
-        // A shared file opens for every signed-in user who has its link.
-        mayRead: (object, { scope }) => scope !== null && isShared(object),
+        // A shared file opens for every signed-in user who has its link. Who may see a picture may see its thumbnail.
+        async mayRead(object, { scope }) {
+          const file = scope === null ? null : await pictureOf(object, database.client)
+          return file !== null && (file.scope === scope || isShared(file))
+        },
       }),
     ],
-    onError: (error, { operation }) => console.error(`${operation}:`, error),
+    onEvent: delivery.onEvent,
+    onError(error, { operation }) {
+      // The database is closing. The next start delivers these events.
+      if (operation === 'deliverEvents' && delivery.hasStopped()) return
+      console.error(`${operation}:`, error)
+    },
   })
   handle(createApp(s3, { page, storageOrigin: bytes.origin }))
   rememberPort(folder, server.address().port)
-  stopOnSignal(server, database, cleanUpRegularly(s3))
+  delivery.start(s3)
+  const stopCleaningUp = cleanUpRegularly(s3)
+  stopOnSignal(server, database, () => Promise.all([stopCleaningUp(), delivery.stop()]))
   console.log(`The demo runs at ${origin} (Ctrl+C stops it)`)
   console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)
+  if (!sharp)
+    console.log('Thumbnails: none, because the package sharp is missing or does not support this machine')
 }
 
 function createApp(s3, { page, storageOrigin }) {
@@ -104,13 +119,13 @@ function cleanUpRegularly(s3) {
   }
 }
 
-function stopOnSignal(server, database, stopCleaningUp) {
+function stopOnSignal(server, database, stopJobs) {
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
-      const cleaned = stopCleaningUp()
+      const stopped = stopJobs()
       // Requests in progress may finish before the database closes.
       server.close(async () => {
-        await cleaned
+        await stopped
         await database.close()
       })
       // Idle connections and uploads that never finish don't keep the process alive.

@@ -27,7 +27,11 @@ export function fileCard(
   link.href = api.fileURL({ id: object.id, disposition: 'inline' })
   part(card, 'facts').textContent = `${inUnits(object.size ?? 0)} · ${when(object.createdAt)}`
   part(card, 'extension').textContent = extensionOf(name)
-  if (object.contentType?.startsWith('image/')) void showThumbnail(link.href, part(card, 'preview'))
+  if (object.contentType?.startsWith('image/')) {
+    // The server makes the thumbnail in the background. Until it exists, the card shows the picture itself.
+    const thumbnail = api.fileURL({ key: `${object.key}.thumbnail`, disposition: 'inline' })
+    void showPicture([thumbnail, link.href], part(card, 'preview'))
+  }
   shareSwitch(part(card, 'share'), { id: object.id, name, isShared })
 
   const download = part<HTMLButtonElement>(card, 'download')
@@ -57,7 +61,7 @@ export function fileCard(
   return card
 }
 
-/** Returns the label for files without a thumbnail. */
+/** Returns the label for files without a picture. */
 function extensionOf(name: string): string {
   const extension = /\.([^.\s]{1,5})$/u.exec(name)?.[1]
   return extension?.toUpperCase() ?? 'FILE'
@@ -87,17 +91,21 @@ function shareSwitch(
   }
 }
 
-async function showThumbnail(url: string, preview: HTMLElement): Promise<void> {
-  const image = new Image()
-  // Decorative: the card shows the name as text.
-  image.alt = ''
-  image.decoding = 'async'
-  try {
+/** Shows the first of these pictures that exists and can be decoded. If none does, the card keeps showing the extension. */
+async function showPicture(urls: readonly string[], preview: HTMLElement): Promise<void> {
+  for (const url of urls) {
+    const image = new Image()
+    // Decorative: the card shows the name as text.
+    image.alt = ''
+    image.decoding = 'async'
     image.src = url
-    await image.decode()
+    try {
+      await image.decode()
+    } catch {
+      continue
+    }
     preview.replaceChildren(image)
-  } catch {
-    // Not a valid image, or already deleted. The card keeps showing the extension.
+    return
   }
 }
 
