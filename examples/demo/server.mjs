@@ -82,8 +82,7 @@ async function run({ port, quota, folder }) {
   stopOnSignal(server, database, () => Promise.all([stopCleaningUp(), delivery.stop()]))
   console.log(`The demo runs at ${origin} (Ctrl+C stops it)`)
   console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)
-  if (!sharp)
-    console.log('Thumbnails: none, because the package sharp is missing or does not support this machine')
+  if (!sharp) console.log(`Thumbnails: none, because the package sharp can't be loaded`)
 }
 
 function createApp(s3, { page, storageOrigin }) {

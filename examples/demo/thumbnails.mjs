@@ -1,6 +1,6 @@
 import { StorageError } from '@svc/db'
 
-/** The owner of all thumbnails. No user has this scope, so thumbnails are in nobody's list and count towards no quota. */
+/** The owner of all thumbnails. No user has this scope, so thumbnails are in no user's list and count towards no user's quota. */
 const SCOPE = 'thumbnails'
 
 /** Large enough for a card of the page on a screen with two pixels per CSS pixel. */
