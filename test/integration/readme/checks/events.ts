@@ -16,6 +16,7 @@ import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { uploadTo } from '../store-programs.js'
+import { withBucket } from './bucket-of-tests.js'
 import { signedInAs } from './sign-in.js'
 
 interface ServerProgram {
@@ -30,7 +31,10 @@ function clientOf({ s3 }: ServerProgram, scope: string) {
     baseURL: APP,
     plugins: [dbClient()],
     headers: signedInAs(scope),
-    fetch: (input, init) => s3.handler(new Request(input, init)),
+    fetch(input, init) {
+      const request = new Request(input, init)
+      return request.url.startsWith(APP) ? s3.handler(request) : fetch(request)
+    },
   }).api
 }
 
@@ -97,7 +101,7 @@ const marksScannedFiles: SnippetCheck = async (program) => {
   expect(update).toHaveBeenCalledTimes(2)
 }
 
-const makesThumbnails: SnippetCheck = async (program) => {
+const makesThumbnails = withBucket('docs/events.md#thumbnails.ts', async (program, { bucket }) => {
   const server = await run<ServerProgram & { readonly s3: Pick<S3ServerCore, 'files'> }>(program)
   const { client, s3 } = server
   const api = clientOf(server, 'ann')
@@ -116,18 +120,19 @@ const makesThumbnails: SnippetCheck = async (program) => {
 
   const second = await upload(new Uint8Array(picture))
   const broken = await upload(new Uint8Array(100))
-  expect(await client.findActive({ bucket: 'uploads', key: broken.thumbnail })).toBeNull()
-  await client.transfer({ bucket: 'uploads', key, from: 'ann', to: 'bob' })
-  await client.remove({ bucket: 'uploads', key: second.key })
+  expect(await client.findActive({ bucket, key: broken.thumbnail })).toBeNull()
+  await client.transfer({ bucket, key, from: 'ann', to: 'bob' })
+  await s3.files.delete({ key: second.key })
   await deliverEvents(s3 as S3ServerCore)
   await untilDelivered(client)
   const left = (scope: string) => client.countByScope(scope, 'active')
   // Of ann's, only the broken picture is left. Deleting bob's picture through the server also deletes its thumbnail.
   expect([await left('ann'), await left('bob')]).toEqual([1, 2])
   await clientOf(server, 'bob').delete({ key })
+  await api.delete({ key: broken.key })
   await untilDelivered(client)
-  expect(await left('bob')).toBe(0)
-}
+  expect([await left('ann'), await left('bob')]).toEqual([0, 0])
+})
 
 interface OwnRows {
   readonly store: StorageObjectStore

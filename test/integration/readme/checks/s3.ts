@@ -1,28 +1,11 @@
-import { CreateBucketCommand, DeleteBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import type { Handler } from '@svc/db'
-import { expect, inject, vi } from 'vitest'
-import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { expect } from 'vitest'
+import { run, type SnippetChecks } from '../programs.js'
+import { withBucket } from './bucket-of-tests.js'
 import { signedInAs } from './sign-in.js'
 
 /** Uploads and downloads as a browser would, against the S3 service of the tests. */
-const storesInBucket: SnippetCheck = async (program) => {
-  const server = inject('s3')
-  if (server.url === null) return console.warn(`Not run: docs/s3.md#bucket.ts. There is ${server.reason}`)
-  const { origin, username, password } = new URL(server.url)
-  const bucket = `svc-db-docs-${Date.now()}`
-  const settings = {
-    AWS_ENDPOINT_URL_S3: origin,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: decodeURIComponent(username),
-    AWS_SECRET_ACCESS_KEY: decodeURIComponent(password),
-    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
-    S3_PATH_STYLE: 'true',
-    S3_BUCKET: bucket,
-  }
-  for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value)
-  const client = new S3Client({ forcePathStyle: true })
-  await client.send(new CreateBucketCommand({ Bucket: bucket }))
-
+const storesInBucket = withBucket('docs/s3.md#bucket.ts', async (program, { bucket, origin }) => {
   const { s3 } = await run<{ s3: { handler: Handler } }>(program)
   const request = (method: string, path: string, body?: object) =>
     s3.handler(
@@ -46,9 +29,7 @@ const storesInBucket: SnippetCheck = async (program) => {
   const { url } = (await download.json()) as { url: string }
   expect(await (await fetch(url)).text()).toBe('hello')
   expect((await request('DELETE', `/object?key=${encodeURIComponent(key)}`)).status).toBe(204)
-  await client.send(new DeleteBucketCommand({ Bucket: bucket }))
-  client.destroy()
-}
+})
 
 export const s3Checks: SnippetChecks = {
   'docs/s3.md#bucket.ts': storesInBucket,
