@@ -140,7 +140,8 @@ export class EventModel extends ObjectModel {
     for (const { id, claim, object } of this.chosen as readonly Partial<StoredEvent>[]) {
       const event = object && oldest.find((each) => isOf(each, object))
       if (!event || !isToken(id) || !isToken(claim) || claim === event.claim) return null
-      if (event.hasOwnId ? event.id !== id : this.events.some((each) => each.id === id)) return null
+      const isTaken = this.events.some((each) => each.hasOwnId && each.id === id)
+      if (event.hasOwnId ? event.id !== id : isTaken) return null
       if (claims.some((other) => other.event === event || other.id === id || other.claim === claim))
         return null
       claims.push({ event, id, claim })
