@@ -13,8 +13,8 @@ describeRedis('two caches on one Redis', (url) => {
   // Of a database, the cache only relies on usages and on the scopes that the driver reports for each write. The tests in
   // touched-scopes.test.ts check those for each driver, so one store under the cache is enough most of the time.
   if (!isLongRun) return
-  describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl), 20))
-  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl), 20))
+  describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl), 5))
+  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl), 3))
 
   function conformance(base: BaseAdapter, numRuns: number): void {
     const clients = [clientOf(url), clientOf(url)]
