@@ -92,6 +92,36 @@ export interface StoredBytes {
   readonly attemptId: string | null
 }
 
+export interface ListBytesInput {
+  readonly bucket: string
+  /** Only keys that start with this text, 1..1024 bytes of UTF-8. Default: all keys. */
+  readonly prefix?: string | null | undefined
+  /** Only keys after this one. It need not exist. Default: from the start. */
+  readonly after?: string | null | undefined
+  /** 1..1000. */
+  readonly limit: number
+  /** Aborts the call. */
+  readonly signal?: AbortSignal
+}
+
+/** Bytes in a listing of a bucket. */
+export interface ListedBytes {
+  readonly key: string
+  /** Bytes. */
+  readonly size: number
+  /** As `head` returns it. */
+  readonly eTag: string | null
+  /** When the bytes were written. For disk storage, the time of the file. */
+  readonly lastModified: Date
+}
+
+export interface BytesPage {
+  /** In byte order of the UTF-8 keys. */
+  readonly items: readonly ListedBytes[]
+  /** The last key of the page, `after` of the next one; `null` if nothing follows. */
+  readonly next: string | null
+}
+
 /** Identifies a multipart upload, by the key of its future bytes. */
 export interface MultipartReference extends BytesReference {
   readonly uploadId: string
@@ -214,6 +244,11 @@ export interface ObjectStorage {
    * `s3.files.get`.
    */
   read?(input: ReadInput): Promise<ReadableStream<Uint8Array> | null>
+  /**
+   * Lists what is stored in a bucket, without unfinished uploads. A page costs the same at any depth on S3. Without it, there are
+   * no `importObjects` and `checkStorage`.
+   */
+  list?(input: ListBytesInput): Promise<BytesPage>
   /** Multipart uploads. Without it, the server has no `/multipart` endpoints. */
   readonly multipart?: MultipartStorage
   /** Serves the storage's signed URLs, for storages without a separate server. */

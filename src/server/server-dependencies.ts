@@ -3,7 +3,7 @@ import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
 import type { ServerEvents } from './events/server-events.js'
 
-/** The dependencies that a server's endpoints and `cleanUp` share. */
+/** The dependencies that a server's endpoints and jobs share. */
 export interface ServerDependencies {
   /** Rejects only with a `StorageError`. */
   readonly storage: ObjectStorage
@@ -36,11 +36,11 @@ export function findDependencies(server: object): ServerDependencies | null {
   return (server as { [DEPENDENCIES]?: ServerDependencies } | null | undefined)?.[DEPENDENCIES] ?? null
 }
 
-/** Returns the dependencies for `cleanUp`. @throws TypeError unless `createS3Server` created the server. */
-export function dependenciesOf(server: object): ServerDependencies {
+/** Returns the dependencies for a job. @throws TypeError unless `createS3Server` created the server. */
+export function dependenciesOf(server: object, job: string): ServerDependencies {
   const dependencies = findDependencies(server)
   if (!dependencies) {
-    throw new TypeError('cleanUp: the first argument must be a server returned by createS3Server().')
+    throw new TypeError(`${job}: the first argument must be a server returned by createS3Server().`)
   }
   return dependencies
 }

@@ -22,6 +22,7 @@ export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
   const { multipart, baseURL } = storage
   const write = storage.write?.bind(storage)
   const read = storage.read?.bind(storage)
+  const list = storage.list?.bind(storage)
   const serve = storage.serve?.bind(storage)
   return {
     signUpload: (input) => mapErrors(() => storage.signUpload(input)),
@@ -30,6 +31,7 @@ export function mapStorageErrors(storage: ObjectStorage): ObjectStorage {
     remove: (reference) => mapErrors(() => storage.remove(reference)),
     ...(write && { write: (input) => mapErrors(() => write(input)) }),
     ...(read && { read: (input) => mapErrors(() => read(input)) }),
+    ...(list && { list: (input) => mapErrors(() => list(input)) }),
     ...(multipart && { multipart: mapMultipartErrors(multipart) }),
     ...(serve && { serve: (exchange) => mapErrors(() => serve(exchange)), baseURL: baseURL ?? null }),
   }

@@ -5,7 +5,8 @@ import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf } from '../../server-dependencies.js'
 import { dueLeftovers } from './due-leftovers.js'
 import { settleLeftover, type SettledLeftover } from './leftover.js'
-import { pagesOf, settleAll, type Outcome } from './settle-all.js'
+import { pagesOf } from '../pages.js'
+import { settleAll, type Outcome } from './settle-all.js'
 
 export interface CleanUpOptions {
   /**
@@ -46,7 +47,7 @@ export interface CleanUpResult {
  * @throws TypeError if `s3` was not created by `createS3Server`, or if `unconfirmed` is invalid.
  */
 export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): Promise<CleanUpResult> {
-  const dependencies = dependenciesOf(s3)
+  const dependencies = dependenciesOf(s3, 'cleanUp')
   const { records, now } = dependencies
   const unconfirmed = options.unconfirmed ?? 'confirm'
   if (unconfirmed !== 'confirm' && unconfirmed !== 'discard') {

@@ -1,7 +1,7 @@
 import type { StorageObjectStore } from '../../../core/store/contract.js'
 import type { Leftover } from '../../../core/store/records.js'
 import { isUnsupportedCall } from '../../../core/store/unsupported-call.js'
-import { pagesOf } from './settle-all.js'
+import { pagesOf } from '../pages.js'
 
 /**
  * Yields the pages of the leftovers that are due, or of all leftovers if the driver is of version 1.5. Those that appear after

@@ -1,0 +1,109 @@
+import type { Report } from '../../core/reporter.js'
+import { MAX_FAILURES, type JobFailure, type JobOptions } from './job.js'
+
+export interface ItemRunOptions {
+  /** The name of the job, as errors are reported with. */
+  readonly operation: string
+  readonly report: Report
+  /** How many items are in work at once. */
+  readonly concurrency: number
+  readonly signal: AbortSignal | null
+  readonly onProgress: JobOptions['onProgress']
+}
+
+/** Works through the items of a job, several at once, and keeps count of what is done and what failed. */
+export class ItemRun {
+  readonly failed: JobFailure[] = []
+  readonly #options: ItemRunOptions
+  #done = 0
+  #after: string | null
+
+  /** @param after Where the run starts. */
+  constructor(options: ItemRunOptions, after: string | null = null) {
+    this.#options = options
+    this.#after = after
+  }
+
+  /** The position of the last item up to which every item is done. */
+  get after(): string | null {
+    return this.#after
+  }
+
+  /**
+   * Calls `work` for each item of each page, in the order of the pages. An item whose work rejects has failed, and the others go
+   * on. After the signal aborts, no work begins, and what is in progress is completed.
+   *
+   * @param position Where a later run can go on after the item, if the pages have an order.
+   */
+  async process<Item extends { readonly bucket: string; readonly key: string }>(
+    pages: AsyncIterable<readonly Item[]>,
+    work: (item: Item) => Promise<unknown>,
+    position?: (item: Item) => string,
+  ): Promise<void> {
+    const { signal, concurrency } = this.#options
+    for await (const page of pages) {
+      const queue = new OrderedQueue(page)
+      const worker = async () => {
+        for (let index = queue.take(); index !== null; index = signal?.aborted ? null : queue.take()) {
+          await this.#attempt(page[index]!, work)
+          const last = queue.finish(index)
+          if (last && position) this.#after = position(last)
+          this.#showProgress()
+        }
+      }
+      if (!signal?.aborted) await Promise.all(Array.from({ length: concurrency }, worker))
+      if (signal?.aborted) return
+    }
+  }
+
+  async #attempt<Item extends { readonly bucket: string; readonly key: string }>(
+    item: Item,
+    work: (item: Item) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await work(item)
+    } catch (error) {
+      this.fail(item, error)
+    }
+    this.#done++
+  }
+
+  /** Records a failure and reports it. */
+  fail({ bucket, key }: { readonly bucket: string; readonly key: string }, error: unknown): void {
+    const { report, operation } = this.#options
+    report(error, { operation })
+    if (this.failed.length < MAX_FAILURES) this.failed.push({ bucket, key, error })
+  }
+
+  #showProgress(): void {
+    const { onProgress, report, operation } = this.#options
+    try {
+      onProgress?.({ done: this.#done, ...(this.#after !== null && { after: this.#after }) })
+    } catch (error) {
+      report(error, { operation })
+    }
+  }
+}
+
+/** The items of a page, which are taken in order and may be finished in any. */
+class OrderedQueue<Item> {
+  readonly #items: readonly Item[]
+  readonly #finished: boolean[] = []
+  #taken = 0
+  #finishedUpTo = 0
+
+  constructor(items: readonly Item[]) {
+    this.#items = items
+  }
+
+  take(): number | null {
+    return this.#taken < this.#items.length ? this.#taken++ : null
+  }
+
+  /** Returns the last item before which all are finished, itself included, or `null` if the first isn't. */
+  finish(index: number): Item | null {
+    this.#finished[index] = true
+    while (this.#finished[this.#finishedUpTo]) this.#finishedUpTo++
+    return this.#items[this.#finishedUpTo - 1] ?? null
+  }
+}
