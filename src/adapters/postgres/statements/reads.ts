@@ -15,6 +15,7 @@ export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export function readStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
+  const firstId = `'${FIRST_ID}'::uuid`
   const at = `o.bucket = $1 AND o.key = $2`
   /**
    * Accepts a row of the scope, or any row for `NULL`. The scope is compared as an expression, because an index by scope
@@ -32,29 +33,38 @@ export function readStatements(schema: SchemaName) {
    * Selects rows of one status, newest first. The subquery hides the status from the planner. If the planner sees
    * 'pending' and has no statistics, it uses the index of pending rows by expiry and sorts all those of the scope.
    */
-  const newest = (columns: string, status: string) =>
+  const newest = (columns: string, status: string, lowestId = firstId) =>
     `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2 ORDER BY o.id DESC LIMIT $3`
+     WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2 AND o.id >= ${lowestId}
+     ORDER BY o.id DESC LIMIT $3`
 
   /**
    * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
    * route. With equality, the index by scope costs the same while the table is empty, and Postgres may keep a plan that
    * uses it and filters the whole scope.
    */
-  const newestOfRoute = (columns: string, status: string, route: string) =>
+  const newestOfRoute = (columns: string, status: string, route: string, lowestId = firstId) =>
     `SELECT ${columns} FROM {schema}.objects o
      WHERE o.scope = $1 AND o.route IS NOT NULL AND (o.route, o.status, o.id) < (${route}, ${status}, $2)
-       AND (o.route, o.status, o.id) >= (${route}, ${status}, '${FIRST_ID}')
+       AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
      ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT $3`
 
   /**
    * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
    * plan reads and sorts the whole scope.
+   *
+   * A full page of active rows also bounds the pending ones. Below its last row, the index has an entry for every row that was
+   * once pending, until Postgres vacuums the table. With a route, Postgres passes these entries without reading their rows.
    */
-  const newestLive = (columns: string, newestOf: (status: string) => string) =>
-    `SELECT ${columns} FROM (
-       (${newestOf(`'active'`)}) UNION ALL (${newestOf(`'pending'`)})
+  const newestLive = (columns: string, newestOf: (status: string, lowestId?: string) => string) => {
+    const lastOfPage = `(SELECT a.id FROM active a ORDER BY a.id DESC LIMIT 1 OFFSET $3 - 1)`
+    return `WITH active AS (${newestOf(`'active'`)})
+     SELECT ${columns} FROM (
+       SELECT o.* FROM active o
+       UNION ALL
+       (${newestOf(`'pending'`, `coalesce(${lastOfPage}, ${firstId})`)})
      ) o ORDER BY o.id DESC LIMIT $3`
+  }
 
   const expired = (condition: string) =>
     `SELECT ${OBJECT} FROM {schema}.objects o
@@ -66,11 +76,11 @@ export function readStatements(schema: SchemaName) {
     listRoute: named('list_route', newestOfRoute(columns, '$4', '$5')),
     listLive: named(
       'list_live',
-      newestLive(columns, (status) => newest('o.*', status)),
+      newestLive(columns, (status, lowestId) => newest('o.*', status, lowestId)),
     ),
     listLiveRoute: named(
       'list_live_route',
-      newestLive(columns, (status) => newestOfRoute('o.*', status, '$4')),
+      newestLive(columns, (status, lowestId) => newestOfRoute('o.*', status, '$4', lowestId)),
     ),
   })
 
