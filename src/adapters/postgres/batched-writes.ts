@@ -3,6 +3,7 @@ import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
+import { ReservedScopes } from './reserved-scopes.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
 
 /** A confirm that names its scope and its attempt, which makes it safe to repeat. */
@@ -23,7 +24,8 @@ export interface BatchedWrites {
 /**
  * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs
  * them one after the other. Those that are in progress in this process share a round trip and a transaction. Every
- * write in a batch names its attempt, so a batch whose response was lost can be repeated. Other confirms run alone.
+ * write in a batch names its attempt, so a batch whose response was lost can be repeated. A confirm without an attempt, or
+ * without the scope of an attempt that another process reserved, runs alone.
  */
 export function createBatchedWrites(call: Call, statements: WriteStatements): BatchedWrites {
   const batcher = createWriteBatcher<BatchedWrite, WriteResult>({
@@ -34,6 +36,8 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
     // Postgres rolled the batch back if it reported an error. Run each write alone to find the one that failed.
     recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),
   })
+
+  const reserved = new ReservedScopes()
 
   async function runAlone(write: BatchedWrite): Promise<[PromiseSettledResult<WriteResult>]> {
     const value = write.kind === 'reserve' ? await reserve(write.command) : await confirm(write.command)
@@ -89,12 +93,26 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
     return onlyResult(await call(statements.confirm, values, { repeatable: id !== null }))
   }
 
+  /** Confirms in the scope that the attempt was reserved in, then in any, because the object may have another owner by now. */
+  async function confirmWithoutScope(command: ConfirmCommand): Promise<WriteResult> {
+    const { id } = command
+    const scope = id === null ? null : reserved.get(id)
+    if (id === null || scope === null) return confirm(command)
+    const result = await batcher.run(scope, { kind: 'confirm', command: { ...command, id, scope } })
+    if (result.outcome === 'not-found') return confirm(command)
+    reserved.forget(id)
+    return result
+  }
+
   return {
     reserve(command) {
+      reserved.remember(command.id, command.scope)
       return batcher.run(command.scope, { kind: 'reserve', command })
     },
     confirm(command) {
-      return isNamed(command) ? batcher.run(command.scope, { kind: 'confirm', command }) : confirm(command)
+      if (!isNamed(command)) return confirmWithoutScope(command)
+      reserved.forget(command.id)
+      return batcher.run(command.scope, { kind: 'confirm', command })
     },
   }
 }

@@ -97,11 +97,37 @@ describePostgres('concurrent writes of one scope', (url) => {
     expect(proxy.roundTrips).toBe(5)
   })
 
-  it('a confirm without a scope or an attempt runs alone', async () => {
+  it('confirms without a scope share batches in the process that reserved', async () => {
+    const rows = await Promise.all(Array.from({ length: CALLERS }, (_, i) => store.reserve(attempt(`${i}`))))
+    proxy.roundTrips = 0
+    await Promise.all(rows.map(({ bucket, key, id }) => store.confirm({ bucket, key, id, size: 1 })))
+    expect(proxy.roundTrips).toBe(3)
+    expect(await store.getScopeUsage(scope)).toMatchObject({
+      bytes: CALLERS,
+      files: CALLERS,
+      reservedBytes: 0,
+    })
+  })
+
+  it('a confirm without a scope finds the object of an owner who received it', async () => {
+    const { bucket, key, id } = await store.reserve(attempt('given away'))
+    await store.confirm({ bucket, key, id, size: 1 })
+    await postgresAdapter(pool, { schema }).transfer({ bucket, key, from: scope, to: `${scope} 2` })
+    expect(await store.confirm({ bucket, key, id, size: 1 })).toMatchObject({ scope: `${scope} 2` })
+
+    const other = await store.reserve(attempt('confirmed elsewhere'))
+    const elsewhere = postgresAdapter(pool, { schema })
+    await elsewhere.confirm({ bucket, key: other.key, id: other.id, size: 1 })
+    await elsewhere.transfer({ bucket, key: other.key, from: scope, to: `${scope} 2` })
+    const repeated = await store.confirm({ bucket, key: other.key, id: other.id, size: 1 })
+    expect(repeated).toMatchObject({ scope: `${scope} 2` })
+  })
+
+  it('a confirm without an attempt runs alone, and so does one without a scope in another process', async () => {
     const [a, b] = await Promise.all(['a', 'b'].map((key) => store.reserve(attempt(key))))
     proxy.roundTrips = 0
     await Promise.all([
-      store.confirm({ bucket: BUCKET, key: a!.key, id: a!.id, size: 1 }),
+      postgresAdapter(pool, { schema }).confirm({ bucket: BUCKET, key: a!.key, id: a!.id, size: 1 }),
       store.confirm({ bucket: BUCKET, key: b!.key, scope, size: 1 }),
     ])
     expect(proxy.roundTrips).toBe(2)
