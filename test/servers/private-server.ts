@@ -1,8 +1,8 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, statfsSync } from 'node:fs'
 import { chown, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -37,8 +37,25 @@ while read -r pid; do pids="$pids $pid"; done
 for try in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$0" 2>/dev/null; [ -e "$0" ] || exit 0; sleep 0.2; done
 `
 
+/** Linux keeps files below this folder in memory. */
+const MEMORY_FOLDER = '/dev/shm'
+
+/** Bytes of memory that must be free before servers keep their data there. All of them together need less. */
+const PLENTY = 8 * 2 ** 30
+
+/** Returns where a server spends the least time writing. `TMPDIR` has the last word. */
+function temporaryRoot(): string {
+  if (process.env['TMPDIR'] || freemem() < PLENTY) return tmpdir()
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
+    return bavail * bsize < PLENTY ? tmpdir() : MEMORY_FOLDER
+  } catch {
+    return tmpdir()
+  }
+}
+
 export async function privateFolder(name: string, user: ServerUser | null): Promise<PrivateFolder> {
-  const path = mkdtempSync(join(tmpdir(), `svc-db-${name}-`))
+  const path = mkdtempSync(join(temporaryRoot(), `svc-db-${name}-`))
   const cleanup = spawn('sh', ['-c', CLEANUP, path], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
