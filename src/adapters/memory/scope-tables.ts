@@ -3,7 +3,7 @@ import type { ObjectStatus, ScopeUsage, StorageObject } from '../../core/store/r
 import { NO_USAGE } from '../../core/store/usage.js'
 import { datePosition } from './date-position.js'
 import { SortedMap } from './sorted-map.js'
-import { utf8Order } from './utf8-order.js'
+import { utf8Order } from '../../core/utf8-order.js'
 
 export type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
 

@@ -1,7 +1,7 @@
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import type { ListStoredQuery } from '../../core/store/driver.js'
 import { SortedMap } from './sorted-map.js'
-import { END_OF_ORDER, utf8Order } from './utf8-order.js'
+import { END_OF_ORDER, utf8Order } from '../../core/utf8-order.js'
 
 /** What names bytes: a live row or a leftover. */
 export type Naming = StorageObject | Leftover

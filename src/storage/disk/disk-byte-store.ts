@@ -68,6 +68,22 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
         return true
       })
     },
+
+    async *objects(bucket) {
+      await layout.prepare()
+      for await (const path of layout.objectPaths()) {
+        const file = await nullIfMissing(open(path, 'r'))
+        // Removed in between.
+        if (!file) continue
+        try {
+          const { mtime } = await file.stat()
+          const { bucket: itsBucket, key, size, eTag } = await readDescription(file)
+          if (itsBucket === bucket) yield { key, size, eTag, lastModified: mtime }
+        } finally {
+          await file.close()
+        }
+      }
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onceSuccessful } from '../signed-urls/self-serving-storage.js'
 import { ensureFolder, ensureFolderAndParents } from './file-system.js'
@@ -13,6 +14,8 @@ export interface DiskLayout {
   readonly drafts: string
   readonly secret: string
   objectPath(bucket: string, key: string): string
+  /** Yields the paths of all objects, of all buckets. */
+  objectPaths(): AsyncIterable<string>
   /** Returns the folder of all uploads to a key, and the prefix of their file names. */
   uploadFiles(bucket: string, key: string): { readonly folder: string; readonly prefix: string }
   /** Creates the folders on first use, and only then: if they are deleted later, calls fail instead of starting over. */
@@ -32,6 +35,15 @@ export function diskLayout(directory: string): DiskLayout {
       const name = fileName(bucket, key)
       return join(objects, name.slice(0, 2), name)
     },
+    async *objectPaths() {
+      for await (const folder of await opendir(objects)) {
+        if (!folder.isDirectory()) continue
+        const path = join(objects, folder.name)
+        for await (const file of await opendir(path)) {
+          if (FILE_NAME.test(file.name)) yield join(path, file.name)
+        }
+      }
+    },
     uploadFiles(bucket, key) {
       const name = fileName(bucket, key)
       return { folder: join(uploads, name.slice(0, 2)), prefix: `${name}.` }
@@ -44,6 +56,9 @@ export function diskLayout(directory: string): DiskLayout {
     }),
   }
 }
+
+/** What operating systems put into folders has other names. */
+const FILE_NAME = /^[0-9a-f]{64}$/
 
 /**
  * Returns a file name that is valid on every file system. Hashing rules out path traversal, and collisions of names that

@@ -4,10 +4,12 @@ import type { ByteStore } from '../signed-urls/byte-store.js'
 export interface MemoryObject {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly description: StoredBytes
+  /** Milliseconds since 1970. */
+  readonly writtenAt: number
 }
 
 /** Stores objects in a map, by {@link mapKey}. */
-export function createMemoryByteStore(objects: Map<string, MemoryObject>): ByteStore {
+export function createMemoryByteStore(objects: Map<string, MemoryObject>, now: () => Date): ByteStore {
   return {
     describe: async (bucket, key) => objects.get(mapKey(bucket, key))?.description ?? null,
 
@@ -25,12 +27,23 @@ export function createMemoryByteStore(objects: Map<string, MemoryObject>): ByteS
       const at = mapKey(bucket, key)
       if (objects.has(at)) return null
       beforePublishing?.()
-      objects.set(at, { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } })
+      const description = { size: bytes.byteLength, contentType, eTag, attemptId }
+      objects.set(at, { bytes, description, writtenAt: now().getTime() })
       return eTag
     },
 
     async remove(bucket, key) {
       objects.delete(mapKey(bucket, key))
+    },
+
+    async *objects(bucket) {
+      const start = mapKey(bucket, '')
+      for (const [at, { description, writtenAt }] of objects) {
+        const { size, eTag } = description
+        if (at.startsWith(start)) {
+          yield { key: at.slice(start.length), size, eTag, lastModified: new Date(writtenAt) }
+        }
+      }
     },
   }
 }

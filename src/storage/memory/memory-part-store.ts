@@ -11,7 +11,7 @@ interface Upload extends UploadDescription {
 }
 
 /** Stores multipart uploads in memory, next to the objects that they become. */
-export function createMemoryPartStore(objects: Map<string, MemoryObject>): PartStore {
+export function createMemoryPartStore(objects: Map<string, MemoryObject>, now: () => Date): PartStore {
   const uploadsByKey = new Map<string, Map<string, Upload>>()
 
   function uploadsOf(bucket: string, key: string): ReadonlyMap<string, Upload> {
@@ -71,11 +71,11 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>): PartS
       // Derived from the ETags of the parts, as in S3, to avoid hashing all bytes again.
       const eTag = `"${await sha256Hex(new TextEncoder().encode(parts.map((part) => part.eTag).join()))}"`
       // No await below: the upload must still exist with these parts when it becomes the object.
-      const now = findParts()
-      if (!now) return false
-      const { contentType, attemptId } = now.upload
+      const after = findParts()
+      if (!after) return false
+      const { contentType, attemptId } = after.upload
       const description = { size: bytes.byteLength, contentType, eTag, attemptId }
-      objects.set(mapKey(reference.bucket, reference.key), { bytes, description })
+      objects.set(mapKey(reference.bucket, reference.key), { bytes, description, writtenAt: now().getTime() })
       end(reference)
       return true
     },

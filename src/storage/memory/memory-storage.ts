@@ -17,8 +17,8 @@ export type MemoryStorageOptions = SelfServingOptions
 export function memoryStorage(options: MemoryStorageOptions = {}): ObjectStorage {
   const checked = checkSelfServingOptions('memoryStorage', options)
   const objects = new Map<string, MemoryObject>()
-  const byteStore = createMemoryByteStore(objects)
-  const partStore = createMemoryPartStore(objects)
+  const byteStore = createMemoryByteStore(objects, checked.now)
+  const partStore = createMemoryPartStore(objects, checked.now)
   return createSelfServingStorage({ byteStore, partStore, secret: createSecret, claimWrite }, checked)
 }
 

@@ -5,7 +5,7 @@ import { reasonOf } from './s3-errors.js'
 export type RunBucketCall = <T>(
   /** The method name in `ObjectStorage`. */
   operation: string,
-  reference: BytesReference,
+  reference: Pick<BytesReference, 'bucket' | 'signal'>,
   call: (abortSignal: AbortSignal) => Promise<T>,
 ) => Promise<T>
 

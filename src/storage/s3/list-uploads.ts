@@ -1,5 +1,6 @@
 import { ListMultipartUploadsCommand, type S3Client } from '@aws-sdk/client-s3'
 import type { BytesReference } from '../../core/object-storage.js'
+import { decodeKey } from './listed-keys.js'
 
 /** Lists the ids of the multipart uploads to exactly this key. S3 lists by prefix, and not always in key order. */
 export async function listUploads(
@@ -28,14 +29,5 @@ export async function listUploads(
       KeyMarker: page.EncodingType === 'url' ? decodeKey(NextKeyMarker) : NextKeyMarker,
       UploadIdMarker: NextUploadIdMarker,
     }
-  }
-}
-
-/** Decodes a key of a listing, in which S3 encodes a space as `+`. */
-function decodeKey(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return text
   }
 }

@@ -6,6 +6,7 @@ import { ATTEMPT_METADATA, uploadHeaders } from '../headers/upload-headers.js'
 import { bucketCalls } from './bucket-calls.js'
 import { directBytes } from './direct-bytes.js'
 import { headObject } from './head-object.js'
+import { listObjects } from './list-objects.js'
 import { createS3Multipart } from './s3-multipart.js'
 import { signedUrl } from './signed-requests.js'
 import { checkOptions, type S3StorageOptions } from './storage-options.js'
@@ -68,6 +69,8 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
 
     write,
     read,
+
+    list: (input) => run('list', input, (abortSignal) => listObjects(client, input, abortSignal)),
 
     multipart: { ...createS3Multipart({ client, lifetimeOf, run, completeTimeoutSeconds }), writePart },
   }

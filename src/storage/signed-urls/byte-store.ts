@@ -1,4 +1,4 @@
-import type { ByteRange, StoredBytes } from '../../core/object-storage.js'
+import type { ByteRange, ListedBytes, StoredBytes } from '../../core/object-storage.js'
 
 /** The bytes of a new object or part. */
 export interface IncomingBytes {
@@ -38,4 +38,6 @@ export interface ByteStore {
   create(bucket: string, key: string, content: NewBytes): Promise<string | null>
   /** Removes an object. Resolves also if there is none. */
   remove(bucket: string, key: string): Promise<void>
+  /** Yields all objects of a bucket, in any order. May leave out objects that are created or removed meanwhile. */
+  objects(bucket: string): AsyncIterable<ListedBytes>
 }

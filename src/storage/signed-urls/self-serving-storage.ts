@@ -4,6 +4,7 @@ import { uploadHeaders } from '../headers/upload-headers.js'
 import { createBytesWriter, type WritableBackend } from './bytes-writer.js'
 import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
+import { pageOfObjects } from './page-of-objects.js'
 import { createSignedUrlService } from './signed-url-service.js'
 import { streamOf } from './stream-of-bytes.js'
 import {
@@ -86,6 +87,11 @@ export function createSelfServingStorage(
       signal?.throwIfAborted()
       const found = await byteStore.open(bucket, key, range ?? undefined)
       return found && streamOf(found.body)
+    },
+
+    async list({ bucket, signal, ...page }) {
+      signal?.throwIfAborted()
+      return pageOfObjects(byteStore.objects(bucket), { ...page, ...(signal && { signal }) })
     },
 
     multipart: createSelfServingMultipart(partStore, writer, urlOf),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { END_OF_ORDER, utf8Order } from '../../../../src/adapters/memory/utf8-order.js'
+import { END_OF_ORDER, utf8Order } from '../../../src/core/utf8-order.js'
 
 /** Texts of characters around the borders where the orders of UTF-16 and UTF-8 differ. */
 const BORDERS = [
