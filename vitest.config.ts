@@ -20,6 +20,7 @@ const source = {
 const longRuns = [
   'test/conformance-runs/**/*.test.ts',
   'test/unit/server/crashes.test.ts',
+  'test/unit/server/import-objects/resuming.test.ts',
   'test/integration/**/{conformance,crashes,races}*.test.ts',
   'test/integration/postgres/{batch-function,pgbouncer,plans,upgrade-of-release}.test.ts',
   'test/integration/mongo/{client-options,upgrade}.test.ts',

@@ -79,6 +79,14 @@ export type {
   DeliverEventsResult,
   DeliverStoreEventsOptions,
 } from './server/jobs/delivery-options.js'
+export { importObjects } from './server/jobs/import-objects/import-objects.js'
+export type {
+  ImportedItem,
+  ImportObjectsOptions,
+  ImportObjectsResult,
+  ImportSelection,
+  SelectImport,
+} from './server/jobs/import-objects/import-options.js'
 export type { JobFailure, JobOptions, JobProgress } from './server/jobs/job.js'
 export type { EventContext, EventHandler } from './server/events/event-handler.js'
 

@@ -1,4 +1,5 @@
 import type { Report } from '../../core/reporter.js'
+import { EndsRun } from './ends-run.js'
 import { MAX_FAILURES, type JobFailure, type JobOptions } from './job.js'
 
 export interface ItemRunOptions {
@@ -17,6 +18,7 @@ export class ItemRun {
   readonly #options: ItemRunOptions
   #done = 0
   #after: string | null
+  #ended: EndsRun | null = null
 
   /** @param after Where the run starts. */
   constructor(options: ItemRunOptions, after: string | null = null) {
@@ -31,7 +33,8 @@ export class ItemRun {
 
   /**
    * Calls `work` for each item of each page, in the order of the pages. An item whose work rejects has failed, and the others go
-   * on. After the signal aborts, no work begins, and what is in progress is completed.
+   * on. After the signal aborts, no work begins, and what is in progress is completed. So it is after `work` has thrown
+   * {@link EndsRun}; then this rejects with its error.
    *
    * @param position Where a later run can go on after the item, if the pages have an order.
    */
@@ -44,28 +47,39 @@ export class ItemRun {
     for await (const page of pages) {
       const queue = new OrderedQueue(page)
       const worker = async () => {
-        for (let index = queue.take(); index !== null; index = signal?.aborted ? null : queue.take()) {
-          await this.#attempt(page[index]!, work)
+        for (let index = queue.take(); index !== null; index = this.#isStopped ? null : queue.take()) {
+          if (!(await this.#attempt(page[index]!, work))) return
           const last = queue.finish(index)
           if (last && position) this.#after = position(last)
           this.#showProgress()
         }
       }
       if (!signal?.aborted) await Promise.all(Array.from({ length: concurrency }, worker))
+      if (this.#ended) throw this.#ended.error
       if (signal?.aborted) return
     }
   }
 
+  get #isStopped(): boolean {
+    return this.#ended !== null || this.#options.signal?.aborted === true
+  }
+
+  /** Returns whether the item is done, which includes a failure. */
   async #attempt<Item extends { readonly bucket: string; readonly key: string }>(
     item: Item,
     work: (item: Item) => Promise<unknown>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       await work(item)
     } catch (error) {
+      if (error instanceof EndsRun) {
+        this.#ended ??= error
+        return false
+      }
       this.fail(item, error)
     }
     this.#done++
+    return true
   }
 
   /** Records a failure and reports it. */

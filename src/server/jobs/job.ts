@@ -1,4 +1,6 @@
+import { StorageError } from '../../core/errors.js'
 import { shown } from '../../core/store/validation/invalid.js'
+import { checkText, type TextField } from '../../core/store/validation/text.js'
 
 /** How far a job has come. */
 export interface JobProgress {
@@ -38,6 +40,29 @@ export class OptionChecks {
 
   error(message: string): TypeError {
     return new TypeError(`${this.#job}: ${message}`)
+  }
+
+  /** For callers without types, who may pass no options at all. */
+  options(value: object): void {
+    if (typeof value !== 'object' || (value as unknown) === null) {
+      throw this.error(`the options must be an object (got ${shown(value)}).`)
+    }
+  }
+
+  /** Checks a text within the limits of `kind`. */
+  text(name: string, value: string | null | undefined, kind: TextField): string | null {
+    if (value === undefined || value === null) return null
+    try {
+      return checkText(kind, value, name)
+    } catch (error) {
+      throw error instanceof StorageError ? this.error(error.message) : error
+    }
+  }
+
+  boolean(name: string, value: boolean | null | undefined): boolean | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'boolean') return value
+    throw this.error(`${name} must be a boolean (got ${shown(value)}).`)
   }
 
   integer(name: string, value: number | null | undefined, max: number, byDefault: number): number {

@@ -79,7 +79,10 @@ export function planTransfer(
 }
 
 /** Returns whether an adoption completes this row: an active row of the same scope and key that names no bytes of its own. */
-export function receivesBytes(row: StorageObject, { scope, bucket, key }: AdoptCommand): boolean {
+export function receivesBytes(
+  row: StorageObject,
+  { scope, bucket, key }: Pick<AdoptCommand, 'scope' | 'bucket' | 'key'>,
+): boolean {
   return (
     row.status === 'active' &&
     row.storageKey === null &&

@@ -1,0 +1,328 @@
+import {
+  cleanUp,
+  createStore,
+  deliverEvents,
+  memoryStorage,
+  StorageError,
+  type ImportSelection,
+  type JobProgress,
+} from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { describe, expect, it, vi } from 'vitest'
+import { HOUR, ManualClock } from '../../../conformance/clock.js'
+import { partsOf } from '../../../../src/core/store/store-parts.js'
+import { around, BUCKET, bytesOfSize } from '../service.js'
+import { ownerFromKey, serviceOverBucket, store } from './bucket.js'
+
+const KEYS = ['users/1/a.txt', 'users/1/b.txt', 'users/2/a.txt']
+
+describe('importObjects', () => {
+  it('records each item with its owner, size, eTag and age', async () => {
+    const { run, objects, storage, clock } = await serviceOverBucket([])
+    await store(storage, 'users/1/old.txt', 'four')
+    const written = clock.now()
+    clock.advance(HOUR)
+    const eTag = (await storage.head({ bucket: BUCKET, key: 'users/1/old.txt' }))!.eTag
+    expect(await run()).toEqual({ imported: 1, known: 0, skipped: 0, failed: [], after: 'users/1/old.txt' })
+    expect(await objects.find({ bucket: BUCKET, key: 'users/1/old.txt' })).toMatchObject({
+      scope: 'user:1',
+      status: 'active',
+      storageKey: 'users/1/old.txt',
+      size: 4,
+      eTag,
+      createdAt: written,
+      confirmedAt: clock.now(),
+      route: null,
+      filename: null,
+      contentType: null,
+      metadata: null,
+    })
+    expect(await objects.getScopeUsage('user:1')).toMatchObject({ bytes: 4, files: 1 })
+  })
+
+  it('records what select returns, also from a promise', async () => {
+    const { run, objects } = await serviceOverBucket(['old/x'])
+    const selection: ImportSelection = {
+      scope: 'team:1',
+      key: 'new/x',
+      route: 'photos',
+      filename: 'ü.png',
+      contentType: 'image/png',
+      metadata: { from: 'old' },
+    }
+    expect(await run({ select: async () => selection })).toMatchObject({ imported: 1, after: 'old/x' })
+    expect(await objects.find({ bucket: BUCKET, key: 'new/x' })).toMatchObject({
+      ...selection,
+      storageKey: 'old/x',
+    })
+  })
+
+  it('shows select what the bucket lists', async () => {
+    const { run, storage } = await serviceOverBucket(['a'])
+    const select = vi.fn(() => null)
+    await run({ select })
+    const { items } = await storage.list!({ bucket: BUCKET, limit: 1 })
+    expect(select.mock.calls).toEqual([[{ bucket: BUCKET, ...items[0] }]])
+  })
+
+  it('sorts imported objects by age among uploaded ones', async () => {
+    const { run, storage, clock, as } = await serviceOverBucket([])
+    // Ids of attempts have the system's time.
+    clock.moveTo(new Date(Date.now() - HOUR))
+    await store(storage, 'users/1/z-first')
+    clock.advance(HOUR)
+    const uploaded = await as('user:1').upload()
+    clock.advance(HOUR)
+    await store(storage, 'users/1/a-last')
+    clock.advance(HOUR)
+    await run()
+    const response = await as('user:1').send('GET', '/db/objects')
+    const { objects } = (await response.json()) as { objects: { key: string }[] }
+    expect(objects.map(({ key }) => key)).toEqual(['users/1/a-last', uploaded.key, 'users/1/z-first'])
+  })
+
+  it('skips, fails, and goes on', async () => {
+    const { run, objects, reportedBy } = await serviceOverBucket(['a', 'b', 'c', 'd', 'e'])
+    const thrown = new Error('no owner')
+    const result = await run({
+      select: ({ key }) => {
+        if (key === 'b') throw thrown
+        return key === 'd' ? null : { scope: 'user:1', key: key === 'e' ? 'a' : key }
+      },
+      concurrency: 1,
+    })
+    expect(result).toEqual({
+      imported: 2,
+      known: 0,
+      skipped: 1,
+      failed: [
+        { bucket: BUCKET, key: 'b', error: thrown },
+        { bucket: BUCKET, key: 'e', error: expect.objectContaining({ code: 'KEY_CONFLICT' }) as Error },
+      ],
+      after: 'e',
+    })
+    expect(await reportedBy('importObjects')).toEqual(result.failed.map(({ error }) => error))
+    expect(await objects.getScopeUsage('user:1')).toMatchObject({ files: 2 })
+  })
+
+  it.each([
+    [
+      undefined,
+      'importObjects: select must return an object with a scope, or null to skip the item (got undefined).',
+    ],
+    [
+      'user:1',
+      'importObjects: select must return an object with a scope, or null to skip the item (got "user:1").',
+    ],
+    [
+      [],
+      'importObjects: select must return an object with a scope, or null to skip the item (got an array).',
+    ],
+    [{}, 'scope must be a string of 1 to 255 characters (got undefined).'],
+    [{ scope: '' }, 'scope must be a string of 1 to 255 characters (got an empty string).'],
+    [{ scope: 'a', key: '' }, 'key must be a string of 1 to 1024 bytes of UTF-8 (got an empty string).'],
+    [{ scope: 'a', contentType: 5 }, 'contentType must be a string of 1 to 255 characters (got 5).'],
+    [
+      { scope: 'a', fileName: 'x' },
+      'importObjects: select returned the unknown field "fileName". Allowed are scope, key, route, filename, contentType, metadata.',
+    ],
+  ])('fails an item for which select returns %j', async (selection, message) => {
+    for (const dryRun of [true, false]) {
+      const { run } = await serviceOverBucket(['a'])
+      const { failed, ...rest } = await run({ dryRun, select: () => selection as never })
+      expect(failed.map(({ error }) => (error as Error).message)).toEqual([message])
+      expect(rest).toEqual({ imported: 0, known: 0, skipped: 0, after: 'a' })
+    }
+  })
+
+  it('knows what an object, an upload or a leftover names already', async () => {
+    const { run, as, s3, objects, clock } = await serviceOverBucket(KEYS)
+    await run({ prefix: 'users/1/' })
+    await as('user:3').upload()
+    const begun = await as('user:3').begun()
+    await as('user:3').put(begun.upload, bytesOfSize(3))
+    const deleted = await as('user:3').upload()
+    await objects.remove({ bucket: BUCKET, key: deleted.key })
+    const calls = vi.spyOn(objects, 'adopt')
+    const select = () => ({ scope: 'user:9' })
+    expect(await run({ select })).toMatchObject({ imported: 1, known: 5, failed: [] })
+    // Only what was new has cost a call of its own.
+    expect(calls).toHaveBeenCalledTimes(1)
+    expect(await run({ select })).toMatchObject({ imported: 0, known: 6, failed: [] })
+    clock.advance(24 * HOUR)
+    await cleanUp(s3)
+    expect(await run({ select })).toMatchObject({ imported: 0, known: 5, failed: [] })
+  })
+
+  it('completes a row of the same owner and key that names no bytes', async () => {
+    const { run, objects } = await serviceOverBucket(['users/1/a', 'users/2/a'])
+    for (const [scope, key] of [
+      ['user:1', 'users/1/a'],
+      ['user:7', 'users/2/a'],
+    ] as const) {
+      const { id } = await objects.reserve({
+        scope,
+        bucket: BUCKET,
+        key,
+        declaredSize: 9,
+        expiresAt: new Date(HOUR * 1e6),
+      })
+      await objects.confirm({ bucket: BUCKET, key, id, size: 9, scope })
+    }
+    expect(await run({ dryRun: true })).toMatchObject({ imported: 1, known: 1 })
+    expect(await run()).toMatchObject({ imported: 1, known: 1 })
+    expect(await objects.find({ bucket: BUCKET, key: 'users/1/a' })).toMatchObject({
+      storageKey: 'users/1/a',
+    })
+    expect(await objects.find({ bucket: BUCKET, key: 'users/2/a' })).toMatchObject({ storageKey: null })
+  })
+
+  it('goes on after a key, within a prefix, and in another bucket', async () => {
+    const { run, storage, objects } = await serviceOverBucket([...KEYS, 'x'])
+    expect(await run({ after: 'users/1/a.txt', prefix: 'users/1' })).toMatchObject({
+      imported: 1,
+      after: 'users/1/b.txt',
+    })
+    expect(await run({ after: 'users/1/b.txt' })).toMatchObject({ imported: 1, skipped: 1, after: 'x' })
+    expect(await run({ after: 'x' })).toEqual({ imported: 0, known: 0, skipped: 0, failed: [], after: 'x' })
+    expect(await run({ prefix: 'none' })).toMatchObject({ imported: 0, after: null })
+    const at = { bucket: 'attic', contentType: 'text/plain', attemptId: 'a' }
+    await storage.write!({ ...at, key: 'users/5/a', body: new Uint8Array(1) })
+    expect(await run({ bucket: 'attic' })).toMatchObject({ imported: 1, after: 'users/5/a' })
+    expect(await objects.find({ bucket: 'attic', key: 'users/5/a' })).toMatchObject({ scope: 'user:5' })
+  })
+
+  it('changes nothing in a dry run, and reports what a run would do', async () => {
+    const { run, objects, as, clock } = await serviceOverBucket([...KEYS, 'x'])
+    await run({ prefix: 'users/1/a' })
+    const taken = await as('user:3').begun()
+    const write = vi.spyOn(objects, 'adopt')
+    const select = ({ key }: { readonly key: string }) => {
+      const selection = ownerFromKey({ key })
+      return key === 'users/2/a.txt' ? { ...selection!, key: taken.object.key } : selection
+    }
+    const options = { select, prefix: 'users/' }
+    const dry = await run({ ...options, dryRun: true })
+    expect(write).not.toHaveBeenCalled()
+    expect(dry).toMatchObject({ imported: 1, known: 1, skipped: 0, after: 'users/2/a.txt' })
+    expect(dry.failed).toMatchObject([{ key: 'users/2/a.txt', error: { code: 'KEY_CONFLICT' } }])
+    expect(await run(options)).toEqual(dry)
+    clock.advance(24 * HOUR)
+    expect(await run({ ...options, dryRun: true })).toMatchObject({ imported: 1, known: 2, failed: [] })
+    expect(await run(options)).toMatchObject({ imported: 1, known: 2, failed: [] })
+  })
+
+  it('calls no hooks, and delivers recorded events', async () => {
+    const clock = new ManualClock()
+    const onActivated = vi.fn()
+    const delivered: string[] = []
+    const { run, s3 } = await serviceOverBucket(KEYS, {
+      clock,
+      objects: memoryAdapter({ now: clock.now, events: true }),
+      hooks: { onActivated },
+      onEvent: async ({ type, object }) => void delivered.push(`${type} ${object.key}`),
+    })
+    await run()
+    await vi.waitFor(() => expect(delivered).toHaveLength(3))
+    expect(delivered.sort()).toEqual(KEYS.map((key) => `activated ${key}`))
+    await run()
+    expect(await deliverEvents(s3)).toEqual({ delivered: 0, failed: [] })
+    expect(onActivated).not.toHaveBeenCalled()
+  })
+
+  it('shows its progress and where to go on', async () => {
+    const { run, reportedBy } = await serviceOverBucket(KEYS)
+    const shown: JobProgress[] = []
+    await run({ concurrency: 1, onProgress: (progress) => shown.push(progress) })
+    expect(shown).toEqual(KEYS.map((after, index) => ({ done: index + 1, after })))
+    const failure = new Error('no terminal')
+    await run({
+      onProgress() {
+        throw failure
+      },
+    })
+    expect(await reportedBy('importObjects')).toEqual([failure, failure, failure])
+  })
+
+  it('ends if the database is unavailable, once running work is done', async () => {
+    const { run, objects } = await serviceOverBucket(['a', 'b', 'c', 'd', 'e'])
+    const failure = new Error('gone')
+    let calls = 0
+    around(objects, 'adopt', (adopt) => async (input) => {
+      if (++calls > 2) throw new StorageError('DATABASE_UNAVAILABLE', { cause: failure })
+      return adopt(input)
+    })
+    const select = () => ({ scope: 'user:1' })
+    let last: JobProgress | null = null
+    const onProgress = (progress: JobProgress) => void (last = progress)
+    await expect(run({ select, onProgress, concurrency: 2 })).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      cause: failure,
+    })
+    expect(last).toEqual({ done: 2, after: 'b' })
+    expect(calls).toBeLessThanOrEqual(4)
+  })
+
+  it('fails an item whose select finds a database unavailable', async () => {
+    const { run } = await serviceOverBucket(['a', 'b'])
+    const select = () => {
+      throw new StorageError('DATABASE_UNAVAILABLE')
+    }
+    expect((await run({ select })).failed).toHaveLength(2)
+  })
+
+  it('rejects if the bucket or the known names can not be listed', async () => {
+    const { run, objects } = await serviceOverBucket(['a'], {
+      storage: (memory) => ({
+        ...memory,
+        list: async (input) => {
+          if (input.bucket === 'missing') throw new Error('no such bucket')
+          return memory.list!(input)
+        },
+      }),
+    })
+    await expect(run({ bucket: 'missing' })).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
+    const failure = new Error('gone')
+    around(objects, 'listStored', () => () => Promise.reject(failure))
+    await expect(run()).rejects.toBe(failure)
+  })
+
+  it('rejects if a page of the storage does not go on', async () => {
+    const { run } = await serviceOverBucket([], {
+      storage: (memory) => ({ ...memory, list: async () => ({ items: [], next: 'a' }) }),
+    })
+    await expect(run()).rejects.toThrow('must return a next after "a" (got "a")')
+  })
+
+  it('needs a storage with list and a driver with adopt', async () => {
+    const storage = { ...memoryStorage() }
+    delete storage.list
+    const withoutList = await serviceOverBucket([], { storage: () => storage })
+    await expect(withoutList.run()).rejects.toThrow(
+      new TypeError('importObjects: the storage must have the method list.'),
+    )
+    for (const missing of ['adopt', 'listStored'] as const) {
+      const clock = new ManualClock()
+      const { driver } = partsOf(memoryAdapter({ now: clock.now }))!
+      const objects = createStore({ ...driver, [missing]: undefined }, { now: clock.now })
+      const older = await serviceOverBucket(KEYS, { clock, objects })
+      await expect(older.run()).rejects.toThrow(missing)
+      expect(older.reported).toEqual([])
+    }
+  })
+
+  it.each([
+    [{ select: undefined }, 'select must be a function (got undefined).'],
+    [{ select: 'a' }, 'select must be a function (got "a").'],
+    [{ bucket: '' }, 'bucket must be a string of 1 to 255 characters (got an empty string).'],
+    [{ prefix: 5 }, 'prefix must be a string of 1 to 1024 bytes of UTF-8 (got 5).'],
+    [{ after: 'x'.repeat(1025) }, 'after must be a string of 1 to 1024 bytes of UTF-8 (got a longer one).'],
+    [{ concurrency: 0 }, 'concurrency must be an integer from 1 to 1000 (got 0).'],
+    [{ dryRun: 'yes' }, 'dryRun must be a boolean (got "yes").'],
+    [{ signal: {} }, 'signal must be an AbortSignal (got an object).'],
+    [{ onProgress: 1 }, 'onProgress must be a function (got 1).'],
+  ])('refuses the options %j', async (options, message) => {
+    const { run } = await serviceOverBucket([])
+    await expect(run(options as never)).rejects.toThrow(new TypeError(`importObjects: ${message}`))
+  })
+})
