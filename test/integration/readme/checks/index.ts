@@ -4,6 +4,7 @@ import { conceptsChecks } from './concepts.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
 import { eventsChecks } from './events.js'
+import { existingBucketsChecks } from './existing-buckets.js'
 import { expressChecks } from './express.js'
 import { fastifyChecks } from './fastify.js'
 import { fetchChecks } from './fetch.js'
@@ -33,6 +34,7 @@ export const checks: SnippetChecks = {
   ...customRoutesChecks,
   ...deployingChecks,
   ...eventsChecks,
+  ...existingBucketsChecks,
   ...expressChecks,
   ...fastifyChecks,
   ...fetchChecks,

@@ -1,0 +1,61 @@
+import { createAttemptId, type ObjectStorage, type S3ServerCore } from '@svc/db'
+import { expect, vi } from 'vitest'
+import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+
+interface ImportProgram {
+  readonly storage: ObjectStorage
+  readonly s3: S3ServerCore
+  readonly importBucket: (
+    options: { dryRun?: boolean; after?: string | null },
+    signal?: AbortSignal,
+  ) => Promise<string | null>
+}
+
+/** Also checks what the page says about dry runs, later runs, and files of deleted objects. */
+const importsBucket: SnippetCheck = async (program) => {
+  const { storage, s3, importBucket } = await run<ImportProgram>(program)
+  const bucket = 'uploads'
+  const put = async (key: string, text: string) => {
+    const body = new TextEncoder().encode(text)
+    await storage.write!({ bucket, key, body, contentType: 'text/plain', attemptId: createAttemptId() })
+  }
+  await put('logs/today', 'skipped')
+  await put('users/42/', '')
+  await put('users/42/holiday.jpg', 'pixels')
+  await put('users/7/2026/report.PDF', 'pages')
+  const logged = vi.spyOn(console, 'log').mockReturnValue()
+  const failures = vi.spyOn(console, 'error').mockReturnValue()
+  try {
+    expect(await importBucket({ dryRun: true })).toBe('users/7/2026/report.PDF')
+    await expect(s3.files.get({ key: 'users/42/holiday.jpg' })).rejects.toMatchObject({
+      code: 'OBJECT_NOT_FOUND',
+    })
+    const after = await importBucket({})
+    expect(after).toBe('users/7/2026/report.PDF')
+    await put('users/8/new.png', 'pixels')
+    expect(await importBucket({ after })).toBe('users/8/new.png')
+    expect(await importBucket({})).toBe('users/8/new.png')
+    expect(await importBucket({ after: 'm' }, AbortSignal.abort())).toBe('m')
+    expect(logged.mock.calls.flat()).toEqual([
+      '2 imported, 0 known, 2 skipped, 0 failed',
+      '2 imported, 0 known, 2 skipped, 0 failed',
+      '1 imported, 0 known, 0 skipped, 0 failed',
+      '0 imported, 3 known, 2 skipped, 0 failed',
+      '0 imported, 0 known, 0 skipped, 0 failed',
+    ])
+    expect(failures).not.toHaveBeenCalled()
+  } finally {
+    logged.mockRestore()
+    failures.mockRestore()
+  }
+  const file = await s3.files.get({ key: 'users/7/2026/report.PDF', scope: 'user:7' })
+  expect(file.object).toMatchObject({ filename: 'report.PDF', contentType: 'application/pdf', size: 5 })
+  expect(await new Response(file.body).text()).toBe('pages')
+  await s3.files.delete({ key: 'users/42/holiday.jpg', scope: 'user:42' })
+  expect(await storage.head({ bucket, key: 'users/42/holiday.jpg' })).toBeNull()
+  expect(await storage.head({ bucket, key: 'logs/today' })).not.toBeNull()
+}
+
+export const existingBucketsChecks: SnippetChecks = {
+  'docs/existing-buckets.md#import-bucket.ts': importsBucket,
+}
