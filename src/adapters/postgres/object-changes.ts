@@ -1,6 +1,7 @@
 import type { StoreDriver } from '../../core/store/driver.js'
 import type { PostgresValue, Statement } from './connection/database.js'
 import type { Call } from './connection/retries.js'
+import { createBatchedAdoptions } from './batched-adoptions.js'
 import { refusal } from './refusal.js'
 import { readObject } from './statements/object-row.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
@@ -12,6 +13,8 @@ type ObjectChanges = Pick<Required<StoreDriver>, 'update' | 'transfer' | 'adopt'
  * response was lost is repeated.
  */
 export function objectChangeMethods(call: Call, statements: WriteStatements): ObjectChanges {
+  const adopt = createBatchedAdoptions(call, statements)
+
   async function write(statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> {
     const [row] = await call(statement, values, { repeatable: true })
     return readWriteResult(row?.[0])
@@ -42,22 +45,7 @@ export function objectChangeMethods(call: Call, statements: WriteStatements): Ob
     },
 
     async adopt(command) {
-      const result = await write(statements.adopt, [
-        command.id,
-        command.scope,
-        command.bucket,
-        command.key,
-        command.storageKey,
-        command.size,
-        command.createdAt.toISOString(),
-        command.eTag,
-        command.route,
-        command.filename,
-        command.contentType,
-        command.metadata && JSON.stringify(command.metadata),
-        command.now.toISOString(),
-      ])
-      const { outcome, object, otherScope } = result
+      const { outcome, object, otherScope } = await adopt(command)
       const row = object ? readObject(object) : null
       switch (outcome) {
         case 'adopted':

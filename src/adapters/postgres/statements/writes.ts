@@ -37,6 +37,7 @@ export function writeStatements(schema: SchemaName) {
       'adopt_v1',
       'uuid text text text text bigint timestamptz text text text text json timestamptz',
     ),
+    adoptBatch: rows('adopt_batch_v1', 'r.place, r.answer', 'text json'),
     // A function with a single composite result returns it as a row.
     release: rows('release_v2', objectColumns('r'), 'text text uuid text text timestamptz'),
     remove: rows('remove_v2', objectColumns('r'), 'text text text uuid boolean timestamptz'),

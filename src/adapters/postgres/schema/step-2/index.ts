@@ -1,6 +1,7 @@
 import type { MigrationStep } from '../migration-step.js'
 import { ADDITIONS } from './additions.js'
 import { ADOPT } from './adopt.js'
+import { ADOPT_BATCH } from './adopt-batch.js'
 import { CONFIRM } from './confirm.js'
 import { DELIVER_EVENTS } from './deliver-events.js'
 import { EVENTS_COLUMNS, EVENTS_TABLE } from './events-table.js'
@@ -33,6 +34,7 @@ export const STEP_2: MigrationStep = {
     UPDATE,
     TRANSFER,
     ADOPT,
+    ADOPT_BATCH,
     LIST_SCOPES,
     LIST_STORED,
     EVENTS_TABLE,

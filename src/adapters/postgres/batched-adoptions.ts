@@ -1,0 +1,76 @@
+import type { AdoptCommand } from '../../core/store/driver.js'
+import { createWriteBatcher } from '../../core/store/write-batcher.js'
+import { wasReported } from './connection/failures.js'
+import type { Call } from './connection/retries.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
+
+/**
+ * Creates the adoption of bytes that many callers do at once. Those of one scope change the same usage row. Those that are in
+ * progress in this process share a round trip and a transaction.
+ *
+ * A batch whose response was lost is repeated: each adoption finds the row with its id, and reports it again.
+ */
+export function createBatchedAdoptions(
+  call: Call,
+  statements: WriteStatements,
+): (command: AdoptCommand) => Promise<WriteResult> {
+  const batcher = createWriteBatcher<AdoptCommand, WriteResult>({
+    run: (commands) => (commands.length === 1 ? runAlone(commands[0]!) : runBatch(commands)),
+    conflictKeyOf: ({ bucket, storageKey }) => `${bucket}\0${storageKey}`,
+    batchThreshold: 2,
+    // Postgres rolled the batch back if it reported an error. Run each adoption alone to find the one that failed.
+    recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),
+  })
+
+  async function runAlone(command: AdoptCommand): Promise<[PromiseSettledResult<WriteResult>]> {
+    const values = [
+      command.id,
+      command.scope,
+      command.bucket,
+      command.key,
+      command.storageKey,
+      command.size,
+      command.createdAt.toISOString(),
+      command.eTag,
+      command.route,
+      command.filename,
+      command.contentType,
+      command.metadata && JSON.stringify(command.metadata),
+      command.now.toISOString(),
+    ]
+    const [row] = await call(statements.adopt, values, { repeatable: true })
+    return [{ status: 'fulfilled', value: readWriteResult(row?.[0]) }]
+  }
+
+  async function runBatch(commands: readonly AdoptCommand[]): Promise<PromiseSettledResult<WriteResult>[]> {
+    const values = [commands[0]!.scope, JSON.stringify(commands.map(argumentsOf))]
+    const results = new Map<number, WriteResult>()
+    for (const [index, result] of await call(statements.adoptBatch, values, { repeatable: true })) {
+      results.set(Number(index), readWriteResult(result))
+    }
+    return commands.map((_, index) => {
+      const value = results.get(index)
+      if (!value) throw new RangeError('adopt_batch_v1 returned no result for one of its adoptions.')
+      return { status: 'fulfilled', value }
+    })
+  }
+
+  return (command) => batcher.run(command.scope, command)
+}
+
+/** Returns an adoption in the columns that `adopt_batch_v1` reads. Dates become ISO 8601 strings. */
+function argumentsOf(command: AdoptCommand, index: number): Readonly<Record<string, unknown>> {
+  const { id, bucket, key, size, route, filename, metadata, now } = command
+  return {
+    ...{
+      place: index,
+      id,
+      bucket,
+      key,
+      storage_key: command.storageKey,
+      size,
+      created_at: command.createdAt,
+    },
+    ...{ e_tag: command.eTag, route, filename, content_type: command.contentType, metadata, now },
+  }
+}
