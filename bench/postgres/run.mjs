@@ -16,6 +16,7 @@ import { openReport } from '../report.mjs'
 import { createTableByHand, bytesByHand, reserveByHand } from './by-hand.mjs'
 import { deliverManyEvents, printDelivery } from './delivered-events.mjs'
 import { createEventQueue } from './event-queue.mjs'
+import { compareImports, IMPORT_CONCURRENCY, printImports } from './imported-objects.mjs'
 import { loadScopes, measureSizes } from './loaded-scopes.mjs'
 import { compareCounters, comparePages } from './reads.mjs'
 import { compareUploadCosts } from './upload-costs.mjs'
@@ -33,6 +34,7 @@ const DELAY = 2.5
 const BARE_SCHEMA = 'bench_bare'
 const FEW_EVENTS = 1000
 const DELIVERED = 'bench_delivered_events'
+const IMPORTED = 'bench_imports'
 /** Events that wait while others are delivered. */
 const BACKLOG = 10_000
 
@@ -108,6 +110,10 @@ report.add(
   ['release', 'change'],
   await compareObjectChanges(single, eight),
 )
+
+const imports = await compareImports(poolOf(IMPORT_CONCURRENCY), BARE_SCHEMA, IMPORTED)
+printImports(imports)
+report.record('importObjects, compared with one INSERT per object', imports)
 
 console.log(`Costs: per reserve + confirm, of rounds of 10. Processor time is that of the process which serves the connection. WAL is
 in bytes.

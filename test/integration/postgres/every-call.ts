@@ -229,6 +229,17 @@ export function concurrentWrites(scope: string, now: () => Date): NamedCall {
       Promise.all([
         ...['a', 'b', 'c', 'd'].map((key) => store.reserve(input(key))),
         store.confirm({ bucket: BUCKET, key: confirming.key, id, scope, size: 20 }),
+        ...['e', 'f', 'g', 'h'].map((key) => {
+          const { key: storageKey } = input(key)
+          return store.adopt({
+            scope,
+            bucket: BUCKET,
+            key: storageKey,
+            storageKey,
+            size: 1,
+            createdAt: now(),
+          })
+        }),
       ]),
   }
 }

@@ -4,8 +4,8 @@ import { lockOf, WRITABLE } from '../step-1/fragments.js'
  * Runs several adoptions of one scope in one transaction, one after the other. All of them change the same usage row, so
  * transactions of their own would wait for each other's commits.
  *
- * It takes every lock before the first adoption does, in the order of all writes: first those of the keys and names, then those
- * of the usage rows. Only a new scope, whose row is inserted here, can come together with expired reservations of others.
+ * It takes every lock before the first adoption does, in the order of all writes: those of the keys and names, then those of the
+ * usage rows. An adoption changes the usage row of another scope too if it replaces an expired reservation.
  */
 export const ADOPT_BATCH = `
 CREATE FUNCTION {schema}.adopt_batch_v1(p_scope text, p_adoptions json)
@@ -29,9 +29,12 @@ BEGIN${WRITABLE}
     SELECT p_scope COLLATE "C" AS scope
     UNION
     SELECT l.scope FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, key text)
+    -- Each key has its own subquery, which a plan made while the table is small can't turn into a scan.
     CROSS JOIN LATERAL (
-      SELECT o.scope FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status = 'pending'
+      SELECT max(o.scope) FILTER (WHERE o.status = 'pending') AS scope
+      FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status <> 'deleted'
     ) l
+    WHERE l.scope IS NOT NULL
     ORDER BY 1
   LOOP
     LOOP
