@@ -49,6 +49,7 @@ export class ItemRun {
       const worker = async () => {
         for (let index = queue.take(); index !== null; index = this.#isStopped ? null : queue.take()) {
           if (!(await this.#attempt(page[index]!, work))) return
+          this.#done++
           const last = queue.finish(index)
           if (last && position) this.#after = position(last)
           this.#showProgress()
@@ -78,7 +79,6 @@ export class ItemRun {
       }
       this.fail(item, error)
     }
-    this.#done++
     return true
   }
 

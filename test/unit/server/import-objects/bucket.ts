@@ -8,9 +8,14 @@ import {
 import { BUCKET, startService, type ServiceOptions } from '../service.js'
 
 /** Writes bytes into the bucket that no record names. */
-export async function store(storage: ObjectStorage, key: string, text = key): Promise<void> {
+export async function store(
+  storage: ObjectStorage,
+  key: string,
+  text = key,
+  bucket: string = BUCKET,
+): Promise<void> {
   const body = new TextEncoder().encode(text)
-  const at = { bucket: BUCKET, key, contentType: 'text/plain', attemptId: createAttemptId() }
+  const at = { bucket, key, contentType: 'text/plain', attemptId: createAttemptId() }
   if (!(await storage.write!({ ...at, body }))) throw new Error(`${key} is there already`)
 }
 
