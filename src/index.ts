@@ -87,6 +87,16 @@ export type {
   ImportSelection,
   SelectImport,
 } from './server/jobs/import-objects/import-options.js'
+export {
+  eraseScope,
+  type EraseScopeOptions,
+  type EraseScopeResult,
+} from './server/jobs/erase-scope/erase-scope.js'
+export {
+  transferScope,
+  type TransferScopeOptions,
+  type TransferScopeResult,
+} from './server/jobs/transfer-scope.js'
 export type { JobFailure, JobOptions, JobProgress } from './server/jobs/job.js'
 export type { EventContext, EventHandler } from './server/events/event-handler.js'
 

@@ -1,5 +1,6 @@
 import type { Report } from '../../core/reporter.js'
-import { EndsRun } from './ends-run.js'
+import { StorageError } from '../../core/errors.js'
+import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { MAX_FAILURES, type JobFailure, type JobOptions } from './job.js'
 
 export interface ItemRunOptions {
@@ -18,7 +19,7 @@ export class ItemRun {
   readonly #options: ItemRunOptions
   #done = 0
   #after: string | null
-  #ended: EndsRun | null = null
+  #ended: { readonly error: unknown } | null = null
 
   /** @param after Where the run starts. */
   constructor(options: ItemRunOptions, after: string | null = null) {
@@ -33,8 +34,8 @@ export class ItemRun {
 
   /**
    * Calls `work` for each item of each page, in the order of the pages. An item whose work rejects has failed, and the others go
-   * on. After the signal aborts, no work begins, and what is in progress is completed. So it is after `work` has thrown
-   * {@link EndsRun}; then this rejects with its error.
+   * on. After the signal aborts, no work begins, and what is in progress is completed. So it is after an error that every other
+   * item would fail with as well; then this rejects with it.
    *
    * @param position Where a later run can go on after the item, if the pages have an order.
    */
@@ -73,8 +74,8 @@ export class ItemRun {
     try {
       await work(item)
     } catch (error) {
-      if (error instanceof EndsRun) {
-        this.#ended ??= error
+      if (concernsEveryItem(error)) {
+        this.#ended ??= { error }
         return false
       }
       this.fail(item, error)
@@ -97,6 +98,11 @@ export class ItemRun {
       report(error, { operation })
     }
   }
+}
+
+/** Returns whether the database is unavailable, or the driver too old for the call. */
+function concernsEveryItem(error: unknown): boolean {
+  return (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') || isUnsupportedCall(error)
 }
 
 /** The items of a page, which are taken in order and may be finished in any. */

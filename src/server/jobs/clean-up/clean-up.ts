@@ -4,7 +4,7 @@ import { settleReservation, type SettledReservation } from '../../attempts/settl
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf } from '../../server-dependencies.js'
 import { dueLeftovers } from './due-leftovers.js'
-import { settleLeftover, type SettledLeftover } from './leftover.js'
+import { lookForCleanUp, settleLeftover, type SettledLeftover } from '../leftover.js'
 import { pagesOf } from '../pages.js'
 import { settleAll, type Outcome } from './settle-all.js'
 
@@ -70,7 +70,7 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
   const leftovers = await settleAll(
     dueLeftovers(records.objects, start, limit),
     ({ bucket, key, attemptId, storageKey }) => ({ bucket, key, attemptId, storageKey }),
-    (leftover) => settleLeftover(dependencies, leftover),
+    (leftover) => settleLeftover(dependencies, leftover, lookForCleanUp(leftover, dependencies)),
     report,
   )
   return { reservations, leftovers }

@@ -7,7 +7,6 @@ import { receivesBytes } from '../../../core/store/lifecycle/object-plans.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
 import { bucketPages } from '../bucket-pages.js'
-import { callStore } from '../ends-run.js'
 import { ItemRun } from '../item-run.js'
 import {
   checkOptions,
@@ -90,7 +89,7 @@ async function importItem(
     await refuseConflict(objects, command)
     return 'imported'
   }
-  const { known } = await callStore(() => objects.adopt(input))
+  const { known } = await objects.adopt(input)
   if (known) return 'known'
   events?.changed({ bucket, key })
   return 'imported'
@@ -99,8 +98,8 @@ async function importItem(
 /** Rejects as `adopt` would if something else had the key. */
 async function refuseConflict(objects: StorageObjectStore, command: AdoptCommand): Promise<void> {
   const { bucket, key, now } = command
-  const active = await callStore(() => objects.findActive({ bucket, key }))
-  const pending = await callStore(() => objects.findPending({ bucket, key }))
+  const active = await objects.findActive({ bucket, key })
+  const pending = await objects.findPending({ bucket, key })
   const isTaken = active !== null && !receivesBytes(active, command)
   if (isTaken || (pending !== null && !hasExpired(pending, now))) throw new StorageError('KEY_CONFLICT')
 }

@@ -1,10 +1,10 @@
-import { StorageError } from '../../../core/errors.js'
-import type { MultipartReference, ObjectStorage } from '../../../core/object-storage.js'
-import type { StorageObjectStore } from '../../../core/store/contract.js'
-import type { Leftover, StorageObject } from '../../../core/store/records.js'
-import { isUnsupportedCall } from '../../../core/store/unsupported-call.js'
-import { GRACE_SECONDS, secondsAfter } from '../../lifetimes.js'
-import type { ServerDependencies } from '../../server-dependencies.js'
+import { StorageError } from '../../core/errors.js'
+import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
+import type { StorageObjectStore } from '../../core/store/contract.js'
+import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
+import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
+import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
+import type { ServerDependencies } from '../server-dependencies.js'
 
 /**
  * The result for a leftover.
@@ -22,9 +22,11 @@ const RETRY_SECONDS = 60 * 60
 const KEPT_SECONDS = 24 * 60 * 60
 
 /** Decides which bucket calls a run makes for a leftover. */
-interface Look {
+export interface Look {
+  /** The job that looks, as errors are reported with. */
+  readonly operation: string
   readonly time: Date
-  /** When the download URLs of the bytes have expired, so that the bytes may be removed. */
+  /** When the bytes may be removed. For `cleanUp`, once their download URLs have expired. */
   readonly readableUntil: Date
   /** When nothing can be written any more. */
   readonly closedAt: Date
@@ -39,9 +41,9 @@ interface Look {
 export async function settleLeftover(
   dependencies: ServerDependencies,
   leftover: Leftover,
+  look: Look,
 ): Promise<SettledLeftover> {
-  const { records, now, report } = dependencies
-  const look = lookAt(leftover, now(), dependencies.downloadSeconds)
+  const { records, report } = dependencies
   try {
     const outcome = await settle(dependencies, leftover, look)
     const until = nextLook(outcome, look)
@@ -49,17 +51,33 @@ export async function settleLeftover(
     return outcome
   } catch (error) {
     await putOff(records.objects, leftover, retryTime(look)).catch((failure: unknown) =>
-      report(failure, { operation: 'cleanUp' }),
+      report(failure, { operation: look.operation }),
     )
     throw error
   }
 }
 
-function lookAt({ since, storageKey, writableUntil }: Leftover, time: Date, downloadSeconds: number): Look {
+/** Returns a look that leaves the bytes in place while download URLs may read them. */
+export function lookForCleanUp(
+  leftover: Leftover,
+  { now, downloadSeconds }: Pick<ServerDependencies, 'now' | 'downloadSeconds'>,
+): Look {
+  const { since, storageKey } = leftover
   // Without a storage key, the bytes are under a key that the application manages.
   const readableUntil = storageKey === null ? since : secondsAfter(since, downloadSeconds)
+  return lookAt('cleanUp', leftover, now(), readableUntil)
+}
+
+/** Returns a look that removes the bytes whatever download URLs are still valid. */
+export function lookForErasure(operation: string, leftover: Leftover, now: Date): Look {
+  const { since } = leftover
+  // The clock that recorded the leftover may be ahead of this one.
+  return lookAt(operation, leftover, now > since ? now : since, since)
+}
+
+function lookAt(operation: string, { writableUntil }: Leftover, time: Date, readableUntil: Date): Look {
   const closedAt = secondsAfter(writableUntil, GRACE_SECONDS)
-  return { time, readableUntil, closedAt, isLast: time >= readableUntil && time >= closedAt }
+  return { operation, time, readableUntil, closedAt, isLast: time >= readableUntil && time >= closedAt }
 }
 
 /** Returns when the next look is worth its bucket calls, or `null` for the next run. */
@@ -171,14 +189,22 @@ async function abortUploads(
 }
 
 async function settleBytes(
-  { storage, records }: ServerDependencies,
+  dependencies: ServerDependencies,
   leftover: Leftover,
   { time, readableUntil }: Look,
 ): Promise<'none' | 'removed' | 'kept'> {
   const { bucket, storageKey } = leftover
   if (storageKey === null || time < readableUntil) return 'none'
-  if ((await storage.head({ bucket, key: storageKey })) === null) return 'none'
-  const live = await liveRows(records.objects, leftover)
+  if ((await dependencies.storage.head({ bucket, key: storageKey })) === null) return 'none'
+  return removeUnused(dependencies, { ...leftover, storageKey })
+}
+
+/** Removes the bytes of an attempt that is no longer live, unless a live row at its key uses them. */
+export async function removeUnused(
+  { storage, records }: Pick<ServerDependencies, 'storage' | 'records'>,
+  { bucket, key, storageKey }: ObjectReference & { readonly storageKey: string },
+): Promise<'removed' | 'kept'> {
+  const live = await liveRows(records.objects, { bucket, key })
   if (live.some((row) => usesStorageKey(row, storageKey))) return 'kept'
   await storage.remove({ bucket, key: storageKey })
   return 'removed'
@@ -186,7 +212,7 @@ async function settleBytes(
 
 async function liveRows(
   objects: StorageObjectStore,
-  { bucket, key }: Leftover,
+  { bucket, key }: ObjectReference,
 ): Promise<readonly StorageObject[]> {
   // Pending before active: a row that is confirmed between the two reads is found at least once.
   const pending = await objects.findPending({ bucket, key })

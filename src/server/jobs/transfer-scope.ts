@@ -1,0 +1,69 @@
+import { quota as checkQuota } from '../../core/store/inputs/fields.js'
+import type { Quota } from '../../core/store/records.js'
+import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { checkText } from '../../core/store/validation/text.js'
+import type { S3ServerCore } from '../create-s3-server.js'
+import { dependenciesOf } from '../server-dependencies.js'
+import { ItemRun } from './item-run.js'
+import { OptionChecks, type JobFailure, type JobOptions } from './job.js'
+import { rowsOfScope } from './scope-pages.js'
+
+export interface TransferScopeOptions extends JobOptions {
+  /** The owner. */
+  readonly from: string
+  /** The new owner. */
+  readonly to: string
+  /** Limits the growth of `to`. Default: unlimited, whatever the quota of `db()` is. */
+  readonly quota?: Quota | null | undefined
+}
+
+export interface TransferScopeResult {
+  /** The number of objects that `to` got. */
+  readonly transferred: number
+  /** The first 1000 failures. These objects are still those of `from`. */
+  readonly failed: readonly JobFailure[]
+}
+
+const JOB = 'transferScope'
+const CONCURRENCY = 8
+
+const checks = new OptionChecks(JOB)
+
+/**
+ * Gives all active objects of an owner to another one, in every bucket. Safe beside any traffic. A run that was stopped, or in
+ * which objects failed, can be repeated: it continues with what `from` still has.
+ *
+ * Hooks are not called; events are recorded and delivered. Download URLs stay valid until they expire. A replacement in progress
+ * ends, while an upload of a new key stays with `from`. Objects confirmed during the run may stay with `from` as well: run it
+ * again.
+ *
+ * An object that fails, such as with `QUOTA_EXCEEDED`, is listed in `failed` and reported to `onError`, and the run continues.
+ * Rejects with `VALIDATION_ERROR` if `from`, `to` or `quota` is invalid or both scopes are the same, and with
+ * `DATABASE_UNAVAILABLE` if the objects can't be listed.
+ *
+ * @throws TypeError if `s3` was not created by `createS3Server`, if another option is invalid, or if the store can't transfer.
+ */
+export async function transferScope(
+  s3: S3ServerCore,
+  options: TransferScopeOptions,
+): Promise<TransferScopeResult> {
+  const { records, events, report } = dependenciesOf(s3, JOB)
+  const signal = checks.signal(options.signal)
+  const onProgress = checks.function('onProgress', options.onProgress)
+  const from = checkText('scope', options.from, 'from')
+  const to = checkText('scope', options.to, 'to')
+  // Such a transfer does nothing, and callers may erase `from` next.
+  if (from === to) throw invalid('to', `must be another scope than from (got ${shown(to)}).`)
+  const quota = checkQuota(options.quota)
+
+  const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress })
+  let transferred = 0
+  // Without `attemptId`: an upload that was confirmed since the list was read belongs to `from` as well.
+  await run.process(rowsOfScope(records.objects, from, 'active'), async ({ bucket, key }) => {
+    const object = await records.objects.transfer({ bucket, key, from, to, quota })
+    if (!object) return
+    transferred++
+    events?.changed(object)
+  })
+  return { transferred, failed: run.failed }
+}
