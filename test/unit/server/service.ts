@@ -218,8 +218,12 @@ export async function errorOf(response: Response): Promise<ErrorBody & { status:
 }
 
 /** Starts an upload and sends its bytes, without confirming it. */
-export async function beginAndPut(caller: Caller, fill = 7): Promise<Begun> {
-  const begun = await caller.begun()
+export async function beginAndPut(
+  caller: Caller,
+  fill = 7,
+  input: Record<string, unknown> = {},
+): Promise<Begun> {
+  const begun = await caller.begun(input)
   await expectStatus(await caller.put(begun.upload, bytesOfSize(3, fill)), 200)
   return begun
 }

@@ -76,10 +76,13 @@ export interface WorldBucket {
 
 const IN_MEMORY: WorldBucket = { bucketName: BUCKET, storage: (now) => memoryStorage({ now }) }
 
-export function createWorld(options: ServiceOptions = {}, location: WorldBucket = IN_MEMORY) {
-  const clock = new ManualClock()
+export function createWorld(
+  options: ServiceOptions = {},
+  location: WorldBucket = IN_MEMORY,
+  clock = new ManualClock(),
+  objects: StorageObjectStore = memoryAdapter({ now: clock.now }),
+) {
   const bucket = location.storage(clock.now)
-  const objects = memoryAdapter({ now: clock.now })
   const storageKeys = new Set<string>()
   const tampered = new Set<string>()
   const storage: ObjectStorage = {
