@@ -19,7 +19,7 @@ const source = {
  */
 const longRuns = [
   'test/conformance-runs/**/*.test.ts',
-  'test/unit/server/crashes.test.ts',
+  'test/unit/server/{crashes,erase-scope-interleaving}.test.ts',
   'test/unit/server/import-objects/resuming.test.ts',
   'test/integration/**/{conformance,crashes,races}*.test.ts',
   'test/integration/postgres/{batch-function,pgbouncer,plans,upgrade-of-release}.test.ts',

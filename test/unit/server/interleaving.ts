@@ -70,3 +70,19 @@ export async function forEverySchedule(run: (choose: () => 0 | 1) => Promise<voi
     for (let at = prefix.length; at < chosen.length; at++) pending.push([...chosen.slice(0, at), 1])
   }
 }
+
+/** Calls `run` this often, for operations with too many schedules to run all. The choices are the same in every test run. */
+export async function forSomeSchedules(
+  count: number,
+  run: (choose: () => 0 | 1) => Promise<void>,
+): Promise<number> {
+  let state = 1
+  // The generator of Park and Miller.
+  const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
+  for (let index = 0; index < count; index++) {
+    // From runs of the first process alone to runs of the second one alone.
+    const share = random()
+    await run(() => (random() < share ? 1 : 0))
+  }
+  return count
+}
