@@ -3,7 +3,14 @@ import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
 import { HOUR, ManualClock, SECOND } from '../../conformance/clock.js'
 import { until } from './events/changed-objects.js'
-import { around, beginAndPut, bytesOfSize, expectStatus, startService, type ServiceOptions } from './service.js'
+import {
+  around,
+  beginAndPut,
+  bytesOfSize,
+  expectStatus,
+  startService,
+  type ServiceOptions,
+} from './service.js'
 import { storeOfVersion15 } from './store-of-version-1-5.js'
 
 const scope = 'user:1'

@@ -2,15 +2,7 @@ import { createAttemptId, type EraseScopeResult, type StorageObject } from '@svc
 import { expect } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { beginAndPut, bytesOfSize, expectStatus, fetchBytes } from './service.js'
-import {
-  cleanUpUntilDone,
-  KEY,
-  LATER,
-  OWNER,
-  putReportInParts,
-  uploadReport,
-  type World,
-} from './world.js'
+import { cleanUpUntilDone, KEY, LATER, OWNER, putReportInParts, uploadReport, type World } from './world.js'
 
 /** A scope with everything that a scope can have, to erase, beside another one that must keep everything. */
 
@@ -142,7 +134,12 @@ export async function expectNothingAfterCleanUp(world: World): Promise<void> {
 export async function remainderOf({ objects }: World): Promise<unknown[]> {
   const leftovers = await objects.listLeftovers({ scope: OWNER })
   return leftovers
-    .map(({ since, writableUntil, dueAt, uploadId }) => ({ since, writableUntil, dueAt, parts: uploadId !== null }))
+    .map(({ since, writableUntil, dueAt, uploadId }) => ({
+      since,
+      writableUntil,
+      dueAt,
+      parts: uploadId !== null,
+    }))
     .map((leftover) => JSON.stringify(leftover))
     .sort()
 }

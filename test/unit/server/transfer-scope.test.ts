@@ -89,7 +89,11 @@ describe('transferScope', () => {
     const hook = (name: string) => () => void called.push(name)
     const service = startService({
       quota: { maxFiles: 1 },
-      hooks: { onActivated: hook('onActivated'), onDeleted: hook('onDeleted'), onReserved: hook('onReserved') },
+      hooks: {
+        onActivated: hook('onActivated'),
+        onDeleted: hook('onDeleted'),
+        onReserved: hook('onReserved'),
+      },
     })
     await service.as(from).upload()
     await service.as(to).upload()
@@ -149,8 +153,10 @@ describe('transferScope', () => {
 
   it('rejects if the driver has no transfer', async () => {
     const clock = new ManualClock()
-    const { transfer: _, ...driver } = partsOf(memoryAdapter({ now: clock.now }))!.driver
-    const objects = createStore(driver as StoreDriver, { now: clock.now })
+    const { driver } = partsOf(memoryAdapter({ now: clock.now }))!
+    const objects = createStore({ ...driver, transfer: undefined } as unknown as StoreDriver, {
+      now: clock.now,
+    })
     const service = startService({ clock, objects })
     await service.as(from).upload()
     await expect(transferScope(service.s3, { from, to })).rejects.toThrow(
