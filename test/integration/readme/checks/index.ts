@@ -1,4 +1,5 @@
 import type { SnippetChecks } from '../programs.js'
+import { accountDeletionChecks } from './account-deletion.js'
 import { browserClientChecks } from './browser-client.js'
 import { conceptsChecks } from './concepts.js'
 import { customRoutesChecks } from './custom-routes.js'
@@ -29,6 +30,7 @@ import { yourOrmChecks } from './your-orm.js'
 
 /** The check of every snippet, by document and file name. */
 export const checks: SnippetChecks = {
+  ...accountDeletionChecks,
   ...browserClientChecks,
   ...conceptsChecks,
   ...customRoutesChecks,
