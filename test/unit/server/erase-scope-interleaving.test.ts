@@ -33,6 +33,8 @@ interface Pair {
   readonly act: (service: Service, subject: Subject) => Promise<unknown>
   /** What it may return. Each must occur. */
   readonly ends: readonly unknown[]
+  /** After this one, the other scope has an object. */
+  readonly endWithObject?: unknown
 }
 
 const replacing = async (service: Service) => {
@@ -94,6 +96,7 @@ const pairs: Record<string, Pair> = {
       { transferred: 0, failed: [] },
       { transferred: 1, failed: [] },
     ],
+    endWithObject: { transferred: 1, failed: [] },
   },
   'an upload of another scope to the same key': {
     prepare: (service) => uploadReport(service, 1),
@@ -105,12 +108,13 @@ const pairs: Record<string, Pair> = {
           (error: { code: string }) => error.code,
         ),
     ends: ['stored', 'KEY_CONFLICT'],
+    endWithObject: 'stored',
   },
 }
 
 it.each(Object.entries(pairs))(
   'eraseScope and %s work in any order of their calls',
-  async (_, { prepare, expired, isLong, act, ends }) => {
+  async (_, { prepare, expired, isLong, act, ends, endWithObject }) => {
     const reached = new Set<string>()
     const eachSchedule = isLong ? forSomeSchedules.bind(null, runs(200, 5000)) : forEverySchedule
     const schedules = await eachSchedule(async (choose) => {
@@ -135,6 +139,7 @@ it.each(Object.entries(pairs))(
       }
       // Only objects of the other scope are left, with their bytes.
       const { objects } = await world.objects.listByScope({ scope: OTHER })
+      expect(objects).toHaveLength(JSON.stringify(end) === JSON.stringify(endWithObject) ? 1 : 0)
       for (const { key } of objects) expect(await world.start().as(OTHER).bytes(key)).toHaveLength(3)
       await cleanUpUntilDone(world)
       await expectConsistent(world)

@@ -84,8 +84,12 @@ describe('eraseScope', () => {
     const service = startService({ clock, objects, deleteMode: 'soft' })
     const [kept, deleted] = [await service.as(scope).upload(), await service.as(scope).upload()]
     await service.as(scope).delete(deleted.key)
+    const { object: aborted } = await beginAndPut(service.as(scope))
+    await service.as(scope).abort(aborted)
     expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 1, bytes: 3, history: 1 })
-    expect(await service.storage.head({ bucket: 'files', key: kept.key })).toBeNull()
+    for (const { key } of [kept, aborted]) {
+      expect(await service.storage.head({ bucket: 'files', key })).toBeNull()
+    }
   })
 
   it('deletes replaced bytes of an object that another scope has by now', async () => {
@@ -168,34 +172,55 @@ describe('eraseScope', () => {
     expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 1, bytes: 3, failed: [] })
   })
 
-  it.each(['before the second try of the removal', 'between the removal of the row and of its bytes'])(
-    'keeps bytes that another scope has stored under the same key, %s',
-    async (when) => {
-      const { broken, storage } = failingStorage('head', 'remove')
-      const service = startService({ storage })
-      const { objects, clock, s3 } = service
+  describe('keeps bytes that another scope has stored under the same key', () => {
+    async function startWithObject(storage?: ServiceOptions['storage']) {
+      const service = startService(storage && { storage })
       const { key } = await service.as(scope).upload()
       const takeOver = async () => {
-        const attempt = { scope: 'user:2', bucket: 'files', key, declaredSize: 3, expiresAt: clock.in(HOUR) }
-        await objects.reserve(attempt)
-        await objects.confirm({ bucket: 'files', key, size: 3 })
+        const expiresAt = service.clock.in(HOUR)
+        await service.objects.reserve({ scope: 'user:2', bucket: 'files', key, declaredSize: 3, expiresAt })
+        await service.objects.confirm({ bucket: 'files', key, size: 3 })
       }
-      if (when.startsWith('before')) {
-        broken.add(key)
-        await eraseScope(s3, { scope })
-        broken.clear()
-        await takeOver()
-      } else {
-        around(objects, 'remove', (call) => async (input) => {
-          const removed = await call(input)
-          await takeOver()
-          return removed
-        })
-      }
-      expect(await eraseScope(s3, { scope })).toMatchObject({ bytes: 0, failed: [] })
+      return { service, key, takeOver }
+    }
+
+    it('between two runs', async () => {
+      const { broken, storage } = failingStorage('head', 'remove')
+      const { service, key, takeOver } = await startWithObject(storage)
+      broken.add(key)
+      await eraseScope(service.s3, { scope })
+      broken.clear()
+      await takeOver()
+      expect(await eraseScope(service.s3, { scope })).toMatchObject({ bytes: 0, failed: [] })
       expect(await service.as('user:2').bytes(key)).toEqual(bytesOfSize(3))
-    },
-  )
+    })
+
+    it('between the removal of the row and of its bytes', async () => {
+      const { service, key, takeOver } = await startWithObject()
+      around(service.objects, 'remove', (call) => async (input) => {
+        const removed = await call(input)
+        await takeOver()
+        return removed
+      })
+      expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 1, bytes: 0, failed: [] })
+      expect(await service.as('user:2').bytes(key)).toEqual(bytesOfSize(3))
+    })
+
+    it('between two attempts to remove the bytes', async () => {
+      let beforeFailure: (() => Promise<void>) | null = null
+      const { service, key, takeOver } = await startWithObject((memory) => ({
+        ...memory,
+        async remove(at) {
+          if (!beforeFailure) return memory.remove(at)
+          await beforeFailure()
+          throw new Error('timeout')
+        },
+      }))
+      beforeFailure = takeOver
+      expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 1, bytes: 0, failed: [] })
+      expect(await service.as('user:2').bytes(key)).toEqual(bytesOfSize(3))
+    })
+  })
 
   it('leaves the bytes of another scope that uploads to the same key', async () => {
     const service = startService({ routes: { docs: { key: () => 'report', overwrite: true } } })
