@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { partsOf } from '../../../src/core/store/store-parts.js'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
 import { until } from './events/changed-objects.js'
+import { Crash } from './crash.js'
 import { around, beginAndPut, bytesOfSize, startService } from './service.js'
+import { createWorld, KEY, putReport, uploadReport } from './world.js'
 
 const from = 'user:1'
 const to = 'user:2'
@@ -60,6 +62,26 @@ describe('transferScope', () => {
     })
     expect(await transferScope(service.s3, { from, to })).toEqual({ transferred: 1, failed: [] })
     expect(await service.as(to).bytes('report')).toEqual(bytesOfSize(3, 2))
+  })
+
+  it('transfers the rest when it is repeated, wherever it was stopped', async () => {
+    let crashed = true
+    for (let callsBefore = 0; crashed; callsBefore++) {
+      const { objects, start } = createWorld()
+      for (let index = 0; index < 3; index++) await start().as(from).upload(OTHERS)
+      await uploadReport(start(), 1)
+      await putReport(start(), 2)
+      const crash = new Crash(callsBefore)
+      const run = transferScope(start(crash.connection).s3, { from, to })
+      crashed = (await Promise.race([run, crash.happened])) === 'crashed'
+      expect((await transferScope(start().s3, { from, to })).failed).toEqual([])
+      expect(await objects.countByScope(from)).toBe(0)
+      expect(await objects.countByScope(to, 'active')).toBe(4)
+      expect(await start().as(to).bytes(KEY)).toEqual(bytesOfSize(3, 1))
+      expect(await objects.checkUsage()).toEqual([])
+      // One list and four transfers.
+      expect(crashed).toBe(callsBefore < 5)
+    }
   })
 
   it('does not count objects that are deleted meanwhile', async () => {
