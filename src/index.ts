@@ -73,6 +73,15 @@ export {
   type LeftoverOutcome,
   type ReservationOutcome,
 } from './server/jobs/clean-up/clean-up.js'
+export { checkStorage } from './server/jobs/check-storage/check-storage.js'
+export type {
+  ChangedBytes,
+  CheckStorageOptions,
+  CheckStorageResult,
+  MissingBytes,
+  StorageDifference,
+  UnrecordedBytes,
+} from './server/jobs/check-storage/check-options.js'
 export { deliverEvents } from './server/jobs/deliver-events.js'
 export type {
   DeliverEventsOptions,

@@ -1,5 +1,6 @@
 import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { EventDelivery, type DeliveryResult } from '../events/event-delivery.js'
+import { OPERATION } from '../events/server-events.js'
 import {
   checkOptions,
   type DeliverEventsOptions,
@@ -7,7 +8,7 @@ import {
   type RunOptions,
 } from './delivery-options.js'
 import type { DeliverySource } from './delivery-source.js'
-import { MAX_FAILURES, type JobFailure } from './job.js'
+import { MAX_FAILURES, showProgress, type JobFailure } from './job.js'
 import { Wakeup } from './wakeup.js'
 
 /** Longest pause before events that could not be settled are settled again, in seconds. */
@@ -106,11 +107,8 @@ class DeliveryRun {
       const { bucket, key } = result.event.object
       this.#failed.push({ bucket, key, error: result.error })
     }
-    try {
-      this.#options.onProgress?.({ done: this.#done })
-    } catch (error) {
-      this.#source.report(error)
-    }
+    const report = (error: unknown) => this.#source.report(error)
+    showProgress(this.#options.onProgress, { done: this.#done }, report, OPERATION)
   }
 
   /** Ends the job, or reports the error if the job polls and will try again. */

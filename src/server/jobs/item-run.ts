@@ -1,7 +1,7 @@
-import type { Report } from '../../core/reporter.js'
 import { StorageError } from '../../core/errors.js'
+import type { Report } from '../../core/reporter.js'
 import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
-import { MAX_FAILURES, type JobFailure, type JobOptions } from './job.js'
+import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface ItemRunOptions {
   /** The name of the job, as errors are reported with. */
@@ -11,6 +11,8 @@ export interface ItemRunOptions {
   readonly concurrency: number
   readonly signal: AbortSignal | null
   readonly onProgress: JobOptions['onProgress']
+  /** The number of all items, if it is known. */
+  readonly total?: number
 }
 
 /** Works through the items of a job, several at once, and keeps count of what is done and what failed. */
@@ -91,12 +93,13 @@ export class ItemRun {
   }
 
   #showProgress(): void {
-    const { onProgress, report, operation } = this.#options
-    try {
-      onProgress?.({ done: this.#done, ...(this.#after !== null && { after: this.#after }) })
-    } catch (error) {
-      report(error, { operation })
+    const { onProgress, report, operation, total } = this.#options
+    const progress = {
+      done: this.#done,
+      ...(total !== undefined && { total }),
+      ...(this.#after !== null && { after: this.#after }),
     }
+    showProgress(onProgress, progress, report, operation)
   }
 }
 

@@ -1,4 +1,5 @@
 import { StorageError } from '../../core/errors.js'
+import type { Report } from '../../core/reporter.js'
 import { shown } from '../../core/store/validation/invalid.js'
 import { checkText, type TextField } from '../../core/store/validation/text.js'
 
@@ -28,6 +29,20 @@ export interface JobOptions {
   readonly signal?: AbortSignal | null | undefined
   /** Called after each item. */
   readonly onProgress?: ((progress: JobProgress) => unknown) | null | undefined
+}
+
+/** Calls `onProgress`. What it throws is reported. */
+export function showProgress(
+  onProgress: JobOptions['onProgress'],
+  progress: JobProgress,
+  report: Report,
+  operation: string,
+): void {
+  try {
+    onProgress?.(progress)
+  } catch (error) {
+    report(error, { operation })
+  }
 }
 
 /** Checks the options of one job. Each check throws a TypeError that names the job, the option and the value. */

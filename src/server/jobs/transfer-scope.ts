@@ -56,7 +56,8 @@ export async function transferScope(
   if (from === to) throw invalid('to', `must be another scope than from (got ${shown(to)}).`)
   const quota = checkQuota(options.quota)
 
-  const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress })
+  const total = await records.objects.countByScope(from, 'active')
+  const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })
   let transferred = 0
   // Without `attemptId`: an upload that was confirmed since the list was read belongs to `from` as well.
   await run.process(rowsOfScope(records.objects, from, 'active'), async ({ bucket, key }) => {

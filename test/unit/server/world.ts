@@ -61,7 +61,15 @@ export function interceptCalls(pass: Pass): Connection {
   }
   return {
     storage: (storage) => ({
-      ...through('storage', storage, ['signUpload', 'signDownload', 'head', 'remove', 'write', 'read']),
+      ...through('storage', storage, [
+        'signUpload',
+        'signDownload',
+        'head',
+        'remove',
+        'write',
+        'read',
+        'list',
+      ]),
       ...(storage.multipart && { multipart: through('storage', storage.multipart) }),
     }),
     objects: (objects) => through('store', objects),

@@ -11,10 +11,10 @@ import { ItemRun } from '../item-run.js'
 import {
   checkOptions,
   JOB,
-  type CheckedOptions,
   type ImportedItem,
   type ImportObjectsOptions,
   type ImportObjectsResult,
+  type ImportSelection,
 } from './import-options.js'
 import { findKnownNames, type KnownNames } from './known-names.js'
 import { selectionOf } from './selection.js'
@@ -47,7 +47,7 @@ export async function importObjects(
   const { storage, report, records } = dependencies
   const list = storage.list?.bind(storage)
   if (!list) throw new TypeError(`${JOB}: the storage must have the method list.`)
-  const { bucket, prefix, after, concurrency, signal, onProgress } = checked
+  const { bucket, prefix, after, select, concurrency, dryRun, signal, onProgress } = checked
 
   const counts: Record<Outcome, number> = { imported: 0, known: 0, skipped: 0 }
   const pages = bucketPages<readonly Candidate[]>({
@@ -65,7 +65,14 @@ export async function importObjects(
   await run.process(
     pages,
     async (candidate) => {
-      counts[await importItem(dependencies, checked, candidate)]++
+      const { names: _, ...item } = candidate
+      const selection = await selectionOf(select, item).catch((error: unknown) => {
+        // Not a rejection: whatever `select` throws concerns this item only, also if it uses the same database.
+        run.fail(item, error)
+        return undefined
+      })
+      if (selection === undefined) return
+      counts[selection === null ? 'skipped' : await importItem(dependencies, dryRun, candidate, selection)]++
     },
     ({ key }) => key,
   )
@@ -74,11 +81,10 @@ export async function importObjects(
 
 async function importItem(
   { records: { objects }, events, now }: ServerDependencies,
-  { select, dryRun }: CheckedOptions,
+  dryRun: boolean,
   { names, ...item }: Candidate,
+  selection: ImportSelection,
 ): Promise<Outcome> {
-  const selection = await selectionOf(select, { ...item, lastModified: new Date(item.lastModified) })
-  if (selection === null) return 'skipped'
   const { bucket, key: storageKey, size, eTag, lastModified } = item
   const key = selection.key ?? storageKey
   const input: AdoptInput = { ...selection, bucket, key, storageKey, size, eTag, createdAt: lastModified }

@@ -12,7 +12,8 @@ const FIELDS: readonly string[] = [
 
 /** Calls `select`. Its result has the right shape; the store checks the values. @throws TypeError for any other result. */
 export async function selectionOf(select: SelectImport, item: ImportedItem): Promise<ImportSelection | null> {
-  const selection: unknown = await select(item)
+  // A copy, because `select` may change the date that it gets.
+  const selection: unknown = await select({ ...item, lastModified: new Date(item.lastModified) })
   if (selection === null) return null
   if (typeof selection !== 'object' || Array.isArray(selection)) {
     throw new TypeError(

@@ -1,0 +1,96 @@
+import type { S3ServerCore } from '../../create-s3-server.js'
+import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
+import { utf8Order } from '../../../core/utf8-order.js'
+import { secondsAfter } from '../../lifetimes.js'
+import { showProgress } from '../job.js'
+import {
+  checkOptions,
+  JOB,
+  type CheckedOptions,
+  type CheckStorageOptions,
+  type CheckStorageResult,
+} from './check-options.js'
+import { pairs } from './comparison.js'
+import { entryOf, Listing } from './listing.js'
+import { confirmedDifferences, type Sides } from './second-look.js'
+
+/**
+ * Compares a bucket with the database, and calls `onDifference` with each object without bytes, each with other bytes than its
+ * record says, and all bytes that nothing names. Changes nothing.
+ *
+ * Compares two listings, with a few pages of 1000 in memory, and looks at each difference again before it calls. So traffic
+ * meanwhile is never reported. `after` of the result, and of `onProgress`, is where a later run can go on.
+ *
+ * Rejects with `STORAGE_UNAVAILABLE` if the bucket can't be listed, with `DATABASE_UNAVAILABLE` if the records can't, and with
+ * the error of `onDifference`.
+ *
+ * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list` or the
+ * driver of the store no `listStored`.
+ */
+export async function checkStorage(
+  s3: S3ServerCore,
+  options: CheckStorageOptions,
+): Promise<CheckStorageResult> {
+  const dependencies = dependenciesOf(s3, JOB)
+  const checked = checkOptions(options, dependencies.bucket)
+  const { olderThanSeconds, onDifference, signal, onProgress } = checked
+  const { now, report } = dependencies
+  const sides = sidesOf(dependencies, checked)
+  const items = new Listing(sides.listBucket, checked.after)
+  const stored = new Listing(sides.listStored, checked.after)
+  const oldest = secondsAfter(now(), -olderThanSeconds)
+  const counts = { items: 0, rows: 0, missing: 0, changed: 0, unrecorded: 0 }
+  let { after } = checked
+  let done = 0
+
+  while (!signal?.aborted) {
+    await items.fill()
+    await stored.fill()
+    const end = earlier(items.end, stored.end)
+    const itemEntries = items.takeUpTo(end)
+    const storedEntries = stored.takeUpTo(end)
+    const compared = pairs(itemEntries, storedEntries)
+    for (const difference of await confirmedDifferences(sides, { start: after, compared }, oldest)) {
+      counts[difference.kind]++
+      await onDifference(difference)
+    }
+    counts.items += itemEntries.length
+    counts.rows += storedEntries.filter(({ value }) => value.object !== undefined).length
+    after = compared.at(-1)?.name ?? after
+    done += compared.length
+    if (compared.length > 0) {
+      showProgress(onProgress, { done, ...(after !== null && { after }) }, report, JOB)
+    }
+    if (end === null) break
+  }
+  return { ...counts, after }
+}
+
+/** Returns the earlier of two places. `null` is the end. */
+function earlier<P extends { readonly order: string }>(one: P | null, other: P | null): P | null {
+  if (!one || !other) return one ?? other
+  return one.order < other.order ? one : other
+}
+
+function sidesOf({ storage, records }: ServerDependencies, { bucket, prefix }: CheckedOptions): Sides {
+  const list = storage.list?.bind(storage)
+  if (!list) throw new TypeError(`${JOB}: the storage must have the method list.`)
+  return {
+    bucket,
+    async listBucket(after, limit) {
+      const { items, next } = await list({ bucket, prefix, after, limit })
+      if (next !== null && utf8Order(next) <= utf8Order(after ?? '')) {
+        throw new Error(
+          `The storage's list must return a next after ${JSON.stringify(after)} (got ${JSON.stringify(next)}).`,
+        )
+      }
+      return { entries: items.map((item) => entryOf(item.key, item)), next }
+    },
+    async listStored(after, limit) {
+      const page = await records.objects.listStored({ bucket, prefix, after, limit })
+      const entries = page.map((item) => entryOf(item.storageKey, item))
+      // A shorter page is the last one.
+      return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }
+    },
+  }
+}

@@ -1,0 +1,334 @@
+import {
+  checkStorage,
+  cleanUp,
+  createAttemptId,
+  eraseScope,
+  type ListedBytes,
+  type ObjectStorage,
+  type StorageDifference,
+} from '@svc/db'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { runs } from '../../long-runs.js'
+import { interceptCalls, createWorld, LATER, OWNER, type Connection, type World } from './world.js'
+import { BUCKET, startService, type Service } from './service.js'
+
+const HOUR = 3_600_000
+const DAYS = 3 * 24 * HOUR
+
+/** Runs the job and returns its result and the differences. */
+async function check(
+  service: Pick<Service, 's3'>,
+  options: Partial<Parameters<typeof checkStorage>[1]> = {},
+) {
+  const differences: StorageDifference[] = []
+  const onDifference = (difference: StorageDifference) => void differences.push(difference)
+  const result = await checkStorage(service.s3, { onDifference, ...options })
+  return { result, differences, found: differences.map(({ kind, storageKey }) => [kind, storageKey]) }
+}
+
+function withoutList(storage: ObjectStorage): ObjectStorage {
+  return Object.fromEntries(Object.entries(storage).filter(([name]) => name !== 'list')) as typeof storage
+}
+
+/** Writes bytes that nothing names. */
+async function plant({ bucket }: Pick<World, 'bucket'>, key: string): Promise<void> {
+  const terms = { contentType: 'text/plain', attemptId: createAttemptId() }
+  expect(await bucket.write!({ bucket: BUCKET, key, body: new Uint8Array(5), ...terms })).toBe(true)
+}
+
+async function storageKeyOf(service: Service, fill: number): Promise<string> {
+  const { key } = await service.as(OWNER).upload({ route: 'others' }, fill)
+  return (await service.objects.findActive({ bucket: BUCKET, key }))!.storageKey!
+}
+
+describe('checkStorage', () => {
+  it('finds exactly the planted differences', async () => {
+    const world = createWorld()
+    const service = world.start()
+    const keys: string[] = []
+    for (let i = 0; i < 12; i++) keys.push(await storageKeyOf(service, i))
+    await world.bucket.remove({ bucket: BUCKET, key: keys[3]! })
+    await world.bucket.remove({ bucket: BUCKET, key: keys[5]! })
+    await plant(world, keys[5]!)
+    await plant(world, 'unknown/\u{1f600}')
+    await plant(world, 'unknown/\uffff')
+    // In use without being active.
+    await service.as(OWNER).begun({ route: 'others' })
+    await service.as(OWNER).delete((await service.as(OWNER).upload({ route: 'others' }, 1)).key)
+    world.clock.advance(DAYS)
+
+    const { result, differences, found } = await check(service)
+    expect(found.sort()).toEqual(
+      [
+        ['missing', keys[3]],
+        ['changed', keys[5]],
+        ['unrecorded', 'unknown/\uffff'],
+        ['unrecorded', 'unknown/\u{1f600}'],
+      ].sort(),
+    )
+    const changed = differences.find(({ kind }) => kind === 'changed')
+    expect(changed).toMatchObject({ bucket: BUCKET, object: { size: 3 }, item: { size: 5 } })
+    expect(result).toEqual({
+      items: 13,
+      rows: 13,
+      missing: 1,
+      changed: 1,
+      unrecorded: 2,
+      after: 'unknown/\u{1f600}',
+    })
+  })
+
+  it('reports bytes as unrecorded only if they are old', async () => {
+    const world = createWorld()
+    await plant(world, 'new')
+    expect((await check(world.start())).found).toEqual([])
+    expect((await check(world.start(), { olderThanSeconds: 0 })).found).toEqual([['unrecorded', 'new']])
+    world.clock.advance(24 * HOUR - 1)
+    expect((await check(world.start())).found).toEqual([])
+    world.clock.advance(1)
+    expect((await check(world.start())).found).toEqual([['unrecorded', 'new']])
+  })
+
+  it('expects an object without a storage key under its key, and compares an eTag only if it was recorded', async () => {
+    const world = createWorld()
+    const service = world.start()
+    for (const eTag of [null, '"other"', 'same']) {
+      const at = { bucket: BUCKET, key: `own/${eTag}` }
+      await plant(world, at.key)
+      const stored = (await world.bucket.head(at))!.eTag!
+      await service.objects.reserve({ ...at, scope: OWNER, declaredSize: 5, expiresAt: world.clock.in(HOUR) })
+      await service.objects.confirm({ ...at, size: 5, eTag: eTag === 'same' ? stored.slice(1, -1) : eTag })
+    }
+    expect((await check(service)).found).toEqual([['changed', 'own/"other"']])
+  })
+
+  it('checks a part of the bucket, and goes on where it stopped', async () => {
+    const world = createWorld()
+    for (let i = 0; i < 2500; i++) await plant(world, `a/${String(i).padStart(4, '0')}`)
+    await plant(world, 'b')
+    const service = world.start()
+    expect((await check(service, { prefix: 'b', olderThanSeconds: 0 })).found).toEqual([['unrecorded', 'b']])
+
+    const stop = new AbortController()
+    const seen: unknown[] = []
+    const first = await check(service, {
+      olderThanSeconds: 0,
+      signal: stop.signal,
+      onProgress: (progress) => {
+        seen.push(progress)
+        stop.abort()
+      },
+    })
+    expect(seen).toEqual([{ done: 1000, after: 'a/0999' }])
+    expect(first.result).toMatchObject({ unrecorded: 1000, after: 'a/0999' })
+    const second = await check(service, { olderThanSeconds: 0, after: first.result.after })
+    expect(second.result).toMatchObject({ unrecorded: 1501, after: 'b' })
+    expect(new Set([...first.found, ...second.found].map(String)).size).toBe(2501)
+  })
+
+  it('asks the database at most twice for each page of 1000, and holds a few pages', async () => {
+    const world = createWorld()
+    const service = world.start()
+    const keys: string[] = []
+    for (let i = 0; i < 3000; i++) keys.push(`a/${String(i).padStart(4, '0')}`)
+    for (const key of keys) {
+      const expiresAt = world.clock.in(HOUR)
+      await service.objects.reserve({ bucket: BUCKET, key, scope: OWNER, declaredSize: 5, expiresAt })
+      await service.objects.confirm({ bucket: BUCKET, key, size: 5 })
+    }
+    const lastModified = world.clock.now()
+    const limits: number[] = []
+    let calls = 0
+    const connection: Connection = {
+      storage: (storage) => ({
+        ...storage,
+        async list({ after, limit }) {
+          limits.push(limit)
+          const start = after ? keys.indexOf(after) + 1 : 0
+          const page = keys.slice(start, start + limit)
+          const items: ListedBytes[] = page.map((key) => ({ key, size: 5, eTag: null, lastModified }))
+          return { items, next: start + limit < keys.length ? page.at(-1)! : null }
+        },
+      }),
+      objects: (objects) => ({
+        ...objects,
+        listStored(input) {
+          calls++
+          limits.push(input.limit!)
+          return objects.listStored(input)
+        },
+      }),
+    }
+    expect((await check(world.start(connection))).result).toMatchObject({
+      items: 3000,
+      rows: 3000,
+      missing: 0,
+    })
+    expect(calls).toBeLessThanOrEqual(6)
+    expect(Math.max(...limits)).toBe(1000)
+  })
+
+  /** Runs `act` before the n-th call of the method. */
+  function beforeCall(n: number, method: 'list' | 'listStored', act: () => Promise<unknown>): Connection {
+    let calls = 0
+    const pass = async () => {
+      if (++calls === n) await act()
+    }
+    return {
+      storage: (storage) => ({
+        ...storage,
+        async list(input) {
+          if (method === 'list') await pass()
+          return storage.list!(input)
+        },
+      }),
+      objects: (objects) => ({
+        ...objects,
+        async listStored(input) {
+          if (method === 'listStored') await pass()
+          return objects.listStored(input)
+        },
+      }),
+    }
+  }
+
+  it('does not report bytes that are removed while it looks again', async () => {
+    const world = createWorld()
+    await plant(world, 'own')
+    const connection = beforeCall(2, 'listStored', () => world.bucket.remove({ bucket: BUCKET, key: 'own' }))
+    expect((await check(world.start(connection), { olderThanSeconds: 0 })).found).toEqual([])
+  })
+
+  it('does not report an object whose bytes are replaced while it looks again', async () => {
+    const world = createWorld()
+    const at = { bucket: BUCKET, key: 'own' }
+    const confirm = async () => {
+      const expiresAt = world.clock.in(HOUR)
+      await world.objects.reserve({ ...at, scope: OWNER, declaredSize: 5, expiresAt })
+      await world.objects.confirm({ ...at, size: 5 })
+    }
+    await confirm()
+    const connection = beforeCall(2, 'listStored', async () => {
+      await plant(world, 'own')
+      await confirm()
+    })
+    expect((await check(world.start(connection))).found).toEqual([])
+  })
+
+  it('awaits onDifference, and rejects with what it throws', async () => {
+    const world = createWorld()
+    await plant(world, 'a')
+    await plant(world, 'b')
+    let open = 0
+    const onDifference = async () => {
+      expect(++open).toBe(1)
+      await Promise.resolve()
+      open--
+    }
+    await checkStorage(world.start().s3, { onDifference, olderThanSeconds: 0 })
+    const failing = () => {
+      throw new Error('full')
+    }
+    const failed = checkStorage(world.start().s3, { onDifference: failing, olderThanSeconds: 0 })
+    await expect(failed).rejects.toThrow('full')
+  })
+
+  it.each([
+    [{}, 'checkStorage: onDifference must be a function (got undefined).'],
+    [{ onDifference: 1 }, 'checkStorage: onDifference must be a function (got 1).'],
+    [
+      { olderThanSeconds: -1 },
+      'checkStorage: olderThanSeconds must be a number from 0 to 315360000 (got -1).',
+    ],
+    [{ bucket: '' }, 'checkStorage: bucket must be'],
+    [{ prefix: 5 }, 'checkStorage: prefix must be'],
+    [{ after: '\ud800' }, 'checkStorage: after must not contain an unpaired surrogate.'],
+  ])('refuses %o', async (options, message) => {
+    const complete = { onDifference: () => undefined, ...options }
+    const input = Object.keys(options).length === 0 ? options : complete
+    await expect(checkStorage(startService().s3, input as never)).rejects.toThrow(message)
+  })
+
+  it('needs a storage that lists', async () => {
+    const { s3 } = startService({ storage: withoutList })
+    await expect(checkStorage(s3, { onDifference: () => undefined })).rejects.toThrow(
+      'checkStorage: the storage must have the method list.',
+    )
+  })
+})
+
+/** What may happen beside the job. Each is a whole operation, between two calls of the job. */
+const TRAFFIC = {
+  async 'an upload'(service: Service) {
+    await service.as(OWNER).upload({ route: 'others' }, 1)
+  },
+  async 'a replacement'(service: Service) {
+    await service.as(OWNER).upload({ route: 'docs' }, 2)
+  },
+  async 'the start of an upload'(service: Service) {
+    const begun = await service.as(OWNER).begun({ route: 'others' })
+    await service.as(OWNER).put(begun.upload, new Uint8Array(3))
+  },
+  async 'a soft delete of every object'(service: Service) {
+    const { objects } = await service.objects.listByScope({ scope: OWNER, status: 'active' })
+    for (const { key } of objects) await service.as(OWNER).delete(key)
+  },
+  async 'a transfer'(service: Service) {
+    const { objects } = await service.objects.listByScope({ scope: OWNER, status: 'active', route: 'others' })
+    if (objects[0]) await service.objects.transfer({ ...objects[0], from: OWNER, to: 'team' })
+  },
+  async 'an erasure'({ s3 }: Service) {
+    await eraseScope(s3, { scope: OWNER })
+  },
+  async 'new bytes under a key of the application'(service: Service) {
+    const at = { bucket: BUCKET, key: 'own' }
+    const expiresAt = service.clock.in(HOUR)
+    const { id } = await service.objects.reserve({ ...at, scope: 'application', declaredSize: 9, expiresAt })
+    await service.storage.remove(at)
+    const body = new Uint8Array(Number.parseInt(id.slice(-1), 16))
+    await service.storage.write!({ ...at, body, contentType: 'text/plain', attemptId: id })
+  },
+  async 'a confirm of these bytes'(service: Service) {
+    const at = { bucket: BUCKET, key: 'own' }
+    const stored = await service.storage.head(at)
+    const { size = 0, eTag } = stored ?? {}
+    if (await service.objects.findPending(at)) await service.objects.confirm({ ...at, size, eTag })
+  },
+  async cleanUp(service: Service) {
+    await cleanUp(service.s3)
+  },
+  async 'time and cleanUp'(service: Service) {
+    service.clock.advance(LATER)
+    await cleanUp(service.s3)
+    service.clock.advance(LATER)
+    await cleanUp(service.s3)
+  },
+  async nothing() {},
+}
+
+it('reports nothing that is merely in flight, whatever happens between its calls', async () => {
+  const steps = fc.array(fc.constantFrom(...Object.values(TRAFFIC)), { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(steps, steps, async (before, between) => {
+      // An upload of the application that expires leaves new bytes under its key, which nothing names.
+      const { 'time and cleanUp': passing } = TRAFFIC
+      const isLeftAlone = before.includes(passing) || between.includes(passing)
+      const unexpected = async (service: Service) => {
+        const { found } = await check(service, { olderThanSeconds: 0 })
+        return isLeftAlone ? found.filter(([, storageKey]) => storageKey !== 'own') : found
+      }
+      const world = createWorld()
+      const service = world.start()
+      for (const step of before) await step(service)
+      const queue = [...between]
+      const connection = interceptCalls(async (call) => {
+        await queue.shift()?.(service)
+        return call()
+      })
+      expect(await unexpected(world.start(connection))).toEqual([])
+      expect(await unexpected(service)).toEqual([])
+    }),
+    { numRuns: runs(60, 1000) },
+  )
+})
