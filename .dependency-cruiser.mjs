@@ -31,7 +31,8 @@ const layers = [
   {
     folder: 'src/cli',
     values: ['src/index.ts', 'src/adapter.ts', 'src/adapters', 'commander', 'node:'],
-    loads: ['pg', 'mongodb'],
+    types: ['src/storage/s3'],
+    loads: ['pg', 'mongodb', '@aws-sdk'],
   },
   { folder: 'test/conformance', values: ['fast-check'], types: ['src/core'] },
 ]

@@ -7,7 +7,8 @@ const { version } = JSON.parse(read('../package.json')) as { version: string }
 const licence = read('../node_modules/commander/LICENSE').trim().replaceAll('*/', '* /')
 
 /**
- * How the svc-db command is made: one file that needs nothing but Node, and the driver of the database where one is used.
+ * How the svc-db command is made: one file that needs nothing but Node, and the driver of the database or the bucket
+ * where one is used.
  * The parser of its arguments is inside, so that no application installs it. For tsup and for the tests, which take
  * esbuild's options alike.
  */
@@ -17,7 +18,7 @@ export const commandBuild = {
   platform: 'node' as const,
   target: 'node20',
   splitting: false,
-  external: ['pg', 'mongodb'],
+  external: ['pg', 'mongodb', '@aws-sdk/*'],
   define: { SVC_DB_VERSION: JSON.stringify(version) },
   banner: {
     // The parser is a CommonJS module, which asks for Node's modules by `require`.

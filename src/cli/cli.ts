@@ -19,7 +19,7 @@ export interface Cli {
   /** Opens the selected database, runs work on it, and closes it. */
   withDatabase(
     work: (session: Session) => Promise<ExitCode>,
-    options?: Pick<OpenOptions, 'events'>,
+    options?: Pick<OpenOptions, 'events' | 'connections'>,
   ): Promise<void>
 }
 
@@ -33,9 +33,9 @@ const HELP_HINT = 'Run svc-db --help for usage.'
 const EXIT_CODES = `
 Exit codes:
   0  success
-  1  verify or check-usage found problems, or update or transfer found no object
+  1  verify, check-usage or check-storage found problems, update or transfer found no object, or an item of a job failed
   2  invalid arguments, or the database driver is not installed
-  3  the database is unreachable
+  3  the database or the bucket is unreachable
   4  unexpected error
   5  the database can't be used until an operator acts
   130, 143  interrupted by Ctrl+C or SIGTERM`

@@ -1,10 +1,10 @@
 export const EXIT = {
   ok: 0,
-  /** `verify` or `check-usage` found problems, or `update` or `transfer` found no object. */
+  /** A check found problems, `update` or `transfer` found no object, or an item of a job failed. */
   found: 1,
   /** Invalid arguments, or the driver of the database is not installed. */
   usage: 2,
-  /** The database is unreachable. The same command may succeed later. */
+  /** The database or the bucket is unreachable. The same command may succeed later. */
   unreachable: 3,
   /** An unexpected error. */
   failed: 4,

@@ -56,6 +56,10 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
     const exitCode = error.retryable ? EXIT.unreachable : EXIT.unusable
     return { exitCode, message: redact(error.message), hints }
   }
+  if (error instanceof StorageError && error.code === 'STORAGE_UNAVAILABLE') {
+    const hints = causesOf(error.cause).map(({ message }) => `Cause: ${redact(message)}`)
+    return { exitCode: EXIT.unreachable, message: redact(error.message), hints }
+  }
   if (error instanceof StorageError && error.status < 500) {
     return { exitCode: EXIT.usage, message: redact(error.message), hints: [] }
   }

@@ -12,6 +12,8 @@ export class Interrupted extends Error {
 
 /** Ends a run on Ctrl+C, on SIGTERM, or when the reader of its output closes the pipe. */
 export interface Interruption {
+  /** Aborts when the run should end. */
+  readonly signal: AbortSignal
   /** From now on a signal waits for the current step. Before this call, a signal ends the process immediately. */
   finishSteps(): void
   /** Call between two steps. @throws Interrupted if the run should end. */
@@ -23,6 +25,7 @@ export interface Interruption {
 export function listenForInterruption(say: (message: string) => void): Interruption {
   let finishesSteps = false
   let ended: ExitCode | null = null
+  const controller = new AbortController()
 
   function onSignal(signal: 'SIGINT' | 'SIGTERM'): void {
     if (!finishesSteps || ended !== null) {
@@ -30,12 +33,14 @@ export function listenForInterruption(say: (message: string) => void): Interrupt
       process.exit(EXIT[signal])
     }
     ended = EXIT[signal]
+    controller.abort()
     say('Stopping after the current step. Interrupt again to stop immediately.')
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
 
   return {
+    signal: controller.signal,
     finishSteps() {
       finishesSteps = true
     },
@@ -46,6 +51,7 @@ export function listenForInterruption(say: (message: string) => void): Interrupt
     },
     readerHasGone() {
       ended ??= EXIT.ok
+      controller.abort()
     },
   }
 }

@@ -1,5 +1,8 @@
 import { runCli } from './cli.js'
+import { addCheckStorage } from './commands/check-storage.js'
+import { addErase } from './commands/erase.js'
 import { addEvents } from './commands/events.js'
+import { addImport } from './commands/import.js'
 import { addLeftovers } from './commands/leftovers.js'
 import { addList } from './commands/list.js'
 import { addMigrate } from './commands/migrate.js'
@@ -7,6 +10,7 @@ import { addPurgeDeleted } from './commands/purge-deleted.js'
 import { addPurgeExpired } from './commands/purge-expired.js'
 import { addSchema } from './commands/schema.js'
 import { addScopes } from './commands/scopes.js'
+import { addTransferScope } from './commands/transfer-scope.js'
 import { addTransfer } from './commands/transfer.js'
 import { addUpdate } from './commands/update.js'
 import { addCheckUsage, addRepairUsage, addUsage } from './commands/usage.js'
@@ -22,6 +26,10 @@ const COMMANDS = [
   addList,
   addUpdate,
   addTransfer,
+  addTransferScope,
+  addErase,
+  addImport,
+  addCheckStorage,
   addCheckUsage,
   addRepairUsage,
   addEvents,

@@ -1,7 +1,7 @@
-import { createInterface } from 'node:readline'
 import type { StorageObject } from '../../index.js'
 import type { Cli } from '../cli.js'
-import { EXIT, UsageError } from '../exit.js'
+import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
+import { EXIT } from '../exit.js'
 import type { Item } from '../output/output.js'
 import { bytes, count, counted, printable } from '../output/format.js'
 import { inSteps, type Session, type Step } from '../session.js'
@@ -21,12 +21,7 @@ export function addPurgeExpired(cli: Cli): void {
     .action(({ yes = false }: { readonly yes?: boolean }) =>
       cli.withDatabase(async (session) => {
         const { output, database } = session
-        if (!yes && !process.stdin.isTTY) {
-          throw new UsageError(
-            'purge-expired asks for confirmation, but stdin is not a terminal.',
-            'Pass --yes to skip the confirmation.',
-          )
-        }
+        requireTerminalOrYes('purge-expired', { yes })
         // Leaves reservations that expire during the run to the next one. Otherwise a run might never end.
         const before = new Date()
         const expired = await countExpired(session, before)
@@ -50,20 +45,6 @@ export function addPurgeExpired(cli: Cli): void {
         return EXIT.ok
       }),
     )
-}
-
-/** Asks on stderr, because stdout is for results. Only `y` and `yes` confirm. */
-async function isConfirmed(question: string): Promise<boolean> {
-  // With `terminal: true`, Ctrl+C would be a key press instead of a signal.
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
-  try {
-    return await new Promise((resolve) => {
-      lines.once('close', () => resolve(false))
-      lines.question(`${question} [y/N] `, (reply) => resolve(/^y(?:es)?$/i.test(reply.trim())))
-    })
-  } finally {
-    lines.close()
-  }
 }
 
 async function countExpired({ store }: Session, before: Date): Promise<{ rows: number; bytes: number }> {

@@ -7,6 +7,8 @@ export interface OpenOptions {
   /** Schema or prefix; `null`: the adapter's default. */
   readonly namespace: string | null
   readonly connectTimeoutMs: number
+  /** How many calls run at once. Default 1. */
+  readonly connections?: number | undefined
   /** The adapter's option of that name. */
   readonly events?: boolean | undefined
 }
@@ -44,7 +46,7 @@ export function withOption<T>(option: DatabaseKind['namespaceOption'], make: () 
   }
 }
 
-/** Imports the driver of a database. @throws UsageError if it is not installed. */
+/** Imports a package that the application installs. @throws UsageError if it is not installed. */
 export async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Promise<Driver> {
   try {
     return await load()
@@ -53,7 +55,7 @@ export async function loadDriver<Driver>(name: string, load: () => Promise<Drive
     const isMissing = code === 'ERR_MODULE_NOT_FOUND' && String(message).includes(`'${name}'`)
     if (!isMissing) throw error
     throw new UsageError(
-      `This database needs the package "${name}", which is not installed.`,
+      `This command needs the package "${name}", which is not installed.`,
       `Install it next to @svc/db: npm install ${name}`,
     )
   }

@@ -8,12 +8,12 @@ export const POSTGRES: DatabaseKind = {
   variable: 'DATABASE_URL',
   namespaceOption: 'schema',
 
-  async open({ url, namespace, connectTimeoutMs, events }) {
+  async open({ url, namespace, connectTimeoutMs, connections = 1, events }) {
     if (!URL.canParse(url)) throw new UsageError('The database URL has an invalid host or port.')
     const { default: pg } = await loadDriver('pg', () => import('pg'))
     const pool = new pg.Pool({
       connectionString: url,
-      max: 1,
+      max: connections,
       connectionTimeoutMillis: connectTimeoutMs,
       application_name: 'svc-db',
     })

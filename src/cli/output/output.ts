@@ -15,6 +15,8 @@ export interface Output {
   /** Writes text unchanged in both formats. */
   raw(text: string): Promise<void>
   note(message: string): void
+  /** Says what a job did. The JSON output has a result with the same numbers instead. */
+  summary(message: string): void
   error(message: string, hints: readonly string[]): void
   progress(total: number | null): Progress
 }
@@ -59,6 +61,7 @@ export function createOutput(
     },
     raw: write,
     note: (message) => (json ? sayJson({ message }) : say(message)),
+    summary: (message) => (json ? undefined : say(message)),
     error: (message, hints) =>
       json ? sayJson({ error: { message, hints } }) : say([`svc-db: ${message}`, ...hints].join('\n  ')),
     progress(total) {

@@ -2,8 +2,8 @@ import { count } from './format.js'
 
 /** Shows the progress of long work. */
 export interface Progress {
-  /** `done`: items processed so far. */
-  advance(done: number): void
+  /** `done`: items processed so far. `after`: where a later run can go on. */
+  advance(done: number, after?: string): void
   /** Clears the line for other output. */
   end(): void
 }
@@ -30,7 +30,8 @@ export function progressBar(write: (text: string) => void, total: number | null)
 /** Writes a JSON line per step. */
 export function progressLines(write: (line: object) => void, total: number | null): Progress {
   return {
-    advance: (done) => write({ progress: { done, ...(total !== null && { total }) } }),
+    advance: (done, after) =>
+      write({ progress: { done, ...(total !== null && { total }), ...(after !== undefined && { after }) } }),
     end: () => undefined,
   }
 }

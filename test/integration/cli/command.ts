@@ -1,5 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -33,6 +33,14 @@ export async function buildCommand(): Promise<BuiltCommand> {
   const folder = mkdtempSync(join(cache, 'svc-db-command-'))
   const file = join(folder, 'cli.mjs')
   await build({ ...commandBuild, entryPoints: [join(repository, 'src/cli/main.ts')], outfile: file })
+  // The command loads what `@svc/db/s3` exports from a file next to it.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const library = { bundle: true, format: 'esm', platform: 'node', external: commandBuild.external } as const
+  await build({
+    ...library,
+    entryPoints: [join(repository, 'src/storage/s3/index.ts')],
+    outfile: join(folder, 's3.js'),
+  })
 
   const start: BuiltCommand['start'] = (args, environment = {}) =>
     spawn(process.execPath, [file, ...args], {

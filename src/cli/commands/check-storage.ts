@@ -1,0 +1,63 @@
+import { InvalidArgumentError } from 'commander'
+import { checkStorage, type StorageDifference } from '../../index.js'
+import { withBucketOptions, type BucketOptions } from '../bucket/bucket-options.js'
+import { withBucket } from '../bucket/open-server.js'
+import { printEnd, resumeAfter, runJob } from '../bucket/run-job.js'
+import type { Cli } from '../cli.js'
+import { EXIT } from '../exit.js'
+import { bytes, count, counted, printable } from '../output/format.js'
+import type { Item } from '../output/output.js'
+
+interface CheckStorageCommandOptions extends BucketOptions {
+  readonly olderThan?: number
+}
+
+export function addCheckStorage(cli: Cli): void {
+  withBucketOptions(
+    cli.command(
+      'check-storage',
+      'Compares a bucket with the database. Exits with 1 if it finds a difference. Changes nothing.',
+    ),
+  )
+    .option(
+      '--older-than <seconds>',
+      'age from which unrecorded bytes are listed (default: 86400)',
+      secondsOfAge,
+    )
+    .action((options: CheckStorageCommandOptions) =>
+      cli.withDatabase(async (session) => {
+        const { bucket, keyPrefix: prefix, after, olderThan: olderThanSeconds } = options
+        const onDifference = (difference: StorageDifference) => session.output.items([itemOf(difference)])
+        const result = await withBucket(session.store, options, (s3) =>
+          runJob(session, null, (job) =>
+            checkStorage(s3, { ...job, bucket, prefix, after, olderThanSeconds, onDifference }),
+          ),
+        )
+        const { items, rows, missing, changed, unrecorded } = result
+        await printEnd(session, {
+          result,
+          summary:
+            `Compared ${counted(items, 'item')} of the bucket with ${counted(rows, 'row')}: ` +
+            `${count(missing)} missing, ${count(changed)} changed, ${count(unrecorded)} unrecorded.`,
+          resume: resumeAfter(result.after),
+        })
+        return missing + changed + unrecorded > 0 ? EXIT.found : EXIT.ok
+      }),
+    )
+}
+
+function itemOf(difference: StorageDifference): Item {
+  const { kind, bucket, storageKey, object, item } = difference
+  const text = [
+    kind.padEnd(10),
+    printable(`${bucket}/${storageKey}`),
+    ...(object ? [`${printable(object.scope)} ${bytes(object.size ?? 0)}`] : []),
+    ...(item ? [`in the bucket ${bytes(item.size)}`] : []),
+  ]
+  return { json: difference, text: text.join('  ') }
+}
+
+function secondsOfAge(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Must be a number of seconds, at least 0.')
+  return Number(text)
+}

@@ -1,0 +1,56 @@
+import { eraseScope } from '../../index.js'
+import { endpointOption, type EndpointOption } from '../bucket/bucket-options.js'
+import { withBucket } from '../bucket/open-server.js'
+import { printEnd, runJob } from '../bucket/run-job.js'
+import type { Cli } from '../cli.js'
+import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
+import { EXIT } from '../exit.js'
+import { bytes, counted, printable } from '../output/format.js'
+
+interface EraseOptions extends EndpointOption {
+  readonly yes?: boolean
+}
+
+export function addErase(cli: Cli): void {
+  cli
+    .command(
+      'erase',
+      'Deletes everything that a scope has, in the database and in the bucket, after confirmation. ' +
+        'Exits with 1 if something failed.',
+    )
+    .argument('<scope>', 'owner, such as user:42')
+    .option('-y, --yes', 'skip the confirmation')
+    .addOption(endpointOption())
+    .action((scope: string, options: EraseOptions) =>
+      cli.withDatabase(async (session) => {
+        const { output, store, database } = session
+        requireTerminalOrYes('erase', options)
+        const [active, pending, deleted, usage] = await Promise.all([
+          store.countByScope(scope, 'active'),
+          store.countByScope(scope, 'pending'),
+          store.countByScope(scope, 'deleted'),
+          store.getScopeUsage(scope),
+        ])
+        const question =
+          `Erase ${printable(scope)} from ${database.shown}?\n` +
+          `${counted(active, 'object')} (${bytes(usage.bytes)}), ${counted(pending, 'upload')} and ` +
+          `${counted(deleted, 'row')} of history will be deleted, with all their bytes. This can't be undone.`
+        if (!options.yes && !(await isConfirmed(question))) {
+          output.note('Nothing was erased.')
+          return EXIT.ok
+        }
+        const { failed, ...counts } = await withBucket(store, options, (s3) =>
+          runJob(session, null, (job) => eraseScope(s3, { ...job, scope })),
+        )
+        await printEnd(session, {
+          failed,
+          result: { ...counts, failed: failed.length },
+          summary:
+            `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
+            `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
+          resume: 'To go on, repeat the command. It continues with what is left.',
+        })
+        return failed.length > 0 ? EXIT.found : EXIT.ok
+      }),
+    )
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { importObjects, type SelectImport } from '../../index.js'
+import { withBucketOptions, type BucketOptions } from '../bucket/bucket-options.js'
+import { withBucket } from '../bucket/open-server.js'
+import { printEnd, resumeAfter, runJob } from '../bucket/run-job.js'
+import { positiveInteger, type Cli } from '../cli.js'
+import { EXIT, UsageError } from '../exit.js'
+import { count } from '../output/format.js'
+
+interface ImportOptions extends BucketOptions {
+  readonly map: string
+  readonly concurrency?: number
+  readonly dryRun?: boolean
+}
+
+const CONNECTIONS = 16
+
+export function addImport(cli: Cli): void {
+  withBucketOptions(
+    cli.command(
+      'import',
+      'Records the objects of a bucket that the database does not know yet. Exits with 1 if one of them failed.',
+    ),
+  )
+    .requiredOption(
+      '--map <module>',
+      'JavaScript module whose default export is the select function of importObjects',
+    )
+    .option('--concurrency <number>', 'how many objects are in work at once (default: 16)', positiveInteger)
+    .option('--dry-run', 'change nothing and only count')
+    .action((options: ImportOptions) =>
+      cli.withDatabase(
+        async (session) => {
+          const { bucket, keyPrefix: prefix, after, concurrency, dryRun = false } = options
+          const select = await loadSelect(options.map)
+          const { failed, ...result } = await withBucket(session.store, options, (s3) =>
+            runJob(session, null, (job) =>
+              importObjects(s3, { ...job, bucket, prefix, after, select, concurrency, dryRun }),
+            ),
+          )
+          await printEnd(session, {
+            failed,
+            result: { ...result, failed: failed.length },
+            summary:
+              `${dryRun ? 'Would import' : 'Imported'} ${count(result.imported)}, ` +
+              `known ${count(result.known)}, skipped ${count(result.skipped)}, failed ${count(failed.length)}.`,
+            resume: session.interruption.signal.aborted ? resumeAfter(result.after) : null,
+          })
+          return failed.length > 0 ? EXIT.found : EXIT.ok
+        },
+        { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
+      ),
+    )
+}
+
+/** @throws UsageError if the module can't be loaded, or has no function as its default export. */
+async function loadSelect(file: string): Promise<SelectImport> {
+  let loaded: { readonly default?: unknown }
+  try {
+    loaded = (await import(pathToFileURL(resolve(file)).href)) as typeof loaded
+  } catch (error) {
+    throw new UsageError(
+      `--map could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+  if (typeof loaded.default === 'function') return loaded.default as SelectImport
+  throw new UsageError(
+    `--map must be a module whose default export is a function (got ${typeof loaded.default}).`,
+    "Example: export default ({ key }) => ({ scope: `user:${key.split('/')[1]}` })",
+  )
+}

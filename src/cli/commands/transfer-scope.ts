@@ -1,0 +1,49 @@
+import { transferScope } from '../../index.js'
+import { serverFor } from '../bucket/open-server.js'
+import { printEnd, runJob } from '../bucket/run-job.js'
+import { positiveInteger, type Cli } from '../cli.js'
+import { EXIT } from '../exit.js'
+import { counted, printable } from '../output/format.js'
+
+interface TransferScopeOptions {
+  readonly from: string
+  readonly to: string
+  readonly maxBytes?: number
+  readonly maxFiles?: number
+}
+
+export function addTransferScope(cli: Cli): void {
+  cli
+    .command(
+      'transfer-scope',
+      'Gives all objects of a scope to another one. Uploads of new keys stay. Exits with 1 if one of them failed.',
+    )
+    .requiredOption('--from <scope>', 'the owner')
+    .requiredOption('--to <scope>', 'the new owner')
+    .option(
+      '--max-bytes <number>',
+      'limit of the bytes that the new owner may have (default: none)',
+      positiveInteger,
+    )
+    .option(
+      '--max-files <number>',
+      'limit of the objects that the new owner may have (default: none)',
+      positiveInteger,
+    )
+    .action(({ from, to, maxBytes, maxFiles }: TransferScopeOptions) =>
+      cli.withDatabase(async (session) => {
+        const { store } = session
+        const total = await store.countByScope(from, 'active')
+        const { transferred, failed } = await runJob(session, total, (job) =>
+          transferScope(serverFor(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
+        )
+        await printEnd(session, {
+          failed,
+          result: { transferred, failed: failed.length },
+          summary: `Transferred ${counted(transferred, 'object')} to ${printable(to)}.`,
+          resume: 'To go on, repeat the command. It continues with what is left.',
+        })
+        return failed.length > 0 ? EXIT.found : EXIT.ok
+      }),
+    )
+}

@@ -1,0 +1,174 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describePostgres, poolOf } from '../postgres/schemas.js'
+import { clientOf, describeS3, freshBucket } from '../s3/s3-server.js'
+import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
+import { seededSchema, type SeededSchema } from './seeded-schema.js'
+
+const SELECT = `export default ({ key }) => {
+  const [folder, user] = key.split('/')
+  if (user === 'nobody') throw new Error('no such user')
+  return folder === 'users' ? { scope: 'user:' + user } : null
+}`
+
+describePostgres('svc-db with a bucket', (url) => {
+  describeS3('on S3', (server) => {
+    const pool = poolOf(url)
+    const client = clientOf(server)
+    const bucket = freshBucket(client)
+    const folder = mkdtempSync(join(tmpdir(), 'svc-db-map-'))
+    const map = join(folder, 'select.mjs')
+    let command: BuiltCommand
+    let seeded: SeededSchema
+
+    const put = (key: string, body = 'hello') =>
+      client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }))
+    const keys = ['users/1/a.txt', "users/1/it's.txt", 'users/2/\u0001.txt', 'users/2/b.txt', 'users/3/c.txt']
+    beforeAll(async () => {
+      writeFileSync(map, SELECT)
+      ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
+      for (const key of [...keys, 'logs/today', 'users/nobody/x']) await put(key)
+    })
+    afterAll(async () => {
+      command.remove()
+      rmSync(folder, { recursive: true })
+      await seeded.drop()
+      await pool.end()
+    })
+
+    const environment = {
+      DATABASE_URL: url,
+      AWS_ACCESS_KEY_ID: server.owner.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: server.owner.secretAccessKey,
+      AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+    }
+    const ofBucket = ['--bucket', bucket, '--s3-endpoint', server.endpoint]
+    const run = (...args: string[]) => command.run([...args, '--schema', seeded.schema], environment)
+    const importing = (...args: string[]) => run('import', ...ofBucket, '--map', map, ...args)
+    const scopesOf = async () => (await seeded.store.listScopes()).map(({ scope }) => scope)
+
+    it('import counts in a dry run, and then records what the module selects', async () => {
+      expect(await importing('--dry-run')).toEqual({
+        exitCode: 1,
+        stdout: `failed  ${bucket}/users/nobody/x: no such user\n`,
+        stderr: 'Would import 5, known 0, skipped 1, failed 1.\n',
+      })
+      expect(await scopesOf()).toEqual([])
+      const { exitCode, stdout } = await importing('--json')
+      expect(exitCode).toBe(1)
+      const error = { message: 'no such user' }
+      expect(jsonLines(stdout)).toEqual([
+        { failed: { bucket, key: 'users/nobody/x', error } },
+        { imported: 5, known: 0, skipped: 1, failed: 1, after: 'users/nobody/x' },
+      ])
+      expect(await scopesOf()).toEqual(['user:1', 'user:2', 'user:3'])
+      expect(await importing('--key-prefix', 'users/2/')).toEqual({
+        exitCode: 0,
+        stdout: '',
+        stderr: 'Imported 0, known 2, skipped 0, failed 0.\n',
+      })
+    })
+
+    it('check-storage lists the differences', async () => {
+      await put('users/1/a.txt', 'other bytes')
+      const { exitCode, stdout } = await run('check-storage', ...ofBucket, '--older-than', '0', '--json')
+      expect(exitCode).toBe(1)
+      expect(jsonLines(stdout)).toMatchObject([
+        { kind: 'unrecorded', bucket, storageKey: 'logs/today', item: { size: 5 } },
+        { kind: 'changed', storageKey: 'users/1/a.txt', object: { size: 5 }, item: { size: 11 } },
+        { kind: 'unrecorded', storageKey: 'users/nobody/x' },
+        { items: 7, rows: 5, missing: 0, changed: 1, unrecorded: 2 },
+      ])
+      expect(await run('check-storage', ...ofBucket, '--key-prefix', 'users/2/')).toEqual({
+        exitCode: 0,
+        stdout: '',
+        stderr: 'Compared 2 items of the bucket with 2 rows: 0 missing, 0 changed, 0 unrecorded.\n',
+      })
+    })
+
+    it('transfer-scope gives objects to another scope, up to a limit', async () => {
+      const transfer = (...args: string[]) =>
+        run('transfer-scope', '--from', 'user:1', '--to', 'user:4', ...args)
+      const limited = await transfer('--max-files', '1')
+      expect(limited.exitCode).toBe(1)
+      expect(limited.stdout).toMatch(/^failed {2}\S+: .*quota/)
+      expect(limited.stderr).toBe(
+        'Transferred 1 object to user:4.\nTo go on, repeat the command. It continues with what is left.\n',
+      )
+      expect(jsonLines((await transfer('--json')).stdout)).toEqual([{ transferred: 1, failed: 0 }])
+      expect(await seeded.store.countByScope('user:4')).toBe(2)
+    })
+
+    it('erase deletes rows and bytes, and only with --yes where nobody can answer', async () => {
+      const erase = (...args: string[]) => run('erase', 'user:4', '--s3-endpoint', server.endpoint, ...args)
+      expect(await erase()).toEqual({
+        exitCode: 2,
+        stdout: '',
+        stderr:
+          'svc-db: erase asks for confirmation, but stdin is not a terminal.\n  Pass --yes to skip the confirmation.\n',
+      })
+      expect(await erase('--yes')).toEqual({
+        exitCode: 0,
+        stdout: '',
+        stderr: 'Erased 2 objects (10 bytes), 0 uploads and 0 rows of history.\n',
+      })
+      await expect(
+        client.send(new HeadObjectCommand({ Bucket: bucket, Key: 'users/1/a.txt' })),
+      ).rejects.toThrow()
+      expect(await seeded.store.countByScope('user:4')).toBe(0)
+    })
+
+    it('an interrupted import says where to go on', async () => {
+      const waiting = join(folder, 'waiting.mjs')
+      // Selects the first two at once, and says that it waits at the third.
+      writeFileSync(
+        waiting,
+        `let calls = 0
+        export default async () => {
+          if (++calls < 3) return { scope: 'late' }
+          console.log('waiting')
+          await new Promise((resolve) => setTimeout(resolve, 1000))
+          return null
+        }`,
+      )
+      const args = ['import', ...ofBucket, '--map', waiting, '--concurrency', '1', '--key-prefix', 'users/']
+      const child = command.start([...args, '--schema', seeded.schema], environment)
+      child.stdin.end()
+      await once(child.stdout, 'readable')
+      child.kill('SIGINT')
+      const { exitCode, stderr } = await ended(child)
+      expect(exitCode).toBe(130)
+      expect(stderr).toContain('Stopping after the current step.')
+      expect(stderr).toMatch(/known \d, skipped [1-9]/)
+      expect(stderr).toMatch(/To go on, repeat the command with --after users\/3\/c\.txt\n$/)
+    })
+
+    describe('refuses', () => {
+      it.each([
+        [['--map', join(tmpdir(), 'no-such.mjs')], '--map could not be loaded: Cannot find module'],
+        [['--map', 'package.json'], '--map could not be loaded'],
+        [
+          ['--s3-endpoint', 'bucket.example'],
+          '--s3-endpoint must be a URL that starts with http:// or https://.',
+        ],
+        [['--concurrency', '0'], 'Must be an integer of at least 1.'],
+        [['--after', ''], 'Must have 1 to 1024 bytes of UTF-8.'],
+      ])('%j', async (args, message) => {
+        const { exitCode, stdout, stderr } = await importing(...args)
+        expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+        expect(stderr).toContain(message)
+      })
+
+      it('a bucket that does not exist, with what the service says', async () => {
+        const args = ['--bucket', 'no-such-bucket', '--s3-endpoint', server.endpoint]
+        const { exitCode, stderr } = await run('check-storage', ...args)
+        expect(exitCode).toBe(3)
+        expect(stderr).toContain('Cause: s3Storage: list failed in bucket "no-such-bucket"')
+      })
+    })
+  })
+})
