@@ -250,6 +250,22 @@ describe('checkStorage', () => {
     await expect(checkStorage(startService().s3, input as never)).rejects.toThrow(message)
   })
 
+  it('refuses a storage that lists in another order', async () => {
+    const lastModified = new Date(0)
+    const item = (key: string) => ({ key, size: 1, eTag: null, lastModified })
+    const pages = [
+      ['b', 'a'],
+      ['\u{1f600}', '\uffff'],
+      ['a', 'a'],
+    ]
+    for (const keys of pages) {
+      const list = async () => ({ items: keys.map(item), next: null })
+      const { s3 } = startService({ storage: (storage) => ({ ...storage, list }) })
+      const checking = checkStorage(s3, { onDifference: () => undefined })
+      await expect(checking).rejects.toThrow('must return keys in byte order')
+    }
+  })
+
   it('needs a storage that lists', async () => {
     const { s3 } = startService({ storage: withoutList })
     await expect(checkStorage(s3, { onDifference: () => undefined })).rejects.toThrow(

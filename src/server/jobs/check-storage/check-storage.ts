@@ -1,6 +1,5 @@
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
-import { utf8Order } from '../../../core/utf8-order.js'
 import { secondsAfter } from '../../lifetimes.js'
 import { showProgress } from '../job.js'
 import {
@@ -11,7 +10,7 @@ import {
   type CheckStorageResult,
 } from './check-options.js'
 import { pairs } from './comparison.js'
-import { entryOf, Listing } from './listing.js'
+import { entryOf, Listing, type Place } from './listing.js'
 import { confirmedDifferences, type Sides } from './second-look.js'
 
 /**
@@ -66,6 +65,19 @@ export async function checkStorage(
   return { ...counts, after }
 }
 
+/** @throws Error unless the names of a page ascend in byte order, from its start. */
+function refuseDisorder(after: string | null, entries: readonly Place[]): void {
+  let previous: Place | null = after === null ? null : entryOf(after, null)
+  for (const entry of entries) {
+    if (previous && entry.order <= previous.order) {
+      throw new Error(
+        `The storage's list must return keys in byte order (got ${JSON.stringify(entry.name)} after ${JSON.stringify(previous.name)}).`,
+      )
+    }
+    previous = entry
+  }
+}
+
 /** Returns the earlier of two places. `null` is the end. */
 function earlier<P extends { readonly order: string }>(one: P | null, other: P | null): P | null {
   if (!one || !other) return one ?? other
@@ -79,12 +91,10 @@ function sidesOf({ storage, records }: ServerDependencies, { bucket, prefix }: C
     bucket,
     async listBucket(after, limit) {
       const { items, next } = await list({ bucket, prefix, after, limit })
-      if (next !== null && utf8Order(next) <= utf8Order(after ?? '')) {
-        throw new Error(
-          `The storage's list must return a next after ${JSON.stringify(after)} (got ${JSON.stringify(next)}).`,
-        )
-      }
-      return { entries: items.map((item) => entryOf(item.key, item)), next }
+      const entries = items.map((item) => entryOf(item.key, item))
+      // Otherwise the comparison would be wrong, or never end.
+      refuseDisorder(after, entries)
+      return { entries, next }
     },
     async listStored(after, limit) {
       const page = await records.objects.listStored({ bucket, prefix, after, limit })
