@@ -25,7 +25,7 @@ const longRuns = [
   'test/integration/postgres/{batch-function,pgbouncer,plans,upgrade-of-release}.test.ts',
   'test/integration/mongo/{client-options,upgrade}.test.ts',
   'test/integration/redis/{outages,processes}.test.ts',
-  'test/integration/s3/{keys,large-files}.test.ts',
+  'test/integration/s3/{keys,large-files,listing}.test.ts',
   'test/integration/imports/s3.test.ts',
   'test/browser/demo-s3.test.ts',
   'test/package/{node-versions,oldest-peers,typescript}.test.ts',

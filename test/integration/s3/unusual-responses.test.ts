@@ -104,6 +104,62 @@ describeS3('s3Storage with unusual responses', (server) => {
     expect(marker.get('key-marker')).toBe(encoding === '' ? written : 'a b')
   })
 
+  const date = '<LastModified>2026-01-02T03:04:05.678Z</LastModified>'
+  const contents = (key: string, more = '<Size>5</Size><ETag>"e"</ETag>') =>
+    `<Contents><Key>${key}</Key>${date}${more}</Contents>`
+  const listing = (...content: string[]) => ok(`<ListBucketResult>${content.join('')}</ListBucketResult>`)
+  const TRUNCATED = '<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>'
+  const ENCODED = '<EncodingType>url</EncodingType>'
+
+  it('fills a page of a listing from short and empty ones', async () => {
+    proxy.faults(
+      listing(TRUNCATED.replace('>t<', '>s<'), contents('a')),
+      listing(TRUNCATED),
+      listing(ENCODED, '<IsTruncated>true</IsTruncated>', contents('a+b%2B', '<Size>0</Size>')),
+    )
+    const { items, next } = await storage.list!({ bucket: 'files', after: 'A', prefix: 'a', limit: 2 })
+    const lastModified = new Date('2026-01-02T03:04:05.678Z')
+    expect(items).toEqual([
+      { key: 'a', size: 5, eTag: '"e"', lastModified },
+      { key: 'a b+', size: 0, eTag: null, lastModified },
+    ])
+    expect(next).toBe('a b+')
+    const asked = proxy.requests.map((request) => {
+      const query = new URL(request.split(' ')[1]!, proxy.endpoint).searchParams
+      return ['max-keys', 'continuation-token', 'start-after', 'prefix'].map((name) => query.get(name))
+    })
+    expect(asked).toEqual([
+      ['2', null, 'A', 'a'],
+      ['1', 's', 'A', 'a'],
+      ['1', 't', 'A', 'a'],
+    ])
+  })
+
+  it('ends a listing whose truncation is not reported', async () => {
+    proxy.faults(listing(contents('a%20b')))
+    expect(await storage.list!({ bucket: 'files', limit: 1 })).toMatchObject({
+      items: [{ key: 'a%20b' }],
+      next: null,
+    })
+  })
+
+  it.each([
+    [listing('<Contents><Key>a</Key><Size>5</Size></Contents>')],
+    [listing(contents('a', ''))],
+    [listing(`<Contents>${date}<Size>5</Size></Contents>`)],
+    [listing('<IsTruncated>true</IsTruncated>')],
+  ])('rejects an incomplete listing: %j', async (response) => {
+    proxy.faults(response)
+    await expect(storage.list!({ bucket: 'files', limit: 1 })).rejects.toThrow(
+      's3Storage: list failed in bucket "files": Error: the response lacks fields that S3 guarantees',
+    )
+  })
+
+  it('rejects a listing that repeats', async () => {
+    proxy.faults(listing(TRUNCATED), listing(TRUNCATED))
+    await expect(storage.list!({ bucket: 'files', limit: 1 })).rejects.toThrow('lacks fields')
+  })
+
   it('rejects a completion whose response has status 200 and an error body', async () => {
     proxy.faults(ok('<Error><Code>InternalError</Code></Error>'), ok('<ListPartsResult></ListPartsResult>'))
     const parts = [{ partNumber: 1, eTag: '"e"' }]
