@@ -28,7 +28,8 @@ export async function findKnownNames(
   const wanted = new Set(items.map(({ key }) => key))
   const found = new Map<string, StoredItem[]>()
   const last = items.at(-1)?.key
-  let position = after
+  // No database stores NUL characters, but a bucket may. The part before one is an earlier position.
+  let position = after?.split('\0')[0] || null
   while (last !== undefined) {
     const page = await objects.listStored({ bucket, prefix, after: position, limit: PAGE_SIZE })
     for (const item of page) {

@@ -2,17 +2,20 @@ import {
   cleanUp,
   createStore,
   deliverEvents,
+  importObjects,
   memoryStorage,
   StorageError,
   type ImportSelection,
   type JobProgress,
+  type ObjectStorage,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { HOUR, ManualClock } from '../../../conformance/clock.js'
 import { partsOf } from '../../../../src/core/store/store-parts.js'
-import { around, BUCKET, bytesOfSize } from '../service.js'
+import { around, BUCKET, bytesOfSize, startService } from '../service.js'
 import { ownerFromKey, serviceOverBucket, store } from './bucket.js'
+import { generatedBucket } from './generated-bucket.js'
 
 const KEYS = ['users/1/a.txt', 'users/1/b.txt', 'users/2/a.txt']
 
@@ -235,6 +238,9 @@ describe('importObjects', () => {
     const shown: JobProgress[] = []
     await run({ concurrency: 1, onProgress: (progress) => shown.push(progress) })
     expect(shown).toEqual(KEYS.map((after, index) => ({ done: index + 1, after })))
+    const counted: number[] = []
+    await run({ concurrency: 3, onProgress: ({ done }) => counted.push(done) })
+    expect(counted).toEqual([1, 2, 3])
     const failure = new Error('no terminal')
     await run({
       onProgress() {
@@ -285,6 +291,42 @@ describe('importObjects', () => {
     const failure = new Error('gone')
     around(objects, 'listStored', () => () => Promise.reject(failure))
     await expect(run()).rejects.toBe(failure)
+  })
+
+  it('does what it has listed before it rejects', async () => {
+    const bucket = generatedBucket(3000)
+    const { s3, objects } = startService({
+      storage: () => ({
+        ...bucket.storage,
+        list: async (input) => {
+          if (bucket.listing.calls === 2) throw new Error('gone')
+          return bucket.storage.list!(input)
+        },
+      }),
+    })
+    let last: JobProgress | null = null
+    const onProgress = (progress: JobProgress) => void (last = progress)
+    await expect(importObjects(s3, { select: ownerFromKey, onProgress })).rejects.toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+    })
+    expect(last).toEqual({ done: 2000, after: expect.stringMatching(/^users\/6\//) as string })
+    const { files } = await objects.getScopeUsage('user:6')
+    expect(files).toBe(200)
+  })
+
+  it('fails a key with a NUL character, and goes on after it', async () => {
+    const item = { size: 1, eTag: null, lastModified: new Date(0) }
+    const storage: ObjectStorage = {
+      ...memoryStorage(),
+      list: async ({ after }) =>
+        after
+          ? { items: [{ ...item, key: 'b' }], next: null }
+          : { items: [{ ...item, key: 'a\0' }], next: 'a\0' },
+    }
+    const { run } = await serviceOverBucket([], { storage: () => storage })
+    const { failed, ...rest } = await run({ select: () => ({ scope: 'user:1' }) })
+    expect(rest).toEqual({ imported: 1, known: 0, skipped: 0, after: 'b' })
+    expect(failed).toMatchObject([{ key: 'a\0', error: { code: 'VALIDATION_ERROR' } }])
   })
 
   it('rejects if a page of the storage does not go on', async () => {
