@@ -30,6 +30,7 @@ it('s3Storage accepts null for optional options', () => {
   const storage = s3Storage({ client, timeoutSeconds: null, completeTimeoutSeconds: null, now: null })
   expect(Object.keys(storage).sort()).toEqual([
     'head',
+    'list',
     'multipart',
     'read',
     'remove',
