@@ -29,7 +29,7 @@ export interface DiskStorageOptions extends SelfServingOptions {
  * Files are readable by their owner only (mode 0600). Uploads and downloads are streamed. An upload is synced to disk before
  * the response is sent, and is never visible in part, even if the process or the machine stops. Drafts of a killed process
  * are removed by the first upload a day later. Completing a multipart upload copies its parts, which temporarily takes twice
- * their space.
+ * their space. Listing a bucket reads the descriptions of all files in the directory for each page.
  *
  * The file system must support hard links; exFAT, for example, does not. File-system errors (no space, no permission, a
  * missing directory) reject the call, and the server responds with `STORAGE_UNAVAILABLE`. A directory that is deleted while

@@ -4,6 +4,7 @@ import type { AdoptCommand } from '../../../core/store/driver.js'
 import { adoptCommand } from '../../../core/store/inputs/object-changes.js'
 import { hasExpired } from '../../../core/store/lifecycle/key-change.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object-plans.js'
+import { unsupportedCall } from '../../../core/store/unsupported-call.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
 import { bucketPages } from '../bucket-pages.js'
@@ -46,7 +47,7 @@ export async function importObjects(
   const checked = checkOptions(options, dependencies.bucket)
   const { storage, report, records } = dependencies
   const list = storage.list?.bind(storage)
-  if (!list) throw new TypeError(`${JOB}: the storage must have the method list.`)
+  if (!list) throw unsupportedCall(`${JOB}: the storage must implement list().`)
   const { bucket, prefix, after, select, concurrency, dryRun, signal, onProgress } = checked
 
   const counts: Record<Outcome, number> = { imported: 0, known: 0, skipped: 0 }

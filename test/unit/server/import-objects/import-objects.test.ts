@@ -341,7 +341,7 @@ describe('importObjects', () => {
     delete storage.list
     const withoutList = await serviceOverBucket([], { storage: () => storage })
     await expect(withoutList.run()).rejects.toThrow(
-      new TypeError('importObjects: the storage must have the method list.'),
+      new TypeError('importObjects: the storage must implement list().'),
     )
     for (const missing of ['adopt', 'listStored'] as const) {
       const clock = new ManualClock()
