@@ -3,23 +3,35 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
+import { removeBucket } from '../../servers/s3-buckets.js'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { readDocuments } from '../readme/documents.js'
+import { clientOf, describeS3, type S3Server } from '../s3/s3-server.js'
 import { buildCommand, type BuiltCommand } from './command.js'
 import { fillDocumentedDatabase } from './documented-database.js'
 
 const PROMPT = '$ '
+
+/** The bucket of the page, and what is in it. */
+const BUCKET = 'old-files'
+const FILES = [
+  ['logs/today', '8 bytes.'],
+  ['users/42/holiday.jpg', 'pixels.'],
+  ['users/7/a.txt', 'hello.'],
+] as const
 
 interface Example {
   readonly command: string
   readonly printed: string
 }
 
-/** Returns the examples of a document in order: a command after each prompt, and the output up to the next prompt. */
-function examplesOf(path: string): Example[] {
-  const { blocks } = readDocuments().find((document) => document.path === path)!
+const { blocks } = readDocuments().find(({ path }) => path === 'docs/cli.md')!
+
+/** Returns the examples in order: a command after each prompt, and the output up to the next prompt. */
+function examplesOfPage(): Example[] {
   return blocks
     .filter(({ language, code }) => language === 'text' && code.startsWith(PROMPT))
     .flatMap(({ code }) => code.split(/^\$ /m).slice(1))
@@ -29,8 +41,18 @@ function examplesOf(path: string): Example[] {
     })
 }
 
+/** Returns the code of a module that the page shows. */
+function moduleOf(name: string): string {
+  return blocks.find(({ code }) => code.startsWith(`// ${name}\n`))!.code
+}
+
 describePostgres('docs/cli.md', (url) => {
-  const examples = examplesOf('docs/cli.md')
+  describeS3('with a bucket', (server) => documentedCommands(url, server))
+})
+
+function documentedCommands(url: string, server: S3Server): void {
+  const examples = examplesOfPage()
+  const client = clientOf(server)
   const pool = poolOf(url)
   const database = `svc_db_docs_${randomBytes(6).toString('hex')}`
   const target = new URL(url)
@@ -43,10 +65,14 @@ describePostgres('docs/cli.md', (url) => {
     mkdirSync(join(folder, 'bin'))
     writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${command.file}" "$@"\n`)
     chmodSync(program, 0o755)
+    writeFileSync(join(folder, 'owners.mjs'), moduleOf('owners.mjs'))
     await pool.query(`CREATE DATABASE ${database}`)
+    await client.send(new CreateBucketCommand({ Bucket: BUCKET }))
+    for (const [Key, Body] of FILES) await client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }))
   })
   afterAll(async () => {
     command.remove()
+    await removeBucket(client, BUCKET)
     rmSync(folder, { recursive: true, force: true })
     await pool.query(`DROP DATABASE ${database}`)
     await pool.end()
@@ -57,9 +83,16 @@ describePostgres('docs/cli.md', (url) => {
     const env = {
       PATH: [join(folder, 'bin'), process.env['PATH']].join(delimiter),
       DATABASE_URL: target.href,
+      AWS_ENDPOINT_URL: server.endpoint,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: server.owner.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: server.owner.secretAccessKey,
+      AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
     }
     return new Promise((resolve) => {
-      execFile('sh', ['-c', `{ ${line}\n} 2>&1`], { env }, (_, printed) => resolve(printed.trimEnd()))
+      execFile('sh', ['-c', `{ ${line}\n} 2>&1`], { env, cwd: folder }, (_, printed) =>
+        resolve(printed.trimEnd()),
+      )
     })
   }
 
@@ -79,7 +112,8 @@ describePostgres('docs/cli.md', (url) => {
       'repair-usage',
       'purge-expired',
     ]
-    expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted'])
+    const ofBuckets = ['import', 'check-storage', 'transfer-scope', 'erase']
+    expect([...new Set(shown)]).toEqual([...commands, 'leftovers', 'purge-deleted', ...ofBuckets])
   })
 
   it('documents the actual output', async () => {
@@ -90,7 +124,9 @@ describePostgres('docs/cli.md', (url) => {
     // Commands that only read run together, because each is a process that takes a while to start.
     const reading: Promise<Example>[] = []
     for (const example of others) {
-      const changes = /^svc-db (?:migrate|repair-usage|update|transfer|purge-)/.test(example.command)
+      const changes = /^svc-db (?:migrate|repair-usage|update|transfer|purge-|import|erase)/.test(
+        example.command,
+      )
       if (changes) printed.push(...(await Promise.all(reading.splice(0))))
       if (changes) printed.push(await run(example))
       else reading.push(run(example))
@@ -105,4 +141,4 @@ describePostgres('docs/cli.md', (url) => {
     await inside.query(`UPDATE svc_db.scope_usage SET bytes = bytes + 4096 WHERE scope = 'user:bob'`)
     await inside.end()
   }
-})
+}

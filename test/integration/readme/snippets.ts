@@ -33,13 +33,13 @@ export function writeSnippets(workspace: string): Snippet[] {
     blocks
       .filter(({ language }) => language === 'ts' || language === 'js')
       .map(({ code, line }): Snippet => {
-        const [, name] = /^\/\/ ([\w.-]+\.(?:ts|js))\n/.exec(code) ?? []
+        const [, name] = /^\/\/ ([\w.-]+\.(?:ts|m?js))\n/.exec(code) ?? []
         const file = join(path.replace(/\.md$/, ''), name ?? `line-${line}.ts`)
         const source = join(workspace, 'source', file)
         mkdirSync(dirname(source), { recursive: true })
         // Makes it a module even without imports, so its names don't clash with those of other snippets.
         writeFileSync(source, `${code}\nexport {}\n`)
-        const program = join(workspace, 'program', file.replace(/\.(?:ts|js)$/, '.mjs'))
+        const program = join(workspace, 'program', file.replace(/\.(?:ts|m?js)$/, '.mjs'))
         return { location: `${path}:${line}`, id: name ? `${path}#${name}` : null, source, program }
       }),
   )

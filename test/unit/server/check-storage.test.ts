@@ -269,7 +269,7 @@ describe('checkStorage', () => {
   it('needs a storage that lists', async () => {
     const { s3 } = startService({ storage: withoutList })
     await expect(checkStorage(s3, { onDifference: () => undefined })).rejects.toThrow(
-      'checkStorage: the storage must have the method list.',
+      'checkStorage: the storage must implement list().',
     )
   })
 })

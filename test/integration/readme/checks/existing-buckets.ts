@@ -1,6 +1,6 @@
 import { createAttemptId, type ObjectStorage, type S3ServerCore } from '@svc/db'
 import { expect, vi } from 'vitest'
-import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
 interface ImportProgram {
   readonly storage: ObjectStorage
@@ -56,6 +56,44 @@ const importsBucket: SnippetCheck = async (program) => {
   expect(await storage.head({ bucket, key: 'logs/today' })).not.toBeNull()
 }
 
+interface CheckProgram {
+  readonly checkBucket: (signal?: AbortSignal) => Promise<boolean>
+}
+
+/** Also checks that young files are not reported, as the page says. */
+const checksBucket: SnippetCheck = async (program) => {
+  const { checkBucket } = await run<CheckProgram>(program)
+  const { storage, importBucket } = await runSibling<ImportProgram>(program, 'import-bucket.mjs')
+  const bucket = 'uploads'
+  const write = (key: string, text: string) =>
+    storage.write!({
+      bucket,
+      key,
+      body: new TextEncoder().encode(text),
+      contentType: 'text/plain',
+      attemptId: createAttemptId(),
+    })
+  const logged = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    await write('users/5/lost.txt', 'lost')
+    await write('users/5/other.txt', 'before')
+    await importBucket({ after: 'users/5' })
+    for (const name of ['lost', 'other']) await storage.remove({ bucket, key: `users/5/${name}.txt` })
+    await write('users/5/other.txt', 'afterwards')
+    await write('users/5/young.txt', 'unknown yet')
+    logged.mockClear()
+    expect(await checkBucket()).toBe(false)
+    expect(logged.mock.calls.slice(0, -1)).toEqual([
+      ['missing', 'uploads/users/5/lost.txt', 'user:5', 4, undefined],
+      ['changed', 'uploads/users/5/other.txt', 'user:5', 6, 10],
+    ])
+    expect(logged.mock.lastCall?.[0]).toMatch(/: 1 missing, 1 changed, 0 unrecorded$/)
+  } finally {
+    logged.mockRestore()
+  }
+}
+
 export const existingBucketsChecks: SnippetChecks = {
+  'docs/existing-buckets.md#check-bucket.ts': checksBucket,
   'docs/existing-buckets.md#import-bucket.ts': importsBucket,
 }

@@ -1,6 +1,7 @@
 import type { SnippetChecks } from '../programs.js'
 import { accountDeletionChecks } from './account-deletion.js'
 import { browserClientChecks } from './browser-client.js'
+import { cliChecks } from './cli.js'
 import { conceptsChecks } from './concepts.js'
 import { customRoutesChecks } from './custom-routes.js'
 import { deployingChecks } from './deploying.js'
@@ -32,6 +33,7 @@ import { yourOrmChecks } from './your-orm.js'
 export const checks: SnippetChecks = {
   ...accountDeletionChecks,
   ...browserClientChecks,
+  ...cliChecks,
   ...conceptsChecks,
   ...customRoutesChecks,
   ...deployingChecks,
