@@ -14,7 +14,7 @@ const isLinux = process.platform === 'linux'
 describePostgres('on a terminal', (url) => {
   // Runs the command on a terminal with `script` of util-linux. Other systems' `script` takes other options.
   const describeTerminal = isLinux ? describe : describe.skip
-  describeTerminal(isLinux ? 'purge-expired' : 'purge-expired (needs script of util-linux)', () => {
+  describeTerminal(isLinux ? 'the command' : 'the command (needs script of util-linux)', () => {
     const pool = poolOf(url)
     let command: BuiltCommand
     let seeded: SeededSchema
@@ -32,22 +32,18 @@ describePostgres('on a terminal', (url) => {
     })
 
     /** Types a reply to the question. Resolves to what the terminal showed. */
-    async function replying(reply: string) {
-      const child = spawn(
-        'script',
-        ['-qec', '"$NODE" "$COMMAND" purge-expired --schema "$SCHEMA"', '/dev/null'],
-        {
-          env: {
-            PATH: process.env['PATH'] ?? '',
-            SHELL: '/bin/sh',
-            NODE: process.execPath,
-            COMMAND: command.file,
-            SCHEMA: seeded.schema,
-            DATABASE_URL: url,
-          },
-          stdio: ['pipe', 'pipe', 'inherit'],
+    async function replying(reply: string, args = 'purge-expired') {
+      const child = spawn('script', ['-qec', `"$NODE" "$COMMAND" ${args} --schema "$SCHEMA"`, '/dev/null'], {
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          SHELL: '/bin/sh',
+          NODE: process.execPath,
+          COMMAND: command.file,
+          SCHEMA: seeded.schema,
+          DATABASE_URL: url,
         },
-      )
+        stdio: ['pipe', 'pipe', 'inherit'],
+      })
       let isAsked = false
       let seen = ''
       child.stdout.on('data', (chunk: Buffer) => {
@@ -77,6 +73,19 @@ describePostgres('on a terminal', (url) => {
       expect(shown).toContain('Nothing was purged.')
       expect({ exitCode, left }).toEqual({ exitCode: 0, left: ROWS })
     })
+
+    it.each(['n\n', '\n'])(
+      'erase says what would be deleted, and erases nothing for the reply %j',
+      async (reply) => {
+        const { exitCode, shown, left } = await replying(reply, 'erase user:ann')
+        expect(shown).toContain(`Erase user:ann from ${url} (schema ${seeded.schema})?`)
+        expect(shown).toContain(
+          "0 objects (0 bytes), 450 uploads and 0 rows of history will be deleted, with all their bytes. This can't be undone.",
+        )
+        expect(shown).toContain('Nothing was erased.')
+        expect({ exitCode, left }).toEqual({ exitCode: 0, left: ROWS })
+      },
+    )
 
     it('purges nothing on Ctrl+C', async () => {
       const { exitCode, left } = await replying(CTRL_C)
