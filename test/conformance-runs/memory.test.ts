@@ -3,11 +3,20 @@ import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
 import { runs } from '../long-runs.js'
 import { delayed } from './delayed-store.js'
+import { memoryPlaces } from './memory-places.js'
 
 storeConformance({
   name: 'memoryAdapter',
   createStore: memoryAdapter,
   close: (store) => store.close(),
+  test: { describe, it },
+  numRuns: runs(20, 100),
+})
+
+storeConformance({
+  name: 'memory stores on shared places',
+  ...memoryPlaces(),
+  driver: true,
   test: { describe, it },
   numRuns: runs(20, 100),
 })

@@ -50,7 +50,7 @@ async function rejections(
   { isEnough = () => false, numRuns = SCRIPTS.numRuns }: Effort = {},
 ): Promise<readonly string[]> {
   const rejected: string[] = []
-  const options = { name: 'mutant', createStore: mutant.createStore, ...SCRIPTS, numRuns }
+  const options = { name: 'mutant', createStore: mutant.createStore, ...mutant.options, ...SCRIPTS, numRuns }
   for (const { title, run } of collectTests(options)) {
     if (!isTried(title)) continue
     const error: unknown = await run().catch((thrown: unknown) => thrown)

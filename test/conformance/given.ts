@@ -13,6 +13,7 @@ import type { Abilities, Contract } from './abilities.js'
 import type { MethodName } from './calls.js'
 import type { EmptyStore } from './store-factory.js'
 import type { ReportedChange } from './event-views.js'
+import type { Place, PlaceOption } from './place.js'
 
 /** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
 export interface CaseGroup {
@@ -23,6 +24,8 @@ export interface CaseGroup {
   readonly methods?: readonly MethodName[]
   /** Whether the store of each case records events. Default `false`. */
   readonly events?: boolean
+  /** The option of the suite that the cases need. With `createEmpty`, the store of each case comes from it. */
+  readonly needs?: PlaceOption
   readonly cases: Readonly<Record<string, (given: Given) => Promise<void>>>
 }
 
@@ -32,17 +35,19 @@ export class Given {
   readonly clock: ManualClock
   readonly contract: Contract
   readonly abilities: Abilities
+  readonly place: Place
   readonly scope = 'alice'
   readonly otherScope = 'bob'
   /** The key that the shortcuts use by default. */
   readonly at: ObjectReference = { bucket: 'bucket', key: 'key' }
   #ids = 0
 
-  constructor({ store, clock, abilities }: EmptyStore) {
+  constructor({ store, clock, abilities, place }: EmptyStore) {
     this.store = store
     this.clock = clock
     this.contract = abilities.contract
     this.abilities = abilities
+    this.place = place
   }
 
   /** The smallest input of a reserve that expires in an hour. */

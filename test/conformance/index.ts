@@ -9,7 +9,7 @@ import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
 import { checkSequentialCalls } from './properties/sequential.js'
 import { skipTest } from './skip.js'
-import { storeFactory } from './store-factory.js'
+import { storeFactory, type EmptyStore } from './store-factory.js'
 
 export type { ConformanceOptions, TestRunner } from './options.js'
 
@@ -36,9 +36,14 @@ export function storeConformance(options: ConformanceOptions): void {
         for (const [title, body] of Object.entries(group.cases)) {
           // Rest parameters, because Mocha and Jest pass a callback to a test with a parameter.
           async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
-            const reason = whySkipped(group, await stores.abilities())
+            const { needs, events = false } = group
+            const reason =
+              needs !== undefined && !options[needs]
+                ? `the case needs the option "${needs}" of storeConformance`
+                : whySkipped(group, await stores.abilities())
             if (reason !== null) return skipTest([...contexts, this], reason)
-            await stores.withStore(group.events ?? false, (empty) => body(new Given(empty)))
+            const use = (empty: EmptyStore) => body(new Given(empty))
+            await (needs === 'createEmpty' ? stores.withoutSchema(use) : stores.withStore(events, use))
           }
           runner.it(title, test, CASE_TIME_LIMIT)
         }

@@ -19,7 +19,34 @@ export interface ConformanceOptions {
     readonly now: () => Date
     readonly events: boolean
   }) => StorageObjectStore | Promise<StorageObjectStore>
-  /** Called with every store after its case or run, whether that passed or failed. */
+  /**
+   * Creates a store on a place that `migrate()` never ran on. Adapters without a schema leave it out: the suite then doesn't
+   * check what happens before `migrate()`.
+   */
+  readonly createEmpty?:
+    | ((context: {
+        readonly now: () => Date
+        readonly events: boolean
+      }) => StorageObjectStore | Promise<StorageObjectStore>)
+    | undefined
+  /**
+   * Opens a second store on the place of a store that `createStore` returned, over a connection of its own if possible, as
+   * another process would: without repeating the option `events`. Concurrent scripts then use both stores.
+   */
+  readonly reopen?:
+    | ((
+        store: StorageObjectStore,
+        context: { readonly now: () => Date },
+      ) => StorageObjectStore | Promise<StorageObjectStore>)
+    | undefined
+  /** Changes the recorded usage of a scope directly in the database, to anything else that a usage can be. */
+  readonly tamper?: ((store: StorageObjectStore, scope: string) => unknown) | undefined
+  /**
+   * Checks the `scopes` that the driver's writes report. Needs stores that `createStore()` returned, each with a driver of its
+   * own. Default `false`.
+   */
+  readonly driver?: boolean | undefined
+  /** Called with every store after its case or run, whether that passed or failed; with those of `reopen` first. */
   readonly close?: ((store: StorageObjectStore) => unknown) | undefined
   /** Your test runner. Default: the globals `describe` and `it`. */
   readonly test?: TestRunner | undefined
@@ -46,9 +73,15 @@ export interface PropertySettings {
 
 /** @throws TypeError for an invalid option. */
 export function propertySettings(options: ConformanceOptions): PropertySettings {
-  const { createStore, numRuns = 100, seed, path, shrink = true, delays = 0 } = options
+  const { createStore, numRuns = 100, seed, path, shrink = true, delays = 0, driver } = options
   if (typeof createStore !== 'function')
     throw new TypeError(`\`createStore\` must be a function (got ${String(createStore)}).`)
+  for (const name of ['createEmpty', 'reopen', 'tamper'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'function')
+      throw new TypeError(`\`${name}\` must be a function (got ${String(options[name])}).`)
+  }
+  if (driver !== undefined && typeof driver !== 'boolean')
+    throw new TypeError(`\`driver\` must be true or false (got ${String(driver)}).`)
   if (!Number.isInteger(numRuns) || numRuns < 1)
     throw new TypeError(`\`numRuns\` must be an integer of 1 or more (got ${String(numRuns)}).`)
   if (!Number.isInteger(delays) || delays < 0)

@@ -14,12 +14,18 @@ export interface Refusal {
 /** What a call actually resolved to or rejected with. `crash` is a thrown value that is not a `StorageError`. */
 export type Observed =
   | { readonly ok: unknown }
-  | { readonly error: string; readonly params: ErrorParams | undefined; readonly message: string }
+  | {
+      readonly error: string
+      readonly params: ErrorParams | undefined
+      readonly message: string
+      readonly retryable: boolean | undefined
+    }
   | { readonly crash: unknown }
 
 interface CodedError extends Error {
   readonly code: string
   readonly params?: ErrorParams
+  readonly retryable?: boolean
 }
 
 function isStorageError(thrown: unknown): thrown is CodedError {
@@ -33,7 +39,7 @@ export async function observed(run: () => Promise<unknown>): Promise<Observed> {
     return { ok: await run() }
   } catch (thrown) {
     if (!isStorageError(thrown)) return { crash: thrown }
-    return { error: thrown.code, params: thrown.params, message: thrown.message }
+    return { error: thrown.code, params: thrown.params, message: thrown.message, retryable: thrown.retryable }
   }
 }
 

@@ -16,6 +16,7 @@ import { listingMutants } from './listing.js'
 import { maintenanceMutants } from './maintenance.js'
 import type { Mutant } from './mutant.js'
 import { objectMutants } from './objects.js'
+import { placeMutants } from './places.js'
 import { purgeRaceMutants } from './purge-races.js'
 import { quotaMutants } from './quota.js'
 import { raceMutants } from './races.js'
@@ -58,4 +59,5 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'claims of events': claimMutants,
   'settled and extended claims': settleMutants,
   'lists of events': eventListMutants,
+  places: placeMutants,
 }

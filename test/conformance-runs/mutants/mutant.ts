@@ -1,5 +1,6 @@
 import { StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { createStore, type StoreDriver } from '@svc/db/adapter'
+import type { ConformanceOptions } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../src/adapters/memory/memory-driver.js'
 import { Tables } from '../../../src/adapters/memory/tables.js'
@@ -14,6 +15,8 @@ export interface Mutant {
   /** What it does wrong, as the end of a sentence: "a store that …". */
   readonly defect: string
   readonly createStore: (context: Context) => StorageObjectStore
+  /** Further options of the suite, which show the defect. */
+  readonly options?: Pick<ConformanceOptions, 'createEmpty' | 'reopen' | 'tamper' | 'driver'>
   /** The tests that must reject it, each of them. Other tests may reject it too. */
   readonly rejectedBy: readonly string[]
 }

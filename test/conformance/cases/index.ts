@@ -33,6 +33,13 @@ import { scopedLeftoverCases } from './scoped-leftovers.js'
 import { metadataCases, stringCases } from './strings.js'
 import { concurrencyCases } from './concurrency.js'
 import { maintenanceCases } from './maintenance.js'
+import {
+  reopenedCases,
+  reopenedEventCases,
+  reportedScopesCases,
+  tamperedCases,
+  unmigratedCases,
+} from './places.js'
 import { usageCases } from './usage.js'
 import { errorCases, validationCases } from './validation.js'
 import type { CaseGroup } from '../given.js'
@@ -88,4 +95,9 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   errorCases,
   concurrencyCases,
   maintenanceCases,
+  unmigratedCases,
+  reopenedCases,
+  reopenedEventCases,
+  tamperedCases,
+  reportedScopesCases,
 ]

@@ -31,11 +31,14 @@ export async function checkConcurrentCalls(
 ): Promise<void> {
   const abilities = await stores.abilities()
   const run = ({ before, callers, events }: Program) =>
-    stores.withStore(events && abilities.recordsEvents, async ({ store, clock }) => {
-      const script = new Script(narrowVocabulary, clock, abilities, events && abilities.recordsEvents)
+    stores.withStore(events && abilities.recordsEvents, async (empty) => {
+      const { store, place } = empty
+      const script = new Script(narrowVocabulary, empty, events && abilities.recordsEvents)
       for (const step of before) await runStep(step, script, store)
       const start = script.model.clone()
-      const calls = await runConcurrently(plan(callers, script), store)
+      // As from two processes, if the suite can open the place twice.
+      const used = place.canReopen ? [store, await place.reopen()] : [store]
+      const calls = await runConcurrently(plan(callers, script), used)
       const final = await script.snapshot(store)
       const maintenance = await script.maintenance(store)
       const drained = await script.drain(store)
@@ -76,7 +79,7 @@ type CallOfCaller = FinishedCall & { readonly caller: number }
 
 async function runConcurrently(
   planned: readonly PlannedCall[],
-  store: StorageObjectStore,
+  stores: readonly StorageObjectStore[],
 ): Promise<CallOfCaller[]> {
   let moment = 0
   const finished = new Map<PlannedCall, CallOfCaller>()
@@ -86,7 +89,7 @@ async function runConcurrently(
       for (const each of planned.filter((other) => other.caller === caller)) {
         if (each.pause > 0) await new Promise((resolve) => setTimeout(resolve, each.pause))
         const started = moment++
-        const outcome = await observeStore(store, each.call)
+        const outcome = await observeStore(stores[caller % stores.length]!, each.call)
         finished.set(each, { caller, call: each.call, outcome, started, ended: moment++ })
       }
     }),

@@ -15,7 +15,9 @@ import { Notation } from '../notation.js'
 import { ReferenceModel } from '../reference-model.js'
 import type { Names } from '../views.js'
 import { Snapshot } from '../views.js'
+import type { EmptyStore } from '../store-factory.js'
 import type { ScriptState } from './choices.js'
+import { TouchedScopes } from './touched-scopes.js'
 import type { Vocabulary } from './vocabulary.js'
 import { allReferences } from './vocabulary.js'
 
@@ -36,15 +38,17 @@ export class Script implements ScriptState {
   readonly attempts: Attempt[] = []
   readonly cursors: string[] = []
   readonly claims: ExtendClaimInput[] = []
+  readonly #touched: TouchedScopes
   #ownIds = 0
   #lastMadeId = ''
 
   /** `events` says whether the store records events. */
-  constructor(vocabulary: Vocabulary, clock: ManualClock, abilities: Abilities, events: boolean) {
+  constructor(vocabulary: Vocabulary, { clock, abilities, place }: EmptyStore, events: boolean) {
     this.vocabulary = vocabulary
     this.clock = clock
     this.abilities = abilities
     this.model = new ReferenceModel(clock.now, abilities.contract, events)
+    this.#touched = new TouchedScopes(place.reported, this.model, vocabulary.scopes)
   }
 
   /** Returns an unused id, older or newer than those that stores make. */
@@ -66,9 +70,12 @@ export class Script implements ScriptState {
       `${this.lines.length + 1}. ${this.notation.call(call)} → ${this.notation.outcome(outcome)}`,
     )
     this.#learnId(call, outcome)
+    this.#touched.begin()
     const expected = callModel(this.model, call, outcome)
     const found = outcomeDifference(expected, outcome, this.notation)
     if (found !== null) this.fail(`The last call: ${found}`)
+    const unreported = this.#touched.missing(call, outcome, this.notation)
+    if (unreported !== null) this.fail(`The last call: ${unreported}`)
     this.#learnCursor(call, outcome)
     this.#learnClaims(call, outcome)
   }

@@ -48,8 +48,9 @@ export async function checkSequentialCalls(
   )
   type Commands = Iterable<fc.AsyncCommand<Script, StorageObjectStore>>
   const run = ([events, words, commands]: [boolean, Vocabulary, Commands]) =>
-    stores.withStore(events && abilities.recordsEvents, async ({ store, clock }) => {
-      const script = new Script(words, clock, abilities, events && abilities.recordsEvents)
+    stores.withStore(events && abilities.recordsEvents, async (empty) => {
+      const { store } = empty
+      const script = new Script(words, empty, events && abilities.recordsEvents)
       await fc.asyncModelRun(() => ({ model: script, real: store }), commands)
       const found = await script.maintenance(store)
       if (found !== null) script.fail(found)

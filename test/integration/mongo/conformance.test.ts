@@ -21,6 +21,7 @@ describeMongo('MongoDB', (url) => {
       delays: runs(2, 5),
       test: { describe, it },
       ...storesInEmptyCollections(db),
+      driver: true,
     })
   }
 })

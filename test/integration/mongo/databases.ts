@@ -48,6 +48,12 @@ interface Collections {
 /** Stores for a suite that needs hundreds. Each has empty, migrated collections. */
 export interface EmptyStores {
   createStore(context: StoreContext): Promise<StorageObjectStore>
+  /** Creates a store on collections that don't exist. */
+  createEmpty(context: StoreContext): StorageObjectStore
+  /** Creates a second store on the collections of another. */
+  reopen(store: StorageObjectStore, context: StoreContext): StorageObjectStore
+  /** Spoils the recorded usage of a scope. */
+  tamper(store: StorageObjectStore, scope: string): Promise<void>
   /** Lets a later store use the collections again. */
   close(store: StorageObjectStore): void
 }
@@ -79,8 +85,20 @@ export function storesInEmptyCollections(db: Db): EmptyStores {
       collectionsOf.set(store, collections)
       return store
     },
+    createEmpty({ now }) {
+      return mongoAdapter(db, { collectionPrefix: `namespace ${++created}.`, now })
+    },
+    reopen(store, { now }) {
+      return mongoAdapter(db, { collectionPrefix: collectionsOf.get(store)!.prefix, now })
+    },
+    async tamper(store, scope) {
+      const sums = db.collection<{ _id: string }>(`${collectionsOf.get(store)!.prefix}objects`)
+      await sums.updateOne({ _id: scope }, { $inc: { bytes: 1, files: 1 } })
+    },
     close(store) {
-      free.push(collectionsOf.get(store)!)
+      // Reopened stores share the collections of another, and empty places are used once.
+      const collections = collectionsOf.get(store)
+      if (collections) free.push(collections)
       collectionsOf.delete(store)
     },
   }

@@ -19,5 +19,6 @@ describePostgres('Postgres through postgres.js', (url) => {
     delays: 5,
     test: { describe, it },
     ...stores,
+    driver: true,
   })
 })

@@ -17,5 +17,6 @@ describePostgres('Postgres', (url) => {
     delays: 5,
     test: { describe, it },
     ...stores,
+    driver: true,
   })
 })

@@ -53,6 +53,12 @@ export function quoted(schema: string): string {
 /** Stores over one handle, for a suite that needs hundreds. Each has an empty, migrated schema. */
 export interface EmptyStores {
   createStore(context: { readonly now: () => Date; readonly events?: boolean }): Promise<StorageObjectStore>
+  /** Creates a store on a schema that doesn't exist. */
+  createEmpty(context: { readonly now: () => Date }): StorageObjectStore
+  /** Creates a second store on the schema of another. */
+  reopen(store: StorageObjectStore, context: { readonly now: () => Date }): StorageObjectStore
+  /** Spoils the recorded usage of a scope. */
+  tamper(store: StorageObjectStore, scope: string): Promise<void>
   /** Lets a later store use the schema again. */
   close(store: StorageObjectStore): void
   /** Drops all schemas. */
@@ -90,9 +96,23 @@ export function storesInEmptySchemas(
       placeOf.set(store, { schema, events })
       return store
     },
+    createEmpty({ now }) {
+      const schema = freshSchema()
+      schemas.push(schema)
+      return postgresAdapter(handle, { schema, now })
+    },
+    reopen(store, { now }) {
+      return postgresAdapter(handle, { schema: placeOf.get(store)!.schema, now })
+    },
+    async tamper(store, scope) {
+      const { schema } = placeOf.get(store)!
+      const spoil = `UPDATE ${quoted(schema)}.scope_usage SET bytes = bytes + 1, files = files + 1 WHERE scope = $1`
+      await pool.query(spoil, [scope])
+    },
     close(store) {
-      const { schema, events } = placeOf.get(store)!
-      free[`${events}`].push(schema)
+      // Reopened stores share the place of another, and empty places are used once.
+      const place = placeOf.get(store)
+      if (place) free[`${place.events}`].push(place.schema)
       placeOf.delete(store)
     },
     async drop() {

@@ -1,0 +1,259 @@
+import { StorageError, type StorageObject } from '@svc/db'
+import { memoryPlaces, type Breaking } from '../memory-places.js'
+import { NO_QUOTA, SCRIPTS, gap, type Mutant } from './mutant.js'
+
+/** A store whose defect shows only with further options of the suite. */
+function overPlaces(defect: string, broken: Breaking, ...rejectedBy: readonly string[]): Mutant {
+  const { createStore, ...options } = memoryPlaces(broken)
+  return { defect, createStore, options: { ...options, driver: true }, rejectedBy }
+}
+
+/** Runs one call after the other, within one store. */
+function oneByOne(): <T>(run: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (run) => {
+    const next = last.then(run, run)
+    last = next
+    return next
+  }
+}
+
+const empty = 'a place without a schema'
+const two = 'two stores on one place'
+const spoiled = 'spoiled usage'
+const scopes = '`scopes` of the driver'
+
+export const placeMutants: readonly Mutant[] = [
+  overPlaces(
+    'throws a plain error before migrate',
+    (driver) => ({
+      find: (query) =>
+        driver.find(query).catch(() => {
+          throw new Error('relation "objects" does not exist')
+        }),
+    }),
+    `${empty}: fails every call with DATABASE_UNAVAILABLE, not retryable, until migrate has run`,
+  ),
+  overPlaces(
+    'lets callers retry before migrate',
+    (driver) => ({
+      usage: (scope) =>
+        driver.usage(scope).catch((error: unknown) => {
+          throw new StorageError('DATABASE_UNAVAILABLE', { message: 'Run migrate().', cause: error })
+        }),
+    }),
+    `${empty}: fails every call with DATABASE_UNAVAILABLE, not retryable, until migrate has run`,
+  ),
+  overPlaces(
+    'reports nothing missing before migrate',
+    () => ({ verify: async () => [] }),
+    `${empty}: is reported by verify, which changes nothing`,
+  ),
+  overPlaces(
+    'reports the version after migrate as the one before',
+    (driver) => ({
+      async migrate() {
+        const { to } = await driver.migrate()
+        return { from: to, to }
+      },
+    }),
+    `${empty}: is migrated from version 0 to a higher one, once`,
+  ),
+  overPlaces(
+    'refuses to migrate while another call does',
+    (driver) => {
+      let isMigrating = false
+      return {
+        async migrate() {
+          if (isMigrating) throw new StorageError('DATABASE_UNAVAILABLE', { message: 'Locked.' })
+          isMigrating = true
+          await gap()
+          isMigrating = false
+          return driver.migrate()
+        },
+      }
+    },
+    `${empty}: is migrated by any number of concurrent calls`,
+  ),
+  overPlaces(
+    'checks quotas one by one, but only within one process',
+    (driver) => {
+      const locked = oneByOne()
+      return {
+        reserve: (command) =>
+          locked(async () => {
+            const { bytes, files, reservedBytes, reservedFiles } = await driver.usage(command.scope)
+            const { maxBytes, maxFiles } = command.quota
+            const fits =
+              (maxBytes === null || bytes + reservedBytes + command.declaredSize <= maxBytes) &&
+              (maxFiles === null || files + reservedFiles + 1 <= maxFiles)
+            await gap()
+            return driver.reserve(fits ? { ...command, quota: NO_QUOTA } : command)
+          }),
+      }
+    },
+    `${two}: never exceed a quota together, and fill it`,
+  ),
+  overPlaces(
+    'checks the owner of a key one by one, but only within one process',
+    (driver) => {
+      const locked = oneByOne()
+      return {
+        reserve: (command) =>
+          locked(async () => {
+            const seen = await driver.find({ ...command, scope: null })
+            await gap()
+            const now = await driver.findPending({ ...command, scope: null, id: null, uploadId: null })
+            if (!seen && now && now.scope !== command.scope)
+              await driver.release({ ...command, scope: null, id: null, uploadId: null })
+            return driver.reserve(command)
+          }),
+      }
+    },
+    `${two}: give a key to one of two scopes`,
+  ),
+  overPlaces(
+    'returns rows from a cache of its process',
+    (driver) => {
+      const cache = new Map<string, StorageObject | null>()
+      return {
+        async find(query) {
+          const name = JSON.stringify(query)
+          if (!cache.has(name)) cache.set(name, await driver.find(query))
+          return cache.get(name)!
+        },
+      }
+    },
+    `${two}: return the same, and see what the other has written`,
+  ),
+  overPlaces(
+    'remembers in its process whether it has migrated',
+    (driver) => {
+      let from = 0
+      return {
+        async migrate() {
+          const { to } = await driver.migrate()
+          const before = from
+          from = to
+          return { from: before, to }
+        },
+      }
+    },
+    `${two}: migrate again without a change`,
+  ),
+  overPlaces(
+    'records no events in a process that was not configured to',
+    (driver, { tables, isReopened }) =>
+      !isReopened
+        ? {}
+        : {
+            remove(command) {
+              const record = tables.events.record.bind(tables.events)
+              tables.events.record = () => {}
+              // The memory driver has written when it returns its promise.
+              const result = driver.remove(command)
+              tables.events.record = record
+              return result
+            },
+          },
+    `${two} with events: both record, although only one was configured to`,
+  ),
+  overPlaces(
+    'settles only claims of its own process',
+    (driver) => {
+      const own = new Set<string>()
+      return {
+        async claimEvents(command) {
+          const claimed = await driver.claimEvents!(command)
+          for (const { claim } of claimed) own.add(claim)
+          return claimed
+        },
+        settleEvents: (command) =>
+          driver.settleEvents!({
+            ...command,
+            entries: command.entries.filter(({ claim }) => own.has(claim)),
+          }),
+      }
+    },
+    `${two} with events: claim each event once, and settle the claims of each other`,
+  ),
+  overPlaces(
+    "doesn't check usage",
+    () => ({ checkUsage: async () => [] }),
+    `${spoiled}: is reported by checkUsage, which changes nothing`,
+  ),
+  overPlaces(
+    'corrects usage that it only checks',
+    (driver) => ({ checkUsage: (scope) => driver.repairUsage(scope) }),
+    `${spoiled}: is reported by checkUsage, which changes nothing`,
+  ),
+  overPlaces(
+    'reports the usage of a scope without correcting it',
+    (driver) => ({ repairUsage: (scope) => driver.checkUsage(scope) }),
+    `${spoiled}: is corrected by repairUsage of its scope or of all, which returns the differences`,
+  ),
+  overPlaces(
+    'corrects all scopes when asked for one',
+    (driver) => ({
+      async repairUsage(scope) {
+        const repaired = await driver.repairUsage(null)
+        return repaired.filter((each) => scope === null || each.scope === scope)
+      },
+    }),
+    `${spoiled}: is corrected by repairUsage of its scope or of all, which returns the differences`,
+  ),
+  overPlaces(
+    'checks usage up to the first difference',
+    (driver) => ({ checkUsage: async (scope) => (await driver.checkUsage(scope)).slice(0, 1) }),
+    `${spoiled}: of two scopes is reported and corrected for both`,
+  ),
+  overPlaces(
+    'reports only the new owner of a reservation that is taken over',
+    (driver) => ({
+      async reserve(command) {
+        const outcome = await driver.reserve(command)
+        return outcome.outcome === 'reserved' ? { ...outcome, scopes: [command.scope] } : outcome
+      },
+    }),
+    `${scopes}: name both owners if a reserve takes over an expired reservation`,
+    SCRIPTS.aboutExpiry,
+  ),
+  overPlaces(
+    'reports no scopes of purges',
+    (driver) => ({
+      purgeExpired: async (command) => ({ ...(await driver.purgeExpired(command)), scopes: [] }),
+      purgeDeleted: async (command) => ({ ...(await driver.purgeDeleted(command)), scopes: [] }),
+    }),
+    `${scopes}: name the owner of every row that a purge drops`,
+    SCRIPTS.aboutExpiry,
+    SCRIPTS.aboutRemoving,
+  ),
+  overPlaces(
+    'reports no scope if a write finds its work done',
+    (driver) => ({
+      async confirm(command) {
+        const outcome = await driver.confirm(command)
+        const isRepeat = outcome.outcome === 'confirmed' && outcome.row.updatedAt < command.now
+        return isRepeat ? { ...outcome, scopes: [] } : outcome
+      },
+      async reserve(command) {
+        const pending = await driver.findPending({ ...command, scope: null, uploadId: null })
+        const outcome = await driver.reserve(command)
+        return pending && outcome.outcome === 'reserved' ? { ...outcome, scopes: [] } : outcome
+      },
+    }),
+    `${scopes}: name the owner of the row if a repeated write finds its work done`,
+    SCRIPTS.aboutAttempts,
+  ),
+  overPlaces(
+    'reports only the new owner of a transfer',
+    (driver) => ({
+      async transfer(command) {
+        const outcome = await driver.transfer!(command)
+        return outcome.outcome === 'transferred' ? { ...outcome, scopes: [command.to] } : outcome
+      },
+    }),
+    `${scopes}: name the owner of the row if a repeated write finds its work done`,
+    SCRIPTS.aboutChanges,
+  ),
+]

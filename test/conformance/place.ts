@@ -1,0 +1,53 @@
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
+import { ConformanceFailure } from './assertions.js'
+import type { ConformanceOptions } from './options.js'
+import { ReportedScopes } from './reported-scopes.js'
+
+/** The options that show the suite more than the results of one store's calls. */
+export const PLACE_OPTIONS = ['createEmpty', 'reopen', 'tamper', 'driver'] as const
+export type PlaceOption = (typeof PLACE_OPTIONS)[number]
+
+type Options = Pick<ConformanceOptions, PlaceOption | 'close'>
+
+/** The database or namespace of one store: more stores on it, its recorded usage, and what its driver reports. */
+export class Place {
+  /** What the driver reports, or `null` without the option `driver`. */
+  readonly reported: ReportedScopes | null
+  readonly #options: Options
+  readonly #now: () => Date
+  readonly #store: StorageObjectStore
+  readonly #reopened: StorageObjectStore[] = []
+
+  constructor(options: Options, store: StorageObjectStore, now: () => Date) {
+    this.#options = options
+    this.#store = store
+    this.#now = now
+    this.reported = options.driver ? ReportedScopes.of(store) : null
+  }
+
+  get canReopen(): boolean {
+    return this.#options.reopen != null
+  }
+
+  /** Opens another store on the same place. */
+  async reopen(): Promise<StorageObjectStore> {
+    const store = await this.#options.reopen!(this.#store, { now: this.#now })
+    if (store === this.#store)
+      throw new TypeError('`reopen` must return a new store on the same place (got the same store).')
+    this.#reopened.push(store)
+    return store
+  }
+
+  /** Spoils the recorded usage of a scope. */
+  async tamper(scope: string): Promise<void> {
+    const before = JSON.stringify(await this.#store.getScopeUsage(scope))
+    await this.#options.tamper!(this.#store, scope)
+    if (JSON.stringify(await this.#store.getScopeUsage(scope)) === before)
+      throw new ConformanceFailure('`tamper` changed nothing that getScopeUsage returns.')
+  }
+
+  /** Closes all stores, the first one last. */
+  async close(): Promise<void> {
+    for (const store of [...this.#reopened, this.#store]) await this.#options.close?.(store)
+  }
+}
