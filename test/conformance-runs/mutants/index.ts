@@ -14,6 +14,7 @@ import { inputMutants } from './inputs.js'
 import { leftoverMutants } from './leftovers.js'
 import { listingMutants } from './listing.js'
 import { maintenanceMutants } from './maintenance.js'
+import { clampMutants } from './clamps.js'
 import type { Mutant } from './mutant.js'
 import { objectMutants } from './objects.js'
 import { placeMutants } from './places.js'
@@ -59,5 +60,6 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'claims of events': claimMutants,
   'settled and extended claims': settleMutants,
   'lists of events': eventListMutants,
+  'long lists': clampMutants,
   places: placeMutants,
 }

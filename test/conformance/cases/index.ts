@@ -24,6 +24,7 @@ import { listExpiredCases, purgeExpiredCases } from './expiry.js'
 import { findCases } from './finds.js'
 import { leftoverCases } from './leftovers.js'
 import { listedLeftoverCases } from './listed-leftovers.js'
+import { longListCases, longNameListCases } from './long-lists.js'
 import { countCases, listCases } from './listing.js'
 import { quotaCases } from './quota.js'
 import { recordCases } from './records.js'
@@ -94,6 +95,8 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   validationCases,
   errorCases,
   concurrencyCases,
+  longListCases,
+  longNameListCases,
   maintenanceCases,
   unmigratedCases,
   reopenedCases,

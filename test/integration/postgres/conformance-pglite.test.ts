@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { storeConformance } from '@svc/db/conformance'
 import { afterAll, describe, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { runs } from '../../long-runs.js'
+import { isLongRun, runs } from '../../long-runs.js'
 
 describe('PGlite', () => {
   const database = new PGlite()
@@ -12,7 +12,11 @@ describe('PGlite', () => {
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
     numRuns: runs(2, 6),
-    test: { describe, it },
+    // The statements are those of a server, where long lists are tested each time.
+    test: {
+      describe: (title, body) => describe.skipIf(!isLongRun && title.startsWith('long lists'))(title, body),
+      it,
+    },
     async createStore({ now, events }) {
       const schema = events ? 'with_events' : 'without_events'
       const store = postgresAdapter(database, { schema, now, events })

@@ -1,7 +1,7 @@
 import { storeConformance } from '@svc/db/conformance'
 import postgres from 'postgres'
 import { afterAll, describe, it } from 'vitest'
-import { runs } from '../../long-runs.js'
+import { isLongRun, runs } from '../../long-runs.js'
 import { describePostgres, poolOf, storesInEmptySchemas } from './schemas.js'
 
 describePostgres('Postgres through postgres.js', (url) => {
@@ -17,7 +17,11 @@ describePostgres('Postgres through postgres.js', (url) => {
     name: 'postgresAdapter over postgres.js',
     numRuns: runs(2, 8),
     delays: 5,
-    test: { describe, it },
+    // The statements are those of a server, where long lists are tested each time.
+    test: {
+      describe: (title, body) => describe.skipIf(!isLongRun && title.startsWith('long lists'))(title, body),
+      it,
+    },
     ...stores,
     driver: true,
   })
