@@ -73,6 +73,16 @@ export function overDriver(broken: (driver: StoreDriver) => Partial<StoreDriver>
   return (context) => storeOver(new Tables({ events: context.events ?? false }), broken, context)
 }
 
+/** Replaces calls of the memory store's driver, with access to its tables. */
+export function overTables(
+  broken: (tables: Tables, driver: StoreDriver) => Partial<StoreDriver>,
+): Mutant['createStore'] {
+  return (context) => {
+    const tables = new Tables({ events: context.events ?? false })
+    return storeOver(tables, (driver) => broken(tables, driver), context)
+  }
+}
+
 export type Change = Parameters<Tables['apply']>[0]
 
 /** Replaces the changes that the memory store applies to its tables. */

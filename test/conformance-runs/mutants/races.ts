@@ -1,5 +1,7 @@
 import { StorageError } from '@svc/db'
-import { NO_QUOTA, SCRIPTS, gap, overDriver, overStore, type Mutant } from './mutant.js'
+import { NO_QUOTA, SCRIPTS, gap, overDriver, overStore, overTables, type Mutant } from './mutant.js'
+
+const SHOWN_ONCE = 'concurrency: lists and counts show a row exactly once while its status changes'
 
 /** These stores are correct as long as each call ends before the next begins. */
 export const raceMutants: readonly Mutant[] = [
@@ -229,5 +231,57 @@ export const raceMutants: readonly Mutant[] = [
       }
     }),
     rejectedBy: ['concurrency: usage never exceeds what the scope holds while objects are replaced'],
+  },
+  {
+    defect: 'lists pending and active rows in two steps',
+    createStore: overDriver((driver) => ({
+      async list(query) {
+        if (query.statuses.length < 2) return driver.list(query)
+        const pages = []
+        for (const status of query.statuses) {
+          pages.push(await driver.list({ ...query, statuses: [status] }))
+          await gap()
+        }
+        return pages
+          .flat()
+          .sort((a, b) => (a.id < b.id ? 1 : -1))
+          .slice(0, query.limit)
+      },
+    })),
+    rejectedBy: [SHOWN_ONCE],
+  },
+  {
+    defect: 'counts pending and active rows in two steps',
+    createStore: overDriver((driver) => ({
+      async count(query) {
+        let rows = 0
+        for (const status of query.statuses) {
+          rows += await driver.count({ ...query, statuses: [status] })
+          await gap()
+        }
+        return rows
+      },
+    })),
+    rejectedBy: [SHOWN_ONCE],
+  },
+  {
+    defect: 'writes the leftover of a release a step later',
+    createStore: overTables((tables, driver) => ({
+      async release(command) {
+        const set = tables.leftovers.set.bind(tables.leftovers)
+        const late: Parameters<typeof set>[0][] = []
+        tables.leftovers.set = (leftover) => late.push(leftover)
+        // The memory driver has written when it returns its promise.
+        const result = driver.release(command)
+        tables.leftovers.set = set
+        await gap()
+        for (const leftover of late) set(leftover)
+        return result
+      },
+    })),
+    rejectedBy: [
+      'concurrency: a leftover is listed as soon as its attempt is gone, however that ended',
+      SCRIPTS.overOneKey,
+    ],
   },
 ]

@@ -254,5 +254,45 @@ export const concurrencyCases: CaseGroup = {
       }
       await allOf([replace(), watch()])
     },
+
+    'lists and counts show a row exactly once while its status changes': async (given) => {
+      const { store, scope } = given
+      const keys = numbers(6).map((n) => `key ${n}`)
+      for (const _ of numbers(4)) {
+        for (const key of keys) await given.reserve({ key })
+        const watch = async () => {
+          const { objects } = await store.listByScope({ scope })
+          same(objects.map(({ key }) => key).sort(), keys, 'keys of pending and active rows')
+          same(await store.countByScope(scope), 6, 'pending and active rows')
+        }
+        // The first begins before any confirm, even if the store is in this process.
+        const watching = [watch(), watch()]
+        await allOf<unknown>([...watching, ...keys.map((key) => given.confirm({ key })), watch()])
+        await allOf(keys.map((key) => store.remove({ bucket: 'bucket', key, mode: 'hard' })))
+      }
+    },
+
+    'a leftover is listed as soon as its attempt is gone, however that ended': async (given) => {
+      const { store, at } = given
+      const endings: Record<string, (id: string) => Promise<unknown>> = {
+        release: (id) => store.release({ ...at, id }),
+        remove: () => store.remove(at),
+        reserve: () => given.reserve(),
+        purgeExpired: () => store.purgeExpired(),
+      }
+      for (const [ending, end] of [...Object.entries(endings), ...Object.entries(endings)]) {
+        const { id } = await given.reserve({ storageKey: given.newId() })
+        if (ending === 'purgeExpired') given.clock.advance(2 * HOUR)
+        const watch = async () => {
+          for (const _ of numbers(6)) {
+            if ((await store.findPending({ ...at, id })) !== null) continue
+            const attempts = (await given.leftovers()).map(({ attemptId }) => attemptId)
+            holds(attempts.includes(id), `${ending}: the attempt is gone, but its leftover is not listed`)
+          }
+        }
+        await allOf<unknown>([watch(), end(id), watch(), watch()])
+        await store.release(at)
+      }
+    },
   },
 }

@@ -85,6 +85,8 @@ const confirmPending = (quota: fc.Arbitrary<QuotaChoice>) =>
 const find = fc.oneof(stepOf('find'), stepOf('findActive'))
 const list = stepOf('listByScope').map((step) => ({ ...step, cursor: null }))
 const usage = stepOf('getScopeUsage')
+const count = stepOf('countByScope')
+const leftovers = stepOf('listLeftovers').map((step) => ({ ...step, after: null }))
 
 const anyCalls: ConcurrentScenario = {
   before: fc.oneof<fc.WeightedArbitrary<Step>[]>(
@@ -105,8 +107,9 @@ const anyCalls: ConcurrentScenario = {
     { weight: 1, arbitrary: stepOf('deferLeftover') },
     { weight: 2, arbitrary: find },
     { weight: 2, arbitrary: list },
-    { weight: 1, arbitrary: stepOf('countByScope') },
+    { weight: 1, arbitrary: count },
     { weight: 2, arbitrary: usage },
+    { weight: 2, arbitrary: leftovers },
   ),
 }
 
@@ -124,6 +127,8 @@ const overOneKey: ConcurrentScenario = {
     { weight: 1, arbitrary: find },
     { weight: 2, arbitrary: inOneScope(list) },
     { weight: 2, arbitrary: inOneScope(usage) },
+    { weight: 1, arbitrary: count.map((step) => ({ ...step, scope: 0 })) },
+    { weight: 3, arbitrary: leftovers },
   ),
 }
 
@@ -173,7 +178,7 @@ const overLeftovers: ConcurrentScenario = {
   concurrent: fc.oneof<fc.WeightedArbitrary<CallStep>[]>(
     { weight: 4, arbitrary: stepOf('deferLeftover') },
     { weight: 3, arbitrary: stepOf('forgetLeftover') },
-    { weight: 3, arbitrary: stepOf('listLeftovers').map((step) => ({ ...step, after: null })) },
+    { weight: 3, arbitrary: leftovers },
     { weight: 1, arbitrary: stepOf('remove') },
   ),
 }
