@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ConformanceOptions } from '@svc/db/conformance'
 import { collectTests } from './collect-tests.js'
-import { SCRIPTS, overDriver } from './mutants/mutant.js'
+import { memoryAdapter } from '@svc/db/memory'
+import { SCRIPTS, overDriver, overReplacements } from './mutants/mutant.js'
 
 /** Loses the leftover of every release. */
 const forgetful = overDriver((driver) => ({
@@ -11,6 +12,9 @@ const forgetful = overDriver((driver) => ({
     return result
   },
 }))
+
+/** Changes the eTag of bytes that replace others. */
+const changing = overReplacements((active) => ({ ...active, eTag: 'another' }))
 
 /** Gives a key to two scopes if they reserve it concurrently. */
 const hasty = overDriver((driver) => ({
@@ -33,7 +37,7 @@ async function reportOf(title: string, options: Omit<ConformanceOptions, 'name' 
 }
 
 /** The calls of a report, without the counts before them and the instructions after them. */
-const scriptOf = (report: string) => report.split('\n').slice(2, -3).join('\n')
+const scriptOf = (report: string) => report.split('\n\nAs code:')[0]!.split('\n').slice(2).join('\n')
 
 describe('the report of a failing script', () => {
   afterEach(() => {
@@ -49,20 +53,61 @@ describe('the report of a failing script', () => {
 
   it('shows the options that repeat the failure', async () => {
     const first = await reportOf(SCRIPTS.aboutAttempts, { createStore: forgetful, seed: 7 })
-    const [, seed, path] = /storeConformance\(\{ …, seed: (\d+), path: "(\d+)" \}\)/.exec(first) ?? []
+    const [, seed, path] = /storeConformance\(\{ …, seed: (\d+), path: "([^"]+)" \}\)/.exec(first) ?? []
     expect(seed).toBe('7')
     const again = await reportOf(SCRIPTS.aboutAttempts, { createStore: forgetful, seed: 7, path: path! })
+    expect(again).toContain('failed (repeated)')
     expect(scriptOf(again)).toBe(scriptOf(first))
+    expect(again).toContain(`path: "${path}"`)
     vi.stubEnv('CONFORMANCE_SEED', '7')
     const byEnvironment = await reportOf(SCRIPTS.aboutAttempts, { createStore: forgetful })
     expect(byEnvironment).toBe(first)
+    vi.stubEnv('CONFORMANCE_PATH', path)
+    expect(await reportOf(SCRIPTS.aboutAttempts, { createStore: forgetful })).toBe(again)
+  })
+
+  it('repeats the shortest script alone, in one run', async () => {
+    const first = await reportOf(SCRIPTS.aboutRemoving, { createStore: changing, seed: 3 })
+    const path = /path: "([^"]+)"/.exec(first)![1]!
+    let stores = 0
+    const createStore: typeof forgetful = (context) => (stores++, changing(context))
+    const again = await reportOf(SCRIPTS.aboutRemoving, { createStore, seed: 3, path })
+    expect(scriptOf(again)).toBe(scriptOf(first))
+    // One more finds out what the store supports.
+    expect(stores).toBe(2)
+    const other = collectTests({ name: 'broken', createStore, seed: 3, path })
+    for (const { title, run } of other) if (title.startsWith('scripts: of concurrent')) await run()
+    expect(stores).toBe(2)
+  })
+
+  it('repeats a script of concurrent calls', async () => {
+    const first = await reportOf(SCRIPTS.overOneKey, { createStore: hasty, seed: 1 })
+    const path = /path: "([^"]+)"/.exec(first)![1]!
+    const again = await reportOf(SCRIPTS.overOneKey, { createStore: hasty, seed: 1, path })
+    expect(scriptOf(again)).toBe(scriptOf(first))
+  })
+
+  it('shows the script as code that fails the same way', async () => {
+    const report = await reportOf(SCRIPTS.aboutAttempts, { createStore: forgetful, seed: 1 })
+    const code = /As code:\n\n(.*?)\n\n/s.exec(report)![1]!
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- runs the code that the report shows
+    const run = new Function(
+      'createStore',
+      `return (async () => { ${code}\nreturn store.listLeftovers() })()`,
+    ) as (createStore: typeof forgetful) => Promise<unknown[]>
+    expect(await run(forgetful)).toEqual([])
+    expect(await run(memoryAdapter)).toHaveLength(1)
+  })
+
+  it('refuses a path that no report printed', () => {
+    expect(() => collectTests({ name: 'broken', createStore: forgetful, path: 'yesterday' })).toThrow(
+      TypeError,
+    )
   })
 
   it('shows concurrent calls by caller', async () => {
     const report = await reportOf(SCRIPTS.overOneKey, { createStore: hasty, seed: 1 })
-    expect(report).toMatch(
-      /Concurrently:\n {3}caller 1:\n {6}reserve\(.*\) → .*\n {3}caller 2:\n {6}reserve\(/s,
-    )
+    expect(report).toMatch(/Concurrently:\n {3}caller 1:\n {6}\w+\(.*\) → .*\n {3}caller 2:\n {6}\w+\(/s)
     expect(report).toContain('No order of these calls gives these results')
   })
 
@@ -71,3 +116,32 @@ describe('the report of a failing script', () => {
     expect(report).toContain('shrunk 0 times')
   })
 })
+
+describe('the report of a failing case', () => {
+  it('numbers ids, and shows only the first of many differences', async () => {
+    const doubling = overDriver((driver) => ({
+      async list(query) {
+        const rows = await driver.list(query)
+        return rows.length > 4 ? [...rows, rows[4]!] : rows
+      },
+    }))
+    const report = await reportOf('listByScope: returns the newest rows first, for every status', {
+      createStore: doubling,
+    })
+    expect(report).toBe('pending rows: expected 6 items, got 7: [6] is unexpected (#1)')
+  })
+
+  it('cuts long values', async () => {
+    const rambling = overDriver((driver) => ({
+      usage: async (scope) => ({ ...(await driver.usage(scope)), history: numbersOf(5000) }),
+    }))
+    const report = await reportOf('getScopeUsage: returns zeros for an unknown scope', {
+      createStore: rambling,
+    })
+    expect(report).toContain('got an unexpected field "history" ([0, 1, 2,')
+    expect(report).toContain('… 4988 more')
+    expect(report.length).toBeLessThan(200)
+  })
+})
+
+const numbersOf = (count: number) => Array.from({ length: count }, (_, number) => number)

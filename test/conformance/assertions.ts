@@ -3,7 +3,8 @@ import { difference, outcomeDifference } from './difference.js'
 import { Notation } from './notation.js'
 import { observed } from './outcome.js'
 
-const PLAIN = new Notation(true)
+/** Ids are numbered anew in each failure. */
+const plain = () => new Notation(true)
 
 /** Thrown when a store breaks the contract. */
 export class ConformanceFailure extends Error {
@@ -17,7 +18,7 @@ export function holds(condition: boolean, otherwise: string): asserts condition 
 
 /** @throws ConformanceFailure if the values differ in any own field or date. */
 export function same(actual: unknown, expected: unknown, what = 'the result'): void {
-  const found = difference(expected, actual, PLAIN)
+  const found = difference(expected, actual, plain())
   if (found !== null) throw new ConformanceFailure(`${what}: ${found}`)
 }
 
@@ -39,12 +40,12 @@ export async function refused(
   error: ErrorCode,
   params?: ErrorParams,
 ): Promise<void> {
-  const found = outcomeDifference(params ? { error, params } : { error }, await observed(call), PLAIN)
+  const found = outcomeDifference(params ? { error, params } : { error }, await observed(call), plain())
   if (found !== null) throw new ConformanceFailure(found)
 }
 
 /** @throws ConformanceFailure unless the call rejects with `VALIDATION_ERROR` for one of these fields. */
 export async function refusedField(call: () => Promise<unknown>, ...fields: string[]): Promise<void> {
-  const found = outcomeDifference({ error: 'VALIDATION_ERROR', fields }, await observed(call), PLAIN)
+  const found = outcomeDifference({ error: 'VALIDATION_ERROR', fields }, await observed(call), plain())
   if (found !== null) throw new ConformanceFailure(found)
 }

@@ -14,25 +14,55 @@ export function difference(
 ): string | null {
   if (expected === actual || (Number.isNaN(expected) && Number.isNaN(actual))) return null
   // Formatted only when needed, because most comparisons find no difference.
-  const differs = () =>
-    `${path === '' ? '' : `${path}: `}expected ${notation.value(expected)}, got ${notation.value(actual)}`
+  const at = path === '' ? '' : `${path}: `
+  const differs = () => `${at}expected ${shown(expected, notation)}, got ${shown(actual, notation)}`
   if (expected instanceof Date || actual instanceof Date) {
     const same = expected instanceof Date && actual instanceof Date && expected.getTime() === actual.getTime()
     return same ? null : differs()
   }
   if (!isObject(expected) || !isObject(actual) || Array.isArray(expected) !== Array.isArray(actual))
     return differs()
-  if (Array.isArray(expected) && expected.length !== (actual as unknown as unknown[]).length) return differs()
+  if (Array.isArray(expected) && Array.isArray(actual) && expected.length !== actual.length) {
+    const isShort = Math.max(expected.length, actual.length) <= SHORT_LIST
+    return isShort ? differs() : at + lengthDifference(expected, actual, notation)
+  }
   for (const name of Object.keys(expected)) {
-    const at = Array.isArray(expected) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
+    const inner = Array.isArray(expected) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
     if (!Object.hasOwn(actual, name))
-      return `${at}: expected ${notation.value(expected[name])}, but the field is missing`
-    const found = difference(expected[name], actual[name], notation, at)
+      return `${inner}: expected ${shown(expected[name], notation)}, but the field is missing`
+    const found = difference(expected[name], actual[name], notation, inner)
     if (found !== null) return found
   }
   const surplus = Object.keys(actual).find((name) => !Object.hasOwn(expected, name))
   if (surplus === undefined) return null
-  return `${path === '' ? '' : `${path}: `}got an unexpected field "${surplus}" (${notation.value(actual[surplus])})`
+  return `${at}got an unexpected field "${surplus}" (${shown(actual[surplus], notation)})`
+}
+
+/** Describes the first item that differs between lists of different lengths. */
+function lengthDifference(
+  expected: readonly unknown[],
+  actual: readonly unknown[],
+  notation: Notation,
+): string {
+  const common = Math.min(expected.length, actual.length)
+  let index = 0
+  while (index < common && difference(expected[index], actual[index], notation) === null) index++
+  const first =
+    index < common
+      ? difference(expected[index], actual[index], notation, `[${index}]`)!
+      : expected.length > common
+        ? `[${index}] is missing (${shown(expected[index], notation)})`
+        : `[${index}] is unexpected (${shown(actual[index], notation)})`
+  return `expected ${expected.length} items, got ${actual.length}: ${first}`
+}
+
+/** Lists up to this length are shown as a whole. */
+const SHORT_LIST = 3
+const LONGEST_VALUE = 800
+
+function shown(value: unknown, notation: Notation): string {
+  const text = notation.value(value)
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}… (${text.length} characters)` : text
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

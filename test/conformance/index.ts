@@ -1,7 +1,7 @@
 import { CASE_GROUPS } from './cases/index.js'
 import type { Abilities } from './abilities.js'
 import { Given, type CaseGroup } from './given.js'
-import type { ConformanceOptions, TestRunner } from './options.js'
+import type { ConformanceOptions, PropertySettings, TestRunner } from './options.js'
 import { propertySettings } from './options.js'
 import { checkClaims } from './properties/claims.js'
 import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
@@ -9,7 +9,7 @@ import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
 import { checkSequentialCalls } from './properties/sequential.js'
 import { skipTest } from './skip.js'
-import { storeFactory, type EmptyStore } from './store-factory.js'
+import { storeFactory, type EmptyStore, type StoreFactory } from './store-factory.js'
 
 export type { ConformanceOptions, TestRunner } from './options.js'
 
@@ -50,26 +50,45 @@ export function storeConformance(options: ConformanceOptions): void {
       })
     }
     runner.describe('scripts', () => {
-      for (const [about, scenario] of Object.entries(SEQUENTIAL_SCENARIOS)) {
-        const title = `of sequential calls ${about} match the model`
-        runner.it(title, () => checkSequentialCalls(stores, settings, scenario), PROPERTY_TIME_LIMIT)
+      for (const [number, { title, run, events }] of scripts(stores).entries()) {
+        async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
+          const isAnother = settings.replay !== null && settings.replay.script !== number
+          const reason = isAnother
+            ? 'the option "path" repeats another script'
+            : whySkipped({ events }, await stores.abilities())
+          if (reason !== null) return skipTest([...contexts, this], reason)
+          await run({ ...settings, script: number })
+        }
+        runner.it(title, test, PROPERTY_TIME_LIMIT)
       }
-      for (const [about, scenarios] of Object.entries(CONCURRENT_SCENARIOS)) {
-        const title = `of concurrent calls ${about} match the model in some order`
-        runner.it(title, () => checkConcurrentCalls(stores, settings, scenarios), PROPERTY_TIME_LIMIT)
-      }
-      async function claims(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
-        const reason = whySkipped({ events: true }, await stores.abilities())
-        if (reason !== null) return skipTest([...contexts, this], reason)
-        await checkClaims(stores, settings)
-      }
-      runner.it(
-        'of workers that claim events at the same time settle each once, in order',
-        claims,
-        PROPERTY_TIME_LIMIT,
-      )
     })
   })
+}
+
+interface ScriptTest {
+  readonly title: string
+  readonly events: boolean
+  readonly run: (settings: PropertySettings) => Promise<void>
+}
+
+function scripts(stores: StoreFactory): readonly ScriptTest[] {
+  return [
+    ...Object.entries(SEQUENTIAL_SCENARIOS).map(([about, scenario]) => ({
+      title: `of sequential calls ${about} match the model`,
+      events: false,
+      run: (settings: PropertySettings) => checkSequentialCalls(stores, settings, scenario),
+    })),
+    ...Object.entries(CONCURRENT_SCENARIOS).map(([about, scenarios]) => ({
+      title: `of concurrent calls ${about} match the model in some order`,
+      events: false,
+      run: (settings: PropertySettings) => checkConcurrentCalls(stores, settings, scenarios),
+    })),
+    {
+      title: 'of workers that claim events at the same time settle each once, in order',
+      events: true,
+      run: (settings) => checkClaims(stores, settings),
+    },
+  ]
 }
 
 /** Returns why the cases of a group can't run on a store, or `null`. */

@@ -14,6 +14,7 @@ const UNITS = [
 const FAR = 1000 * 24 * 3_600_000
 
 const LONGEST_STRING = 60
+const LONGEST_LIST = 12
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
@@ -26,7 +27,7 @@ export class Notation {
   #cursors = 0
   #tokens = 0
 
-  /** `plain` writes ids and dates in full, for values that don't come from a script. */
+  /** `plain` writes dates in full, for values that don't come from a script. */
   constructor(plain = false) {
     this.#plain = plain
   }
@@ -54,12 +55,18 @@ export class Notation {
 
   value(value: unknown): string {
     if (typeof value === 'string')
-      return this.#names.get(value) ?? (this.#plain || !isAttemptId(value) ? quote(value) : this.#id(value))
+      return this.#names.get(value) ?? (isAttemptId(value) ? this.#id(value) : quote(value))
     if (typeof value === 'bigint') return `${value}n`
     if (value instanceof Date) return this.#date(value)
-    if (Array.isArray(value)) return `[${value.map((item) => this.value(item)).join(', ')}]`
+    if (Array.isArray(value)) return this.#list(value)
     if (typeof value === 'object' && value !== null) return this.#object(value)
     return String(value)
+  }
+
+  #list(items: readonly unknown[]): string {
+    const written = items.slice(0, LONGEST_LIST).map((item) => this.value(item))
+    const more = items.length - written.length
+    return `[${[...written, ...(more > 0 ? [`… ${more} more`] : [])].join(', ')}]`
   }
 
   #id(id: string): string {

@@ -54,7 +54,10 @@ export interface ConformanceOptions {
   readonly numRuns?: number | undefined
   /** Repeats the scripts of an earlier run. Default: the environment variable `CONFORMANCE_SEED`, else a random seed. */
   readonly seed?: number | undefined
-  /** Starts at this run of the seed. Failure reports print it. */
+  /**
+   * Repeats one script of the seed. Failure reports print it. Default: the environment variable `CONFORMANCE_PATH`. A number
+   * alone starts every property at that run.
+   */
   readonly path?: string | undefined
   /** Whether to search for a shorter script that fails. Default `true`. */
   readonly shrink?: boolean | undefined
@@ -66,14 +69,32 @@ export interface ConformanceOptions {
 export interface PropertySettings {
   readonly numRuns: number
   readonly seed: number
+  /** The run to start at. */
   readonly path: string | undefined
+  /** The one script to repeat. */
+  readonly replay: Replay | null
   readonly shrink: boolean
   readonly delays: number
+  /** The number of the property, for its failure report. */
+  readonly script: number
 }
+
+/** One script, as a failure report names it. */
+export interface Replay {
+  /** The number of the property. */
+  readonly script: number
+  /** The run, and the steps to the shorter script. */
+  readonly path: string
+  /** Which commands had run, for those steps. */
+  readonly commands: string
+}
+
+const REPLAY = /^(\d+)\/(\d+(?::\d+)*)(?:\/([A-Za-z0-9+/:]+))?$/
 
 /** @throws TypeError for an invalid option. */
 export function propertySettings(options: ConformanceOptions): PropertySettings {
-  const { createStore, numRuns = 100, seed, path, shrink = true, delays = 0, driver } = options
+  const { createStore, numRuns = 100, seed, shrink = true, delays = 0, driver } = options
+  const path = options.path ?? environment('CONFORMANCE_PATH')
   if (typeof createStore !== 'function')
     throw new TypeError(`\`createStore\` must be a function (got ${String(createStore)}).`)
   for (const name of ['createEmpty', 'reopen', 'tamper'] as const) {
@@ -89,15 +110,30 @@ export function propertySettings(options: ConformanceOptions): PropertySettings 
   return {
     numRuns,
     seed: seed ?? seedOfEnvironment() ?? Math.floor(Math.random() * 2 ** 31),
-    path,
+    ...pathOf(path),
     shrink,
     delays,
+    script: 0,
   }
 }
 
+/** Returns the run to start at, or the script to repeat. */
+function pathOf(path: string | undefined): Pick<PropertySettings, 'path' | 'replay'> {
+  if (path === undefined || /^\d+$/.test(path)) return { path, replay: null }
+  const [, script, run, commands = ''] = REPLAY.exec(path) ?? []
+  if (script === undefined || run === undefined)
+    throw new TypeError(`\`path\` must be one that a failure report printed (got "${path}").`)
+  return { path: undefined, replay: { script: Number(script), path: run, commands } }
+}
+
+function environment(name: string): string | undefined {
+  const text = typeof process === 'undefined' ? undefined : process.env[name]
+  return text === '' ? undefined : text
+}
+
 function seedOfEnvironment(): number | undefined {
-  const text = typeof process === 'undefined' ? undefined : process.env['CONFORMANCE_SEED']
-  if (text === undefined || text === '') return undefined
+  const text = environment('CONFORMANCE_SEED')
+  if (text === undefined) return undefined
   const seed = Number(text)
   if (!Number.isInteger(seed)) throw new TypeError(`CONFORMANCE_SEED must be an integer (got "${text}").`)
   return seed

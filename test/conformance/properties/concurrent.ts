@@ -44,6 +44,7 @@ export async function checkConcurrentCalls(
       const drained = await script.drain(store)
 
       script.lines.push(...report(calls, script))
+      script.code.concurrently(byCaller(calls))
       const state: FinalState = {
         differenceFrom: (model, notation) =>
           final.differenceFrom(model, notation) ?? drained?.differenceFrom(model, notation) ?? null,
@@ -97,15 +98,17 @@ async function runConcurrently(
   return planned.map((each) => finished.get(each)!)
 }
 
-function report(calls: readonly CallOfCaller[], { notation, lines }: Script): string[] {
+function byCaller(calls: readonly CallOfCaller[]): CallOfCaller[][] {
   const callers = [...new Set(calls.map(({ caller }) => caller))]
+  return callers.map((caller) => calls.filter((each) => each.caller === caller))
+}
+
+function report(calls: readonly CallOfCaller[], { notation, lines }: Script): string[] {
   return [
     lines.length > 0 ? 'Then concurrently:' : 'Concurrently:',
-    ...callers.flatMap((caller) => [
-      `   caller ${caller + 1}:`,
-      ...calls
-        .filter((each) => each.caller === caller)
-        .map(({ call, outcome }) => `      ${notation.call(call)} → ${notation.outcome(outcome)}`),
+    ...byCaller(calls).flatMap((own) => [
+      `   caller ${own[0]!.caller + 1}:`,
+      ...own.map(({ call, outcome }) => `      ${notation.call(call)} → ${notation.outcome(outcome)}`),
     ]),
   ]
 }

@@ -2,7 +2,6 @@ import type { ObjectReference, StorageObject } from '../../../src/core/store/rec
 import type { AdoptResult, ExtendClaimInput, StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { StoredEvent } from '../../../src/core/store/events.js'
 import type { Observed } from '../outcome.js'
-import { ConformanceFailure } from '../assertions.js'
 import { EARLY_IDS, LATE_IDS, attemptIdOf, isAttemptId } from '../attempt-ids.js'
 import type { Call } from '../calls.js'
 import { callModel, observeStore } from '../calls.js'
@@ -16,7 +15,9 @@ import { ReferenceModel } from '../reference-model.js'
 import type { Names } from '../views.js'
 import { Snapshot } from '../views.js'
 import type { EmptyStore } from '../store-factory.js'
+import { ScriptFailure } from './check.js'
 import type { ScriptState } from './choices.js'
+import { ScriptCode } from './code.js'
 import { TouchedScopes } from './touched-scopes.js'
 import type { Vocabulary } from './vocabulary.js'
 import { allReferences } from './vocabulary.js'
@@ -34,6 +35,7 @@ export class Script implements ScriptState {
   readonly model: ReferenceModel
   readonly notation = new Notation()
   readonly lines: string[] = []
+  readonly code = new ScriptCode()
   readonly vocabulary: Vocabulary
   readonly attempts: Attempt[] = []
   readonly cursors: string[] = []
@@ -69,6 +71,7 @@ export class Script implements ScriptState {
     this.lines.push(
       `${this.lines.length + 1}. ${this.notation.call(call)} → ${this.notation.outcome(outcome)}`,
     )
+    this.code.call({ call, outcome })
     this.#learnId(call, outcome)
     this.#touched.begin()
     const expected = callModel(this.model, call, outcome)
@@ -82,6 +85,7 @@ export class Script implements ScriptState {
 
   moveClock(by: number): void {
     this.clock.advance(by)
+    this.code.moveClock(this.clock.time)
     this.lines.push(`${this.lines.length + 1}. the clock moves to ${this.notation.value(this.clock.now())}`)
   }
 
@@ -128,7 +132,8 @@ export class Script implements ScriptState {
 
   fail(why: string): never {
     const before = this.model.recordsEvents ? ['The store records events.'] : []
-    throw new ConformanceFailure([...before, ...this.lines, why].join('\n'))
+    const report = [...before, ...this.lines, why].join('\n')
+    throw new ScriptFailure(report, this.code.text(this.model.recordsEvents))
   }
 
   #learnId(call: Call, outcome: Observed): void {

@@ -44,7 +44,11 @@ export async function checkSequentialCalls(
     // Without events first, because failures shrink to the first.
     fc.constantFrom(false, true, true, true),
     scenario.words,
-    fc.commands([commands], { maxCommands: LONGEST_SCRIPT, size: 'max' }),
+    fc.commands([commands], {
+      maxCommands: LONGEST_SCRIPT,
+      size: 'max',
+      ...(settings.replay && { replayPath: settings.replay.commands }),
+    }),
   )
   type Commands = Iterable<fc.AsyncCommand<Script, StorageObjectStore>>
   const run = ([events, words, commands]: [boolean, Vocabulary, Commands]) =>
@@ -56,5 +60,8 @@ export async function checkSequentialCalls(
       if (found !== null) script.fail(found)
       await script.compareEvents(store)
     })
-  await check(scripts, run, settings)
+  // Commands print the path to themselves only as part of their text.
+  const replayOf = ([, , own]: readonly [unknown, unknown, unknown]) =>
+    /replayPath="([^"]*)"/.exec(String(own))?.[1] ?? ''
+  await check(scripts, run, settings, replayOf)
 }
