@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ConformanceOptions } from '@svc/db/conformance'
 import { collectTests } from './collect-tests.js'
 import { memoryAdapter } from '@svc/db/memory'
-import { SCRIPTS, overDriver, overReplacements } from './mutants/mutant.js'
+import { SCRIPTS, overDriver, overReplacements } from '../broken-stores/mutant.js'
 
 /** Loses the leftover of every release. */
 const forgetful = overDriver((driver) => ({

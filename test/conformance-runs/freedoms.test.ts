@@ -2,7 +2,7 @@ import { describe, it } from 'vitest'
 import { runs } from '../long-runs.js'
 import type { ObjectReference, StorageObject } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
-import { overDriver } from './mutants/mutant.js'
+import { overDriver } from '../broken-stores/mutant.js'
 import { permissiveEvents } from './permissive-events.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))

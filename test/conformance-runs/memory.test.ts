@@ -3,7 +3,7 @@ import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
 import { runs } from '../long-runs.js'
 import { delayed } from './delayed-store.js'
-import { memoryPlaces } from './memory-places.js'
+import { memoryPlaces } from '../broken-stores/memory-places.js'
 
 storeConformance({
   name: 'memoryAdapter',

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { isLongRun } from '../long-runs.js'
 import { collectTests } from './collect-tests.js'
 import { CASE_GROUPS } from '../conformance/cases/index.js'
-import { MUTANTS } from './mutants/index.js'
-import type { Mutant } from './mutants/mutant.js'
+import { MUTANTS } from '../broken-stores/index.js'
+import type { Mutant } from '../broken-stores/mutant.js'
 
 /** A fixed seed, so the result doesn't depend on luck. Most mutants fail within the first few runs. */
 const SCRIPTS = { seed: 20_260_101, numRuns: 400, shrink: false }

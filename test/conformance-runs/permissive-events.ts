@@ -1,5 +1,5 @@
 import type { StoreDriver } from '@svc/db'
-import { eventsOf, oldestOfEach } from './mutants/event-driver.js'
+import { eventsOf, oldestOfEach } from '../broken-stores/event-driver.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 

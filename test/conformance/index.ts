@@ -1,8 +1,8 @@
 import { CASE_GROUPS } from './cases/index.js'
 import type { Abilities } from './abilities.js'
 import { Given, type CaseGroup } from './given.js'
-import type { ConformanceOptions, PropertySettings, TestRunner } from './options.js'
-import { propertySettings } from './options.js'
+import type { ConformanceOptions, PropertySettings } from './options.js'
+import { globalRunner, propertySettings } from './options.js'
 import { checkClaims } from './properties/claims.js'
 import { CONCURRENT_SCENARIOS } from './properties/concurrent-scenarios.js'
 import { checkConcurrentCalls } from './properties/concurrent.js'
@@ -11,7 +11,10 @@ import { checkSequentialCalls } from './properties/sequential.js'
 import { skipTest } from './skip.js'
 import { storeFactory, type EmptyStore, type StoreFactory } from './store-factory.js'
 
+export { brokenStores, type BrokenStore } from './broken-stores.js'
 export type { ConformanceOptions, TestRunner } from './options.js'
+export { storeRaces, type StoreRacesOptions } from './races/index.js'
+export { runRaceWorker } from './races/worker.js'
 
 /** Generous enough for a store over a network on a busy machine; they only stop a store that hangs. */
 const CASE_TIME_LIMIT = 60_000
@@ -26,7 +29,7 @@ const PROPERTY_TIME_LIMIT = 600_000
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
 export function storeConformance(options: ConformanceOptions): void {
-  const runner = options.test ?? globalRunner()
+  const runner = options.test ?? globalRunner('storeConformance')
   const settings = propertySettings(options)
   const stores = storeFactory(options)
 
@@ -104,12 +107,4 @@ function whySkipped(
   if (events && !recordsEvents)
     return 'the case needs events, and createStore({ now, events: true }) returned a store that records none'
   return null
-}
-
-function globalRunner(): TestRunner {
-  const { describe, it } = globalThis as Partial<TestRunner>
-  if (typeof describe === 'function' && typeof it === 'function') return { describe, it }
-  throw new TypeError(
-    'No global describe() and it() found. Pass those of your test runner: storeConformance({ …, test: { describe, it } }).',
-  )
 }

@@ -138,3 +138,12 @@ function seedOfEnvironment(): number | undefined {
   if (!Number.isInteger(seed)) throw new TypeError(`CONFORMANCE_SEED must be an integer (got "${text}").`)
   return seed
 }
+
+/** Returns the test functions that the runner has made global. `entry` is the function of the suite that needs them. */
+export function globalRunner(entry: string): TestRunner {
+  const { describe, it } = globalThis as Partial<TestRunner>
+  if (typeof describe === 'function' && typeof it === 'function') return { describe, it }
+  throw new TypeError(
+    `No global describe() and it() found. Pass those of your test runner: ${entry}({ …, test: { describe, it } }).`,
+  )
+}

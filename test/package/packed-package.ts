@@ -91,7 +91,7 @@ function isOutdated(): boolean {
 }
 
 function sourceFiles(): string[] {
-  const folders = ['src', 'test/conformance'].flatMap((folder) =>
+  const folders = ['src', 'test/conformance', 'test/broken-stores'].flatMap((folder) =>
     readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
       join(folder, path),
     ),

@@ -1,5 +1,5 @@
-import type { ListedEvent } from '@svc/db'
-import { decodeCursor, decodeEventCursor } from '../../../src/core/store/cursor.js'
+import type { ListedEvent } from '../../src/adapter.js'
+import { decodeCursor, decodeEventCursor } from '../../src/core/store/cursor.js'
 import { overDriver, overStore, type Mutant } from './mutant.js'
 
 /** Replaces the items of every page of events. */

@@ -1,5 +1,5 @@
-import { StorageError, type StorageObject } from '@svc/db'
-import { memoryPlaces, type Breaking } from '../memory-places.js'
+import { StorageError, type StorageObject } from '../../src/adapter.js'
+import { memoryPlaces, type Breaking } from './memory-places.js'
 import { NO_QUOTA, SCRIPTS, gap, type Mutant } from './mutant.js'
 
 /** A store whose defect shows only with further options of the suite. */

@@ -1,6 +1,6 @@
-import { StorageError, type ObjectStatus, type StorageObject } from '@svc/db'
-import { encodeCursor } from '../../../src/core/store/cursor.js'
-import { EARLY_IDS, LATE_IDS, attemptIdOf } from '../../conformance/attempt-ids.js'
+import { StorageError, type ObjectStatus, type StorageObject } from '../../src/adapter.js'
+import { encodeCursor } from '../../src/core/store/cursor.js'
+import { EARLY_IDS, LATE_IDS, attemptIdOf } from '../conformance/attempt-ids.js'
 import { SCRIPTS, invalid, overDriver, overReplacements, overStore, type Mutant } from './mutant.js'
 
 const byId = (a: StorageObject, b: StorageObject) => (a.id < b.id ? 1 : -1)

@@ -1,5 +1,5 @@
-import { StorageError, type StorageObject } from '@svc/db'
-import { decodeCursor, encodeCursor } from '../../../src/core/store/cursor.js'
+import { StorageError, type StorageObject } from '../../src/adapter.js'
+import { decodeCursor, encodeCursor } from '../../src/core/store/cursor.js'
 import { overStore, type Mutant } from './mutant.js'
 
 /** Makes its own cursors for positions in the list of the scope. */

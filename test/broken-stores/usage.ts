@@ -1,4 +1,4 @@
-import { StorageError, type ScopeUsage, type StorageObjectStore } from '@svc/db'
+import { StorageError, type ScopeUsage, type StorageObjectStore } from '../../src/adapter.js'
 import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const usageMutants: readonly Mutant[] = [

@@ -1,5 +1,4 @@
-import { StorageError, type StorageObjectStore } from '@svc/db'
-import { createStore, type StoreDriver } from '@svc/db/adapter'
+import { StorageError, type StorageObjectStore, createStore, type StoreDriver } from '../../src/adapter.js'
 import { createMemoryDriver } from '../../src/adapters/memory/memory-driver.js'
 import { Tables } from '../../src/adapters/memory/tables.js'
 

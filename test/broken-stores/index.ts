@@ -63,3 +63,13 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'long lists': clampMutants,
   places: placeMutants,
 }
+
+/** A store with one defect, in the memory of this process. */
+export interface BrokenStore extends Mutant {
+  /** The part of the contract that it breaks. */
+  readonly part: string
+}
+
+export const BROKEN_STORES: readonly BrokenStore[] = Object.entries(MUTANTS).flatMap(([part, mutants]) =>
+  mutants.map((mutant) => ({ part, ...mutant })),
+)

@@ -1,4 +1,4 @@
-import type { StoredItem } from '@svc/db'
+import type { StoredItem } from '../../src/adapter.js'
 import { overDriver, type Mutant } from './mutant.js'
 
 const whole = { prefix: null, after: null, limit: 1000 }

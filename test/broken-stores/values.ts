@@ -1,5 +1,5 @@
-import type { StorageObject, StorageObjectStore } from '@svc/db'
-import { attemptIdOf } from '../../conformance/attempt-ids.js'
+import type { StorageObject, StorageObjectStore } from '../../src/adapter.js'
+import { attemptIdOf } from '../conformance/attempt-ids.js'
 import { SCRIPTS, invalid, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
 
 type Write = 'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove'

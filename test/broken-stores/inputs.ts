@@ -1,6 +1,6 @@
-import { StorageError, type StorageObject } from '@svc/db'
-import { badValuesOf } from '../../conformance/input-checks.js'
-import { METHODS } from '../../conformance/inputs.js'
+import { StorageError, type StorageObject } from '../../src/adapter.js'
+import { badValuesOf } from '../conformance/input-checks.js'
+import { METHODS } from '../conformance/inputs.js'
 import { SCRIPTS, invalid, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const inputMutants: readonly Mutant[] = [

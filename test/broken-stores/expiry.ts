@@ -1,4 +1,4 @@
-import { StorageError } from '@svc/db'
+import { StorageError } from '../../src/adapter.js'
 import { SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const expiryMutants: readonly Mutant[] = [

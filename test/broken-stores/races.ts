@@ -1,4 +1,4 @@
-import { StorageError } from '@svc/db'
+import { StorageError } from '../../src/adapter.js'
 import { NO_QUOTA, SCRIPTS, gap, overDriver, overStore, overTables, type Mutant } from './mutant.js'
 
 const SHOWN_ONCE = 'concurrency: lists and counts show a row exactly once while its status changes'

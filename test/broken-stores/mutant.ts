@@ -1,9 +1,14 @@
-import { StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
-import { createStore, type StoreDriver } from '@svc/db/adapter'
-import type { ConformanceOptions } from '@svc/db/conformance'
-import { memoryAdapter } from '@svc/db/memory'
-import { createMemoryDriver } from '../../../src/adapters/memory/memory-driver.js'
-import { Tables } from '../../../src/adapters/memory/tables.js'
+import {
+  StorageError,
+  type StorageObject,
+  type StorageObjectStore,
+  createStore,
+  type StoreDriver,
+} from '../../src/adapter.js'
+import type { ConformanceOptions } from '../conformance/options.js'
+import { memoryAdapter } from '../../src/adapters/memory/index.js'
+import { createMemoryDriver } from '../../src/adapters/memory/memory-driver.js'
+import { Tables } from '../../src/adapters/memory/tables.js'
 
 interface Context {
   readonly now: () => Date

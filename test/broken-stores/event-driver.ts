@@ -1,8 +1,7 @@
-import type { ObjectReference } from '@svc/db'
-import { createStore, type ListedEvent, type StoreDriver } from '@svc/db/adapter'
-import type { EventTable } from '../../../src/adapters/memory/event-table.js'
-import { createMemoryDriver } from '../../../src/adapters/memory/memory-driver.js'
-import { Tables } from '../../../src/adapters/memory/tables.js'
+import { type ObjectReference, createStore, type ListedEvent, type StoreDriver } from '../../src/adapter.js'
+import type { EventTable } from '../../src/adapters/memory/event-table.js'
+import { createMemoryDriver } from '../../src/adapters/memory/memory-driver.js'
+import { Tables } from '../../src/adapters/memory/tables.js'
 import type { Mutant } from './mutant.js'
 
 /** Replaces calls of the memory store's driver, which may record events of their own. */

@@ -1,4 +1,4 @@
-import type { Leftover } from '@svc/db'
+import type { Leftover } from '../../src/adapter.js'
 import { SCRIPTS, overChanges, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const leftoverMutants: readonly Mutant[] = [

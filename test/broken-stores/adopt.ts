@@ -1,4 +1,4 @@
-import { createAttemptId } from '@svc/db/adapter'
+import { createAttemptId } from '../../src/adapter.js'
 import { overChanges, overDriver, type Change, type Mutant } from './mutant.js'
 
 const isNew = ({ before, after }: Change) =>

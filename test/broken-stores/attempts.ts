@@ -1,4 +1,4 @@
-import { StorageError } from '@svc/db'
+import { StorageError } from '../../src/adapter.js'
 import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const attemptMutants: readonly Mutant[] = [

@@ -1,4 +1,4 @@
-import type { StorageObject } from '@svc/db'
+import type { StorageObject } from '../../src/adapter.js'
 import { SCRIPTS, gap, overDriver, type Mutant } from './mutant.js'
 
 export const purgeRaceMutants: readonly Mutant[] = [

@@ -1,6 +1,5 @@
-import { StorageError, type StorageObject } from '@svc/db'
-import { createAttemptId } from '@svc/db/adapter'
-import { END_OF_TIME } from '../../conformance/clock.js'
+import { StorageError, type StorageObject, createAttemptId } from '../../src/adapter.js'
+import { END_OF_TIME } from '../conformance/clock.js'
 import {
   SCRIPTS,
   overChanges,

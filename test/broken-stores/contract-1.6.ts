@@ -1,4 +1,4 @@
-import type { Leftover } from '@svc/db'
+import type { Leftover } from '../../src/adapter.js'
 import { SCRIPTS, gap, invalid, overChanges, overDriver, overStore, type Mutant } from './mutant.js'
 
 const REMOVE = 'remove of an attempt'

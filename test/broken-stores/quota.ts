@@ -1,4 +1,4 @@
-import { StorageError, type ScopeUsage } from '@svc/db'
+import { StorageError, type ScopeUsage } from '../../src/adapter.js'
 import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
 
 const held = ({ bytes, reservedBytes }: ScopeUsage) => bytes + reservedBytes

@@ -1,5 +1,5 @@
-import { createAttemptId } from '@svc/db/adapter'
-import { EARLY_IDS, attemptIdOf } from '../../conformance/attempt-ids.js'
+import { createAttemptId } from '../../src/adapter.js'
+import { EARLY_IDS, attemptIdOf } from '../conformance/attempt-ids.js'
 import { SCRIPTS, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
 
 /** The ids that a store makes are greater, those of the cases are less. */

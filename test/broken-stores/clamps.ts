@@ -1,4 +1,4 @@
-import type { StoreDriver } from '@svc/db/adapter'
+import type { StoreDriver } from '../../src/adapter.js'
 import { overDriver, type Mutant } from './mutant.js'
 
 const ofRows = 'long lists: return as many rows and leftovers as they are asked for'

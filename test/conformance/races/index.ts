@@ -1,0 +1,134 @@
+import type { StorageObjectStore } from '../../../src/core/store/contract.js'
+import type { StorageObject } from '../../../src/core/store/records.js'
+import { ConformanceFailure, holds, same, sameFields } from '../assertions.js'
+import { globalRunner, type TestRunner } from '../options.js'
+import { RACE_BUCKET, RACE_SCOPE, type KeyState } from './messages.js'
+import { codesOf, killAfter, type LastWrites } from './processes.js'
+
+export interface StoreRacesOptions {
+  /** Name of the adapter, for the test titles. */
+  readonly name: string
+  /** The file of the worker process, which calls `runRaceWorker`. Node must be able to run it: JavaScript, or with `execArgv`. */
+  readonly worker: string | URL
+  /** Creates an empty, migrated place in a database that other processes reach. Returns text with which `open` finds it. */
+  readonly createPlace: () => string | Promise<string>
+  /** Opens a store on a place, with the system clock. */
+  readonly open: (place: string) => StorageObjectStore | Promise<StorageObjectStore>
+  /** Closes a store that `open` returned. Default: its method `close`. */
+  readonly close?: ((store: StorageObjectStore) => unknown) | undefined
+  /** Drops a place. */
+  readonly drop?: ((place: string) => unknown) | undefined
+  /** Your test runner. Default: the globals `describe` and `it`. */
+  readonly test?: TestRunner | undefined
+  /** Number of worker processes, 2 or more. Default 4. */
+  readonly processes?: number | undefined
+  /** Calls of each process, 10 or more. Default 200. */
+  readonly calls?: number | undefined
+  /** Node options of the worker processes, such as `--import tsx`. Default: none. */
+  readonly execArgv?: readonly string[] | undefined
+}
+
+const TIME_LIMIT = 300_000
+
+/**
+ * Registers tests that run a store in several processes at once, which calls from one process can't replace. The processes
+ * fill one quota together, or write until they are killed. Needs Node.
+ *
+ * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
+ */
+export function storeRaces(options: StoreRacesOptions): void {
+  const { name, createPlace, open, drop, processes = 4, calls = 200 } = options
+  const runner = options.test ?? globalRunner('storeRaces')
+  if (!Number.isInteger(processes) || processes < 2)
+    throw new TypeError(`\`processes\` must be an integer of 2 or more (got ${String(processes)}).`)
+  if (!Number.isInteger(calls) || calls < 10)
+    throw new TypeError(`\`calls\` must be an integer of 10 or more (got ${String(calls)}).`)
+  const workers = Array.from({ length: processes }, (_, worker) => worker)
+
+  async function withPlace(use: (place: string, store: StorageObjectStore) => Promise<void>): Promise<void> {
+    const place = await createPlace()
+    try {
+      const store = await open(place)
+      try {
+        await use(place, store)
+      } finally {
+        await (options.close ? options.close(store) : store.close())
+      }
+    } finally {
+      await drop?.(place)
+    }
+  }
+
+  runner.describe(`${name}: ${processes} processes`, () => {
+    const fill = () =>
+      withPlace(async (place, store) => {
+        const maxFiles = Math.floor((processes * calls) / 2)
+        const tasks = workers.map((worker) =>
+          codesOf(options, { does: 'fill a quota', place, worker, calls, maxFiles }),
+        )
+        const codes = sum(await Promise.all(tasks))
+        const { '': accepted = 0, QUOTA_EXCEEDED: _, ...failed } = codes
+        same(failed, {}, `calls that failed for another reason than the quota, of ${processes * calls}`)
+        same(accepted, maxFiles, 'accepted reserves')
+        sameFields(await store.getScopeUsage(RACE_SCOPE), {
+          reservedFiles: maxFiles,
+          reservedBytes: maxFiles,
+        })
+        await checkRows(store)
+      })
+    runner.it('fill one quota exactly, and every call gets its turn', fill, TIME_LIMIT)
+
+    const kill = () =>
+      withPlace(async (place, store) => {
+        const killed = workers.map((worker) =>
+          killAfter(calls, options, { does: 'write until killed', place, worker }),
+        )
+        for (const last of await Promise.all(killed)) {
+          for (const [key, writes] of last) await checkKey(store, key, writes)
+        }
+        await checkRows(store)
+      })
+    runner.it('lose no acknowledged write and leave none half done when they are killed', kill, TIME_LIMIT)
+  })
+}
+
+function sum(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const total: Record<string, number> = {}
+  for (const codes of all)
+    for (const [code, count] of Object.entries(codes)) total[code] = (total[code] ?? 0) + count
+  return total
+}
+
+/** A write that was in progress has happened or not. */
+async function checkKey(
+  store: StorageObjectStore,
+  key: string,
+  { acknowledged, started }: LastWrites,
+): Promise<void> {
+  const row = await store.find({ bucket: RACE_BUCKET, key })
+  const state: KeyState = row === null || row.status === 'deleted' ? 'nothing' : row.status
+  if (state === acknowledged || state === started) return
+  const allowed = started === null ? acknowledged : `${acknowledged}, or ${started} by the write in progress`
+  throw new ConformanceFailure(`the key "${key}": expected ${allowed}, got ${state}`)
+}
+
+/** Compares the sums of the scope with its rows. */
+async function checkRows(store: StorageObjectStore): Promise<void> {
+  const rows: StorageObject[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.listByScope({ scope: RACE_SCOPE, limit: 1000, cursor })
+    rows.push(...page.objects)
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  same(await store.countByScope(RACE_SCOPE), rows.length, 'countByScope, against the rows')
+  const { files } = await store.getScopeUsage(RACE_SCOPE)
+  same(
+    files,
+    rows.filter(({ status }) => status === 'active').length,
+    'files of getScopeUsage, against the rows',
+  )
+  holds(new Set(rows.map(({ id }) => id)).size === rows.length, 'listByScope returned a row twice')
+  same(await store.checkUsage(), [], 'checkUsage')
+  same(await store.verify(), [], 'verify')
+}
