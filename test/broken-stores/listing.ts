@@ -251,6 +251,16 @@ export const listingMutants: readonly Mutant[] = [
     }),
     rejectedBy: ['countByScope: is 0 for an unknown scope'],
   },
+  {
+    defect: 'returns the metadata of deleted rows, even if it is not asked to',
+    createStore: overDriver((driver) => ({
+      list: (query) =>
+        driver.list({ ...query, withMetadata: query.withMetadata || query.statuses.includes('deleted') }),
+    })),
+    rejectedBy: [
+      'listByScope: returns rows without metadata if asked to, with a cursor that works either way',
+    ],
+  },
 ]
 
 function withOwnOrder(order: (a: StorageObject, b: StorageObject) => number): Mutant['createStore'] {

@@ -183,6 +183,16 @@ export const placeMutants: readonly Mutant[] = [
     `${spoiled}: is reported by checkUsage, which changes nothing`,
   ),
   overPlaces(
+    'checks all scopes that start like the given one',
+    (driver) => ({
+      async checkUsage(scope) {
+        const found = await driver.checkUsage(null)
+        return found.filter((each) => scope === null || scope.startsWith(each.scope))
+      },
+    }),
+    `${spoiled}: is reported by checkUsage, which changes nothing`,
+  ),
+  overPlaces(
     'corrects usage that it only checks',
     (driver) => ({ checkUsage: (scope) => driver.repairUsage(scope) }),
     `${spoiled}: is reported by checkUsage, which changes nothing`,

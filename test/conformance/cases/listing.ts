@@ -132,6 +132,15 @@ export const listCases: CaseGroup = {
       const rest = await store.listByScope({ scope, cursor, withMetadata: false })
       same(rest.objects, bare.slice(2), 'the page without metadata')
       same(await store.find(rows[0]!), rows[0], 'the row itself')
+      await given.reserve({ key: 'pending', metadata: { key: 'pending' } })
+      await given.history({ key: 'deleted', metadata: { key: 'deleted' }, route: 'route' })
+      for (const status of ['pending', 'active', 'deleted'] as const) {
+        for (const route of [null, ...(status === 'deleted' ? ['route'] : [])]) {
+          const { objects } = await store.listByScope({ scope, status, route, withMetadata: false })
+          holds(objects.length > 0, `no ${status} rows`)
+          for (const { metadata } of objects) same(metadata, null, `the metadata of a ${status} row`)
+        }
+      }
     },
 
     'returns 100 rows by default': async (given) => {

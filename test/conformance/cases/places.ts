@@ -208,7 +208,8 @@ export const tamperedCases: CaseGroup = {
       for (const of of [scope, null, undefined]) {
         same(await store.checkUsage(of), [{ scope, recorded, actual }], `checkUsage(${String(of)})`)
       }
-      same(await store.checkUsage(otherScope), [], 'checkUsage of another scope')
+      for (const other of [otherScope, `${scope}2`, scope.slice(0, -1), scope.toUpperCase()])
+        same(await store.checkUsage(other), [], `checkUsage of the scope ${other}`)
       same(await store.getScopeUsage(scope), recorded, 'usage after checkUsage')
     },
 
