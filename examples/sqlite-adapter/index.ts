@@ -1,0 +1,45 @@
+import { createStore, type StorageObjectStore, type StoreDriver } from '@svc/db/adapter'
+import { Connection } from './connection.ts'
+import { eventMethods } from './events.ts'
+import { readMethods } from './reads.ts'
+import { migrate, verify } from './schema.ts'
+import { recount } from './usage.ts'
+import { writeMethods } from './writes.ts'
+
+export interface SqliteAdapterOptions {
+  /** The file, which must not hold other tables. It must be on a local disk: SQLite's locks don't work on most network disks. */
+  readonly path: string
+  /** Whether changes of active objects are recorded as events. `migrate()` stores it in the file. Default: as it is there, at first off. */
+  readonly events?: boolean | undefined
+  /** How long a write waits for those of other processes, in milliseconds. It blocks its process meanwhile. Default 5000. */
+  readonly busyTimeout?: number | undefined
+  /** The clock of the store. Default: the system clock. */
+  readonly now?: (() => Date) | undefined
+}
+
+/** Creates a store over an SQLite file. An example, not a supported adapter. Needs Node 22.18 or later. */
+export function sqliteAdapter({
+  path,
+  events,
+  busyTimeout = 5000,
+  now,
+}: SqliteAdapterOptions): StorageObjectStore {
+  const connection = new Connection(path, busyTimeout)
+  const driver: StoreDriver = {
+    contract: '1.6',
+    ...readMethods(connection),
+    ...writeMethods(connection),
+    ...eventMethods(connection),
+    migrate: async () => migrate(connection, events ?? null, busyTimeout),
+    verify: async () => verify(connection),
+    checkUsage: async (scope) => recount(connection, scope, false),
+    repairUsage: async (scope) => recount(connection, scope, true),
+    async ping() {
+      connection.get('SELECT 1 AS one')
+    },
+    async close() {
+      connection.close()
+    },
+  }
+  return createStore(driver, { now })
+}

@@ -1,0 +1,121 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { StorageError } from '@svc/db/adapter'
+import { Connection, isBusy } from './connection.ts'
+
+const VERSION = 1
+
+/**
+ * Text compares byte by byte (BINARY collation of UTF-8). Dates are milliseconds since 1970. The columns of a record have its
+ * field names. `name` is what a row or leftover calls its bytes, and `dueAt` of a leftover that was never put off is NEVER.
+ * Writes insert and delete rows of `objects` but never change one, so each keeps its place in every index.
+ */
+const TABLES = `
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE objects (
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL, attemptId TEXT NOT NULL, scope TEXT NOT NULL,
+    bucket TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL, route TEXT, filename TEXT, contentType TEXT,
+    size INTEGER, declaredSize INTEGER, eTag TEXT, storageKey TEXT, uploadId TEXT, expiresAt INTEGER,
+    createdAt INTEGER NOT NULL, updatedAt INTEGER NOT NULL, confirmedAt INTEGER, deletedAt INTEGER,
+    writableUntil INTEGER NOT NULL, metadata TEXT,
+    name TEXT AS (CASE WHEN status <> 'deleted' THEN coalesce(storageKey, key) END)
+  ) STRICT;
+  CREATE INDEX objects_key ON objects (bucket, key, status, id);
+  CREATE INDEX objects_id ON objects (id);
+  CREATE INDEX objects_scope ON objects (scope, status, id);
+  CREATE INDEX objects_route ON objects (scope, route, status, id);
+  CREATE INDEX objects_name ON objects (bucket, name, status, key) WHERE name IS NOT NULL;
+  CREATE INDEX objects_expiry ON objects (expiresAt, id) WHERE expiresAt IS NOT NULL;
+  CREATE INDEX objects_scope_expiry ON objects (scope, expiresAt, id) WHERE expiresAt IS NOT NULL;
+  CREATE INDEX objects_deletion ON objects (deletedAt, id) WHERE deletedAt IS NOT NULL;
+  CREATE INDEX objects_scope_deletion ON objects (scope, deletedAt, id) WHERE deletedAt IS NOT NULL;
+
+  CREATE TABLE scopes (
+    scope TEXT PRIMARY KEY, bytes INTEGER NOT NULL, files INTEGER NOT NULL, reservedBytes INTEGER NOT NULL,
+    reservedFiles INTEGER NOT NULL, pending INTEGER NOT NULL, deleted INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE leftovers (
+    attemptId TEXT PRIMARY KEY, scope TEXT, bucket TEXT NOT NULL, key TEXT NOT NULL, storageKey TEXT, uploadId TEXT,
+    since INTEGER NOT NULL, writableUntil INTEGER NOT NULL, dueAt INTEGER NOT NULL,
+    name TEXT NOT NULL AS (coalesce(storageKey, key))
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX leftovers_since ON leftovers (since, attemptId);
+  CREATE INDEX leftovers_scope_since ON leftovers (scope, since, attemptId);
+  CREATE INDEX leftovers_due ON leftovers (dueAt, attemptId);
+  CREATE INDEX leftovers_scope_due ON leftovers (scope, dueAt, attemptId);
+  CREATE INDEX leftovers_name ON leftovers (bucket, name);
+
+  CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, bucket TEXT NOT NULL, key TEXT NOT NULL, type TEXT NOT NULL,
+    object TEXT NOT NULL, previous TEXT, createdAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
+    isOldest INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, claim TEXT, claimedUntil INTEGER
+  ) STRICT;
+  CREATE INDEX events_key ON events (bucket, key, seq);
+  CREATE INDEX events_due ON events (dueAt, seq) WHERE isOldest = 1;
+`
+
+/** Creates the tables, and stores whether events are on (`null`: as it is). */
+export async function migrate(connection: Connection, events: boolean | null, busyTimeout: number) {
+  await useWriteAheadLog(connection, Date.now() + busyTimeout)
+  return connection.write(() => {
+    const from = versionOf(connection)
+    if (from > VERSION) {
+      const message = `The tables have version ${from}, and this adapter knows ${VERSION}.`
+      throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
+    }
+    if (from === 0) connection.exec(`${TABLES}; INSERT INTO settings VALUES ('events', 0)`)
+    if (events !== null) {
+      connection.run(`UPDATE settings SET value = :value WHERE name = 'events'`, { value: Number(events) })
+    }
+    connection.exec(`PRAGMA user_version = ${VERSION}`)
+    return { from, to: VERSION }
+  })
+}
+
+/** Lets readers and the writer work at the same time. SQLite doesn't apply the busy timeout to this change of the file. */
+async function useWriteAheadLog(connection: Connection, deadline: number): Promise<void> {
+  for (;;) {
+    try {
+      return connection.exec('PRAGMA journal_mode = WAL')
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > deadline) throw error
+      await pause(20)
+    }
+  }
+}
+
+/** Compares the tables and indexes with those of a new database. */
+export function verify(connection: Connection): string[] {
+  const found = schemaOf(connection)
+  const wanted = new Connection(':memory:', 0)
+  wanted.exec(TABLES)
+  const differences = schemaOf(wanted)
+    .filter(({ name, sql }) => found.find((entry) => entry.name === name)?.sql !== sql)
+    .map(({ type, name }) =>
+      found.some((entry) => entry.name === name)
+        ? `The ${type} ${name} differs from the one that migrate() creates.`
+        : `The ${type} ${name} is missing.`,
+    )
+  wanted.close()
+  const version = versionOf(connection)
+  if (version !== VERSION) {
+    differences.push(`The tables have version ${version} instead of ${VERSION}. Call migrate().`)
+  }
+  return differences
+}
+
+/** Returns whether events are on. */
+export function recordsEvents(connection: Connection): boolean {
+  return connection.get<{ value: number }>(`SELECT value FROM settings WHERE name = 'events'`)?.value === 1
+}
+
+function schemaOf(connection: Connection) {
+  return connection.all<{ type: string; name: string; sql: string }>(
+    'SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name',
+  )
+}
+
+function versionOf(connection: Connection): number {
+  return connection.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
+}
