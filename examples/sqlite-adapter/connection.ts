@@ -1,15 +1,14 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { StorageError } from '@svc/db/adapter'
-
-export type Values = Record<string, SQLInputValue>
+import { decode, encode } from './values.ts'
 
 const BUSY = 5
 /** READONLY, IOERR, CORRUPT, FULL, CANTOPEN and NOTADB: only an operator can help. */
 const UNUSABLE = [8, 10, 11, 13, 14, 26]
 
 /**
- * A connection to one file. node:sqlite is synchronous, so a transaction never waits for other code of its process. It waits
- * for other processes, and blocks its own meanwhile.
+ * A connection to one file. node:sqlite is synchronous: no other code of the process runs during a transaction, and a write
+ * that waits for other processes blocks its own.
  */
 export class Connection {
   readonly #path: string
@@ -23,19 +22,18 @@ export class Connection {
     this.#busyTimeout = busyTimeout
   }
 
-  /** Returns the rows of a statement. The caller knows their type from its text. */
-  all<Row>(text: string, values: Values = {}): Row[] {
-    return this.#attempt(() => this.#prepared(text).all(values) as Row[])
+  /** Returns the rows of a statement, which uses the values it names and ignores the others. */
+  all<Row>(text: string, values: object = {}): Row[] {
+    return this.#attempt(() => this.#prepared(text).all(encode(values)).map(decode) as Row[])
   }
 
-  /** Returns the first row of a statement. */
-  get<Row>(text: string, values: Values = {}): Row | undefined {
-    return this.#attempt(() => this.#prepared(text).get(values) as Row | undefined)
+  get<Row>(text: string, values: object = {}): Row | undefined {
+    return this.all<Row>(text, values)[0]
   }
 
-  /** Runs a statement and returns the number of rows it changed. */
-  run(text: string, values: Values = {}): number {
-    return this.#attempt(() => Number(this.#prepared(text).run(values).changes))
+  /** Runs a statement and returns how many rows it changed. */
+  run(text: string, values: object = {}): number {
+    return this.#attempt(() => Number(this.#prepared(text).run(encode(values)).changes))
   }
 
   exec(text: string): void {
@@ -47,16 +45,14 @@ export class Connection {
     return this.#transaction('BEGIN', body)
   }
 
-  /** Runs a write. No other process writes from its first read to its commit. */
+  /** Runs a write. No other process writes between its first read and its commit. */
   write<T>(body: () => T): T {
     return this.#transaction('BEGIN IMMEDIATE', body)
   }
 
   close(): void {
     this.#isClosed = true
-    this.#statements.clear()
     this.#database?.close()
-    this.#database = null
   }
 
   #transaction<T>(begin: string, body: () => T): T {
@@ -66,19 +62,14 @@ export class Connection {
       this.exec('COMMIT')
       return result
     } catch (error) {
-      try {
-        this.exec('ROLLBACK')
-      } catch {
-        // SQLite has rolled back already, as it does if the disk is full.
-      }
+      // SQLite itself rolls back for some errors, such as a full disk.
+      if (this.#database?.isTransaction) this.exec('ROLLBACK')
       throw error
     }
   }
 
   #open(): DatabaseSync {
-    if (this.#isClosed) {
-      throw new StorageError('DATABASE_UNAVAILABLE', { message: 'The store is closed.', retryable: false })
-    }
+    if (this.#isClosed) throw unavailable('The store is closed.')
     if (!this.#database) {
       this.#database = new DatabaseSync(this.#path)
       this.#database.exec(`PRAGMA busy_timeout = ${this.#busyTimeout}; PRAGMA synchronous = FULL`)
@@ -87,10 +78,8 @@ export class Connection {
   }
 
   #prepared(text: string): StatementSync {
-    const database = this.#open()
-    const known = this.#statements.get(text)
-    if (known) return known
-    const statement = database.prepare(text)
+    const statement = this.#statements.get(text) ?? this.#open().prepare(text)
+    statement.setAllowUnknownNamedParameters(true)
     this.#statements.set(text, statement)
     return statement
   }
@@ -99,29 +88,26 @@ export class Connection {
     try {
       return body()
     } catch (error) {
-      const message = this.#failureOf(error)
-      if (message === null) throw error
-      // A lock ends with the write of the other process. Everything else lasts until an operator acts.
-      const retryable = isBusy(error) ? undefined : false
-      throw new StorageError('DATABASE_UNAVAILABLE', { message, cause: error, retryable })
+      const code = codeOf(error)
+      if (code === null || !(error instanceof Error)) throw error
+      if (code === BUSY) {
+        const message = `Other processes locked ${this.#path} for more than ${this.#busyTimeout} ms.`
+        throw new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
+      }
+      if (UNUSABLE.includes(code))
+        throw unavailable(`SQLite can't use ${this.#path}: ${error.message}.`, error)
+      if (!/^no such (?:table|column|index)/.test(error.message)) throw error
+      throw unavailable(`${this.#path} lacks the tables of this release. Call migrate().`, error)
     }
-  }
-
-  /** Returns what to tell the operator, or `null` for a bug. */
-  #failureOf(error: unknown): string | null {
-    const code = codeOf(error)
-    if (code === BUSY) {
-      return `Other processes locked ${this.#path} for more than ${this.#busyTimeout} ms.`
-    }
-    if (!(error instanceof Error) || code === null) return null
-    if (UNUSABLE.includes(code)) return `SQLite can't use ${this.#path}: ${error.message}.`
-    return /^no such (?:table|column)/.test(error.message)
-      ? `${this.#path} lacks the tables of this release. Call migrate().`
-      : null
   }
 }
 
-/** Returns whether an error of SQLite, or the error made of it, says that another process held a lock for too long. */
+/** Creates the error for what lasts until an operator acts. */
+export function unavailable(message: string, cause?: Error): StorageError {
+  return new StorageError('DATABASE_UNAVAILABLE', { message, cause, retryable: false })
+}
+
+/** Returns whether another process held a lock for too long. */
 export function isBusy(error: unknown): boolean {
   return codeOf(error instanceof StorageError ? error.cause : error) === BUSY
 }

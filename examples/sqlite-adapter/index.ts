@@ -3,7 +3,7 @@ import { Connection } from './connection.ts'
 import { eventMethods } from './events.ts'
 import { readMethods } from './reads.ts'
 import { migrate, verify } from './schema.ts'
-import { recount } from './usage.ts'
+import { recount } from './scopes.ts'
 import { writeMethods } from './writes.ts'
 
 export interface SqliteAdapterOptions {

@@ -1,186 +1,119 @@
-import type { ListStoredQuery, ObjectStatus, StoreDriver, StoredItem } from '@svc/db/adapter'
-import type { Connection, Values } from './connection.ts'
-import {
-  LEFTOVER,
-  NEVER,
-  OBJECT,
-  toLeftover,
-  toObject,
-  WITHOUT_METADATA,
-  type StoredLeftover,
-  type StoredObject,
-} from './rows.ts'
-import { countersOf, SCOPE, usageIn, usageOfScope, type ScopeRow } from './usage.ts'
+import type { Leftover, ListStoredQuery, ObjectStatus, StorageObject, StoreDriver } from '@svc/db/adapter'
+import type { Connection } from './connection.ts'
+import { countersOf, SCOPE, usageIn, type Counters } from './scopes.ts'
+import { LEFTOVER, NEVER, OBJECT, WITHOUT_METADATA } from './values.ts'
 
-type Reads = Pick<
-  Required<StoreDriver>,
-  | 'list'
-  | 'count'
-  | 'usage'
-  | 'find'
-  | 'findActive'
-  | 'findPending'
-  | 'findPendingMultipart'
-  | 'findById'
-  | 'listScopes'
-  | 'listStored'
-  | 'listExpired'
-  | 'listLeftovers'
-  | 'listDueLeftovers'
->
+const OF_SCOPE = '(:scope IS NULL OR scope = :scope)'
+const rowAt = (status: ObjectStatus) => `bucket = :bucket AND key = :key AND status = '${status}'`
+const seqAt = (status: ObjectStatus) =>
+  `(SELECT seq FROM objects WHERE ${rowAt(status)} ORDER BY id DESC LIMIT 1)`
 
-/** INDEXED BY fails if the index can't serve the condition, so no statistics can lead to another plan. */
-const NAMED_OBJECTS = `objects INDEXED BY objects_name
-  WHERE bucket = :bucket AND name >= :from AND name < :prefix || CAST(x'ff' AS TEXT)`
-const NAMED_LEFTOVERS = `leftovers INDEXED BY leftovers_name
-  WHERE bucket = :bucket AND name >= :from AND name < :prefix || CAST(x'ff' AS TEXT)`
+/** No UTF-8 contains the byte FF, so it ends the names with a prefix. */
+const NAMES = `WHERE bucket = :bucket AND name >= :from AND name < :prefix || CAST(x'ff' AS TEXT)`
+/** INDEXED BY keeps the plan whatever the statistics say. */
+const NAMED_OBJECTS = `objects INDEXED BY objects_name ${NAMES}`
+const NAMED_LEFTOVERS = `leftovers INDEXED BY leftovers_name ${NAMES}`
 
-export function readMethods(connection: Connection): Reads {
-  /** Returns the record that a condition on `objects` finds. The condition must name at most one. */
-  function one(condition: string, values: Values) {
-    const row = connection.get<StoredObject>(
-      `SELECT ${OBJECT} FROM objects WHERE ${condition} LIMIT 1`,
-      values,
+interface Page {
+  readonly scope: string | null
+  readonly limit: number
+}
+
+export function readMethods(connection: Connection) {
+  function one(condition: string, query: object): StorageObject | null {
+    return (
+      connection.get<StorageObject>(`SELECT ${OBJECT} FROM objects WHERE ${condition} LIMIT 1`, query) ?? null
     )
-    return row ? toObject(row) : null
   }
 
-  /** Returns a page of leftovers in the order of a date. */
-  function leftoversBy(date: 'since' | 'dueAt', scope: string | null, page: Values) {
-    const index = `leftovers_${scope === null ? '' : 'scope_'}${date === 'since' ? 'since' : 'due'}`
-    const ofScope = scope === null ? '' : 'scope = :scope AND'
-    const until = date === 'dueAt' ? 'AND dueAt <= :before' : ''
-    return connection
-      .all<StoredLeftover>(
-        `SELECT ${LEFTOVER} FROM leftovers INDEXED BY ${index}
-        WHERE ${ofScope} (${date}, attemptId) > (:date, :id) ${until} ORDER BY ${date}, attemptId LIMIT :limit`,
-        { ...page, ...(scope !== null && { scope }) },
-      )
-      .map(toLeftover)
+  /** Lists by a date and an id, after a position and up to a date. */
+  function byDate<Row>(
+    [columns, table, date, id]: readonly string[],
+    { scope, limit }: Page,
+    [afterDate, afterId]: readonly [Date | null | undefined, string | undefined],
+    until: Date | null,
+  ): Row[] {
+    const index = `${table}_${date}${scope === null ? '' : '_of_scope'}`
+    return connection.all(
+      `SELECT ${columns} FROM ${table} INDEXED BY ${index}
+      WHERE ${scope === null ? '' : 'scope = :scope AND'} (${date}, ${id}) > (:afterDate, :afterId)
+        ${until ? `AND ${date} <= :until` : ''} ORDER BY ${date}, ${id} LIMIT :limit`,
+      { scope, limit, afterDate: afterDate ?? NEVER, afterId: afterId ?? '', until },
+    )
   }
 
   return {
-    async list({ scope, statuses, route, before, limit, withMetadata }) {
-      const columns = withMetadata ? OBJECT : WITHOUT_METADATA
-      const index = route === null ? 'objects_scope' : 'objects_route'
-      const ofRoute = route === null ? '' : 'AND route = :route'
-      const olderThan = before === null ? '' : 'AND id < :before'
-      // SQLite merges the two branches, each in the order of its index. A condition on both statuses would sort all rows.
+    async list(query) {
+      const { statuses, route, before, withMetadata } = query
+      // SQLite merges the branches, each in the order of its index. One condition on both statuses would sort all rows.
       const branches = statuses.map(
-        (status) => `SELECT ${columns} FROM objects INDEXED BY ${index}
-          WHERE scope = :scope AND status = '${status}' ${ofRoute} ${olderThan}`,
+        (status) => `SELECT ${withMetadata ? OBJECT : WITHOUT_METADATA}
+          FROM objects INDEXED BY ${route === null ? 'objects_scope' : 'objects_route'}
+          WHERE scope = :scope AND status = '${status}' ${route === null ? '' : 'AND route = :route'}
+            ${before === null ? '' : 'AND id < :before'}`,
       )
-      return connection
-        .all<StoredObject>(`${branches.join(' UNION ALL ')} ORDER BY id DESC LIMIT :limit`, {
-          ...{ scope, limit },
-          ...(route !== null && { route }),
-          ...(before !== null && { before }),
-        })
-        .map(toObject)
+      return connection.all(`${branches.join(' UNION ALL ')} ORDER BY id DESC LIMIT :limit`, query)
     },
     async count({ scope, statuses }) {
-      const { files, pending, deleted } = countersOf(connection, scope)
-      const counts: Record<ObjectStatus, number> = { active: files, pending, deleted }
+      const { files: active, pending, deleted } = countersOf(connection, scope)
+      const counts = { active, pending, deleted }
       return statuses.reduce((sum, status) => sum + counts[status], 0)
     },
-    async usage(scope) {
-      return usageOfScope(connection, scope)
-    },
+    usage: async (scope) => usageIn(countersOf(connection, scope)),
 
-    async find({ bucket, key, scope }) {
-      const of = (status: ObjectStatus) =>
-        `(SELECT seq FROM objects WHERE bucket = :bucket AND key = :key AND status = '${status}' ORDER BY id DESC LIMIT 1)`
-      return one(
-        `seq = coalesce(${of('active')}, ${of('pending')}, ${of('deleted')}) AND (:scope IS NULL OR scope = :scope)`,
-        { bucket, key, scope },
-      )
+    async find(query) {
+      const seq = `coalesce(${seqAt('active')}, ${seqAt('pending')}, ${seqAt('deleted')})`
+      return one(`seq = ${seq} AND ${OF_SCOPE}`, query)
     },
-    async findActive({ bucket, key, scope }) {
-      return one(
-        `bucket = :bucket AND key = :key AND status = 'active' AND (:scope IS NULL OR scope = :scope)`,
-        { bucket, key, scope },
-      )
+    findActive: async (query) => one(`${rowAt('active')} AND ${OF_SCOPE}`, query),
+    async findPending(query) {
+      const isNamed = '(:id IS NULL OR id = :id) AND (:uploadId IS NULL OR uploadId = :uploadId)'
+      return one(`${rowAt('pending')} AND ${OF_SCOPE} AND ${isNamed}`, query)
     },
-    async findPending({ bucket, key, scope, id, uploadId }) {
-      return one(
-        `bucket = :bucket AND key = :key AND status = 'pending' AND (:scope IS NULL OR scope = :scope)
-          AND (:id IS NULL OR id = :id) AND (:uploadId IS NULL OR uploadId = :uploadId)`,
-        { bucket, key, scope, id, uploadId },
-      )
+    async findPendingMultipart(query) {
+      const matches = 'uploadId IS NOT NULL AND declaredSize = :fileSize AND expiresAt > :now'
+      return one(`${rowAt('pending')} AND ${matches}`, query)
     },
-    async findPendingMultipart({ bucket, key, fileSize, now }) {
-      return one(
-        `bucket = :bucket AND key = :key AND status = 'pending' AND uploadId IS NOT NULL
-          AND declaredSize = :fileSize AND expiresAt > :now`,
-        { bucket, key, fileSize, now: now.getTime() },
-      )
-    },
-    async findById({ id, scope }) {
-      return one(`id = :id AND (:scope IS NULL OR scope = :scope) ORDER BY status = 'deleted'`, { id, scope })
-    },
+    findById: async (query) => one(`id = :id AND ${OF_SCOPE} ORDER BY status = 'deleted'`, query),
 
     async listScopes({ limit, after }) {
-      const rows = connection.all<ScopeRow>(
-        `SELECT ${SCOPE} FROM scopes WHERE scope > :after ORDER BY scope LIMIT :limit`,
-        { after: after ?? '', limit },
-      )
-      return rows.map((row) => ({
-        scope: row.scope,
-        usage: usageIn(row),
-        counts: { active: row.files, pending: row.pending, deleted: row.deleted },
-      }))
-    },
-    async listStored(query) {
-      // One moment: an object that becomes a leftover between two reads would be in neither.
-      return connection.read(() => storedItems(query))
-    },
-
-    async listExpired({ scope, before, limit, after }) {
-      const index = scope === null ? 'objects_expiry' : 'objects_scope_expiry'
-      const ofScope = scope === null ? '' : 'scope = :scope AND'
-      const rows = connection.all<StoredObject>(
-        `SELECT ${OBJECT} FROM objects INDEXED BY ${index}
-        WHERE ${ofScope} (expiresAt, id) > (:date, :id) AND expiresAt <= :before ORDER BY expiresAt, id LIMIT :limit`,
-        {
-          ...{ before: before.getTime(), limit, ...(scope !== null && { scope }) },
-          ...{ date: after?.expiresAt.getTime() ?? NEVER, id: after?.id ?? '' },
-        },
-      )
-      return rows.map(toObject)
-    },
-    async listLeftovers({ scope, limit, after }) {
-      return leftoversBy('since', scope, {
-        ...{ date: after?.since.getTime() ?? NEVER, id: after?.attemptId ?? '', limit },
+      const text = `SELECT ${SCOPE} FROM scopes WHERE scope > :after ORDER BY scope LIMIT :limit`
+      const rows = connection.all<Counters & { scope: string }>(text, { limit, after: after ?? '' })
+      return rows.map((row) => {
+        const { scope, files: active, pending, deleted } = row
+        return { scope, usage: usageIn(row), counts: { active, pending, deleted } }
       })
     },
-    async listDueLeftovers({ scope, dueBefore, limit, after }) {
-      const date = after?.dueAt?.getTime() ?? NEVER
-      return leftoversBy('dueAt', scope, {
-        ...{ date, id: after?.attemptId ?? '', before: dueBefore.getTime(), limit },
-      })
-    },
-  }
+    // One moment: an object that becomes a leftover between two reads would be in neither.
+    listStored: async (query) => connection.read(() => storedItems(query)),
 
-  function storedItems({ bucket, prefix, after, limit }: ListStoredQuery): StoredItem[] {
-    // No name follows `after` more closely than the one with a NUL at its end, and no UTF-8 contains the byte FF.
-    const from = [prefix ?? '', after === null ? '' : `${after}\0`].sort(compareBytes)[1] ?? ''
-    const range = { bucket, from, prefix: prefix ?? '' }
-    const last = connection.get<{ name: string }>(
-      `SELECT name FROM ${NAMED_OBJECTS} UNION ALL SELECT name FROM ${NAMED_LEFTOVERS} ORDER BY name LIMIT 1 OFFSET :limit - 1`,
-      { ...range, limit },
-    )
+    async listExpired({ after, before, ...page }) {
+      const order = [OBJECT, 'objects', 'expiresAt', 'id']
+      return byDate<StorageObject>(order, page, [after?.expiresAt, after?.id], before)
+    },
+    async listLeftovers({ after, ...page }) {
+      const order = [LEFTOVER, 'leftovers', 'since', 'attemptId']
+      return byDate<Leftover>(order, page, [after?.since, after?.attemptId], null)
+    },
+    async listDueLeftovers({ after, dueBefore, ...page }) {
+      const order = [LEFTOVER, 'leftovers', 'dueAt', 'attemptId']
+      return byDate<Leftover>(order, page, [after?.dueAt, after?.attemptId], dueBefore)
+    },
+  } satisfies Partial<StoreDriver>
+
+  function storedItems({ bucket, prefix, after, limit }: ListStoredQuery) {
+    // The first name after `after` would be `after` and a NUL.
+    const from = [prefix ?? '', after === null ? '' : `${after}\0`].sort(compareBytes)[1]
+    const range = { bucket, from, prefix: prefix ?? '', skipped: limit - 1 }
+    const names = `SELECT name FROM ${NAMED_OBJECTS} UNION ALL SELECT name FROM ${NAMED_LEFTOVERS} ORDER BY name`
+    const last = connection.get<{ name: string }>(`${names} LIMIT 1 OFFSET :skipped`, range)
     const upTo = last ? 'AND name <= :last' : ''
-    const page = { ...range, ...(last && { last: last.name }) }
-    const objects = connection.all<StoredObject>(`SELECT ${OBJECT} FROM ${NAMED_OBJECTS} ${upTo}`, page)
-    const leftovers = connection.all<StoredLeftover>(
-      `SELECT ${LEFTOVER} FROM ${NAMED_LEFTOVERS} ${upTo}`,
-      page,
-    )
+    const page = { ...range, last: last?.name }
+    const objects = connection.all<StorageObject>(`SELECT ${OBJECT} FROM ${NAMED_OBJECTS} ${upTo}`, page)
+    const leftovers = connection.all<Leftover>(`SELECT ${LEFTOVER} FROM ${NAMED_LEFTOVERS} ${upTo}`, page)
     return [
-      ...objects.map(toObject).map((object) => ({ storageKey: object.storageKey ?? object.key, object })),
-      ...leftovers
-        .map(toLeftover)
-        .map((leftover) => ({ storageKey: leftover.storageKey ?? leftover.key, leftover })),
+      ...objects.map((object) => ({ storageKey: object.storageKey ?? object.key, object })),
+      ...leftovers.map((leftover) => ({ storageKey: leftover.storageKey ?? leftover.key, leftover })),
     ].sort((a, b) => compareBytes(a.storageKey, b.storageKey))
   }
 }

@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { StorageError } from '@svc/db/adapter'
-import { Connection, isBusy } from './connection.ts'
+import { Connection, isBusy, unavailable } from './connection.ts'
 
 const VERSION = 1
 
 /**
- * Text compares byte by byte (BINARY collation of UTF-8). Dates are milliseconds since 1970. The columns of a record have its
- * field names. `name` is what a row or leftover calls its bytes, and `dueAt` of a leftover that was never put off is NEVER.
- * Writes insert and delete rows of `objects` but never change one, so each keeps its place in every index.
+ * Text compares byte by byte: SQLite stores UTF-8, and its collation is BINARY. Columns have the names of the fields. `name`
+ * is what a live row or a leftover calls its bytes. Rows of `objects` are inserted and deleted, but never changed.
  */
 const TABLES = `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -25,10 +23,10 @@ const TABLES = `
   CREATE INDEX objects_scope ON objects (scope, status, id);
   CREATE INDEX objects_route ON objects (scope, route, status, id);
   CREATE INDEX objects_name ON objects (bucket, name, status, key) WHERE name IS NOT NULL;
-  CREATE INDEX objects_expiry ON objects (expiresAt, id) WHERE expiresAt IS NOT NULL;
-  CREATE INDEX objects_scope_expiry ON objects (scope, expiresAt, id) WHERE expiresAt IS NOT NULL;
-  CREATE INDEX objects_deletion ON objects (deletedAt, id) WHERE deletedAt IS NOT NULL;
-  CREATE INDEX objects_scope_deletion ON objects (scope, deletedAt, id) WHERE deletedAt IS NOT NULL;
+  CREATE INDEX objects_expiresAt ON objects (expiresAt, id) WHERE expiresAt IS NOT NULL;
+  CREATE INDEX objects_expiresAt_of_scope ON objects (scope, expiresAt, id) WHERE expiresAt IS NOT NULL;
+  CREATE INDEX objects_deletedAt ON objects (deletedAt, id) WHERE deletedAt IS NOT NULL;
+  CREATE INDEX objects_deletedAt_of_scope ON objects (scope, deletedAt, id) WHERE deletedAt IS NOT NULL;
 
   CREATE TABLE scopes (
     scope TEXT PRIMARY KEY, bytes INTEGER NOT NULL, files INTEGER NOT NULL, reservedBytes INTEGER NOT NULL,
@@ -41,9 +39,9 @@ const TABLES = `
     name TEXT NOT NULL AS (coalesce(storageKey, key))
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX leftovers_since ON leftovers (since, attemptId);
-  CREATE INDEX leftovers_scope_since ON leftovers (scope, since, attemptId);
-  CREATE INDEX leftovers_due ON leftovers (dueAt, attemptId);
-  CREATE INDEX leftovers_scope_due ON leftovers (scope, dueAt, attemptId);
+  CREATE INDEX leftovers_since_of_scope ON leftovers (scope, since, attemptId);
+  CREATE INDEX leftovers_dueAt ON leftovers (dueAt, attemptId);
+  CREATE INDEX leftovers_dueAt_of_scope ON leftovers (scope, dueAt, attemptId);
   CREATE INDEX leftovers_name ON leftovers (bucket, name);
 
   CREATE TABLE events (
@@ -52,7 +50,7 @@ const TABLES = `
     isOldest INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, claim TEXT, claimedUntil INTEGER
   ) STRICT;
   CREATE INDEX events_key ON events (bucket, key, seq);
-  CREATE INDEX events_due ON events (dueAt, seq) WHERE isOldest = 1;
+  CREATE INDEX events_dueAt ON events (dueAt, seq) WHERE isOldest = 1;
 `
 
 /** Creates the tables, and stores whether events are on (`null`: as it is). */
@@ -60,20 +58,16 @@ export async function migrate(connection: Connection, events: boolean | null, bu
   await useWriteAheadLog(connection, Date.now() + busyTimeout)
   return connection.write(() => {
     const from = versionOf(connection)
-    if (from > VERSION) {
-      const message = `The tables have version ${from}, and this adapter knows ${VERSION}.`
-      throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
-    }
+    if (from > VERSION) throw unavailable(`The tables have version ${from}, which is newer than ${VERSION}.`)
     if (from === 0) connection.exec(`${TABLES}; INSERT INTO settings VALUES ('events', 0)`)
-    if (events !== null) {
-      connection.run(`UPDATE settings SET value = :value WHERE name = 'events'`, { value: Number(events) })
-    }
+    if (events !== null)
+      connection.exec(`UPDATE settings SET value = ${Number(events)} WHERE name = 'events'`)
     connection.exec(`PRAGMA user_version = ${VERSION}`)
     return { from, to: VERSION }
   })
 }
 
-/** Lets readers and the writer work at the same time. SQLite doesn't apply the busy timeout to this change of the file. */
+/** Lets readers and a writer work at the same time. SQLite doesn't apply the busy timeout to this change of the file. */
 async function useWriteAheadLog(connection: Connection, deadline: number): Promise<void> {
   for (;;) {
     try {
@@ -87,22 +81,15 @@ async function useWriteAheadLog(connection: Connection, deadline: number): Promi
 
 /** Compares the tables and indexes with those of a new database. */
 export function verify(connection: Connection): string[] {
-  const found = schemaOf(connection)
-  const wanted = new Connection(':memory:', 0)
-  wanted.exec(TABLES)
-  const differences = schemaOf(wanted)
-    .filter(({ name, sql }) => found.find((entry) => entry.name === name)?.sql !== sql)
-    .map(({ type, name }) =>
-      found.some((entry) => entry.name === name)
-        ? `The ${type} ${name} differs from the one that migrate() creates.`
-        : `The ${type} ${name} is missing.`,
-    )
-  wanted.close()
   const version = versionOf(connection)
-  if (version !== VERSION) {
-    differences.push(`The tables have version ${version} instead of ${VERSION}. Call migrate().`)
-  }
-  return differences
+  if (version !== VERSION)
+    return [`The tables have version ${version} instead of ${VERSION}. Call migrate().`]
+  const found = new Map(schemaOf(connection).map(({ name, sql }) => [name, sql]))
+  const empty = new Connection(':memory:', 0)
+  empty.exec(TABLES)
+  return schemaOf(empty)
+    .filter(({ name, sql }) => found.get(name) !== sql)
+    .map(({ type, name }) => `The ${type} ${name} ${found.has(name) ? 'differs' : 'is missing'}.`)
 }
 
 /** Returns whether events are on. */

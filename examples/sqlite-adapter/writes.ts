@@ -1,223 +1,170 @@
-import {
-  NOTHING_LIVE,
-  NO_USAGE,
-  planAdopt,
-  planConfirm,
-  planPurge,
-  planRelease,
-  planRemove,
-  planReserve,
-  planSetUploadId,
-  planTransfer,
-  planUpdate,
-  receivesBytes,
-  scopeOf,
-  usageAfter,
-  usageOf,
-  type AdoptCommand,
-  type KeyChange,
-  type LiveRows,
-  type ObjectReference,
-  type StorageObject,
-  type StoreDriver,
+import * as rules from '@svc/db/adapter'
+import type {
+  KeyChange,
+  LiveRows,
+  ObjectReference,
+  StorageObject,
+  StoreDriver,
+  Unchanged,
 } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
-import { recordEvent } from './events.ts'
-import {
-  INSERT_LEFTOVER,
-  INSERT_OBJECT,
-  OBJECT,
-  toObject,
-  toStored,
-  toStoredLeftover,
-  toTracked,
-  TRACKED,
-  type StoredObject,
-} from './rows.ts'
-import { addToScope, usageOfScope, type ScopeRow } from './usage.ts'
+import { recordEvent, withoutTracking } from './events.ts'
+import { addToScope, countersOf, NO_ROWS, type Counters } from './scopes.ts'
+import { LEFTOVER, NEVER, OBJECT, TRACKED } from './values.ts'
 
-type Writes = Pick<
-  Required<StoreDriver>,
-  | 'reserve'
-  | 'confirm'
-  | 'setUploadId'
-  | 'release'
-  | 'remove'
-  | 'update'
-  | 'transfer'
-  | 'adopt'
-  | 'purgeExpired'
-  | 'purgeDeleted'
-  | 'forgetLeftover'
-  | 'deferLeftover'
->
+const { NOTHING_LIVE, NO_USAGE, scopeOf, usageOf, usageAfter } = rules
 
-type Decided<Row> = KeyChange | { readonly outcome: 'unchanged'; readonly row: Row }
+type Command = ObjectReference & { readonly now: Date }
+type Decided<Row extends StorageObject | null> = KeyChange | Unchanged<Row>
+type MaybeRow = StorageObject | null
 
-export function writeMethods(connection: Connection): Writes {
-  function liveAt({ bucket, key }: ObjectReference): LiveRows {
-    const rows = connection
-      .all<StoredObject & { writableUntil: number }>(
-        `SELECT ${TRACKED} FROM objects WHERE bucket = :bucket AND key = :key AND status IN ('active', 'pending')`,
-        { bucket, key },
-      )
-      .map(toTracked)
+export function writeMethods(connection: Connection) {
+  function liveAt(reference: ObjectReference): LiveRows {
+    const rows = connection.all<rules.TrackedRow>(
+      `SELECT ${TRACKED} FROM objects WHERE bucket = :bucket AND key = :key AND status IN ('active', 'pending')`,
+      reference,
+    )
     const rowOf = (status: string) => rows.find((row) => row.status === status) ?? null
-    return rows.length === 0 ? NOTHING_LIVE : { active: rowOf('active'), pending: rowOf('pending') }
+    return { active: rowOf('active'), pending: rowOf('pending') }
   }
 
   /** Writes what a plan decided, in the transaction whose reads led to it. */
-  function apply<Row extends StorageObject | null>(plan: Decided<Row>, now: Date) {
-    // Callers may change the row, and must not see `writableUntil`.
-    const row = plan.row && toObject(toStored(plan.row))
+  function apply<Row extends MaybeRow>(plan: Decided<Row>, { now }: { readonly now: Date }) {
+    const row = plan.row && withoutTracking(plan.row)
     if (plan.outcome === 'unchanged') return { row, scopes: plan.row ? [plan.row.scope] : [] }
     const { before, after, history, leftovers, event } = plan
-    const { bucket, key } = plan.row
     for (const status of ['active', 'pending'] as const) {
-      const [old, current] = [before[status], after[status]]
-      if (old === current) continue
-      const reference = { bucket, key, status }
-      if (old) {
-        connection.run(
-          'DELETE FROM objects WHERE bucket = :bucket AND key = :key AND status = :status',
-          reference,
-        )
-      }
-      if (current) insert(current, current.writableUntil)
+      if (before[status] === after[status]) continue
+      const at = `bucket = :bucket AND key = :key AND status = '${status}'`
+      connection.run(`DELETE FROM objects WHERE ${at}`, plan.row)
+      if (after[status]) insert('objects', TRACKED, after[status])
     }
-    if (history) insert(history, now)
-    for (const leftover of leftovers) connection.run(INSERT_LEFTOVER, { ...toStoredLeftover(leftover) })
+    if (history) insert('objects', TRACKED, { ...history, writableUntil: now })
+    for (const leftover of leftovers) {
+      insert('leftovers', LEFTOVER, { ...leftover, dueAt: leftover.dueAt ?? NEVER })
+    }
     if (event) recordEvent(connection, event, now)
     const scopes = [...new Set([scopeOf(before), scopeOf(after)])].filter((scope) => scope !== null)
     for (const scope of scopes) addToScope(connection, scope, growthOf(scope, plan))
     return { row, scopes }
   }
 
-  function insert(row: StorageObject, writableUntil: Date): void {
-    connection.run(INSERT_OBJECT, { ...toStored(row), writableUntil: writableUntil.getTime() })
+  function insert(table: string, columns: string, row: object): void {
+    const values = columns.replace(/\w+/g, ':$&')
+    connection.run(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (${values})`, row)
   }
 
-  /** Decides and applies a write that no quota can refuse. */
-  function change(
-    reference: ObjectReference & { readonly now: Date },
-    decide: (live: LiveRows) => Decided<StorageObject | null>,
+  /** Reads, decides and applies a write in one transaction. Returns a refusal as it is. */
+  function write<Done extends string, Row extends MaybeRow, Refusal extends { readonly outcome: string }>(
+    command: Command,
+    outcome: Done,
+    decide: (live: LiveRows) => Decided<Row> | Refusal,
   ) {
-    return connection.write(() => apply(decide(liveAt(reference)), reference.now))
+    return connection.write(() => {
+      const plan = decide(liveAt(command))
+      return isDecided(plan) ? { outcome, ...apply(plan, command) } : plan
+    })
+  }
+
+  /** The same for a write that nothing can refuse. */
+  function change<Row extends MaybeRow>(command: Command, decide: (live: LiveRows) => Decided<Row>) {
+    return connection.write(() => apply(decide(liveAt(command)), command))
   }
 
   /** Returns what names the bytes already, except the row that receives them. */
-  function knownBytes(command: AdoptCommand): StorageObject | 'leftover' | null {
-    const { bucket, storageKey: name } = command
+  function knownBytes(command: rules.AdoptCommand): StorageObject | 'leftover' | null {
     // At most one row receives the bytes, so it hides at most one of two.
-    const rows = connection.all<StoredObject>(
-      `SELECT ${OBJECT} FROM objects WHERE bucket = :bucket AND name = :name ORDER BY status, key LIMIT 2`,
-      { bucket, name },
+    const rows = connection.all<StorageObject>(
+      `SELECT ${OBJECT} FROM objects WHERE bucket = :bucket AND name = :storageKey ORDER BY status, key LIMIT 2`,
+      command,
     )
-    const known = rows.map(toObject).find((row) => !receivesBytes(row, command))
+    const known = rows.find((row) => !rules.receivesBytes(row, command))
     if (known) return known
-    const isLeftover = connection.get('SELECT 1 FROM leftovers WHERE bucket = :bucket AND name = :name', {
-      bucket,
-      name,
-    })
-    return isLeftover ? 'leftover' : null
+    const leftover = 'SELECT 1 FROM leftovers WHERE bucket = :bucket AND name = :storageKey LIMIT 1'
+    return connection.get(leftover, command) ? 'leftover' : null
   }
 
   return {
     async reserve(command) {
-      return connection.write(() => {
-        const plan = planReserve(liveAt(command), usageOfScope(connection, command.scope), command)
-        return isDecided(plan) ? { outcome: 'reserved', ...apply(plan, command.now) } : plan
-      })
+      const usage = () => countersOf(connection, command.scope)
+      return write(command, 'reserved', (live) => rules.planReserve(live, usage(), command))
     },
     async confirm(command) {
-      return connection.write(() => {
-        const live = liveAt(command)
-        const scope = scopeOf(live)
-        const plan = planConfirm(live, scope === null ? NO_USAGE : usageOfScope(connection, scope), command)
-        return isDecided(plan) ? { outcome: 'confirmed', ...apply(plan, command.now) } : plan
-      })
+      const usageFor = (live: LiveRows) => countersOf(connection, scopeOf(live))
+      return write(command, 'confirmed', (live) => rules.planConfirm(live, usageFor(live), command))
     },
     async setUploadId(command) {
-      return connection.write(() => {
-        const plan = planSetUploadId(liveAt(command), command)
-        return isDecided(plan) ? { outcome: 'set', ...apply(plan, command.now) } : plan
-      })
+      return write(command, 'set', (live) => rules.planSetUploadId(live, command))
     },
-    async release(command) {
-      return change(command, (live) => planRelease(live, command))
-    },
-    async remove(command) {
-      return change(command, (live) => planRemove(live, command))
-    },
-    async update(command) {
-      return change(command, (live) => planUpdate(live, command))
-    },
+    release: async (command) => change(command, (live) => rules.planRelease(live, command)),
+    remove: async (command) => change(command, (live) => rules.planRemove(live, command)),
+    update: async (command) => change(command, (live) => rules.planUpdate(live, command)),
     async transfer(command) {
-      return connection.write(() => {
-        const { from, to, now } = command
-        const plan = planTransfer(liveAt(command), usageOfScope(connection, to), command)
-        if (!isDecided(plan)) return plan
-        const { row } = apply(plan, now)
-        // Names both even if nothing changed: the call that made the change may not have reported them.
-        return { outcome: 'transferred', row, scopes: row ? [from, to] : [] }
-      })
+      const { from, to } = command
+      const usage = () => countersOf(connection, to)
+      const result = write(command, 'transferred', (live) => rules.planTransfer(live, usage(), command))
+      // Names both even if nothing changed: the call that made the change may not have reported them.
+      return result.outcome === 'transferred' && result.row ? { ...result, scopes: [from, to] } : result
     },
     async adopt(command) {
-      return connection.write(() => {
-        const usage = usageOfScope(connection, command.scope)
-        const plan = planAdopt(liveAt(command), usage, command, knownBytes(command))
-        if (plan.outcome === 'known') return { ...plan, scopes: plan.object ? [plan.object.scope] : [] }
-        return isDecided(plan) ? { outcome: 'adopted', ...apply(plan, command.now) } : plan
-      })
+      const usage = () => countersOf(connection, command.scope)
+      const result = write(command, 'adopted', (live) =>
+        rules.planAdopt(live, usage(), command, knownBytes(command)),
+      )
+      if (result.outcome !== 'known') return result
+      return { ...result, scopes: result.object ? [result.object.scope] : [] }
     },
 
-    async purgeExpired({ scope, before, limit, now }) {
+    async purgeExpired(command) {
       return connection.write(() => {
-        const ofScope = scope === null ? '' : 'scope = :scope AND'
         const expired = connection.all<ObjectReference & { id: string }>(
-          `SELECT id, bucket, key FROM objects WHERE ${ofScope} expiresAt <= :before ORDER BY expiresAt, id LIMIT :limit`,
-          { before: before.getTime(), limit, ...(scope !== null && { scope }) },
+          `SELECT id, bucket, key FROM objects ${dueIn('expiresAt', command)} LIMIT :limit`,
+          command,
         )
-        const ended = expired.map((row) => apply(planPurge(liveAt(row), row.id, before, now), now))
+        const { before, now } = command
+        const ended = expired.map((row) => apply(rules.planPurge(liveAt(row), row.id, before, now), command))
         return {
           rows: ended.map(({ row }) => row).filter((row) => row !== null),
           scopes: [...new Set(ended.flatMap(({ scopes }) => scopes))],
         }
       })
     },
-    async purgeDeleted({ scope, before, limit }) {
+    async purgeDeleted(command) {
       return connection.write(() => {
-        const ofScope = scope === null ? '' : 'scope = :scope AND'
+        const due = `SELECT seq FROM objects ${dueIn('deletedAt', command)} LIMIT :limit`
         const dropped = connection.all<{ scope: string }>(
-          `DELETE FROM objects WHERE seq IN (
-            SELECT seq FROM objects WHERE ${ofScope} deletedAt <= :before ORDER BY deletedAt, id LIMIT :limit
-          ) RETURNING scope`,
-          { before: before.getTime(), limit, ...(scope !== null && { scope }) },
+          `DELETE FROM objects WHERE seq IN (${due}) RETURNING scope`,
+          command,
         )
-        for (const row of dropped) addToScope(connection, row.scope, { ...NO_USAGE, pending: 0, deleted: -1 })
-        return { dropped: dropped.length, scopes: [...new Set(dropped.map((row) => row.scope))] }
+        for (const { scope } of dropped) addToScope(connection, scope, { ...NO_ROWS, deleted: -1 })
+        return { dropped: dropped.length, scopes: [...new Set(dropped.map(({ scope }) => scope))] }
       })
     },
-
     async forgetLeftover(attemptId) {
       return connection.run('DELETE FROM leftovers WHERE attemptId = :attemptId', { attemptId }) > 0
     },
-    async deferLeftover({ attemptId, until }) {
-      const values = { attemptId, dueAt: until.getTime() }
-      return connection.run('UPDATE leftovers SET dueAt = :dueAt WHERE attemptId = :attemptId', values) > 0
+    async deferLeftover(command) {
+      return connection.run('UPDATE leftovers SET dueAt = :until WHERE attemptId = :attemptId', command) > 0
     },
-  }
+  } satisfies Partial<StoreDriver>
+}
+
+/** Returns the clauses that find rows by a date, the earliest first. */
+function dueIn(date: string, { scope }: { readonly scope: string | null }): string {
+  const index = `objects_${date}${scope === null ? '' : '_of_scope'}`
+  const ofScope = scope === null ? '' : 'scope = :scope AND'
+  return `INDEXED BY ${index} WHERE ${ofScope} ${date} <= :before ORDER BY ${date}, id`
 }
 
 /** Returns whether a plan is not a refusal. */
-function isDecided<Plan extends { readonly outcome: string }>(
-  plan: Plan,
-): plan is Extract<Plan, { readonly outcome: 'change' | 'unchanged' }> {
+function isDecided<Row extends MaybeRow>(
+  plan: Decided<Row> | { readonly outcome: string },
+): plan is Decided<Row> {
   return plan.outcome === 'change' || plan.outcome === 'unchanged'
 }
 
 /** Returns what a change adds to the counters of a scope. */
-function growthOf(scope: string, { before, after, history }: KeyChange): Omit<ScopeRow, 'scope'> {
+function growthOf(scope: string, { before, after, history }: KeyChange): Counters {
   const removed = scopeOf(before) === scope ? before : NOTHING_LIVE
   const added = scopeOf(after) === scope ? after : NOTHING_LIVE
   return {

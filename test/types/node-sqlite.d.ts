@@ -8,11 +8,13 @@ declare module 'node:sqlite' {
     exec(sql: string): void
     prepare(sql: string): StatementSync
     close(): void
+    readonly isTransaction: boolean
   }
 
   export class StatementSync {
     all(values: Record<string, SQLInputValue>): Record<string, SQLOutputValue>[]
     get(values: Record<string, SQLInputValue>): Record<string, SQLOutputValue> | undefined
     run(values: Record<string, SQLInputValue>): { changes: number | bigint }
+    setAllowUnknownNamedParameters(enabled: boolean): void
   }
 }

@@ -10,6 +10,7 @@ export {
   type KeyChange,
   type LiveRows,
   type TrackedRow,
+  type Unchanged,
 } from './lifecycle/key-change.js'
 export { planAdopt, planTransfer, planUpdate, receivesBytes } from './lifecycle/object-plans.js'
 export {

@@ -1,36 +1,24 @@
 import { NO_USAGE, sameUsage, type ScopeUsage, type UsageDifference } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 
-/** The counters of a scope. `files` is also the number of its active rows. */
-export interface ScopeRow extends ScopeUsage {
-  readonly scope: string
-  /** The number of pending rows. */
+/** What a scope adds up to. `files` is also the number of its active rows; the others are counted separately. */
+export interface Counters extends ScopeUsage {
   readonly pending: number
-  /** The number of deleted rows. */
   readonly deleted: number
 }
 
-type Counters = Omit<ScopeRow, 'scope'>
-
 export const SCOPE = 'scope, bytes, files, reservedBytes, reservedFiles, pending, deleted'
-const NO_COUNTERS: Counters = { ...NO_USAGE, pending: 0, deleted: 0 }
+export const NO_ROWS: Counters = { ...NO_USAGE, pending: 0, deleted: 0 }
 
-/** Returns the counters of a scope without those that are not usage. */
 export function usageIn({ bytes, files, reservedBytes, reservedFiles }: Counters): ScopeUsage {
   return { bytes, files, reservedBytes, reservedFiles }
 }
 
-export function countersOf(connection: Connection, scope: string): Counters {
-  return (
-    connection.get<ScopeRow>(`SELECT ${SCOPE} FROM scopes WHERE scope = :scope`, { scope }) ?? NO_COUNTERS
-  )
+export function countersOf(connection: Connection, scope: string | null): Counters {
+  return connection.get(`SELECT ${SCOPE} FROM scopes WHERE scope = :scope`, { scope }) ?? NO_ROWS
 }
 
-export function usageOfScope(connection: Connection, scope: string): ScopeUsage {
-  return usageIn(countersOf(connection, scope))
-}
-
-/** Adds to the counters of a scope. Deletes a row of zeros, so a scope that was erased is not listed. */
+/** Adds to the counters of a scope. Deletes a row of zeros, so an erased scope is not listed. */
 export function addToScope(connection: Connection, scope: string, growth: Counters): void {
   connection.run(
     `INSERT INTO scopes (${SCOPE})
@@ -41,13 +29,13 @@ export function addToScope(connection: Connection, scope: string, growth: Counte
     { scope, ...growth },
   )
   connection.run(
-    `DELETE FROM scopes WHERE scope = :scope AND (bytes, files, reservedBytes, reservedFiles, pending, deleted)
-      = (0, 0, 0, 0, 0, 0)`,
+    `DELETE FROM scopes WHERE scope = :scope
+      AND (bytes, files, reservedBytes, reservedFiles, pending, deleted) = (0, 0, 0, 0, 0, 0)`,
     { scope },
   )
 }
 
-/** Adds up the rows of a scope. Only active rows count their size; a pending one counts by how much it exceeds that. */
+/** Adds up the rows of a scope. A pending row reserves what it declared beyond the size of the row it replaces. */
 const RECOUNT = `
   SELECT coalesce(sum(size) FILTER (WHERE status = 'active'), 0) AS bytes,
     count(*) FILTER (WHERE status = 'active') AS files,
@@ -68,30 +56,27 @@ const NEXT_SCOPE = `
     UNION ALL SELECT (SELECT min(scope) FROM objects WHERE scope > :after)
   )`
 
-/** Compares counters with rows, one scope at a time, so that writers wait for one scope at most. */
+/** Compares counters with rows. One transaction per scope, so that other writers can work in between. */
 export function recount(connection: Connection, only: string | null, correct: boolean): UsageDifference[] {
   const differences: UsageDifference[] = []
+  const recountScope = (scope: string) => {
+    const rows = connection.get<Counters>(RECOUNT, { scope }) ?? NO_ROWS
+    const [recorded, actual] = [usageIn(countersOf(connection, scope)), usageIn(rows)]
+    if (!sameUsage(recorded, actual)) differences.push({ scope, recorded, actual })
+    if (!correct) return
+    connection.run('DELETE FROM scopes WHERE scope = :scope', { scope })
+    addToScope(connection, scope, rows)
+  }
   for (const scope of only === null ? allScopes(connection) : [only]) {
-    const compare = () => {
-      const counters = countersOf(connection, scope)
-      const rows = connection.get<Counters>(RECOUNT, { scope }) ?? NO_COUNTERS
-      const [recorded, actual] = [usageIn(counters), usageIn(rows)]
-      if (!sameUsage(recorded, actual)) differences.push({ scope, recorded, actual })
-      if (!correct) return
-      connection.run('DELETE FROM scopes WHERE scope = :scope', { scope })
-      addToScope(connection, scope, rows)
-    }
-    if (correct) connection.write(compare)
-    else connection.read(compare)
+    if (correct) connection.write(() => recountScope(scope))
+    else connection.read(() => recountScope(scope))
   }
   return differences
 }
 
 function* allScopes(connection: Connection): Generator<string> {
-  for (let after = ''; ;) {
-    const next = connection.get<{ scope: string | null }>(NEXT_SCOPE, { after })?.scope
-    if (next == null) return
-    yield next
-    after = next
+  for (let after: string | null | undefined = ''; ; yield after) {
+    after = connection.get<{ scope: string | null }>(NEXT_SCOPE, { after })?.scope
+    if (after == null) return
   }
 }

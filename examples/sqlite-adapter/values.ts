@@ -1,0 +1,44 @@
+import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
+
+type Stored = Readonly<Record<string, SQLOutputValue>>
+
+const OBJECT_FIELDS = `id, attemptId, scope, bucket, key, status, route, filename, contentType, size, declaredSize, eTag,
+  storageKey, uploadId, expiresAt, createdAt, updatedAt, confirmedAt, deletedAt`
+export const OBJECT = `${OBJECT_FIELDS}, metadata`
+export const WITHOUT_METADATA = `${OBJECT_FIELDS}, NULL AS metadata`
+/** The fields of a `TrackedRow`. */
+export const TRACKED = `${OBJECT}, writableUntil`
+export const LEFTOVER = 'attemptId, scope, bucket, key, storageKey, uploadId, since, writableUntil, dueAt'
+
+/** Stands for no date where SQLite must compare it. Sorts before every date. */
+export const NEVER = Number.MIN_SAFE_INTEGER
+
+const DATES = new Set(
+  'expiresAt createdAt updatedAt confirmedAt deletedAt writableUntil since dueAt claimedUntil'.split(' '),
+)
+/** Columns of JSON: names and values, or a record as `encode` returns it. */
+const TEXTS = ['metadata']
+const RECORDS = ['object', 'previous']
+
+/** Returns what SQLite stores: dates in milliseconds since 1970, and objects as JSON. */
+export function encode(values: object): Record<string, SQLInputValue> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, encodeValue(value)]))
+}
+
+function encodeValue(value: unknown): SQLInputValue {
+  if (value instanceof Date) return value.getTime()
+  if (typeof value === 'object' && value !== null) return JSON.stringify(encode(value))
+  return typeof value === 'string' || typeof value === 'number' ? value : null
+}
+
+/** Reverses {@link encode}, by the names of columns. */
+export function decode(row: Stored): object {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, decodeValue(name, value)]))
+}
+
+function decodeValue(name: string, value: SQLOutputValue): unknown {
+  if (DATES.has(name) && typeof value === 'number') return value === NEVER ? null : new Date(value)
+  if (TEXTS.includes(name) && typeof value === 'string') return JSON.parse(value)
+  if (RECORDS.includes(name) && typeof value === 'string') return decode(JSON.parse(value) as Stored)
+  return value
+}
