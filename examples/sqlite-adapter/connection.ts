@@ -12,17 +12,16 @@ const UNUSABLE = [8, 10, 11, 13, 14, 26]
  */
 export class Connection {
   readonly #path: string
-  readonly #busyTimeout: number
+  readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  #database: DatabaseSync | null = null
-  #isClosed = false
 
   constructor(path: string, busyTimeout: number) {
     this.#path = path
-    this.#busyTimeout = busyTimeout
+    this.#database = this.#attempt(() => new DatabaseSync(path))
+    this.exec(`PRAGMA busy_timeout = ${busyTimeout}; PRAGMA synchronous = FULL`)
   }
 
-  /** Returns the rows of a statement, which uses the values it names and ignores the others. */
+  /** Returns the rows of a statement, which uses the values that it names and ignores the others. */
   all<Row>(text: string, values: object = {}): Row[] {
     return this.#attempt(() => this.#prepared(text).all(encode(values)).map(decode) as Row[])
   }
@@ -37,7 +36,7 @@ export class Connection {
   }
 
   exec(text: string): void {
-    this.#attempt(() => this.#open().exec(text))
+    this.#attempt(() => this.#database.exec(text))
   }
 
   /** Runs several reads on the state of one moment. */
@@ -51,8 +50,7 @@ export class Connection {
   }
 
   close(): void {
-    this.#isClosed = true
-    this.#database?.close()
+    this.#database.close()
   }
 
   #transaction<T>(begin: string, body: () => T): T {
@@ -63,35 +61,28 @@ export class Connection {
       return result
     } catch (error) {
       // SQLite itself rolls back for some errors, such as a full disk.
-      if (this.#database?.isTransaction) this.exec('ROLLBACK')
+      if (this.#database.isTransaction) this.exec('ROLLBACK')
       throw error
     }
   }
 
-  #open(): DatabaseSync {
-    if (this.#isClosed) throw unavailable('The store is closed.')
-    if (!this.#database) {
-      this.#database = new DatabaseSync(this.#path)
-      this.#database.exec(`PRAGMA busy_timeout = ${this.#busyTimeout}; PRAGMA synchronous = FULL`)
-    }
-    return this.#database
-  }
-
   #prepared(text: string): StatementSync {
-    const statement = this.#statements.get(text) ?? this.#open().prepare(text)
+    const statement = this.#statements.get(text) ?? this.#database.prepare(text)
     statement.setAllowUnknownNamedParameters(true)
     this.#statements.set(text, statement)
     return statement
   }
 
+  /** Runs a call of SQLite, and throws `DATABASE_UNAVAILABLE` for its failures, but not for bugs. */
   #attempt<T>(body: () => T): T {
     try {
       return body()
     } catch (error) {
-      const code = codeOf(error)
-      if (code === null || !(error instanceof Error)) throw error
+      if (!(error instanceof Error && 'errcode' in error)) throw error
+      // The lowest byte of an extended result code is the primary one.
+      const code = Number(error.errcode) & 0xff
       if (code === BUSY) {
-        const message = `Other processes locked ${this.#path} for more than ${this.#busyTimeout} ms.`
+        const message = `Other processes have locked ${this.#path} for too long.`
         throw new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
       }
       if (UNUSABLE.includes(code))
@@ -105,15 +96,4 @@ export class Connection {
 /** Creates the error for what lasts until an operator acts. */
 export function unavailable(message: string, cause?: Error): StorageError {
   return new StorageError('DATABASE_UNAVAILABLE', { message, cause, retryable: false })
-}
-
-/** Returns whether another process held a lock for too long. */
-export function isBusy(error: unknown): boolean {
-  return codeOf(error instanceof StorageError ? error.cause : error) === BUSY
-}
-
-/** Returns the primary result code of SQLite: the lowest byte of the extended one. */
-function codeOf(error: unknown): number | null {
-  const code = error instanceof Error && 'errcode' in error ? error.errcode : null
-  return typeof code === 'number' ? code & 0xff : null
 }

@@ -18,28 +18,20 @@ export interface SqliteAdapterOptions {
 }
 
 /** Creates a store over an SQLite file. An example, not a supported adapter. Needs Node 22.18 or later. */
-export function sqliteAdapter({
-  path,
-  events,
-  busyTimeout = 5000,
-  now,
-}: SqliteAdapterOptions): StorageObjectStore {
+export function sqliteAdapter(options: SqliteAdapterOptions): StorageObjectStore {
+  const { path, events = null, busyTimeout = 5000, now } = options
   const connection = new Connection(path, busyTimeout)
   const driver: StoreDriver = {
     contract: '1.6',
     ...readMethods(connection),
     ...writeMethods(connection),
     ...eventMethods(connection),
-    migrate: async () => migrate(connection, events ?? null, busyTimeout),
+    migrate: async () => migrate(connection, events, busyTimeout),
     verify: async () => verify(connection),
     checkUsage: async (scope) => recount(connection, scope, false),
     repairUsage: async (scope) => recount(connection, scope, true),
-    async ping() {
-      connection.get('SELECT 1 AS one')
-    },
-    async close() {
-      connection.close()
-    },
+    ping: async () => connection.exec('SELECT 1'),
+    close: async () => connection.close(),
   }
   return createStore(driver, { now })
 }

@@ -1,7 +1,8 @@
 import type { Leftover, ListStoredQuery, ObjectStatus, StorageObject, StoreDriver } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
+import { pageByDate } from './pages.ts'
 import { countersOf, SCOPE, usageIn, type Counters } from './scopes.ts'
-import { LEFTOVER, NEVER, OBJECT, WITHOUT_METADATA } from './values.ts'
+import { LEFTOVER, OBJECT, WITHOUT_METADATA } from './values.ts'
 
 const OF_SCOPE = '(:scope IS NULL OR scope = :scope)'
 const rowAt = (status: ObjectStatus) => `bucket = :bucket AND key = :key AND status = '${status}'`
@@ -10,36 +11,16 @@ const seqAt = (status: ObjectStatus) =>
 
 /** No UTF-8 contains the byte FF, so it ends the names with a prefix. */
 const NAMES = `WHERE bucket = :bucket AND name >= :from AND name < :prefix || CAST(x'ff' AS TEXT)`
-/** INDEXED BY keeps the plan whatever the statistics say. */
 const NAMED_OBJECTS = `objects INDEXED BY objects_name ${NAMES}`
 const NAMED_LEFTOVERS = `leftovers INDEXED BY leftovers_name ${NAMES}`
 
-interface Page {
-  readonly scope: string | null
-  readonly limit: number
-}
+const EXPIRED = { columns: OBJECT, table: 'objects', date: 'expiresAt', id: 'id' } as const
+const LEFT = { columns: LEFTOVER, table: 'leftovers', date: 'since', id: 'attemptId' } as const
 
 export function readMethods(connection: Connection) {
   function one(condition: string, query: object): StorageObject | null {
-    return (
-      connection.get<StorageObject>(`SELECT ${OBJECT} FROM objects WHERE ${condition} LIMIT 1`, query) ?? null
-    )
-  }
-
-  /** Lists by a date and an id, after a position and up to a date. */
-  function byDate<Row>(
-    [columns, table, date, id]: readonly string[],
-    { scope, limit }: Page,
-    [afterDate, afterId]: readonly [Date | null | undefined, string | undefined],
-    until: Date | null,
-  ): Row[] {
-    const index = `${table}_${date}${scope === null ? '' : '_of_scope'}`
-    return connection.all(
-      `SELECT ${columns} FROM ${table} INDEXED BY ${index}
-      WHERE ${scope === null ? '' : 'scope = :scope AND'} (${date}, ${id}) > (:afterDate, :afterId)
-        ${until ? `AND ${date} <= :until` : ''} ORDER BY ${date}, ${id} LIMIT :limit`,
-      { scope, limit, afterDate: afterDate ?? NEVER, afterId: afterId ?? '', until },
-    )
+    const text = `SELECT ${OBJECT} FROM objects WHERE ${condition} LIMIT 1`
+    return connection.get<StorageObject>(text, query) ?? null
   }
 
   return {
@@ -87,17 +68,15 @@ export function readMethods(connection: Connection) {
     // One moment: an object that becomes a leftover between two reads would be in neither.
     listStored: async (query) => connection.read(() => storedItems(query)),
 
-    async listExpired({ after, before, ...page }) {
-      const order = [OBJECT, 'objects', 'expiresAt', 'id']
-      return byDate<StorageObject>(order, page, [after?.expiresAt, after?.id], before)
+    async listExpired({ scope, limit, before: until, after }) {
+      return pageByDate(connection, EXPIRED, { scope, limit, until, after: [after?.expiresAt, after?.id] })
     },
-    async listLeftovers({ after, ...page }) {
-      const order = [LEFTOVER, 'leftovers', 'since', 'attemptId']
-      return byDate<Leftover>(order, page, [after?.since, after?.attemptId], null)
+    async listLeftovers({ scope, limit, after }) {
+      return pageByDate(connection, LEFT, { scope, limit, after: [after?.since, after?.attemptId] })
     },
-    async listDueLeftovers({ after, dueBefore, ...page }) {
-      const order = [LEFTOVER, 'leftovers', 'dueAt', 'attemptId']
-      return byDate<Leftover>(order, page, [after?.dueAt, after?.attemptId], dueBefore)
+    async listDueLeftovers({ scope, limit, dueBefore: until, after }) {
+      const page = { scope, limit, until, after: [after?.dueAt, after?.attemptId] } as const
+      return pageByDate(connection, { ...LEFT, date: 'dueAt' }, page)
     },
   } satisfies Partial<StoreDriver>
 

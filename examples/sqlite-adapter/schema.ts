@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Connection, isBusy, unavailable } from './connection.ts'
+import { StorageError } from '@svc/db/adapter'
+import { Connection, unavailable } from './connection.ts'
 
 const VERSION = 1
 
@@ -73,7 +74,7 @@ async function useWriteAheadLog(connection: Connection, deadline: number): Promi
     try {
       return connection.exec('PRAGMA journal_mode = WAL')
     } catch (error) {
-      if (!isBusy(error) || Date.now() > deadline) throw error
+      if (!(error instanceof StorageError && error.retryable) || Date.now() > deadline) throw error
       await pause(20)
     }
   }
@@ -84,10 +85,13 @@ export function verify(connection: Connection): string[] {
   const version = versionOf(connection)
   if (version !== VERSION)
     return [`The tables have version ${version} instead of ${VERSION}. Call migrate().`]
-  const found = new Map(schemaOf(connection).map(({ name, sql }) => [name, sql]))
+  const schema = 'SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
   const empty = new Connection(':memory:', 0)
   empty.exec(TABLES)
-  return schemaOf(empty)
+  const expected = empty.all<{ type: string; name: string; sql: string }>(schema)
+  empty.close()
+  const found = new Map(connection.all<(typeof expected)[0]>(schema).map(({ name, sql }) => [name, sql]))
+  return expected
     .filter(({ name, sql }) => found.get(name) !== sql)
     .map(({ type, name }) => `The ${type} ${name} ${found.has(name) ? 'differs' : 'is missing'}.`)
 }
@@ -95,12 +99,6 @@ export function verify(connection: Connection): string[] {
 /** Returns whether events are on. */
 export function recordsEvents(connection: Connection): boolean {
   return connection.get<{ value: number }>(`SELECT value FROM settings WHERE name = 'events'`)?.value === 1
-}
-
-function schemaOf(connection: Connection) {
-  return connection.all<{ type: string; name: string; sql: string }>(
-    'SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name',
-  )
 }
 
 function versionOf(connection: Connection): number {

@@ -1,11 +1,8 @@
 import { NO_USAGE, sameUsage, type ScopeUsage, type UsageDifference } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 
-/** What a scope adds up to. `files` is also the number of its active rows; the others are counted separately. */
-export interface Counters extends ScopeUsage {
-  readonly pending: number
-  readonly deleted: number
-}
+/** The usage of a scope, and its numbers of pending and deleted rows. `files` is that of its active rows. */
+export type Counters = ScopeUsage & { readonly pending: number; readonly deleted: number }
 
 export const SCOPE = 'scope, bytes, files, reservedBytes, reservedFiles, pending, deleted'
 export const NO_ROWS: Counters = { ...NO_USAGE, pending: 0, deleted: 0 }
@@ -50,12 +47,6 @@ const RECOUNT = `
     FROM objects o WHERE scope = :scope
   )`
 
-const NEXT_SCOPE = `
-  SELECT min(scope) AS scope FROM (
-    SELECT (SELECT min(scope) FROM scopes WHERE scope > :after) AS scope
-    UNION ALL SELECT (SELECT min(scope) FROM objects WHERE scope > :after)
-  )`
-
 /** Compares counters with rows. One transaction per scope, so that other writers can work in between. */
 export function recount(connection: Connection, only: string | null, correct: boolean): UsageDifference[] {
   const differences: UsageDifference[] = []
@@ -67,16 +58,10 @@ export function recount(connection: Connection, only: string | null, correct: bo
     connection.run('DELETE FROM scopes WHERE scope = :scope', { scope })
     addToScope(connection, scope, rows)
   }
-  for (const scope of only === null ? allScopes(connection) : [only]) {
+  const all = 'SELECT scope FROM scopes UNION SELECT scope FROM objects'
+  for (const { scope } of only === null ? connection.all<{ scope: string }>(all) : [{ scope: only }]) {
     if (correct) connection.write(() => recountScope(scope))
     else connection.read(() => recountScope(scope))
   }
   return differences
-}
-
-function* allScopes(connection: Connection): Generator<string> {
-  for (let after: string | null | undefined = ''; ; yield after) {
-    after = connection.get<{ scope: string | null }>(NEXT_SCOPE, { after })?.scope
-    if (after == null) return
-  }
 }

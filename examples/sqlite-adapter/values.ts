@@ -16,10 +16,6 @@ export const NEVER = Number.MIN_SAFE_INTEGER
 const DATES = new Set(
   'expiresAt createdAt updatedAt confirmedAt deletedAt writableUntil since dueAt claimedUntil'.split(' '),
 )
-/** Columns of JSON: names and values, or a record as `encode` returns it. */
-const TEXTS = ['metadata']
-const RECORDS = ['object', 'previous']
-
 /** Returns what SQLite stores: dates in milliseconds since 1970, and objects as JSON. */
 export function encode(values: object): Record<string, SQLInputValue> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, encodeValue(value)]))
@@ -38,7 +34,7 @@ export function decode(row: Stored): object {
 
 function decodeValue(name: string, value: SQLOutputValue): unknown {
   if (DATES.has(name) && typeof value === 'number') return value === NEVER ? null : new Date(value)
-  if (TEXTS.includes(name) && typeof value === 'string') return JSON.parse(value)
-  if (RECORDS.includes(name) && typeof value === 'string') return decode(JSON.parse(value) as Stored)
-  return value
+  if (typeof value !== 'string') return value
+  if (name === 'metadata') return JSON.parse(value)
+  return name === 'object' || name === 'previous' ? decode(JSON.parse(value) as Stored) : value
 }

@@ -1,22 +1,19 @@
 import * as rules from '@svc/db/adapter'
-import type {
-  KeyChange,
-  LiveRows,
-  ObjectReference,
-  StorageObject,
-  StoreDriver,
-  Unchanged,
-} from '@svc/db/adapter'
+import type { KeyChange, LiveRows, ObjectReference, StorageObject, StoreDriver } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 import { recordEvent, withoutTracking } from './events.ts'
+import { pageByDate } from './pages.ts'
 import { addToScope, countersOf, NO_ROWS, type Counters } from './scopes.ts'
 import { LEFTOVER, NEVER, OBJECT, TRACKED } from './values.ts'
 
 const { NOTHING_LIVE, NO_USAGE, scopeOf, usageOf, usageAfter } = rules
 
 type Command = ObjectReference & { readonly now: Date }
-type Decided<Row extends StorageObject | null> = KeyChange | Unchanged<Row>
+type Decided<Row extends StorageObject | null> = KeyChange | rules.Unchanged<Row>
 type MaybeRow = StorageObject | null
+
+const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt', id: 'id' } as const
+const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
 
 export function writeMethods(connection: Connection) {
   function liveAt(reference: ObjectReference): LiveRows {
@@ -29,7 +26,7 @@ export function writeMethods(connection: Connection) {
   }
 
   /** Writes what a plan decided, in the transaction whose reads led to it. */
-  function apply<Row extends MaybeRow>(plan: Decided<Row>, { now }: { readonly now: Date }) {
+  function apply<Row extends MaybeRow>(plan: Decided<Row>, now: Date) {
     const row = plan.row && withoutTracking(plan.row)
     if (plan.outcome === 'unchanged') return { row, scopes: plan.row ? [plan.row.scope] : [] }
     const { before, after, history, leftovers, event } = plan
@@ -40,9 +37,7 @@ export function writeMethods(connection: Connection) {
       if (after[status]) insert('objects', TRACKED, after[status])
     }
     if (history) insert('objects', TRACKED, { ...history, writableUntil: now })
-    for (const leftover of leftovers) {
-      insert('leftovers', LEFTOVER, { ...leftover, dueAt: leftover.dueAt ?? NEVER })
-    }
+    for (const leftover of leftovers) insert('leftovers', LEFTOVER, { ...leftover, dueAt: NEVER })
     if (event) recordEvent(connection, event, now)
     const scopes = [...new Set([scopeOf(before), scopeOf(after)])].filter((scope) => scope !== null)
     for (const scope of scopes) addToScope(connection, scope, growthOf(scope, plan))
@@ -62,13 +57,13 @@ export function writeMethods(connection: Connection) {
   ) {
     return connection.write(() => {
       const plan = decide(liveAt(command))
-      return isDecided(plan) ? { outcome, ...apply(plan, command) } : plan
+      return isDecided(plan) ? { outcome, ...apply(plan, command.now) } : plan
     })
   }
 
   /** The same for a write that nothing can refuse. */
   function change<Row extends MaybeRow>(command: Command, decide: (live: LiveRows) => Decided<Row>) {
-    return connection.write(() => apply(decide(liveAt(command)), command))
+    return connection.write(() => apply(decide(liveAt(command)), command.now))
   }
 
   /** Returns what names the bytes already, except the row that receives them. */
@@ -115,29 +110,25 @@ export function writeMethods(connection: Connection) {
       return { ...result, scopes: result.object ? [result.object.scope] : [] }
     },
 
-    async purgeExpired(command) {
+    async purgeExpired({ scope, limit, before, now }) {
       return connection.write(() => {
-        const expired = connection.all<ObjectReference & { id: string }>(
-          `SELECT id, bucket, key FROM objects ${dueIn('expiresAt', command)} LIMIT :limit`,
-          command,
-        )
-        const { before, now } = command
-        const ended = expired.map((row) => apply(rules.planPurge(liveAt(row), row.id, before, now), command))
+        const page = { scope, limit, until: before }
+        const expired = pageByDate<ObjectReference & { id: string }>(connection, EXPIRED, page)
+        const ended = expired.map((row) => apply(rules.planPurge(liveAt(row), row.id, before, now), now))
         return {
           rows: ended.map(({ row }) => row).filter((row) => row !== null),
           scopes: [...new Set(ended.flatMap(({ scopes }) => scopes))],
         }
       })
     },
-    async purgeDeleted(command) {
+    async purgeDeleted({ scope, limit, before: until }) {
       return connection.write(() => {
-        const due = `SELECT seq FROM objects ${dueIn('deletedAt', command)} LIMIT :limit`
-        const dropped = connection.all<{ scope: string }>(
-          `DELETE FROM objects WHERE seq IN (${due}) RETURNING scope`,
-          command,
-        )
-        for (const { scope } of dropped) addToScope(connection, scope, { ...NO_ROWS, deleted: -1 })
-        return { dropped: dropped.length, scopes: [...new Set(dropped.map(({ scope }) => scope))] }
+        const dropped = pageByDate<{ scope: string }>(connection, DELETED, { scope, limit, until })
+        for (const row of dropped) {
+          connection.run('DELETE FROM objects WHERE seq = :seq', row)
+          addToScope(connection, row.scope, { ...NO_ROWS, deleted: -1 })
+        }
+        return { dropped: dropped.length, scopes: [...new Set(dropped.map((row) => row.scope))] }
       })
     },
     async forgetLeftover(attemptId) {
@@ -147,13 +138,6 @@ export function writeMethods(connection: Connection) {
       return connection.run('UPDATE leftovers SET dueAt = :until WHERE attemptId = :attemptId', command) > 0
     },
   } satisfies Partial<StoreDriver>
-}
-
-/** Returns the clauses that find rows by a date, the earliest first. */
-function dueIn(date: string, { scope }: { readonly scope: string | null }): string {
-  const index = `objects_${date}${scope === null ? '' : '_of_scope'}`
-  const ofScope = scope === null ? '' : 'scope = :scope AND'
-  return `INDEXED BY ${index} WHERE ${ofScope} ${date} <= :before ORDER BY ${date}, id`
 }
 
 /** Returns whether a plan is not a refusal. */
