@@ -28,7 +28,7 @@ const longRuns = [
   'test/integration/s3/{keys,large-files,listing}.test.ts',
   'test/integration/imports/s3.test.ts',
   'test/browser/demo-s3.test.ts',
-  'test/package/{node-versions,oldest-peers,typescript}.test.ts',
+  'test/package/{node-versions,oldest-peers,sqlite-adapter,typescript}.test.ts',
 ]
 
 /** MongoDB is the only server without a distribution package, so it may be missing. */

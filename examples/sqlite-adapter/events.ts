@@ -45,7 +45,7 @@ export function eventMethods(connection: Connection) {
   /** Removes an object's oldest event and marks the next one. */
   function remove(claim: EventClaim): boolean {
     const object = connection.get<object>(`DELETE FROM events ${HOLDS} RETURNING bucket, key`, claim)
-    const next = 'SELECT min(seq) FROM events WHERE bucket = :bucket AND key = :key'
+    const next = 'SELECT min(seq) FROM events WHERE bucket = :bucket AND key = :key AND isOldest = 0'
     if (object) connection.run(`UPDATE events SET isOldest = 1 WHERE seq = (${next})`, object)
     return object !== undefined
   }
@@ -59,8 +59,8 @@ export function eventMethods(connection: Connection) {
       const [index, ofObject] = reference
         ? ['events_key', 'bucket = :bucket AND key = :key AND']
         : ['events_dueAt', '']
-      const due = `SELECT seq FROM events INDEXED BY ${index}
-        WHERE ${ofObject} isOldest = 1 AND dueAt <= :now ORDER BY dueAt, seq LIMIT :limit`
+      const due = `SELECT seq FROM events INDEXED BY ${index} WHERE ${ofObject} isOldest = 1 AND dueAt <= :now
+        ${reference ? '' : 'ORDER BY dueAt, seq'} LIMIT :limit`
       return connection.write(() =>
         connection.all<{ seq: number }>(due, { ...reference, now, limit }).flatMap(({ seq }) => {
           const claim = createAttemptId({ now: () => now })

@@ -20,7 +20,7 @@ const TABLES = `
     name TEXT AS (CASE WHEN status <> 'deleted' THEN coalesce(storageKey, key) END)
   ) STRICT;
   CREATE INDEX objects_key ON objects (bucket, key, status, id);
-  CREATE INDEX objects_id ON objects (id);
+  CREATE INDEX objects_id ON objects (id, status = 'deleted');
   CREATE INDEX objects_scope ON objects (scope, status, id);
   CREATE INDEX objects_route ON objects (scope, route, status, id);
   CREATE INDEX objects_name ON objects (bucket, name, status, key) WHERE name IS NOT NULL;
@@ -50,7 +50,7 @@ const TABLES = `
     object TEXT NOT NULL, previous TEXT, createdAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
     isOldest INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, claim TEXT, claimedUntil INTEGER
   ) STRICT;
-  CREATE INDEX events_key ON events (bucket, key, seq);
+  CREATE INDEX events_key ON events (bucket, key, isOldest, seq);
   CREATE INDEX events_dueAt ON events (dueAt, seq) WHERE isOldest = 1;
 `
 
