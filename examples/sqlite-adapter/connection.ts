@@ -40,18 +40,12 @@ export class Connection {
   }
 
   /** Runs several reads on the state of one moment. */
-  read<T>(body: () => T): T {
-    return this.#transaction('BEGIN', body)
-  }
+  readonly read = <T>(body: () => T) => this.#transaction('BEGIN', body)
 
   /** Runs a write. No other process writes between its first read and its commit. */
-  write<T>(body: () => T): T {
-    return this.#transaction('BEGIN IMMEDIATE', body)
-  }
+  readonly write = <T>(body: () => T) => this.#transaction('BEGIN IMMEDIATE', body)
 
-  close(): void {
-    this.#database.close()
-  }
+  readonly close = () => this.#database.close()
 
   #transaction<T>(begin: string, body: () => T): T {
     this.exec(begin)

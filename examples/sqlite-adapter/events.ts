@@ -1,14 +1,8 @@
 import { createAttemptId, recordedChange, StorageError } from '@svc/db/adapter'
-import type {
-  EventClaim,
-  EventCounts,
-  ListedEvent,
-  RecordedChange,
-  StorageObject,
-  StoreDriver,
-} from '@svc/db/adapter'
+import type { EventClaim, EventCounts, ListedEvent, RecordedChange, StoreDriver } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 import { recordsEvents } from './schema.ts'
+import { withoutTracking } from './values.ts'
 
 type EventRow = Omit<ListedEvent, 'id'> & { readonly seq: number }
 
@@ -26,12 +20,6 @@ export function recordEvent(connection: Connection, change: RecordedChange, now:
       NOT EXISTS (SELECT 1 FROM events WHERE bucket = :bucket AND key = :key))`,
     { bucket, key, type: change.type, object: withoutTracking(change.object), previous, now },
   )
-}
-
-/** Copies a row of a plan without `writableUntil`, which callers must not see. */
-export function withoutTracking(row: StorageObject & { readonly writableUntil?: Date }): StorageObject {
-  const { writableUntil: _, ...object } = structuredClone(row)
-  return object
 }
 
 export function eventMethods(connection: Connection) {

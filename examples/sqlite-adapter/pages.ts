@@ -1,13 +1,7 @@
 import type { Connection } from './connection.ts'
 import { NEVER } from './values.ts'
 
-/** A list by a date and an id. The tables have an index for each, over all scopes and within one. */
-interface Order {
-  readonly columns: string
-  readonly table: 'objects' | 'leftovers'
-  readonly date: string
-  readonly id: string
-}
+type Order = Readonly<Record<'columns' | 'table' | 'date' | 'id', string>>
 
 interface Page {
   readonly scope: string | null
@@ -16,6 +10,7 @@ interface Page {
   readonly until?: Date
 }
 
+/** Lists by a date and an id. The tables have an index for each such list, over all scopes and within one. */
 export function pageByDate<Row>(
   connection: Connection,
   { columns, table, date, id }: Order,

@@ -10,7 +10,6 @@ const VERSION = 1
  */
 const TABLES = `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-
   CREATE TABLE objects (
     seq INTEGER PRIMARY KEY, id TEXT NOT NULL, attemptId TEXT NOT NULL, scope TEXT NOT NULL,
     bucket TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL, route TEXT, filename TEXT, contentType TEXT,
@@ -28,12 +27,10 @@ const TABLES = `
   CREATE INDEX objects_expiresAt_of_scope ON objects (scope, expiresAt, id) WHERE expiresAt IS NOT NULL;
   CREATE INDEX objects_deletedAt ON objects (deletedAt, id) WHERE deletedAt IS NOT NULL;
   CREATE INDEX objects_deletedAt_of_scope ON objects (scope, deletedAt, id) WHERE deletedAt IS NOT NULL;
-
   CREATE TABLE scopes (
     scope TEXT PRIMARY KEY, bytes INTEGER NOT NULL, files INTEGER NOT NULL, reservedBytes INTEGER NOT NULL,
     reservedFiles INTEGER NOT NULL, pending INTEGER NOT NULL, deleted INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-
   CREATE TABLE leftovers (
     attemptId TEXT PRIMARY KEY, scope TEXT, bucket TEXT NOT NULL, key TEXT NOT NULL, storageKey TEXT, uploadId TEXT,
     since INTEGER NOT NULL, writableUntil INTEGER NOT NULL, dueAt INTEGER NOT NULL,
@@ -44,7 +41,6 @@ const TABLES = `
   CREATE INDEX leftovers_dueAt ON leftovers (dueAt, attemptId);
   CREATE INDEX leftovers_dueAt_of_scope ON leftovers (scope, dueAt, attemptId);
   CREATE INDEX leftovers_name ON leftovers (bucket, name);
-
   CREATE TABLE events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, bucket TEXT NOT NULL, key TEXT NOT NULL, type TEXT NOT NULL,
     object TEXT NOT NULL, previous TEXT, createdAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,

@@ -15,7 +15,7 @@ export function countersOf(connection: Connection, scope: string | null): Counte
   return connection.get(`SELECT ${SCOPE} FROM scopes WHERE scope = :scope`, { scope }) ?? NO_ROWS
 }
 
-/** Adds to the counters of a scope. Deletes a row of zeros, so an erased scope is not listed. */
+/** Adds to the counters of a scope. */
 export function addToScope(connection: Connection, scope: string, growth: Counters): void {
   connection.run(
     `INSERT INTO scopes (${SCOPE})
@@ -24,11 +24,6 @@ export function addToScope(connection: Connection, scope: string, growth: Counte
       reservedBytes = reservedBytes + excluded.reservedBytes, reservedFiles = reservedFiles + excluded.reservedFiles,
       pending = pending + excluded.pending, deleted = deleted + excluded.deleted`,
     { scope, ...growth },
-  )
-  connection.run(
-    `DELETE FROM scopes WHERE scope = :scope
-      AND (bytes, files, reservedBytes, reservedFiles, pending, deleted) = (0, 0, 0, 0, 0, 0)`,
-    { scope },
   )
 }
 
@@ -60,8 +55,7 @@ export function recount(connection: Connection, only: string | null, correct: bo
   }
   const all = 'SELECT scope FROM scopes UNION SELECT scope FROM objects'
   for (const { scope } of only === null ? connection.all<{ scope: string }>(all) : [{ scope: only }]) {
-    if (correct) connection.write(() => recountScope(scope))
-    else connection.read(() => recountScope(scope))
+    connection[correct ? 'write' : 'read'](() => recountScope(scope))
   }
   return differences
 }

@@ -1,4 +1,5 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import type { StorageObject } from '@svc/db/adapter'
 
 type Stored = Readonly<Record<string, SQLOutputValue>>
 
@@ -13,9 +14,8 @@ export const LEFTOVER = 'attemptId, scope, bucket, key, storageKey, uploadId, si
 /** Stands for no date where SQLite must compare it. Sorts before every date. */
 export const NEVER = Number.MIN_SAFE_INTEGER
 
-const DATES = new Set(
-  'expiresAt createdAt updatedAt confirmedAt deletedAt writableUntil since dueAt claimedUntil'.split(' '),
-)
+const DATES = /At$|Until$|^since$/
+
 /** Returns what SQLite stores: dates in milliseconds since 1970, and objects as JSON. */
 export function encode(values: object): Record<string, SQLInputValue> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, encodeValue(value)]))
@@ -33,8 +33,14 @@ export function decode(row: Stored): object {
 }
 
 function decodeValue(name: string, value: SQLOutputValue): unknown {
-  if (DATES.has(name) && typeof value === 'number') return value === NEVER ? null : new Date(value)
+  if (DATES.test(name) && typeof value === 'number') return value === NEVER ? null : new Date(value)
   if (typeof value !== 'string') return value
   if (name === 'metadata') return JSON.parse(value)
   return name === 'object' || name === 'previous' ? decode(JSON.parse(value) as Stored) : value
+}
+
+/** Copies a row of a plan without `writableUntil`, which callers must not see. */
+export function withoutTracking(row: StorageObject & { readonly writableUntil?: Date }): StorageObject {
+  const { writableUntil: _, ...object } = structuredClone(row)
+  return object
 }

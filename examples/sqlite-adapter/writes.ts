@@ -1,16 +1,17 @@
 import * as rules from '@svc/db/adapter'
 import type { KeyChange, LiveRows, ObjectReference, StorageObject, StoreDriver } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
-import { recordEvent, withoutTracking } from './events.ts'
+import { recordEvent } from './events.ts'
 import { pageByDate } from './pages.ts'
 import { addToScope, countersOf, NO_ROWS, type Counters } from './scopes.ts'
-import { LEFTOVER, NEVER, OBJECT, TRACKED } from './values.ts'
+import { LEFTOVER, NEVER, OBJECT, TRACKED, withoutTracking } from './values.ts'
 
 const { NOTHING_LIVE, NO_USAGE, scopeOf, usageOf, usageAfter } = rules
 
 type Command = ObjectReference & { readonly now: Date }
-type Decided<Row extends StorageObject | null> = KeyChange | rules.Unchanged<Row>
+type Decided<Row extends MaybeRow> = KeyChange | rules.Unchanged<Row>
 type MaybeRow = StorageObject | null
+type Outcome = { readonly outcome: string }
 
 const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt', id: 'id' } as const
 const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
@@ -50,7 +51,7 @@ export function writeMethods(connection: Connection) {
   }
 
   /** Reads, decides and applies a write in one transaction. Returns a refusal as it is. */
-  function write<Done extends string, Row extends MaybeRow, Refusal extends { readonly outcome: string }>(
+  function write<Done extends string, Row extends MaybeRow, Refusal extends Outcome>(
     command: Command,
     outcome: Done,
     decide: (live: LiveRows) => Decided<Row> | Refusal,
@@ -141,9 +142,7 @@ export function writeMethods(connection: Connection) {
 }
 
 /** Returns whether a plan is not a refusal. */
-function isDecided<Row extends MaybeRow>(
-  plan: Decided<Row> | { readonly outcome: string },
-): plan is Decided<Row> {
+function isDecided<Row extends MaybeRow>(plan: Decided<Row> | Outcome): plan is Decided<Row> {
   return plan.outcome === 'change' || plan.outcome === 'unchanged'
 }
 

@@ -29,7 +29,7 @@ describe.skipIf(typeof node !== 'string')(`examples/sqlite-adapter${skipped}`, (
     expect(count('skipped')).toBe(0)
   }
 
-  it('passes the conformance suite', () => expectToPass('examples/sqlite-adapter/conformance.test.ts', 400))
+  it('passes the conformance suite', () => expectToPass('test/package/sqlite-adapter/suite.ts', 400))
 
   it('keeps what the suite cannot see: plans, locks, several processes, crashes', () =>
     expectToPass('test/package/sqlite-adapter/checks.ts', 7))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { storeConformance } from '@svc/db/conformance'
-import { sqliteAdapter } from './index.ts'
+import { sqliteAdapter } from '../../../examples/sqlite-adapter/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sqlite-adapter-'))
 after(() => rmSync(folder, { recursive: true }))
