@@ -26,18 +26,15 @@ export class Connection {
     return this.#attempt(() => this.#prepared(text).all(encode(values)).map(decode) as Row[])
   }
 
-  get<Row>(text: string, values: object = {}): Row | undefined {
-    return this.all<Row>(text, values)[0]
-  }
+  /** Returns the first row of a statement. */
+  readonly get = <Row>(text: string, values: object = {}): Row | undefined => this.all<Row>(text, values)[0]
 
   /** Runs a statement and returns how many rows it changed. */
   run(text: string, values: object = {}): number {
     return this.#attempt(() => Number(this.#prepared(text).run(encode(values)).changes))
   }
 
-  exec(text: string): void {
-    this.#attempt(() => this.#database.exec(text))
-  }
+  readonly exec = (text: string): void => this.#attempt(() => this.#database.exec(text))
 
   /** Runs several reads on the state of one moment. */
   readonly read = <T>(body: () => T) => this.#transaction('BEGIN', body)

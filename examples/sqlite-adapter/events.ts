@@ -61,14 +61,10 @@ export function eventMethods(connection: Connection) {
         }),
       )
     },
-    async settleEvents({ entries }) {
-      return idsOfHeld(entries, (entry) =>
-        entry.retryAt ? schedule(entry, entry.retryAt, null) : remove(entry),
-      )
-    },
-    async extendClaims({ entries, until }) {
-      return idsOfHeld(entries, (entry) => schedule(entry, until, entry.claim))
-    },
+    settleEvents: async ({ entries }) =>
+      idsOfHeld(entries, (entry) => (entry.retryAt ? schedule(entry, entry.retryAt, null) : remove(entry))),
+    extendClaims: async ({ entries, until }) =>
+      idsOfHeld(entries, (entry) => schedule(entry, until, entry.claim)),
     async listEvents({ limit, after }) {
       if (after !== null && !/^[1-9]\d{0,14}$/.test(after)) throw new StorageError('INVALID_CURSOR')
       const text = 'SELECT * FROM events WHERE seq > :seq ORDER BY seq LIMIT :limit'

@@ -1,11 +1,10 @@
 import type { Leftover, ListStoredQuery, ObjectStatus, StorageObject, StoreDriver } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
-import { pageByDate } from './pages.ts'
 import { countersOf, SCOPE, usageIn, type Counters } from './scopes.ts'
-import { LEFTOVER, OBJECT, WITHOUT_METADATA } from './values.ts'
+import { LEFTOVER, NEVER, OBJECT, WITHOUT_METADATA } from './values.ts'
 
 const OF_SCOPE = '(:scope IS NULL OR scope = :scope)'
-const rowAt = (status: ObjectStatus) => `bucket = :bucket AND key = :key AND status = '${status}'`
+export const rowAt = (status: ObjectStatus) => `bucket = :bucket AND key = :key AND status = '${status}'`
 const seqAt = (status: ObjectStatus) =>
   `(SELECT seq FROM objects WHERE ${rowAt(status)} ORDER BY id DESC LIMIT 1)`
 
@@ -95,6 +94,31 @@ export function readMethods(connection: Connection) {
       ...leftovers.map((leftover) => ({ storageKey: leftover.storageKey ?? leftover.key, leftover })),
     ].sort((a, b) => compareBytes(a.storageKey, b.storageKey))
   }
+}
+
+type Order = Readonly<Record<'columns' | 'table' | 'date' | 'id', string>>
+
+interface Page {
+  readonly scope: string | null
+  readonly limit: number
+  readonly after?: readonly [date: Date | null | undefined, id: string | undefined]
+  readonly until?: Date
+}
+
+/** Lists by a date and an id. The tables have an index for each such list, over all scopes and within one. */
+export function pageByDate<Row>(
+  connection: Connection,
+  { columns, table, date, id }: Order,
+  page: Page,
+): Row[] {
+  const { scope, limit, after = [], until = Number.MAX_SAFE_INTEGER } = page
+  const [index, ofScope] = scope === null ? [date, ''] : [`${date}_of_scope`, 'scope = :scope AND']
+  return connection.all(
+    // INDEXED BY keeps the plan, whatever the statistics say.
+    `SELECT ${columns} FROM ${table} INDEXED BY ${table}_${index}
+    WHERE ${ofScope} (${date}, ${id}) > (:afterDate, :afterId) AND ${date} <= :until ORDER BY ${date}, ${id} LIMIT :limit`,
+    { scope, limit, afterDate: after[0] ?? NEVER, afterId: after[1] ?? '', until },
+  )
 }
 
 /** Compares as SQLite does. JavaScript compares UTF-16, which sorts emoji before some other characters. */

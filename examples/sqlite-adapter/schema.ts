@@ -50,16 +50,17 @@ const TABLES = `
   CREATE INDEX events_dueAt ON events (dueAt, seq) WHERE isOldest = 1;
 `
 
-/** Creates the tables, and stores whether events are on (`null`: as it is). */
+/** Creates what is missing, and stores whether events are on (`null`: as it is). */
 export async function migrate(connection: Connection, events: boolean | null, busyTimeout: number) {
   await useWriteAheadLog(connection, Date.now() + busyTimeout)
   return connection.write(() => {
-    const from = versionOf(connection)
+    const { from } = connection.get<{ from: number }>(
+      'SELECT user_version AS "from" FROM pragma_user_version',
+    )!
     if (from > VERSION) throw unavailable(`The tables have version ${from}, which is newer than ${VERSION}.`)
-    if (from === 0) connection.exec(`${TABLES}; INSERT INTO settings VALUES ('events', 0)`)
-    if (events !== null)
-      connection.exec(`UPDATE settings SET value = ${Number(events)} WHERE name = 'events'`)
-    connection.exec(`PRAGMA user_version = ${VERSION}`)
+    connection.exec(TABLES.replace(/CREATE (?:TABLE|INDEX)/g, '$& IF NOT EXISTS'))
+    connection.exec(`INSERT OR IGNORE INTO settings VALUES ('events', 0); PRAGMA user_version = ${VERSION}`)
+    if (events !== null) connection.run('UPDATE settings SET value = :value', { value: Number(events) })
     return { from, to: VERSION }
   })
 }
@@ -78,9 +79,6 @@ async function useWriteAheadLog(connection: Connection, deadline: number): Promi
 
 /** Compares the tables and indexes with those of a new database. */
 export function verify(connection: Connection): string[] {
-  const version = versionOf(connection)
-  if (version !== VERSION)
-    return [`The tables have version ${version} instead of ${VERSION}. Call migrate().`]
   const schema = 'SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
   const empty = new Connection(':memory:', 0)
   empty.exec(TABLES)
@@ -89,14 +87,13 @@ export function verify(connection: Connection): string[] {
   const found = new Map(connection.all<(typeof expected)[0]>(schema).map(({ name, sql }) => [name, sql]))
   return expected
     .filter(({ name, sql }) => found.get(name) !== sql)
-    .map(({ type, name }) => `The ${type} ${name} ${found.has(name) ? 'differs' : 'is missing'}.`)
+    .map(
+      ({ type, name }) =>
+        `The ${type} ${name} ${found.has(name) ? 'differs' : 'is missing: call migrate()'}.`,
+    )
 }
 
 /** Returns whether events are on. */
 export function recordsEvents(connection: Connection): boolean {
   return connection.get<{ value: number }>(`SELECT value FROM settings WHERE name = 'events'`)?.value === 1
-}
-
-function versionOf(connection: Connection): number {
-  return connection.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
 }

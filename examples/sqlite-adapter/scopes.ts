@@ -33,8 +33,7 @@ const RECOUNT = `
     count(*) FILTER (WHERE status = 'active') AS files,
     coalesce(sum(max(0, declaredSize - coalesce(replaced, 0))), 0) AS reservedBytes,
     count(*) FILTER (WHERE status = 'pending' AND replaced IS NULL) AS reservedFiles,
-    count(*) FILTER (WHERE status = 'pending') AS pending,
-    count(*) FILTER (WHERE status = 'deleted') AS deleted
+    count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'deleted') AS deleted
   FROM (
     SELECT status, size, declaredSize, CASE status WHEN 'pending' THEN (
       SELECT a.size FROM objects a WHERE a.bucket = o.bucket AND a.key = o.key AND a.status = 'active'

@@ -2,7 +2,7 @@ import * as rules from '@svc/db/adapter'
 import type { KeyChange, LiveRows, ObjectReference, StorageObject, StoreDriver } from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 import { recordEvent } from './events.ts'
-import { pageByDate } from './pages.ts'
+import { pageByDate, rowAt } from './reads.ts'
 import { addToScope, countersOf, NO_ROWS, type Counters } from './scopes.ts'
 import { LEFTOVER, NEVER, OBJECT, TRACKED, withoutTracking } from './values.ts'
 
@@ -17,6 +17,8 @@ const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt
 const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
 
 export function writeMethods(connection: Connection) {
+  const usageIn = (scope: string | null) => countersOf(connection, scope)
+
   function liveAt(reference: ObjectReference): LiveRows {
     const rows = connection.all<rules.TrackedRow>(
       `SELECT ${TRACKED} FROM objects WHERE bucket = :bucket AND key = :key AND status IN ('active', 'pending')`,
@@ -33,8 +35,7 @@ export function writeMethods(connection: Connection) {
     const { before, after, history, leftovers, event } = plan
     for (const status of ['active', 'pending'] as const) {
       if (before[status] === after[status]) continue
-      const at = `bucket = :bucket AND key = :key AND status = '${status}'`
-      connection.run(`DELETE FROM objects WHERE ${at}`, plan.row)
+      connection.run(`DELETE FROM objects WHERE ${rowAt(status)}`, plan.row)
       if (after[status]) insert('objects', TRACKED, after[status])
     }
     if (history) insert('objects', TRACKED, { ...history, writableUntil: now })
@@ -81,32 +82,24 @@ export function writeMethods(connection: Connection) {
   }
 
   return {
-    async reserve(command) {
-      const usage = () => countersOf(connection, command.scope)
-      return write(command, 'reserved', (live) => rules.planReserve(live, usage(), command))
-    },
-    async confirm(command) {
-      const usageFor = (live: LiveRows) => countersOf(connection, scopeOf(live))
-      return write(command, 'confirmed', (live) => rules.planConfirm(live, usageFor(live), command))
-    },
-    async setUploadId(command) {
-      return write(command, 'set', (live) => rules.planSetUploadId(live, command))
-    },
+    reserve: async (command) =>
+      write(command, 'reserved', (live) => rules.planReserve(live, usageIn(command.scope), command)),
+    confirm: async (command) =>
+      write(command, 'confirmed', (live) => rules.planConfirm(live, usageIn(scopeOf(live)), command)),
+    setUploadId: async (command) => write(command, 'set', (live) => rules.planSetUploadId(live, command)),
     release: async (command) => change(command, (live) => rules.planRelease(live, command)),
     remove: async (command) => change(command, (live) => rules.planRemove(live, command)),
     update: async (command) => change(command, (live) => rules.planUpdate(live, command)),
     async transfer(command) {
       const { from, to } = command
-      const usage = () => countersOf(connection, to)
-      const result = write(command, 'transferred', (live) => rules.planTransfer(live, usage(), command))
+      const result = write(command, 'transferred', (live) => rules.planTransfer(live, usageIn(to), command))
       // Names both even if nothing changed: the call that made the change may not have reported them.
       return result.outcome === 'transferred' && result.row ? { ...result, scopes: [from, to] } : result
     },
     async adopt(command) {
-      const usage = () => countersOf(connection, command.scope)
-      const result = write(command, 'adopted', (live) =>
-        rules.planAdopt(live, usage(), command, knownBytes(command)),
-      )
+      const plan = (live: LiveRows) =>
+        rules.planAdopt(live, usageIn(command.scope), command, knownBytes(command))
+      const result = write(command, 'adopted', plan)
       if (result.outcome !== 'known') return result
       return { ...result, scopes: result.object ? [result.object.scope] : [] }
     },
@@ -116,10 +109,8 @@ export function writeMethods(connection: Connection) {
         const page = { scope, limit, until: before }
         const expired = pageByDate<ObjectReference & { id: string }>(connection, EXPIRED, page)
         const ended = expired.map((row) => apply(rules.planPurge(liveAt(row), row.id, before, now), now))
-        return {
-          rows: ended.map(({ row }) => row).filter((row) => row !== null),
-          scopes: [...new Set(ended.flatMap(({ scopes }) => scopes))],
-        }
+        const rows = ended.flatMap(({ row }) => row ?? [])
+        return { rows, scopes: [...new Set(ended.flatMap(({ scopes }) => scopes))] }
       })
     },
     async purgeDeleted({ scope, limit, before: until }) {
@@ -132,12 +123,10 @@ export function writeMethods(connection: Connection) {
         return { dropped: dropped.length, scopes: [...new Set(dropped.map((row) => row.scope))] }
       })
     },
-    async forgetLeftover(attemptId) {
-      return connection.run('DELETE FROM leftovers WHERE attemptId = :attemptId', { attemptId }) > 0
-    },
-    async deferLeftover(command) {
-      return connection.run('UPDATE leftovers SET dueAt = :until WHERE attemptId = :attemptId', command) > 0
-    },
+    forgetLeftover: async (attemptId) =>
+      connection.run('DELETE FROM leftovers WHERE attemptId = :attemptId', { attemptId }) > 0,
+    deferLeftover: async (command) =>
+      connection.run('UPDATE leftovers SET dueAt = :until WHERE attemptId = :attemptId', command) > 0,
   } satisfies Partial<StoreDriver>
 }
 
