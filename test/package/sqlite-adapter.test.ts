@@ -19,7 +19,12 @@ describe.skipIf(typeof node !== 'string')(`examples/sqlite-adapter${skipped}`, (
     const inMemory = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {}
     const variables = { RUNS: String(runs(5, 100)), ...inMemory }
     const args = ['--test', '--test-reporter=tap', file]
-    const { output } = await runProgramWith(variables, repository, String(node), ...args)
+    const { output } = await runProgramWith(
+      variables,
+      repository,
+      typeof node === 'string' ? node : '',
+      ...args,
+    )
     const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(output)?.[1])
     expect({ failed: count('fail'), output: count('fail') === 0 ? '' : output }).toEqual({
       failed: 0,

@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES, StorageError } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { anchorsOf, linkTarget, readDocuments, repository } from './documents.js'
+import { anchorsOf, linkTarget, quotedExample, readDocuments, repository } from './documents.js'
 
 const documents = readDocuments()
 const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
   version: string
   scripts: Record<string, string>
 }
+const withoutIndent = (code: string) => code.replace(/^ +/gm, '')
 const document = (path: string) => documents.find((candidate) => candidate.path === path)!
 
 describe.each(documents)('$path', (from) => {
@@ -27,6 +28,13 @@ describe.each(documents)('$path', (from) => {
   it('names only repository files that exist', () => {
     const named = [...from.text.matchAll(/`((?:bench|examples|src|test)\/[\w./-]+\.m?[jt]s)`/g)]
     expect(named.map(([, path]) => path!).filter((path) => !existsSync(join(repository, path)))).toEqual([])
+  })
+
+  it('quotes examples as they are', () => {
+    const quoted = from.blocks.map(quotedExample).filter((quote) => quote !== null)
+    const differs = ({ path, lines }: (typeof quoted)[number]) =>
+      !withoutIndent(readFileSync(join(repository, path), 'utf8')).includes(withoutIndent(lines))
+    expect(quoted.filter(differs)).toEqual([])
   })
 
   it('names only npm scripts that exist', () => {

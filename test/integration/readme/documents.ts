@@ -63,6 +63,15 @@ function splitBlocks(path: string, text: string): { blocks: CodeBlock[]; prose: 
   return { blocks, prose: prose.join('\n') }
 }
 
+/**
+ * Returns the file of `examples/` that a block quotes, as the comment on its first line names it, and the quoted lines;
+ * `null` for any other block. The tests of the example run these lines, and not those of the document.
+ */
+export function quotedExample({ code }: CodeBlock): { path: string; lines: string } | null {
+  const [comment, path] = /^\/\/ (examples\/[\w./-]+)\n/.exec(code) ?? []
+  return comment && path ? { path, lines: code.slice(comment.length) } : null
+}
+
 /** Returns the file of a link, relative to the repository root, and its heading; `null` for external links. */
 export function linkTarget(from: Document, link: string): { path: string; anchor: string | null } | null {
   if (/^[a-z]+:/.test(link)) return null

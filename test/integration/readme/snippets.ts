@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import * as esbuild from 'esbuild'
 import ts from 'typescript'
 import { entries } from '../../../build/entries.js'
-import { readDocuments, repository } from './documents.js'
+import { quotedExample, readDocuments, repository } from './documents.js'
 
 /** A `ts` or `js` code block of a document. */
 export interface Snippet {
@@ -27,11 +27,12 @@ export function closeWorkspace(workspace: string): void {
   rmSync(workspace, { recursive: true, force: true })
 }
 
-/** Writes every `ts` and `js` block to the file that its first line names, in one folder per document. */
+/** Writes every `ts` and `js` block to the file that its first line names, in one folder per document. Leaves out quoted examples. */
 export function writeSnippets(workspace: string): Snippet[] {
   return readDocuments().flatMap(({ path, blocks }) =>
     blocks
       .filter(({ language }) => language === 'ts' || language === 'js')
+      .filter((block) => quotedExample(block) === null)
       .map(({ code, line }): Snippet => {
         const [, name] = /^\/\/ ([\w.-]+\.(?:ts|m?js))\n/.exec(code) ?? []
         const file = join(path.replace(/\.md$/, ''), name ?? `line-${line}.ts`)

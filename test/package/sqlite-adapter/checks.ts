@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, it } from 'node:test'
+import { after, it, mock } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { sqliteAdapter } from '../../../examples/sqlite-adapter/index.ts'
 import { QUOTA, type RaceReport } from './race-worker.ts'
@@ -25,7 +25,7 @@ async function migrated(options: { readonly events?: boolean; readonly busyTimeo
 
 const reserve = { scope: 'ann', bucket: 'b', key: 'k', declaredSize: 3, expiresAt: later }
 
-it('asks for migrate() before the first use', async () => {
+void it('asks for migrate() before the first use', async () => {
   const store = sqliteAdapter({ path: freshPath() })
   for (const call of [store.reserve(reserve), store.getScopeUsage('ann'), store.claimEvents()]) {
     await assert.rejects(call, { code: 'DATABASE_UNAVAILABLE', retryable: false, message: /migrate\(\)/ })
@@ -34,13 +34,13 @@ it('asks for migrate() before the first use', async () => {
   await store.ping()
 })
 
-it('rejects a file that is not a database', () => {
+void it('rejects a file that is not a database', () => {
   for (const path of [folder, fileURLToPath(import.meta.url)]) {
     assert.throws(() => sqliteAdapter({ path }), { code: 'DATABASE_UNAVAILABLE', retryable: false })
   }
 })
 
-it('keeps the stored switch of events unless the option is given', async () => {
+void it('keeps the stored switch of events unless the option is given', async () => {
   const { path, store } = await migrated({ events: true })
   const other = sqliteAdapter({ path })
   assert.deepEqual(await other.migrate(), { from: 1, to: 1 })
@@ -52,7 +52,7 @@ it('keeps the stored switch of events unless the option is given', async () => {
   assert.equal((await store.countEvents()).waiting, 1)
 })
 
-it('verifies its tables and indexes, and recounts a changed counter', async () => {
+void it('verifies its tables and indexes, and recounts a changed counter', async () => {
   const { path, store } = await migrated()
   await store.reserve(reserve)
   assert.deepEqual(await store.verify(), [])
@@ -76,7 +76,7 @@ it('verifies its tables and indexes, and recounts a changed counter', async () =
   assert.deepEqual(await store.getScopeUsage('ann'), difference.actual)
 })
 
-it('gives up on a lock after the busy timeout', async () => {
+void it('gives up on a lock after the busy timeout', async () => {
   const { path, store } = await migrated({ busyTimeout: 50 })
   const other = new DatabaseSync(path)
   other.exec('BEGIN IMMEDIATE')
@@ -86,14 +86,9 @@ it('gives up on a lock after the busy timeout', async () => {
   assert.equal((await store.reserve(reserve)).status, 'pending')
 })
 
-it('reads only what it returns, with and without statistics', async () => {
+void it('reads only what it returns, with and without statistics', async () => {
   const { path, store } = await migrated({ events: true })
-  const texts = new Set<string>()
-  const { prepare } = DatabaseSync.prototype
-  DatabaseSync.prototype.prepare = function (text) {
-    texts.add(text)
-    return prepare.call(this, text)
-  }
+  const prepare = mock.method(DatabaseSync.prototype, 'prepare')
   try {
     const calls = sqliteAdapter({ path, events: true })
     const [reference, scope] = [{ bucket: 'b', key: 'k' }, 'ann']
@@ -142,8 +137,9 @@ it('reads only what it returns, with and without statistics', async () => {
     await calls.deferLeftover({ attemptId: claimed[0]!.object.attemptId, until: later })
     await calls.forgetLeftover({ attemptId: claimed[0]!.object.attemptId })
   } finally {
-    DatabaseSync.prototype.prepare = prepare
+    prepare.mock.restore()
   }
+  const texts = new Set(prepare.mock.calls.map((call) => call.arguments[0]))
   assert.ok(texts.size > 50)
 
   const database = new DatabaseSync(path)
@@ -174,7 +170,7 @@ function reportOf(worker: ChildProcess): Promise<RaceReport> {
 }
 
 /** Several processes create the tables of one file, reserve under one quota, change the same keys and deliver events. */
-it('is exact under several processes, and after one of them is killed', async () => {
+void it('is exact under several processes, and after one of them is killed', async () => {
   const path = freshPath()
   const reports = await Promise.all([1, 2, 3, 4].map(() => reportOf(startWorker(path))))
   const store = sqliteAdapter({ path })
