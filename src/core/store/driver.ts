@@ -222,8 +222,9 @@ export interface StoreDriver {
   /** 1.6: sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */
   extendClaims?(command: ExtendClaimsCommand): Promise<string[]>
   /**
-   * 1.6: returns events in a stable order, roughly that of recording. Changes nothing. `next` is the position of the last
-   * event, 1 to 100 ASCII characters of the driver's choice; the store makes the cursor of it.
+   * 1.6: returns events in a stable order, roughly that of recording. Changes nothing. `next` is `null` on the last page, and
+   * otherwise the position of the last event of the page: 1 to 100 ASCII characters of the driver's choice, of which the
+   * store makes the cursor.
    * @throws StorageError `INVALID_CURSOR` if `after` can't be a position
    */
   listEvents?(query: ListEventsQuery): Promise<EventPage>
@@ -251,21 +252,21 @@ export interface StoreDriver {
   /** 1.6: sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
   deferLeftover?(command: DeferLeftoverCommand): Promise<boolean>
   /**
-   * Deletes history with `deletedAt <= before`, 1.6: only of `scope`, if it is not `null`. Deletes the earliest `deletedAt` first, then the lowest `id`, at most `limit` rows.
-   * Returns the number of deleted rows. MAY be atomic for each row rather than for all, and MAY skip a row that another
-   * call is working on.
+   * Deletes history with `deletedAt <= before`, 1.6: only of `scope`, if it is not `null`. Deletes the earliest `deletedAt`
+   * first, then the lowest `id`, at most `limit` rows. Returns the number of deleted rows. MAY be atomic for each row rather
+   * than for all, and MAY skip a row that another call is working on.
    */
   purgeDeleted(command: PurgeDeletedCommand): Promise<PurgeDeletedOutcome>
 
   /** Creates or upgrades the schema. Idempotent, and safe to call from several processes at once. */
   migrate(): Promise<MigrationResult>
-  /** Returns one sentence for each thing that is missing or differs in the database. Changes nothing. */
+  /** Returns one sentence for each thing that is missing or differs in the database. Changes nothing. Works before {@link migrate}. */
   verify(): Promise<string[]>
   /** Returns the scopes whose recorded usage differs from their rows; of one scope or, for `null`, of all. Changes nothing. */
   checkUsage(scope: string | null): Promise<UsageDifference[]>
   /** Corrects what {@link checkUsage} reports, and the counters behind {@link count}. Returns what it corrected. */
   repairUsage(scope: string | null): Promise<UsageDifference[]>
-  /** Resolves if the database responds. */
+  /** Resolves if the database responds. Works before {@link migrate}. */
   ping(): Promise<void>
   /** Closes what the adapter opened itself. */
   close(): Promise<void>

@@ -2,7 +2,7 @@ import type { RecordedChange } from '../events.js'
 import type { Leftover, ScopeUsage, StorageObject } from '../records.js'
 import { usageOfKey } from '../usage.js'
 
-/** A row with the field that only drivers need. */
+/** A row with the field that only drivers need. Leave it out of the rows and events that you return. */
 export interface TrackedRow extends StorageObject {
   /** The `expiresAt` of the row's attempt. Until then an upload URL may still write to its `storageKey`. */
   readonly writableUntil: Date
@@ -24,8 +24,9 @@ export interface KeyChange {
   readonly outcome: 'change'
   readonly before: LiveRows
   readonly after: LiveRows
-  /** The row to store as history. */
+  /** The row to store as history. It needs no `writableUntil`: its bytes are among the leftovers. */
   readonly history: StorageObject | null
+  /** The leftovers to store, each in place of one of the same attempt. */
   readonly leftovers: readonly Leftover[]
   /** The event to record if events are on. `null` if no active object changed. */
   readonly event: RecordedChange | null

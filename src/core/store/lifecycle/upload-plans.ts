@@ -22,7 +22,10 @@ import {
   type Unchanged,
 } from './key-change.js'
 
-/** Decides a reserve. The order of refusals is part of the contract: see `StoreDriver.reserve`. */
+/**
+ * Decides a reserve. `usage` is that of the command's scope. The order of refusals is part of the contract: see
+ * `StoreDriver.reserve`.
+ */
 export function planReserve(
   before: LiveRows,
   usage: ScopeUsage,
@@ -76,7 +79,7 @@ export function attemptRow(command: ReserveCommand): StorageObject {
   }
 }
 
-/** Decides a confirm: see `StoreDriver.confirm`. */
+/** Decides a confirm: see `StoreDriver.confirm`. `usage` is that of the scope of the live rows; without any, it is not read. */
 export function planConfirm(
   before: LiveRows,
   usage: ScopeUsage,
