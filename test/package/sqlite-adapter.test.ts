@@ -17,7 +17,7 @@ describe.skipIf(typeof node !== 'string')(`examples/sqlite-adapter${skipped}`, (
   async function expectToPass(file: string, atLeast: number): Promise<void> {
     // Most of the time on a disk is the wait for it, for databases of one test each.
     const inMemory = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {}
-    const variables = { RUNS: String(runs(5, 100)), ...inMemory }
+    const variables = { RUNS: String(runs(5, 50)), ...inMemory }
     const args = ['--test', '--test-reporter=tap', file]
     const { output } = await runProgramWith(
       variables,
@@ -37,5 +37,5 @@ describe.skipIf(typeof node !== 'string')(`examples/sqlite-adapter${skipped}`, (
   it('passes the conformance suite', () => expectToPass('test/package/sqlite-adapter/suite.ts', 400))
 
   it('keeps what the suite cannot see: plans, locks, several processes, crashes', () =>
-    expectToPass('test/package/sqlite-adapter/checks.ts', 7))
+    expectToPass('test/package/sqlite-adapter/checks.ts', 8))
 })

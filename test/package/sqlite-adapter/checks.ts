@@ -86,6 +86,14 @@ void it('gives up on a lock after the busy timeout', async () => {
   assert.equal((await store.reserve(reserve)).status, 'pending')
 })
 
+void it('waits for a migration that creates the file', async () => {
+  const path = freshPath()
+  const other = new DatabaseSync(path)
+  other.exec('BEGIN IMMEDIATE; CREATE TABLE other (id)')
+  setImmediate(() => other.exec('ROLLBACK'))
+  assert.deepEqual(await sqliteAdapter({ path }).migrate(), { from: 0, to: 1 })
+})
+
 void it('reads only what it returns, with and without statistics', async () => {
   const { path, store } = await migrated({ events: true })
   const prepare = mock.method(DatabaseSync.prototype, 'prepare')
