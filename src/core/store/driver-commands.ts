@@ -182,9 +182,9 @@ export interface PurgeDeletedCommand {
 }
 
 /**
- * The scopes whose usage or counts a write may have changed, so that a cache can invalidate them. A write that finds its
- * work already done MUST still name the scope of the row it returns: the call that did the work may have been cut off
- * before it could report.
+ * The scopes whose usage or counts a write may have changed, in any order, so that a cache can invalidate them. A write
+ * that finds its work already done MUST still name the scope of the row it returns: the call that did the work may have
+ * been cut off before it could report.
  */
 interface Touched {
   readonly scopes: readonly string[]
