@@ -1,5 +1,5 @@
-import type { StoreDriver } from '@svc/db/adapter'
-import { expect } from 'vitest'
+import type { StorageObjectStore, StoreDriver } from '@svc/db/adapter'
+import { expect, vi } from 'vitest'
 import { passingTests, run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
 /** `my-adapter.test.ts` imports this driver and runs the suite on it. */
@@ -8,7 +8,45 @@ const isDriver: SnippetCheck = async (program) => {
   expect(await createToyDriver().count({ scope: 'ann', statuses: ['active'] })).toBe(0)
 }
 
+interface DatabaseProgram {
+  readonly createPlace: () => Promise<StorageObjectStore>
+  readonly openPlace: (place: string) => StorageObjectStore
+  readonly placeOf: (store: StorageObjectStore) => string
+  readonly dropPlace: (place: string) => Promise<void>
+}
+
+const opensPlaces: SnippetCheck = async (program) => {
+  const { createPlace, openPlace, placeOf, dropPlace } = await run<DatabaseProgram>(program)
+  const place = placeOf(await createPlace())
+  expect(await openPlace(place).verify()).toEqual([])
+  await dropPlace(place)
+  expect(await openPlace(place).verify()).not.toEqual([])
+}
+
+/** It waits for a message of the test that starts it, and `my-races.test.ts` does that. */
+const isWorker: SnippetCheck = async (program) => {
+  await run(program)
+}
+
+const printsDefects: SnippetCheck = async (program) => {
+  const logged = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    await run(program)
+    expect(logged.mock.calls.length).toBeGreaterThan(500)
+  } finally {
+    logged.mockRestore()
+  }
+}
+
 export const writingAnAdapterChecks: SnippetChecks = {
   'docs/writing-an-adapter.md#toy-driver.ts': isDriver,
   'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(200),
+  'docs/writing-an-adapter.md#my-database.ts': { onPostgres: opensPlaces },
+  // The cases that need the options that it shows. Tests of the Postgres adapter run all.
+  'docs/writing-an-adapter.md#my-suite.test.ts': {
+    onPostgres: passingTests(8, 'a place without a schema|checkUsage'),
+  },
+  'docs/writing-an-adapter.md#my-worker.mjs': { onPostgres: isWorker },
+  'docs/writing-an-adapter.md#my-races.test.ts': { onPostgres: passingTests(2) },
+  'docs/writing-an-adapter.md#broken-stores.ts': printsDefects,
 }
