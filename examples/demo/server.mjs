@@ -12,10 +12,13 @@ import { clearInterval, setInterval } from 'node:timers'
 import express from 'express'
 import { cleanUp, createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
+import { activityLog } from './activity.mjs'
 import { bundlePage } from './bundle.mjs'
 import { openDatabase } from './database.mjs'
 import { eventDelivery } from './delivery.mjs'
+import { failureLog } from './failure-log.mjs'
 import { listen, rememberPort } from './port.mjs'
+import { renaming } from './renaming.mjs'
 import { sessions } from './sessions.mjs'
 import { readSettings } from './settings.mjs'
 import { isShared, sharing } from './sharing.mjs'
@@ -41,7 +44,8 @@ async function run({ port, quota, folder }) {
   const ready = new Promise((resolve) => (handle = resolve))
   const server = createServer(async (req, res) => (await ready)(req, res))
   await listen(server, { host, port, folder })
-  const origin = `http://${host}:${server.address().port}`
+  const chosenPort = server.address().port
+  const origin = `http://${host}:${chosenPort}`
 
   const bytes = await openStorage(folder)
   // The page is bundled while the database opens.
@@ -51,7 +55,16 @@ async function run({ port, quota, folder }) {
     console.error(JSON.stringify(corsFor(origin), null, 2))
   }
 
-  const delivery = eventDelivery((event, context) => keepThumbnail(s3.files, sharp, event, context))
+  const printFailure = failureLog()
+  const activity = activityLog({
+    getUsage: (scope) => database.client.getScopeUsage(scope),
+    quota,
+    scopeOf: (req) => scopeOf(req.user),
+  })
+  const delivery = eventDelivery(async (event, context) => {
+    await keepThumbnail(s3.files, sharp, event, context)
+    activity.delivered(event)
+  })
   const s3 = createS3Server({
     storage: bytes.storage,
     bucket: bytes.bucket,
@@ -61,6 +74,7 @@ async function run({ port, quota, folder }) {
         resolveScope: (request) => scopeOf(expressRequest(request).user),
         quota,
         usageEndpoint: true,
+        hooks: activity.hooks,
         // A shared file opens for every signed-in user who has its link. Who may see a picture may see its thumbnail.
         async mayRead(object, { scope }) {
           const file = scope === null ? null : await pictureOf(object, database.client)
@@ -69,23 +83,32 @@ async function run({ port, quota, folder }) {
       }),
     ],
     onEvent: delivery.onEvent,
+    onOperation: activity.onOperation,
     onError(error, { operation }) {
       // The database is closing. The next start delivers these events.
       if (operation === 'deliverEvents' && delivery.hasStopped()) return
-      console.error(`${operation}:`, error)
+      printFailure(error, { operation })
     },
   })
-  handle(createApp(s3, { page, storageOrigin: bytes.origin }))
-  rememberPort(folder, server.address().port)
+  const routers = [
+    sessions({ folder, port: chosenPort }),
+    expressBinding(s3),
+    sharing(s3.db.objects, (req) => scopeOf(req.user)),
+    renaming(s3.db.objects, (req) => scopeOf(req.user)),
+    activity.router,
+    page,
+  ]
+  handle(createApp(routers, { storageOrigin: bytes.origin, printFailure }))
+  rememberPort(folder, chosenPort)
   delivery.start(s3)
-  const stopCleaningUp = cleanUpRegularly(s3)
+  const stopCleaningUp = cleanUpRegularly(s3, printFailure)
   stopOnSignal(server, database, () => Promise.all([stopCleaningUp(), delivery.stop()]))
   console.log(`The demo runs at ${origin} (Ctrl+C stops it)`)
   console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)
   if (!sharp) console.log(`Thumbnails: none, because the package sharp can't be loaded`)
 }
 
-function createApp(s3, { page, storageOrigin }) {
+function createApp(routers, { storageOrigin, printFailure }) {
   const app = express()
   app.disable('x-powered-by')
   const sources = storageOrigin ? `'self' ${storageOrigin}` : `'self'`
@@ -100,17 +123,21 @@ function createApp(s3, { page, storageOrigin }) {
     })
     next()
   })
-  app.use(sessions())
-  app.use(expressBinding(s3))
-  app.use(sharing(s3.db.objects, (req) => scopeOf(req.user)))
-  return app.use(page)
+  app.use(...routers)
+  // Express's own handler would show the stack to the browser.
+  return app.use((error, req, res, next) => {
+    if (res.headersSent) return next(error)
+    const { statusCode = 500, code = 'INTERNAL_ERROR', message } = error
+    if (statusCode >= 500) printFailure(error, { operation: `${req.method} ${req.path}` })
+    return res.status(statusCode).json({ code, message: error.expose ? message : 'Internal error.' })
+  })
 }
 
 /** Confirms uploads whose tab was closed too early, drops abandoned ones and deletes bytes without a record. */
-function cleanUpRegularly(s3) {
+function cleanUpRegularly(s3, printFailure) {
   let running = null
   const timer = setInterval(() => {
-    running = cleanUp(s3).catch((error) => console.error('cleanUp:', error))
+    running = cleanUp(s3).catch((error) => printFailure(error, { operation: 'cleanUp' }))
   }, cleanUpEveryMilliseconds)
   return async () => {
     clearInterval(timer)

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import type { Browser, CDPSession, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
 export interface ChosenFile {
@@ -11,10 +11,13 @@ export function textFile(name: string, size = 1): ChosenFile {
   return { name, mimeType: 'text/plain', buffer: Buffer.alloc(size, 'x') }
 }
 
+/** A filename as the page quotes it in a sentence: isolated, so that its direction doesn't change that of the sentence. */
+export const quoted = (name: string): string => `“\u2068${name}\u2069”`
+
 /** The demo's page, as a user sees it. */
 export interface DemoPage {
   readonly page: Page
-  /** Errors in the browser console, except those about refused requests. */
+  /** Errors in the browser console, except those about requests that were refused or lost. */
   readonly complaints: string[]
   choose(...files: readonly ChosenFile[]): Promise<void>
   /** Chooses a file on disk, like a user. */
@@ -32,8 +35,12 @@ export interface DemoPage {
   /** Waits for a usage text, such as `3 of 40 files`. */
   usage(text: string): Promise<void>
   switchTo(name: string): Promise<void>
+  /** Deletes a file without waiting for the time in which that can be undone. */
+  delete(name: string): Promise<void>
   /** Limits the upload rate in bytes per second; `null`: no limit. */
   throttle(bytesPerSecond: number | null): Promise<void>
+  /** Cuts the network of the page, or restores it. */
+  offline(isOffline: boolean): Promise<void>
 }
 
 export async function openDemo(
@@ -44,13 +51,27 @@ export async function openDemo(
   const context = await browser.newContext(options)
   const page = await context.newPage()
   const complaints: string[] = []
-  page.on('pageerror', (error) => complaints.push(error.message))
-  page.on('console', (message) => {
-    const isRefusal = message.text().startsWith('Failed to load resource: the server responded with')
-    if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
-  })
+  const demo = demoPage(page, complaints)
   await page.goto(url)
   await page.getByRole('radio').first().waitFor()
+  return demo
+}
+
+/** Opens another window of the same browser profile. */
+export async function openWindow({ page, complaints }: DemoPage): Promise<DemoPage> {
+  const another = await page.context().newPage()
+  const demo = demoPage(another, complaints)
+  await another.goto(page.url())
+  await another.getByRole('radio').first().waitFor()
+  return demo
+}
+
+function demoPage(page: Page, complaints: string[]): DemoPage {
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    const isRefusal = /^Failed to load resource: (?:the server responded with|net::ERR_)/.test(message.text())
+    if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
+  })
 
   const names = () => page.locator('#file-list [data-part=name]').allTextContents()
   return {
@@ -69,27 +90,33 @@ export async function openDemo(
         { name, size },
       ),
     uploaded: async () => {
-      await page.locator('.upload:not(.failed)').first().waitFor({ state: 'detached' })
-      await page.waitForFunction(() => !document.querySelector('.upload:not(.failed)'))
+      await page.waitForFunction(() => !document.querySelector('#upload-list .upload'))
     },
     names,
     shows: (expected) => expect.poll(async () => (await names()).sort()).toEqual([...expected].sort()),
-    card: (name) => page.locator('.file').filter({ has: page.getByText(name, { exact: true }) }),
-    upload: (name) => page.locator('.upload').filter({ has: page.getByText(name, { exact: true }) }),
+    card: (name) => page.locator('#file-list .file').filter({ has: page.getByText(name, { exact: true }) }),
+    upload: (name) => page.locator('#uploads .upload').filter({ has: page.getByText(name, { exact: true }) }),
     usage: (text) => page.locator('.usage').getByText(text, { exact: true }).waitFor(),
     switchTo: async (name) => {
       await page.locator('.person').filter({ hasText: name }).click()
     },
-    throttle: (bytesPerSecond) => throttle(context, page, bytesPerSecond),
+    delete: async (name) => {
+      await page.getByRole('button', { name: `Delete ${name}` }).click()
+      const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE')
+      await page.locator('.toast', { hasText: name }).getByRole('button', { name: 'Dismiss' }).click()
+      await deleted
+    },
+    throttle: (bytesPerSecond) => setNetwork(page, { uploadThroughput: bytesPerSecond ?? -1 }),
+    offline: (isOffline) => setNetwork(page, { offline: isOffline }),
   }
 }
 
-async function throttle(context: BrowserContext, page: Page, bytesPerSecond: number | null): Promise<void> {
-  const session = await context.newCDPSession(page)
-  await session.send('Network.emulateNetworkConditions', {
-    offline: false,
-    latency: 0,
-    downloadThroughput: -1,
-    uploadThroughput: bytesPerSecond ?? -1,
-  })
+/** One session for each page, because the conditions of a session hold until it changes them. */
+const sessions = new WeakMap<Page, CDPSession>()
+
+async function setNetwork(page: Page, { offline = false, uploadThroughput = -1 }): Promise<void> {
+  const session = sessions.get(page) ?? (await page.context().newCDPSession(page))
+  sessions.set(page, session)
+  const conditions = { offline, latency: 0, downloadThroughput: -1, uploadThroughput }
+  await session.send('Network.emulateNetworkConditions', conditions)
 }

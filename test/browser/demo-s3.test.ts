@@ -12,7 +12,7 @@ import { RADOSGW } from '../servers/radosgw.js'
 import { findChromium } from './chromium.js'
 import { openBucket, type DemoBucket } from './demo-bucket.js'
 import { demoFolder } from './demo-folders.js'
-import { openDemo, type DemoPage } from './demo-page.js'
+import { openDemo } from './demo-page.js'
 import { startDemo } from './demo-server.js'
 import { digestOf, writeRandomFile } from './large-files.js'
 import { picture } from './pictures.js'
@@ -100,12 +100,12 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on an S3 bu
     expect(download.suggestedFilename()).toBe(name)
     expect(bytes.equals(await readFile(await download.path()))).toBe(true)
 
-    await deleteFile(demo, name)
+    await demo.delete(name)
     await demo.shows(['wide.png'])
     await demo.usage('1 of 40 files')
     await expect.poll(() => bucket.sizes()).toHaveLength(2)
     expect(await bucket.sizes()).toContain(photo.length)
-    await deleteFile(demo, 'wide.png')
+    await demo.delete('wide.png')
     await expect.poll(() => bucket.sizes()).toEqual([])
 
     await demo.page.context().close()
@@ -155,7 +155,7 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on an S3 bu
       expect(new URL(download.url()).origin).toBe(bucket.settings.S3_ENDPOINT)
       expect(await digestOf(await download.path())).toBe(digest)
 
-      await deleteFile(demo, 'film.bin')
+      await demo.delete('film.bin')
       await demo.usage(isLongRun ? '0 bytes of 250 MB' : '0 bytes of 90 MB')
       await expect.poll(() => bucket.sizes()).toEqual([])
       await page.context().close()
@@ -164,8 +164,3 @@ describe.skipIf(executablePath === null || 'reason' in s3)('the demo on an S3 bu
     LARGE_TIMEOUT,
   )
 })
-
-async function deleteFile({ page }: DemoPage, name: string): Promise<void> {
-  await page.getByRole('button', { name: `Delete ${name}` }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-}

@@ -37,7 +37,7 @@ describe.skipIf(executablePath === null)('thumbnails of the demo', () => {
     demo = await openDemo(browser, server.url)
   })
   afterEach(async () => {
-    for (const name of await demo.names()) await deleteFile(name)
+    for (const name of await demo.names()) await demo.delete(name)
     expect(demo.complaints).toEqual([])
     await demo.page.context().close()
   })
@@ -66,7 +66,7 @@ describe.skipIf(executablePath === null)('thumbnails of the demo', () => {
     await upload(PHOTO)
     const path = await thumbnailPath()
     await expect.poll(() => responseTo(path)).toEqual([200, 'image/webp'])
-    await deleteFile(PHOTO.name)
+    await demo.delete(PHOTO.name)
     await expect.poll(async () => (await responseTo(path))[0]).toBe(404)
   })
 
@@ -108,12 +108,6 @@ describe.skipIf(executablePath === null)('thumbnails of the demo', () => {
     await demo.choose(file)
     await demo.card(file.name).waitFor()
     await demo.uploaded()
-  }
-
-  async function deleteFile(name: string): Promise<void> {
-    await demo.page.getByRole('button', { name: `Delete ${name}` }).click()
-    await demo.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await demo.card(name).waitFor({ state: 'detached' })
   }
 
   /** The path of the thumbnail of the newest file. */

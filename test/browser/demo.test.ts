@@ -1,42 +1,18 @@
 import { readFile } from 'node:fs/promises'
-import { chromium, type Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ExampleProcess } from '../servers/example-process.js'
-import type { PrivateFolder } from '../servers/private-server.js'
+import type { Page } from 'playwright-core'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { findChromium } from './chromium.js'
-import { demoFolder } from './demo-folders.js'
-import { openDemo, textFile, type DemoPage } from './demo-page.js'
-import { startDemo } from './demo-server.js'
+import { openDemo, quoted, textFile, type DemoPage } from './demo-page.js'
+import { useDemo } from './demo-suite.js'
 import { picture } from './pictures.js'
 
 const executablePath = await findChromium()
 
 describe.skipIf(executablePath === null)('the demo in a browser', () => {
-  let browser: Browser
-  let folder: PrivateFolder
-  let server: ExampleProcess
+  const suite = useDemo(executablePath)
   let demo: DemoPage
-
-  beforeAll(async () => {
-    folder = await demoFolder()
-    ;[server, browser] = await Promise.all([
-      startDemo({ dataFolder: folder.path }),
-      chromium.launch({ executablePath: executablePath ?? '' }),
-    ])
-  })
-  afterAll(async () => {
-    await browser.close()
-    const stopped = await server.stop()
-    await folder.remove('SIGKILL')
-    expect(stopped).toEqual({ code: 0, complaints: '' })
-  })
-  beforeEach(async () => {
-    demo = await openDemo(browser, server.url)
-  })
-  afterEach(async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()))
-    expect(demo.complaints).toEqual([])
-    await deleteAll(server.url)
+  beforeEach(() => {
+    demo = suite.demo
   })
 
   it('shows an empty list and no usage at first', async () => {
@@ -132,7 +108,9 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     const refused = demo.page.locator('.upload.failed')
     const sentence = await refused.locator('[data-part=state]').textContent()
     const name = (await refused.locator('[data-part=name]').textContent()) ?? ''
-    expect(sentence).toBe(`You have reached your limit of 40 files. Delete one to make room for “${name}”.`)
+    expect(sentence).toBe(
+      `You have reached your limit of 40 files. Delete one to make room for ${quoted(name)}.`,
+    )
     await demo.usage('40 of 40 files')
 
     await demo.page.reload()
@@ -151,18 +129,20 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     await demo.chooseLarge('second.bin', 8_000_000)
     await demo
       .upload('second.bin')
-      .getByText('“second.bin” needs 8 MB, but only 5 MB of your 25 MB is free. Delete files to make room.')
+      .getByText(
+        `${quoted('second.bin')} needs 8 MB, but only 5 MB of your 25 MB is free. Delete files to make room.`,
+      )
       .waitFor()
     await demo.chooseLarge('third.bin', 26_000_000)
     await demo
       .upload('third.bin')
-      .getByText('“third.bin” is 26 MB, which is more than your quota of 25 MB.')
+      .getByText(`${quoted('third.bin')} is 26 MB, which is more than your quota of 25 MB.`)
       .waitFor()
     await demo.page.getByRole('button', { name: 'Dismiss third.bin' }).click()
 
     await demo.page.getByRole('button', { name: 'Delete first.bin' }).click()
-    await demo.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await demo.usage('0 bytes of 25 MB')
+    // A retry deletes what could still be taken back.
     await demo.page.getByRole('button', { name: 'Retry second.bin' }).click()
     await demo.shows(['second.bin'])
     await demo.usage('8 MB of 25 MB')
@@ -180,20 +160,27 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     expect(buffer.equals(await readFile(await download.path()))).toBe(true)
   })
 
-  it('deletes a file only after confirmation', async () => {
+  it('deletes a file after the time in which the user can undo it', async () => {
+    const { page } = demo
     await demo.choose(textFile('keep.txt'), textFile('drop.txt'))
     await demo.uploaded()
-    const dialog = demo.page.getByRole('dialog')
-    await demo.page.getByRole('button', { name: 'Delete keep.txt' }).click()
-    await dialog.getByText('Delete “keep.txt”?').waitFor()
-    await demo.page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'hidden' })
-    await demo.page.getByRole('button', { name: 'Delete drop.txt' }).click()
-    await dialog.getByRole('button', { name: 'Delete' }).click()
-    await demo.shows(['keep.txt'])
+    await page.getByRole('button', { name: 'Delete keep.txt' }).click()
+    await demo.shows(['drop.txt'])
     await demo.usage('1 of 40 files')
-    await demo.page.reload()
+    await page.locator('.toast', { hasText: 'keep.txt' }).getByRole('button', { name: 'Undo' }).click()
+    await demo.shows(['keep.txt', 'drop.txt'])
+    await demo.usage('2 of 40 files')
+
+    await demo.delete('drop.txt')
     await demo.shows(['keep.txt'])
+    await page.reload()
+    await demo.shows(['keep.txt'])
+
+    // Leaving the page deletes at once.
+    await page.getByRole('button', { name: 'Delete keep.txt' }).click()
+    await page.reload()
+    await page.getByText('Nothing here yet').waitFor()
+    await expect.poll(() => storedNames(page)).toEqual([])
   })
 
   it('shows each user only their own files', async () => {
@@ -213,7 +200,7 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
 
     await demo.switchTo('Ada')
     await demo.shows(['of Ada.txt'])
-    const another = await openDemo(browser, server.url)
+    const another = await openDemo(suite.browser, suite.server.url)
     await another.shows(['of Ada.txt'])
   })
 
@@ -289,15 +276,19 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
 
     await page.keyboard.press('Tab')
     expect(await focused()).toBe('Choose files')
-    await page.keyboard.press('Tab')
-    expect(await focused()).toMatch(/^[ab]\.txt$/)
-    await page.keyboard.press('Tab')
-    expect(await focused()).toMatch(/^Share [ab]\.txt by its link$/)
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Tab')
-    expect(await focused()).toMatch(/^Delete [ab]\.txt$/)
-    await page.keyboard.press('Enter')
-    await page.keyboard.press('Tab')
+    for (const reached of [
+      /^Search by name$/,
+      /^Sort by$/,
+      /^Select [ab]\.txt$/,
+      /^[ab]\.txt$/,
+      /^Share [ab]\.txt by its link$/,
+      /^Rename [ab]\.txt$/,
+      /^Download [ab]\.txt$/,
+      /^Delete [ab]\.txt$/,
+    ]) {
+      await page.keyboard.press('Tab')
+      expect(await focused()).toMatch(reached)
+    }
     await page.keyboard.press('Enter')
     await expect.poll(async () => (await demo.names()).length).toBe(1)
     // The focus moves to the remaining file.
@@ -317,21 +308,12 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
   })
 })
 
-/** Deletes the files of both users, and checks that no test left a reservation behind. */
-async function deleteAll(url: string): Promise<void> {
-  const cookie = (await fetch(url)).headers.getSetCookie()[0]!.split(';')[0]!
-  const call = (path: string, init: RequestInit = {}) =>
-    fetch(url + path, { ...init, headers: { cookie, 'content-type': 'application/json' } })
-  for (const user of ['ada', 'grace']) {
-    await call('/session', { method: 'PUT', body: JSON.stringify({ user }) })
-    const { objects } = (await (await call('/api/s3/db/objects?limit=100')).json()) as {
-      objects: { key: string }[]
+/** Returns the names of the files that the server lists. */
+function storedNames(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const { objects } = (await (await fetch('/api/s3/db/objects')).json()) as {
+      objects: { filename: string }[]
     }
-    for (const { key } of objects) {
-      const deleted = await call(`/api/s3/object?key=${encodeURIComponent(key)}`, { method: 'DELETE' })
-      expect(deleted.status).toBe(204)
-    }
-    const { usage } = (await (await call('/api/s3/db/usage')).json()) as { usage: unknown }
-    expect(usage).toEqual({ bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 })
-  }
+    return objects.map(({ filename }) => filename)
+  })
 }

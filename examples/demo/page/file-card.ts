@@ -1,98 +1,137 @@
 import type { DbClientObject, S3Api } from '@svc/db/client'
 import { copyOf, part } from './elements.js'
+import { isGone, isOtherUser, messageFor } from './error-messages.js'
+import { rename, share } from './file-requests.js'
+import { quoted, showName, shownName } from './names.js'
 import { announce, notice } from './notices.js'
-import { confirmed } from './question.js'
-import { messageFor } from './error-messages.js'
-import { share } from './sharing.js'
+import { askedName } from './question.js'
 import { inUnits, when } from './units.js'
 
-export interface FileCardOptions {
-  /** Whether others may open the file. */
+/** A stored file, and whether others may open it. */
+export interface StoredFile {
+  readonly object: DbClientObject
   readonly isShared: boolean
-  /** Runs after the user has deleted the file. */
-  readonly deleted: () => void
 }
 
+export interface FileCardEvents {
+  /** The user wants to delete the file. */
+  delete(): void
+  /** The file no longer exists. */
+  gone(): void
+  /** A call was refused because another window has switched users. */
+  otherUser(): void
+  /** The user has changed the file. */
+  changed(file: StoredFile): void
+  /** The user has selected the file, or cleared that. */
+  selected(): void
+}
+
+export interface FileCard {
+  readonly element: HTMLElement
+  readonly file: StoredFile
+  readonly checkbox: HTMLInputElement
+  /** Shows the file as it is now. */
+  show(file: StoredFile): void
+}
+
+export const nameOf = ({ filename, key }: DbClientObject): string => filename ?? key
+
 /** Creates the card of a stored file, with preview, name and actions. */
-export function fileCard(
-  api: S3Api,
-  object: DbClientObject,
-  { isShared, deleted }: FileCardOptions,
-): HTMLElement {
-  const card = copyOf('file-template')
-  const name = object.filename ?? object.key
-  card.dataset['id'] = object.id
-  const link = part<HTMLAnchorElement>(card, 'name')
-  link.textContent = link.title = name
-  link.href = api.fileURL({ id: object.id, disposition: 'inline' })
-  part(card, 'facts').textContent = `${inUnits(object.size ?? 0)} · ${when(object.createdAt)}`
-  part(card, 'extension').textContent = extensionOf(name)
+export function fileCard(api: S3Api, initial: StoredFile, events: FileCardEvents): FileCard {
+  const element = copyOf('file-template')
+  const checkbox = part<HTMLInputElement>(element, 'select')
+  const buttons = {
+    share: part<HTMLButtonElement>(element, 'share'),
+    rename: part<HTMLButtonElement>(element, 'rename'),
+    download: part<HTMLButtonElement>(element, 'download'),
+    delete: part<HTMLButtonElement>(element, 'delete'),
+  }
+  let file = initial
+
+  function show(shown: StoredFile): void {
+    file = shown
+    const { object, isShared } = shown
+    const name = shownName(nameOf(object))
+    showName(part(element, 'name'), nameOf(object))
+    part(element, 'facts').textContent = `${inUnits(object.size ?? 0)} · ${when(object.createdAt)}`
+    part(element, 'extension').textContent = extensionOf(nameOf(object))
+    checkbox.ariaLabel = `Select ${name}`
+    buttons.share.ariaPressed = String(isShared)
+    for (const [action, words] of [
+      ['share', `Share ${name} by its link`],
+      ['rename', `Rename ${name}`],
+      ['download', `Download ${name}`],
+      ['delete', `Delete ${name}`],
+    ] as const) {
+      buttons[action].ariaLabel = buttons[action].title = words
+    }
+  }
+
+  /** Runs a call about the file, and shows how it failed. */
+  async function attempt(call: () => Promise<void>): Promise<void> {
+    try {
+      await call()
+    } catch (error) {
+      if (isOtherUser(error)) return events.otherUser()
+      notice(messageFor(error, { name: nameOf(file.object) }))
+      if (isGone(error)) events.gone()
+    }
+  }
+
+  async function toggleSharing(): Promise<void> {
+    const isShared = !file.isShared
+    await share(file.object.id, isShared)
+    show({ ...file, isShared })
+    events.changed(file)
+    const name = quoted(nameOf(file.object))
+    announce(
+      isShared ? `Everyone who is signed in can open ${name} by its link.` : `Only you can open ${name}.`,
+    )
+  }
+
+  async function askAndRename(): Promise<void> {
+    const wanted = await askedName(nameOf(file.object))
+    if (wanted === null) return
+    const filename = await rename(file.object.id, wanted)
+    show({ ...file, object: { ...file.object, filename } })
+    events.changed(file)
+    announce(`Renamed to ${quoted(filename)}.`)
+  }
+
+  show(initial)
+  const { object } = initial
+  element.dataset['id'] = object.id
+  const url = api.fileURL({ id: object.id, disposition: 'inline' })
+  for (const name of ['name', 'open']) part<HTMLAnchorElement>(element, name).href = url
   if (object.contentType?.startsWith('image/')) {
     // The server makes the thumbnail in the background. Until it exists, the card shows the picture itself.
     const thumbnail = api.fileURL({ key: `${object.key}.thumbnail`, disposition: 'inline' })
-    void showPicture([thumbnail, link.href], part(card, 'preview'))
+    void showPicture([thumbnail, url], element)
   }
-  shareSwitch(part(card, 'share'), { id: object.id, name, isShared })
+  checkbox.addEventListener('change', () => events.selected())
+  buttons.share.addEventListener('click', () => void attempt(toggleSharing))
+  buttons.rename.addEventListener('click', () => void attempt(askAndRename))
+  buttons.download.addEventListener('click', () => void attempt(() => saveToDisk(api, file.object)))
+  buttons.delete.addEventListener('click', () => events.delete())
 
-  const download = part<HTMLButtonElement>(card, 'download')
-  download.ariaLabel = download.title = `Download ${name}`
-  download.addEventListener('click', () => {
-    saveToDisk(api, object, name).catch((error: unknown) => notice(messageFor(error, { name })))
-  })
-
-  const remove = part<HTMLButtonElement>(card, 'delete')
-  remove.ariaLabel = remove.title = `Delete ${name}`
-  remove.addEventListener('click', () => void askAndDelete())
-
-  async function askAndDelete(): Promise<void> {
-    if (!(await confirmed(`Delete “${name}”? This can’t be undone.`, 'Delete'))) return
-    card.classList.add('leaving')
-    try {
-      await api.delete(object)
-    } catch (error) {
-      notice(messageFor(error, { name }))
-      card.classList.remove('leaving')
-      return
-    }
-    announce(`Deleted ${name}.`)
-    deleted()
+  return {
+    element,
+    checkbox,
+    show,
+    get file() {
+      return file
+    },
   }
-
-  return card
 }
 
 /** Returns the label for files without a picture. */
 function extensionOf(name: string): string {
   const extension = /\.([^.\s]{1,5})$/u.exec(name)?.[1]
-  return extension?.toUpperCase() ?? 'FILE'
-}
-
-/** Turns a button into the switch that shares a file. */
-function shareSwitch(
-  button: HTMLElement,
-  { id, name, isShared }: { readonly id: string; readonly name: string; readonly isShared: boolean },
-): void {
-  let shared = isShared
-  button.ariaLabel = button.title = `Share ${name} by its link`
-  button.ariaPressed = String(shared)
-  button.addEventListener('click', () => void toggle())
-
-  async function toggle(): Promise<void> {
-    try {
-      await share(id, !shared)
-    } catch {
-      return notice(`Couldn’t change who can open “${name}”.`)
-    }
-    shared = !shared
-    button.ariaPressed = String(shared)
-    announce(
-      shared ? `Everyone who is signed in can open ${name} by its link.` : `Only you can open ${name}.`,
-    )
-  }
+  return shownName(extension?.toUpperCase() ?? 'FILE')
 }
 
 /** Shows the first of these pictures that exists and can be decoded. If none does, the card keeps showing the extension. */
-async function showPicture(urls: readonly string[], preview: HTMLElement): Promise<void> {
+async function showPicture(urls: readonly string[], card: HTMLElement): Promise<void> {
   for (const url of urls) {
     const image = new Image()
     // Decorative: the card shows the name as text.
@@ -104,15 +143,16 @@ async function showPicture(urls: readonly string[], preview: HTMLElement): Promi
     } catch {
       continue
     }
-    preview.replaceChildren(image)
+    part(card, 'extension').hidden = true
+    part(card, 'open').append(image)
     return
   }
 }
 
-async function saveToDisk(api: S3Api, object: DbClientObject, name: string): Promise<void> {
+async function saveToDisk(api: S3Api, object: DbClientObject): Promise<void> {
   const { url } = await api.download(object)
   const link = document.createElement('a')
   link.href = url
-  link.download = name
+  link.download = nameOf(object)
   link.click()
 }

@@ -1,5 +1,7 @@
 import { byId, copyOf, part } from './elements.js'
-import { notice } from './notices.js'
+import { dismissNotice, notice } from './notices.js'
+import { currentUser, ownRequest, RequestError, showUser } from './requests.js'
+import { tellOtherWindows } from './windows.js'
 
 interface Session {
   readonly users: readonly { readonly id: string; readonly name: string }[]
@@ -9,53 +11,73 @@ interface Session {
 export interface SwitchEvents {
   /** Runs before the user switches; resolve to `false` to prevent it. */
   readonly beforeSwitch: () => Promise<boolean>
-  /** Runs when the signed-in user differs from the one shown. */
+  /** Runs when the window shows another user than before. */
   readonly switched: (name: string) => void
 }
 
-/** Shows the users and lets the visitor switch. Resolves to a function that asks the server again, as another tab may switch. */
-export async function showPeople({ beforeSwitch, switched }: SwitchEvents): Promise<() => Promise<void>> {
+/** Shows the users and lets the visitor switch. Returns a function that asks the server who is signed in, as another window may switch. */
+export function showPeople({ beforeSwitch, switched }: SwitchEvents): () => Promise<void> {
   const people = byId('people')
-  let shown: string | undefined
+  let session: Session | null = null
 
-  function show({ users, current }: Session): void {
+  function show(shown: Session): void {
+    const { users, current } = shown
+    const previous = currentUser()
+    session = shown
     const options = users.map(({ id, name }) => {
       const person = copyOf('person-template')
       const choice = part<HTMLInputElement>(person, 'choice')
       choice.value = id
       choice.checked = id === current
-      choice.addEventListener('change', () => void switchTo(id))
+      choice.addEventListener('change', () => void switchTo(id, name))
       part(person, 'initial').textContent = name.slice(0, 1)
       part(person, 'name').textContent = name
       return person
     })
+    const hadFocus = people.contains(document.activeElement)
     people.querySelectorAll('.person').forEach((person) => person.remove())
     people.append(...options)
-    const previous = shown
-    shown = current
+    if (hadFocus) people.querySelector<HTMLInputElement>('input:checked')?.focus()
+    showUser(current)
+    dismissNotice('session')
     if (previous !== current) switched(users.find(({ id }) => id === current)?.name ?? current)
   }
 
-  async function switchTo(user: string): Promise<void> {
-    await updateSession((await beforeSwitch()) ? user : null)
-    people.querySelector<HTMLInputElement>('input:checked')?.focus()
-  }
-
-  /** Signs in as the given user; `null`: only reads the current one. */
-  async function updateSession(user: string | null): Promise<void> {
+  async function switchTo(user: string, name: string): Promise<void> {
+    // Without this, the name of one person would stand above the files of another while the switch is decided.
+    if (session) show(session)
+    if (!(await beforeSwitch())) return
     try {
-      const response = await fetch('/session', user === null ? {} : change({ user }))
-      if (!response.ok) throw new Error(`/session returned ${response.status}`)
-      show((await response.json()) as Session)
-    } catch {
-      notice('Couldn’t load the signed-in user. Reload the page to try again.')
+      show((await ownRequest('PUT', '/session', { body: { user } })) as Session)
+      tellOtherWindows('user')
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 403) return refresh()
+      notice(`Couldn’t switch to ${name}. Try again.`, 'session')
     }
   }
 
-  await updateSession(null)
-  return () => updateSession(null)
+  async function refresh(): Promise<void> {
+    try {
+      show(await readSession())
+    } catch (error) {
+      const hasEnded = error instanceof RequestError && error.status === 401
+      notice(
+        hasEnded
+          ? 'Your session has expired. Reload the page to continue.'
+          : 'The server can’t be reached. The page tries again when you return to it.',
+        'session',
+      )
+    }
+  }
+
+  return refresh
 }
 
-function change(body: object): RequestInit {
-  return { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+/** Reads the session without saying who this window shows. */
+async function readSession(): Promise<Session> {
+  const response = await fetch('/session').catch((cause: unknown) => {
+    throw new RequestError(null, 'GET /session', { cause })
+  })
+  if (!response.ok) throw new RequestError(response.status, 'GET /session')
+  return (await response.json()) as Session
 }

@@ -1,13 +1,31 @@
 import { byId } from './elements.js'
 
 /** Asks the user to confirm an action that can't be undone. */
-export function confirmed(question: string, yes: string): Promise<boolean> {
-  const dialog = byId<HTMLDialogElement>('question')
+export async function confirmed(question: string, yes: string): Promise<boolean> {
   byId('question-text').textContent = question
   byId('question-yes').textContent = yes
+  return (await closed(byId<HTMLDialogElement>('question'))) === 'yes'
+}
+
+/** Asks for a new filename. Resolves to `null` if the user cancels or changes nothing. */
+export async function askedName(name: string): Promise<string | null> {
+  const input = byId<HTMLInputElement>('new-name')
+  const dialog = byId<HTMLDialogElement>('rename')
+  input.value = name
+  // Not a submit button: the first one in a form is what the Enter key presses.
+  byId('rename-cancel').onclick = () => dialog.close('no')
+  const answer = closed(dialog)
+  // Typing replaces the name, but not the extension.
+  input.setSelectionRange(0, /^.+(?=\.[^.]+$)/u.exec(name)?.[0].length ?? name.length)
+  const isChanged = (await answer) === 'yes' && input.value.trim() !== '' && input.value !== name
+  return isChanged ? input.value.trim() : null
+}
+
+/** Opens a dialog. Resolves to the value of the button that closed it. */
+function closed(dialog: HTMLDialogElement): Promise<string> {
   dialog.returnValue = 'no'
   dialog.showModal()
   return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true })
+    dialog.addEventListener('close', () => resolve(dialog.returnValue), { once: true })
   })
 }

@@ -1,6 +1,8 @@
-import type { DbApi, UsageAndQuota } from '@svc/db/client'
+import type { UsageAndQuota } from '@svc/db/client'
+import { currentApi } from './clients.js'
 import { byId } from './elements.js'
-import { notice } from './notices.js'
+import { isOtherUser } from './error-messages.js'
+import { dismissNotice, notice } from './notices.js'
 import { files, inUnits } from './units.js'
 
 const NEARLY_FULL = 0.85
@@ -9,17 +11,23 @@ let loading = false
 let stale = false
 
 /** Loads the usage and shows it. Calls during a request share the next request. */
-export async function showUsage(api: { readonly db: DbApi }): Promise<void> {
+export async function showUsage(
+  /** What the server counts although the user has deleted it. */
+  deleted: () => { readonly bytes: number; readonly files: number },
+): Promise<void> {
   stale = true
   if (loading) return
   loading = true
   try {
     while (stale) {
       stale = false
-      show(await api.db.getUsage())
+      const { usage, quota } = await currentApi().db.getUsage({ timeoutSeconds: 30 })
+      const { bytes, files: count } = deleted()
+      show({ usage: { ...usage, bytes: usage.bytes - bytes, files: usage.files - count }, quota })
+      dismissNotice('usage')
     }
-  } catch {
-    notice('Couldn’t load your storage usage.')
+  } catch (error) {
+    if (!isOtherUser(error)) notice('Couldn’t load how much you store.', 'usage')
   } finally {
     loading = false
   }
@@ -33,6 +41,9 @@ function show({ usage, quota }: UsageAndQuota): void {
   byId('usage-bytes').textContent = bytesOfMax
   byId('usage-reserved').textContent = reservedBytes > 0 ? `and ${inUnits(reservedBytes)} uploading` : ''
   byId('usage-files').textContent = filesOfMax
+
+  byId('limits').textContent =
+    `Any type, several at once, up to ${inUnits(maxBytes)} and ${files(maxFiles)} in all.`
 
   const bar = byId('usage-bar')
   bar.ariaValueMax = String(maxBytes)
