@@ -101,7 +101,7 @@ describePostgres('concurrent writes of one scope', (url) => {
     const rows = await Promise.all(Array.from({ length: CALLERS }, (_, i) => store.reserve(attempt(`${i}`))))
     proxy.roundTrips = 0
     await Promise.all(rows.map(({ bucket, key, id }) => store.confirm({ bucket, key, id, size: 1 })))
-    expect(proxy.roundTrips).toBe(3)
+    expect(proxy.roundTrips).toBeLessThanOrEqual(5)
     expect(await store.getScopeUsage(scope)).toMatchObject({
       bytes: CALLERS,
       files: CALLERS,
