@@ -48,6 +48,25 @@ describe.skipIf(executablePath === null)('a restart of the demo', () => {
     })
   })
 
+  it('keeps sessions, apart from those of a demo on another port', async () => {
+    const first = { dataFolder: join(folder.path, 'first'), port: await freePort() }
+    let server = await startDemo(first)
+    const other = await startDemo({ dataFolder: join(folder.path, 'other') })
+    const demo = await openDemo(browser, server.url)
+    await demo.switchTo('Grace')
+    await demo.page.getByText('Nothing here yet').waitFor()
+    await demo.page.goto(other.url)
+    await expect.poll(() => demo.page.getByRole('radio', { name: 'Ada' }).isChecked()).toBe(true)
+
+    expect(await server.stop('SIGKILL')).toEqual({ code: null, complaints: '' })
+    server = await startDemo(first)
+    await demo.page.goto(server.url)
+    await expect.poll(() => demo.page.getByRole('radio', { name: 'Grace' }).isChecked()).toBe(true)
+    await demo.page.context().close()
+    expect(demo.complaints).toEqual([])
+    for (const running of [server, other]) expect(await running.stop()).toEqual({ code: 0, complaints: '' })
+  })
+
   it.skipIf('reason' in postgres)('keeps files and links on PostgreSQL', async () => {
     if ('reason' in postgres) return
     const database = await createDatabase(postgres.url)
