@@ -113,8 +113,9 @@ export const placeMutants: readonly Mutant[] = [
     `${two}: give a key to one of two scopes`,
   ),
   overPlaces(
-    'returns rows from a cache of its process',
-    (driver) => {
+    'returns rows from a cache of its process, if another process was there before',
+    (driver, { isReopened }) => {
+      if (!isReopened) return {}
       const cache = new Map<string, StorageObject | null>()
       return {
         async find(query) {

@@ -10,12 +10,12 @@ import type { Mutant } from '../broken-stores/mutant.js'
 const SCRIPTS = { seed: 20_260_101, numRuns: 400, shrink: false }
 
 /**
- * Every case must reject a mutant that at most four other cases reject. Otherwise the case could be lost, or check nothing,
+ * Every case must reject a mutant that at most five other cases reject. Otherwise the case could be lost, or check nothing,
  * without any test failing. The limit is not one, because a defect often shows in several places: in the result of a call,
  * a later read, a list, usage and leftovers. Cases of what 1.6 adds begin with calls of 1.5, so they reject most stores that
  * are faulty there, and don't count for the cases of 1.5.
  */
-const MOST_REJECTIONS = 5
+const MOST_REJECTIONS = 6
 
 const isScript = (title: string) => title.startsWith('scripts: ')
 
