@@ -55,6 +55,8 @@ export interface ReplicaSetOptions {
 const NAME = 'tests'
 const START_TIMEOUT = 60_000
 
+export const installedMongos = () => installedProgram('mongos')
+
 async function asServer(program: string, from: string): Promise<RunningServer> {
   // Not durable, because the data is removed after the tests.
   const set = await startReplicaSet(program, { members: 1, durable: false })
@@ -113,7 +115,8 @@ async function writeKeyFile(folder: PrivateFolder): Promise<string> {
   return file
 }
 
-async function startMember(
+/** Starts a server with a data folder of this name. */
+export async function startMember(
   folder: PrivateFolder,
   program: string,
   name: string,
@@ -149,7 +152,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function responds(url: string): Promise<boolean> {
+/** Returns whether a server responds. */
+export async function responds(url: string): Promise<boolean> {
   try {
     await onServer(url, (client) => client.db('admin').command({ ping: 1 }))
     return true
@@ -158,7 +162,7 @@ async function responds(url: string): Promise<boolean> {
   }
 }
 
-async function onServer<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
+export async function onServer<T>(url: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
   const client = new MongoClient(url, { serverSelectionTimeoutMS: 1000, connectTimeoutMS: 1000 })
   try {
     return await use(client)

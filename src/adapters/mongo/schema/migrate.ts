@@ -4,7 +4,7 @@ import { isRetryable, serverCode } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './index-differences.js'
 import { INDEXES, neededCollections, specification } from './indexes.js'
-import { collectionFlaws, refuse, rollbackFlaw, serverFlaw } from './requirements.js'
+import { collectionFlaws, refuse, rollbackFlaw, serverFlaw, shardingFlaws } from './requirements.js'
 import { MIN_COMPATIBLE_VERSION, readState, SCHEMA_VERSION, STATE_ID, tooNew } from './version.js'
 
 const COLLECTION_EXISTS = 48
@@ -43,6 +43,7 @@ async function migrateOnce(namespace: Namespace, migration: Migration): Promise<
   const { events } = migration
   refuse(await serverFlaw(namespace))
   refuse((await collectionFlaws(namespace))[0])
+  refuse((await shardingFlaws(namespace))[0])
   const before = await readState(namespace, NO_DEADLINE)
   refuse(tooNew(before))
   migration.requestsAtStart ??= before.eventRequests

@@ -1,4 +1,5 @@
 import { StorageError } from '../../../core/errors.js'
+import { serverCode } from '../connection/failures.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'
 import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
@@ -31,6 +32,47 @@ export async function collectionFlaws(namespace: Namespace): Promise<string[]> {
     }
     if (options['capped'] === true) return [`${name} must not be capped: a capped collection loses records.`]
     return []
+  })
+}
+
+/** A collection that the router of a sharded cluster knows. */
+interface RoutedCollection {
+  readonly _id: string
+  readonly key: Readonly<Record<string, unknown>>
+  /** Set if the collection is on one shard, but tracked. */
+  readonly unsplittable?: boolean
+}
+
+const UNAUTHORIZED = 13
+
+/**
+ * Returns why sharded collections of the adapter can't be used, one sentence for each of them. Only a shard key that begins
+ * and ends with `_id` keeps `_id` unique in the cluster, and lets writes by `_id` create documents.
+ */
+export async function shardingFlaws(namespace: Namespace): Promise<string[]> {
+  const hello = await runCommand(namespace, { hello: 1 })
+  if (hello['msg'] !== 'isdbgrid') return []
+  const { client, db } = namespace
+  const names = COLLECTIONS.map((name) => `${db.databaseName}.${namespace[name].collectionName}`)
+  const routed = await client
+    .db('config')
+    .collection<RoutedCollection>('collections')
+    .find({ _id: { $in: names } })
+    .toArray()
+    .catch((error: unknown) => {
+      // A role for one database only may not read it.
+      if (serverCode(error) === UNAUTHORIZED) return []
+      throw error
+    })
+  return routed.flatMap(({ _id, key, unsplittable }) => {
+    if (unsplittable) return []
+    const name = _id.slice(db.databaseName.length + 1)
+    if (name === namespace.events.collectionName) {
+      return [`${name} must not be sharded: its queries read from several documents at once.`]
+    }
+    const shown = JSON.stringify(key)
+    if (shown === '{"_id":"hashed"}' || shown === '{"_id":1}') return []
+    return [`${name} must be sharded by {"_id":"hashed"} or {"_id":1}, or not at all (found ${shown}).`]
   })
 }
 

@@ -2,7 +2,7 @@ import type { Call } from '../connection/deadline.js'
 import type { Namespace } from '../connection/namespace.js'
 import { describeDifference, indexDifferences } from './index-differences.js'
 import { neededCollections } from './indexes.js'
-import { collectionFlaws, serverFlaw } from './requirements.js'
+import { collectionFlaws, serverFlaw, shardingFlaws } from './requirements.js'
 import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
 /**
@@ -17,7 +17,7 @@ export async function verify(namespace: Namespace, call: Call): Promise<string[]
   }
   const refusal = tooNew(state)
   if (refusal !== null) findings.push(refusal)
-  findings.push(...(await collectionFlaws(namespace)))
+  findings.push(...(await collectionFlaws(namespace)), ...(await shardingFlaws(namespace)))
   if (state.version <= SCHEMA_VERSION) {
     findings.push(
       ...(await indexDifferences(namespace, neededCollections(state.events))).map(describeDifference),

@@ -130,19 +130,14 @@ async function findAll(
 ): Promise<Found> {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [...known, ...writes.flatMap(scopesGiven)]
-  const needsLookup = scopes.length === 0 && writes.some(needsUsageOfOwner)
-  const first = needsLookup
-    ? await findWithScopes(namespace, session, ids)
-    : await findById(namespace, session, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))
-
+  const first = await findById(namespace, session, [...ids, ...scopes], keysNaming(adoptionsIn(writes)))
   const keys = new Map(first.filter(isOfKey).map((document) => [document._id, document]))
-  // Rarely any: another process gave the key to another scope after this process last saw it.
-  const otherScopes = needsLookup
-    ? []
-    : writes.filter(needsUsageOfOwner).flatMap(({ command }) => {
-        const scope = keys.get(keyId(command))?.scope
-        return scope === undefined || scopes.includes(scope) ? [] : [scope]
-      })
+  // Rarely any: the write names no scope and another process reserved the key, or gave it to another scope. A `$lookup` would
+  // read these along, but not from a sharded collection.
+  const otherScopes = writes.filter(needsUsageOfOwner).flatMap(({ command }) => {
+    const scope = keys.get(keyId(command))?.scope
+    return scope === undefined || scopes.includes(scope) ? [] : [scope]
+  })
   const more = otherScopes.length > 0 ? await findById(namespace, session, otherScopes) : []
   const sums = [...first, ...more].filter((document) => !isOfKey(document))
   return { keys, usages: new Map(sums.map((document) => [document._id, usageIn(readSums(document))])) }
@@ -165,24 +160,6 @@ async function findById(
 /** Returns whether a write checks the quota of the scope that has the key, without naming that scope. */
 function needsUsageOfOwner(write: KeyWrite): boolean {
   return write.kind === 'confirm' && scopesGiven(write).length === 0
-}
-
-async function findWithScopes(
-  namespace: Namespace,
-  session: ClientSession,
-  ids: readonly string[],
-): Promise<Stored[]> {
-  const from = namespace.objects.collectionName
-  const documents = await namespace.objects
-    .aggregate<Stored & { usage: Stored[] }>(
-      [
-        { $match: { _id: { $in: ids } } },
-        { $lookup: { from, localField: 'scope', foreignField: '_id', as: 'usage' } },
-      ],
-      { session, batchSize: ids.length + 1 },
-    )
-    .toArray()
-  return documents.flatMap((document) => [document, ...document.usage])
 }
 
 function isOfKey(document: Stored): document is KeyDocument {

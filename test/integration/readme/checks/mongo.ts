@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { MongoClient, type MongoServerError } from 'mongodb'
+import { MongoClient, type Db, type MongoServerError } from 'mongodb'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '@svc/db/mongo'
-import { installedMongod, startReplicaSet } from '../../../servers/mongod.js'
+import { installedMongod, installedMongos, startReplicaSet } from '../../../servers/mongod.js'
+import { startShardedCluster } from '../../../servers/sharded-cluster.js'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { expectToServe, migratesAndEnds, uploadTo } from '../store-programs.js'
 
@@ -102,10 +103,37 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
   }
 }
 
+/** Needs a cluster, so a machine without `mongos` only compiles it. */
+const shardsCollections: SnippetCheck = async (program) => {
+  const { shardCollections } = await run<{ shardCollections: (db: Db) => Promise<void> }>(program)
+  const programs = { mongod: installedMongod()!, mongos: installedMongos() }
+  const { mongos } = programs
+  if (mongos === null) return
+  const cluster = await startShardedCluster({ ...programs, mongos })
+  const client = new MongoClient(cluster.url)
+  try {
+    const db = client.db('files')
+    await shardCollections(db)
+    const store = mongoAdapter(db)
+    await store.migrate()
+    await uploadTo(store, 'sharded')
+    expect(await store.verify()).toEqual([])
+    const sharded = await client
+      .db('config')
+      .collection('collections')
+      .countDocuments({ key: { _id: 'hashed' } })
+    expect(sharded).toBe(3)
+  } finally {
+    await client.close()
+    await cluster.remove()
+  }
+}
+
 export const mongoChecks: SnippetChecks = {
   'docs/mongo.md#database.ts': { onMongo: keepsRecords },
   'docs/mongo.md#migrate.ts': { onMongo: migratesAndEnds('collections were') },
   'docs/mongo.md#start.ts': { onMongo: failsUntilMigrated },
   'docs/mongo.md#turn-on-events.ts': { onMongo: turnsEventsOn },
   'docs/mongo.md#users.ts': { onOwnMongod: givesUsersWhatTheyNeed },
+  'docs/mongo.md#shard-collections.ts': { onOwnMongod: shardsCollections },
 }
