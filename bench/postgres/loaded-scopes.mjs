@@ -56,11 +56,11 @@ function uuidAt(g) {
 }
 
 /** Returns the size and entries of each table and index that is not empty. A partial index has fewer entries than its table has rows. */
-export async function measureSizes(pool) {
+export async function measureSizes(pool, schema = 'svc_db') {
   const { rows } = await pool.query(`
     SELECT c.relname AS name, pg_relation_size(c.oid)::float8 AS bytes, c.reltuples::float8 AS entries
     FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
-    WHERE coalesce(i.indrelid, c.oid) IN ('svc_db.objects'::regclass, 'svc_db.scope_usage'::regclass)
+    WHERE coalesce(i.indrelid, c.oid) IN ('${schema}.objects'::regclass, '${schema}.scope_usage'::regclass)
       AND c.reltuples > 0
     ORDER BY coalesce(i.indrelid, c.oid)::regclass::text, c.relkind DESC, c.relname`)
   return rows.map(({ name, bytes, entries }) => ({

@@ -1,0 +1,91 @@
+// Lists objects right after a million uploads into one scope, with autovacuum off, and again after a vacuum.
+// --rows=N: number of uploads. --check: exit with 1 if a bar is missed.
+import { cpus } from 'node:os'
+import pg from 'pg'
+import { postgresAdapter } from '@svc/db/postgres'
+import { openReport } from '../report.mjs'
+import { printTable } from '../ratio-table.mjs'
+import { compareWaiting, METHOD } from '../servers/compare-waiting.mjs'
+import { readOptions, withSeparators } from '../servers/options.mjs'
+import { bucket } from '../servers/scopes.mjs'
+import { SETTINGS, startCluster } from './cluster.mjs'
+
+const { check, rows } = readOptions({ rows: 1_000_000, leastRows: 50_000 })
+const SCOPE = 'user:hot'
+const EMPTY = 'user:empty'
+const LIMIT = 100
+const ROUNDS = 301
+const TIMES = ['first', 'second', 'third']
+
+const cluster = await startCluster()
+const pool = new pg.Pool({ ...cluster.connection, max: 1, idleTimeoutMillis: 0 })
+pool.on('error', () => {})
+const store = postgresAdapter(pool)
+const { server_version: version } = (await pool.query('SHOW server_version')).rows[0]
+console.log(`PostgreSQL ${version} (${cluster.from}) with ${SETTINGS.join(', ')}, over local TCP;
+Node ${process.versions.node}, ${cpus().length} CPUs. ${withSeparators(rows)} uploads, each an INSERT and an UPDATE of its row.
+
+${METHOD}
+`)
+await store.migrate()
+await pool.query('ALTER TABLE svc_db.objects SET (autovacuum_enabled = off)')
+await pool.query(`
+  INSERT INTO svc_db.objects (id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size,
+    storage_key, expires_at, created_at, updated_at, writable_until)
+  SELECT id, id, '${SCOPE}', '${bucket}', 'uploads/' || g, 'pending', 'common', 'holiday picture.jpg', 'image/jpeg', 1,
+    'uploads/' || g, at + interval '1 hour', at, at, at + interval '1 hour'
+  FROM (
+    SELECT g, timestamptz '2025-01-01' + g * interval '1 second' AS at,
+      (lpad(to_hex(g), 8, '0') || '-0000-7000-8000-000000000000')::uuid AS id
+    FROM generate_series(1, ${rows}) g
+  ) made`)
+await pool.query(`
+  UPDATE svc_db.objects SET status = 'active', size = 1, e_tag = 'e', declared_size = NULL, expires_at = NULL,
+    updated_at = created_at, confirmed_at = created_at`)
+await pool.query('ANALYZE svc_db.objects')
+
+const report = openReport('postgres, dead entries')
+// Postgres remembers which entries the first scan found dead, so each of these calls differs.
+printTable('Calls that start at the dead entries, in ms', [
+  ['', ...TIMES],
+  await timesOf('listExpired', () => store.listExpired({ limit: LIMIT })),
+  await timesOf('listExpired of the scope', () => store.listExpired({ scope: SCOPE, limit: LIMIT })),
+  await timesOf('listExpired of another scope', () => store.listExpired({ scope: EMPTY, limit: LIMIT })),
+  await timesOf('purgeExpired', () => store.purgeExpired({ limit: LIMIT })),
+])
+await compareLists('before a vacuum')
+await pool.query('VACUUM (ANALYZE) svc_db.objects')
+await compareLists('after a vacuum')
+printTable('The same calls after a vacuum, in ms', [
+  ['', ...TIMES],
+  await timesOf('listExpired', () => store.listExpired({ limit: LIMIT })),
+  await timesOf('purgeExpired', () => store.purgeExpired({ limit: LIMIT })),
+])
+
+await pool.end()
+await cluster.stop()
+report.close({ check, isCorrect: true })
+
+async function timesOf(name, call) {
+  const times = []
+  while (times.length < TIMES.length) {
+    const start = performance.now()
+    await call()
+    times.push((performance.now() - start).toFixed(2))
+  }
+  return [name, ...times]
+}
+
+async function compareLists(when) {
+  const list = (status) => () => store.listByScope({ scope: SCOPE, limit: LIMIT, status })
+  report.add(
+    `A page of ${LIMIT}, ${when}`,
+    ['active', 'no status'],
+    [
+      await compareWaiting({
+        ...{ name: 'first page', base: list('active'), subject: list(undefined) },
+        ...{ bar: { most: 1.2 }, rounds: ROUNDS },
+      }),
+    ],
+  )
+}
