@@ -76,6 +76,23 @@ describePostgres('a schema of version 1.5', (url) => {
     return statements.map(([, statement]) => statement!)
   }
 
+  it.each([
+    { before: [], after: ['autovacuum_vacuum_scale_factor=0.05'] },
+    { before: ['fillfactor=90'], after: ['fillfactor=90', 'autovacuum_vacuum_scale_factor=0.05'] },
+    {
+      before: ['autovacuum_vacuum_scale_factor=0.01', 'fillfactor=90'],
+      after: ['autovacuum_vacuum_scale_factor=0.01', 'fillfactor=90'],
+    },
+  ])('is vacuumed as its operator has set, or at 5 % (set: $before)', async ({ before, after }) => {
+    if (before.length > 0)
+      await pool.query(`ALTER TABLE ${quoted(schema)}.objects SET (${before.join(', ')})`)
+    await newStore().migrate()
+    const { rows } = await pool.query('SELECT reloptions FROM pg_class WHERE oid = $1::regclass', [
+      `${quoted(schema)}.objects`,
+    ])
+    expect(rows).toEqual([{ reloptions: after }])
+  })
+
   it('is upgraded by several processes at once while processes of both versions write', async () => {
     const before = callsOfVersion15(pool, schema)
     for (const scope of SCOPES) {

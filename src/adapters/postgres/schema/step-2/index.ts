@@ -13,6 +13,7 @@ import { REMOVE } from './remove.js'
 import { RESERVE } from './reserve.js'
 import { TRANSFER } from './transfer.js'
 import { UPDATE } from './update.js'
+import { VACUUM_SETTINGS } from './vacuum-settings.js'
 import { WRITE_BATCH } from './write-batch.js'
 
 /**
@@ -40,5 +41,6 @@ export const STEP_2: MigrationStep = {
     EVENTS_TABLE,
     RECORD_EVENT,
     DELIVER_EVENTS,
+    VACUUM_SETTINGS,
   ].join(''),
 }
