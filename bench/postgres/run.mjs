@@ -119,6 +119,7 @@ console.log(`Costs: per reserve + confirm, of rounds of 10. Processor time is th
 in bytes.
 `)
 const costs = await compareUploadCosts(single)
+report.add('reserve + confirm, compared with INSERT + UPDATE', ['bare', 'adapter'], costs.bare)
 report.add('reserve + confirm, events off', ['1.5.5', 'events off'], costs.off)
 report.add('reserve + confirm, events on', ['events off', 'events on'], costs.on)
 

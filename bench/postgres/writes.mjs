@@ -45,7 +45,8 @@ export async function compareUploads(pools, bareSchema) {
   return results
 }
 
-async function bareUpload(pool, schema, scope) {
+/** Stores the row of an upload with the bare driver: one INSERT and one UPDATE. */
+export async function bareUpload(pool, schema, scope) {
   const id = createAttemptId()
   const key = `uploads/${id}`
   const now = new Date()
