@@ -16,8 +16,8 @@ export interface PrivateCluster {
 
 export interface PrivateClusters {
   readonly primary: PrivateCluster
-  /** A streaming replica, which accepts read-only queries. */
-  readonly standby: PrivateCluster
+  /** Streaming replicas, which accept read-only queries. */
+  readonly standbys: readonly [PrivateCluster, PrivateCluster]
   remove(): Promise<void>
 }
 
@@ -43,19 +43,23 @@ export async function startPrivateCluster(
 }
 
 /**
- * Starts a primary and a standby. The standby starts from a copy of the primary's files, made before the primary's
+ * Starts a primary and two standbys. Each standby starts from a copy of the primary's files, made before the primary's
  * first start. That equals a base backup, and doesn't need `pg_basebackup`, which some packages leave out.
  */
-export async function startWithStandby(binaries: string): Promise<PrivateClusters> {
+export async function startWithStandbys(binaries: string): Promise<PrivateClusters> {
   return inFolder(async (clusters) => {
     await clusters.initialise('primary')
-    await clusters.copyForStandby('primary', 'standby')
+    for (const name of ['standby', 'other-standby']) await clusters.copyForStandby('primary', name)
     const primary = await clusters.start('primary')
     const { hostname, port } = new URL(primary.url)
     const source = `primary_conninfo=host=${hostname} port=${port} user=postgres`
     // Queries on the standby must not delay its replay or be cancelled by it: the tests pause the replay themselves.
-    const standby = await clusters.start('standby', [source, 'hot_standby_feedback=on'])
-    return { primary, standby, remove: () => clusters.remove() }
+    const settings = [source, 'hot_standby_feedback=on']
+    const standbys = [
+      await clusters.start('standby', settings),
+      await clusters.start('other-standby', settings),
+    ] as const
+    return { primary, standbys, remove: () => clusters.remove() }
   }, binaries)
 }
 

@@ -1,11 +1,12 @@
 import { StorageError, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { startWithStandby, type PrivateClusters } from '../../servers/private-cluster.js'
+import { startWithStandbys, type PrivateClusters } from '../../servers/private-cluster.js'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
 import { everyCall } from './every-call.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
+import { tcpBalancer, type TcpBalancer } from './tcp-balancer.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
@@ -27,10 +28,10 @@ describePrivatePostgres('a streaming replica', (programs) => {
   let store: StorageObjectStore
 
   beforeAll(async () => {
-    clusters = await startWithStandby(programs)
+    clusters = await startWithStandbys(programs)
     proxies = {
       primary: await wireProxy(clusters.primary.url),
-      standby: await wireProxy(clusters.standby.url),
+      standby: await wireProxy(clusters.standbys[0].url),
     }
     pools = { primary: poolOf(proxies.primary.url), standby: poolOf(proxies.standby.url) }
     store = postgresAdapter(pools.primary, { schema, readPool: pools.standby })
@@ -49,22 +50,22 @@ describePrivatePostgres('a streaming replica', (programs) => {
   }
 
   /** Waits until the condition is true on the standby. */
-  async function untilOnStandby(condition: string): Promise<void> {
-    while ((await valueOf(pools.standby, condition)) !== 'true') {
+  async function untilOnStandby(condition: string, standby = pools.standby): Promise<void> {
+    while ((await valueOf(standby, condition)) !== 'true') {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
   }
 
   /** Waits until the standby has replayed everything that the primary has written so far. */
-  async function untilReplayed(): Promise<void> {
+  async function untilReplayed(standby = pools.standby): Promise<void> {
     const position = await valueOf(pools.primary, 'pg_current_wal_insert_lsn()')
-    await untilOnStandby(`pg_last_wal_replay_lsn() >= '${position}'::pg_lsn`)
+    await untilOnStandby(`pg_last_wal_replay_lsn() >= '${position}'::pg_lsn`, standby)
   }
 
   it('is in recovery, and the primary streams to it', async () => {
     expect(await valueOf(pools.standby, 'pg_is_in_recovery()')).toBe('true')
     expect(await valueOf(pools.primary, "SELECT string_agg(state, ',') FROM pg_stat_replication")).toBe(
-      'streaming',
+      'streaming,streaming',
     )
   })
 
@@ -131,6 +132,79 @@ describePrivatePostgres('a streaming replica', (programs) => {
     const second = await store.listByScope({ scope, limit: 3, cursor: first.nextCursor })
     expect([...first.objects, ...second.objects]).toEqual(rows.reverse())
     expect(second.nextCursor).toBeUndefined()
+  })
+
+  describe('next to another one, behind a balancer', () => {
+    const LISTS = 40
+    let other: pg.Pool
+    let otherProxy: WireProxy
+    let balancer: TcpBalancer
+    let readPool: pg.Pool
+    let balanced: StorageObjectStore
+
+    beforeAll(async () => {
+      other = poolOf(clusters.standbys[1].url)
+      otherProxy = await wireProxy(clusters.standbys[1].url)
+      balancer = await tcpBalancer([proxies.standby.url, otherProxy.url])
+      readPool = poolOf(balancer.url, { max: 2 })
+      balanced = postgresAdapter(pools.primary, { schema, readPool })
+    })
+    afterAll(async () => {
+      await Promise.all([readPool, other].map((pool) => pool.end()))
+      await balancer.close()
+      await otherProxy.close()
+    })
+
+    /** Lists over both connections and returns how many objects each list has, and who served how many. */
+    async function countedLists(scope: string) {
+      for (const proxy of [proxies.primary, proxies.standby, otherProxy]) proxy.roundTrips = 0
+      const lists = await Promise.all(Array.from({ length: LISTS }, () => balanced.listByScope({ scope })))
+      const served = [proxies.primary, proxies.standby, otherProxy].map(({ roundTrips }) => roundTrips)
+      return { lengths: lists.map(({ objects }) => objects.length), served }
+    }
+
+    it('serves a share of the lists, and the primary none', async () => {
+      const scope = 'shared'
+      await balanced.reserve(attempt(scope, 'shared'))
+      await untilReplayed()
+      await untilReplayed(other)
+      const { lengths, served } = await countedLists(scope)
+      expect(lengths).toEqual(Array.from({ length: LISTS }, () => 1))
+      const [primary, one, another] = served
+      expect([primary, one! + another!]).toEqual([0, LISTS])
+      expect(Math.min(one!, another!)).toBeGreaterThan(0)
+    })
+
+    it('delays exactly the lists that the lagging one serves, and no decision', async () => {
+      const scope = 'two lags'
+      await balanced.reserve(attempt(scope, 'lag 1'))
+      await untilReplayed()
+      await untilReplayed(other)
+      await other.query('SELECT pg_wal_replay_pause()')
+      await untilOnStandby("pg_get_wal_replay_pause_state() = 'paused'", other)
+      try {
+        await balanced.reserve(attempt(scope, 'lag 2'))
+        await untilReplayed()
+        const { lengths, served } = await countedLists(scope)
+        const [primary, current, lagging] = served
+        expect(primary).toBe(0)
+        expect(lagging).toBeGreaterThan(0)
+        expect(lengths.filter((length) => length === 2)).toHaveLength(current!)
+        expect(lengths.filter((length) => length === 1)).toHaveLength(lagging!)
+
+        const quota = { maxFiles: 2 }
+        const results = Array.from({ length: LISTS }, (_, index) =>
+          balanced
+            .reserve({ ...attempt(scope, `over ${index}`), quota })
+            .catch((reason: unknown) => (reason as StorageError).code),
+        )
+        expect(new Set(await Promise.all(results))).toEqual(new Set(['QUOTA_EXCEEDED']))
+      } finally {
+        await other.query('SELECT pg_wal_replay_resume()')
+      }
+      await untilReplayed(other)
+      expect((await countedLists(scope)).lengths).toEqual(Array.from({ length: LISTS }, () => 2))
+    })
   })
 
   it('refuses writes with DATABASE_UNAVAILABLE and a message that says why', async () => {
