@@ -20,6 +20,13 @@ export async function serverBenchmarks() {
   })
   const hasPostgres = (installedBinaries() ?? embeddedBinaries()) !== null
   return [
+    {
+      name: 'the cold start',
+      program: 'cold-start/run.mjs',
+      leastRows: null,
+      whyNot: null,
+      isRequired: false,
+    },
     benchmark('the Postgres adapter', 'postgres/run.mjs', POSTGRES, hasPostgres, 50_000),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
     {

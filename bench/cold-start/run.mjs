@@ -1,0 +1,97 @@
+// Measures what importing each entry adds to the start of a process.
+// --check: exit with 1 if a bar is missed. --rounds=N: fresh processes per entry.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { median, misses } from '../ratios.mjs'
+import { barText, printTable } from '../ratio-table.mjs'
+import { openReport } from '../report.mjs'
+
+const { values } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, rounds: { type: 'string', default: '41' } },
+})
+const rounds = Number(values.rounds)
+if (!Number.isSafeInteger(rounds) || rounds < 1) {
+  console.error(`--rounds must be an integer of 1 or more (got ${values.rounds}).`)
+  process.exit(2)
+}
+
+const MAIN = { most: 15 }
+const ENTRY = { most: 10 }
+/** The only packages that an entry imports itself. Others get an open connection or an app from their caller. */
+const AWS_SDK = ['@aws-sdk/client-s3', '@aws-sdk/s3-request-presigner']
+
+const entries = [
+  { entry: '@svc/db', bar: MAIN },
+  ...['postgres', 'mongo', 'memory', 'redis', 'disk', 'express', 'koa', 'fastify', 'hono', 'adapter'].map(
+    (name) => ({
+      entry: `@svc/db/${name}`,
+      bar: ENTRY,
+    }),
+  ),
+  // Without a bar: the SDK takes so much longer to load that its noise hides the entry.
+  { entry: '@svc/db/s3', driver: AWS_SDK, bar: {} },
+].map(({ entry, driver = [], bar }) => ({ entry, driver, bar }))
+
+const starts = new Map()
+for (const { entry, driver } of entries) {
+  for (const modules of [driver, [...driver, entry]]) starts.set(modules.join(' '), { modules, costs: [] })
+}
+
+console.log(`Node ${process.versions.node}, ${cpus().length} CPUs.
+
+Method: each measurement is a fresh process, and all take turns for ${rounds} rounds. A start without imports (for S3: with the
+AWS SDK only) is subtracted from a start that also imports the entry. Figures are differences of medians, in milliseconds of
+processor time until the import is done, with all threads of the process. Bars apply to them. Waiting is the difference in
+wall-clock time, which other load on the machine affects.
+`)
+
+await startOf([])
+for (let round = 0; round < rounds; round++) {
+  const inTurn = [...starts.values()]
+  for (const { modules, costs } of round % 2 === 0 ? inTurn : inTurn.toReversed()) {
+    costs.push(await startOf(modules))
+  }
+}
+
+const results = entries.map(({ entry, driver, bar }) => {
+  const cost = (modules, what) => median(starts.get(modules.join(' ')).costs.map((each) => each[what]))
+  const added = (what) => cost([...driver, entry], what) - cost(driver, what)
+  const milliseconds = added('processor')
+  return {
+    name: entry,
+    start: cost(driver, 'processor'),
+    ratio: milliseconds,
+    waiting: added('waiting'),
+    bar,
+    missed: misses(milliseconds, bar),
+  }
+})
+printTable('Added to the start of a process', [
+  ['', 'start without', 'added', 'bar', 'waiting', ''],
+  ...results.map(({ name, start, ratio, bar, waiting, missed }) => [
+    name,
+    start.toFixed(1),
+    ratio.toFixed(1),
+    barText(bar),
+    waiting.toFixed(1),
+    missed ? 'missed' : '',
+  ]),
+])
+
+const report = openReport('cold start')
+report.record('milliseconds added by an import', results)
+report.close({ check: values.check, isCorrect: true })
+
+/** Returns the processor and wall-clock time, in milliseconds, of a process that imports these modules. */
+async function startOf(modules) {
+  const child = fork(fileURLToPath(new URL('import-process.mjs', import.meta.url)), modules)
+  const exited = once(child, 'exit').then(([code]) => {
+    throw new Error(`Importing ${modules.join(' ')} exited with code ${code} and without a result.`)
+  })
+  const [cost] = await Promise.race([once(child, 'message'), exited])
+  await exited.catch(() => undefined)
+  return cost
+}
