@@ -2,6 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+/** The open connections of the load. */
+export const CONNECTIONS = 16
+
 /** Starts a process that replies to one message at a time. It exits with this one. */
 export function startChild(file, args = [], execArgv = []) {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv })
@@ -24,15 +27,18 @@ export function startChild(file, args = [], execArgv = []) {
   }
 }
 
-/** Starts a server process and signs in. Returns its origin and the session cookie. */
+/** Starts a server process. `signIn` returns the session cookie of an owner. */
 export async function startServer(framework, connection, execArgv = ['--expose-gc']) {
   const child = startChild('server-process.mjs', [framework, JSON.stringify(connection)], execArgv)
   const { port } = await child.reply()
   const origin = `http://127.0.0.1:${port}`
-  const signedIn = await fetch(`${origin}/sign-in`)
-  const cookie = signedIn.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ')
-  return { ...child, origin, cookie }
+  return {
+    ...child,
+    origin,
+    async signIn(scope) {
+      const { headers } = await fetch(`${origin}/sign-in?scope=${encodeURIComponent(scope)}`)
+      const cookies = headers.getSetCookie().map((line) => line.split(';')[0])
+      return cookies.join('; ')
+    },
+  }
 }

@@ -1,6 +1,7 @@
 import { median } from '../ratios.mjs'
 import { startServer } from './child-process.mjs'
-import { LIBRARY_PATH } from './servers.mjs'
+import { scope } from './listed-scope.mjs'
+import { MOUNTS } from './servers.mjs'
 
 const SAMPLES = 42
 /** Allowed growth from the middle third of a run to the last, for what the engine still compiles and caches. */
@@ -11,12 +12,13 @@ const GROWTH_MEGABYTES = 0.5
 export async function sampleHeap(framework, connection, load, requests) {
   const server = await startServer(framework, connection)
   // A page of one row, because the number of requests matters, not their size.
-  const url = `${server.origin}${LIBRARY_PATH}?limit=1`
+  const url = `${server.origin}${MOUNTS.library}/db/objects?limit=1`
+  const callers = [{ cookie: await server.signIn(scope) }]
   const each = Math.ceil(requests / SAMPLES)
   const megabytes = []
   let done = 0
   while (megabytes.length < SAMPLES) {
-    const result = await load.request({ url, cookie: server.cookie, requests: each })
+    const result = await load.request({ url, callers, requests: each })
     if (result.failed > 0) throw new Error(`${framework}: ${result.failed} requests failed.`)
     done += result.requests
     const { heapBytes } = await server.request('heap')

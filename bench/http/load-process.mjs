@@ -1,11 +1,25 @@
-// Generates load in a separate process. Each message is { url, cookie, requests }.
+// Generates load in a separate process. Each message is { url, callers: [{ cookie, bodies? }], requests }. Each connection
+// belongs to one caller. With bodies, it posts them in order.
 import autocannon from 'autocannon'
+import { CONNECTIONS } from './child-process.mjs'
 
-const CONNECTIONS = 16
-
-process.on('message', async ({ url, cookie, requests }) => {
-  const result = await autocannon({ url, connections: CONNECTIONS, headers: { cookie }, amount: requests })
+process.on('message', async ({ url, callers, requests }) => {
+  let connection = 0
+  const result = await autocannon({
+    url,
+    connections: CONNECTIONS,
+    amount: requests,
+    setupClient(client) {
+      const { cookie, bodies } = callers[connection++ % callers.length]
+      client.setRequests(bodies ? bodies.map((body) => post(body, cookie)) : [{ headers: { cookie } }])
+    },
+  })
   const { errors, non2xx, start, finish } = result
   process.send({ failed: errors + non2xx, requests: result['2xx'], milliseconds: finish - start })
 })
 process.on('disconnect', () => process.exit())
+
+function post(body, cookie) {
+  const headers = { cookie, 'content-type': 'application/json' }
+  return { method: 'POST', headers, body: JSON.stringify(body) }
+}

@@ -1,7 +1,7 @@
 // Compares the bindings with a bare route. Prints ratios, because they carry over between machines and times do not.
 // --check: exit with 1 if a bar is missed. --rounds=N: rounds of both routes, 0 for none.
 // --requests=N: requests of the run that samples the heap, 0 for none.
-// --framework=Express|Koa: only this framework.
+// --framework=Express|Koa|Fastify|Hono: only this framework.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -9,9 +9,10 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { startCluster } from '../postgres/cluster.mjs'
 import { printTable } from '../ratio-table.mjs'
 import { openReport } from '../report.mjs'
-import { startChild } from './child-process.mjs'
+import { CONNECTIONS, startChild } from './child-process.mjs'
 import { sampleHeap } from './heap.mjs'
 import { loadObjects, PAGE } from './listed-scope.mjs'
+import { scenarios } from './scenarios.mjs'
 import { servers } from './servers.mjs'
 import { compareRoutes } from './throughput.mjs'
 
@@ -35,33 +36,36 @@ if (!areCounts || !frameworks.every((name) => name in servers)) {
 }
 
 const cluster = await startCluster()
-const pool = new pg.Pool({ ...cluster.connection, max: 2 })
+const pool = new pg.Pool({ ...cluster.connection, max: 4 })
 pool.on('error', () => {})
 const store = postgresAdapter(pool)
 await store.migrate()
 await loadObjects(store)
 await pool.query('VACUUM (ANALYZE) svc_db.objects, svc_db.scope_usage')
-await pool.end()
 const load = startChild('load-process.mjs')
 
 console.log(`Node ${process.versions.node}, ${cpus().length} CPUs; PostgreSQL (${cluster.from}); server and load run in separate processes.
 
-Method: both routes return the same page of ${PAGE} objects behind a session, from the same statement. They run in ${rounds}
-alternating rounds on one server with one pool, over 16 open connections. Times are medians of the rounds, in microseconds
-of the server's CPU time per request. The ratio is the number of requests that the library serves in the time of one by the
-bare route. Lowest and highest are ratios of single rounds. Rates is the ratio of requests per second of wall-clock time,
-which other load on the machine affects.
+Method: both routes do the same behind a session, with the same statements: a page of ${PAGE} objects, the start of an upload, or its
+confirmation. A stub in place of the bucket signs no URLs. They run in ${rounds} alternating rounds on one server with one pool, over
+${CONNECTIONS} open connections, for uploads of as many owners. Times are medians of the rounds, in microseconds of the server's
+CPU time per request. The ratio is the number of requests that the library serves in the time of one by the bare route.
+Lowest and highest are ratios of single rounds. Rates is the ratio of requests per second of wall-clock time, which other
+load on the machine affects.
 `)
 
 const withSeparators = (number) => Math.round(number).toLocaleString('en')
 const compared = []
 for (const framework of rounds > 0 ? frameworks : []) {
-  compared.push(await compareRoutes(framework, cluster.connection, load, rounds))
+  compared.push(...(await compareRoutes(framework, { connection: cluster.connection, load, store, rounds })))
 }
-if (compared.length > 0)
-  printTable('GET /db/objects', [
+const byScenario = scenarios
+  .map(({ name }) => [name, compared.filter(({ scenario }) => scenario === name)])
+  .filter(([, results]) => results.length > 0)
+for (const [scenario, results] of byScenario) {
+  printTable(scenario, [
     ['', 'bare route', 'library', 'ratio', 'lowest', 'highest', 'bar', 'rates', ''],
-    ...compared.map(({ framework, bare, library, ratio, lowest, highest, bar, rates, missed }) => [
+    ...results.map(({ framework, bare, library, ratio, lowest, highest, bar, rates, missed }) => [
       framework,
       ...[bare, library].map(withSeparators),
       ...[ratio, lowest, highest].map((number) => number.toFixed(2)),
@@ -70,6 +74,7 @@ if (compared.length > 0)
       missed ? 'missed' : '',
     ]),
   ])
+}
 
 const heaps = []
 for (const framework of requests > 0 ? frameworks : []) {
@@ -88,17 +93,20 @@ if (heaps.length > 0) {
 }
 
 await load.stop()
+await pool.end()
 await cluster.stop()
 const report = openReport('http')
-report.record(
-  'GET /db/objects compared with a bare route',
-  compared.map(({ framework, ratio, bar, missed }) => ({
-    name: framework,
-    ratio,
-    bar: { least: bar },
-    missed,
-  })),
-)
+for (const [scenario, results] of byScenario) {
+  report.record(
+    `${scenario} compared with a bare route`,
+    results.map(({ framework, ratio, bar, missed }) => ({
+      name: framework,
+      ratio,
+      bar: { least: bar },
+      missed,
+    })),
+  )
+}
 report.record(
   'heap, last third of a run compared with the middle third',
   heaps.map(({ framework, thirds, missed }) => ({

@@ -9,7 +9,7 @@ const pool = new pg.Pool({ ...JSON.parse(connection), max: 8, idleTimeoutMillis:
 // The server may end a connection while it is being closed.
 pool.on('error', () => {})
 
-const server = createServer(servers[framework](pool, postgresAdapter(pool)))
+const server = createServer(await servers[framework](pool, postgresAdapter(pool)))
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 
 const replies = {

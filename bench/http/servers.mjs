@@ -1,52 +1,136 @@
+import { bodyParser } from '@koa/bodyparser'
+import fastifyCookie from '@fastify/cookie'
+import fastifySession from '@fastify/session'
+import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import session from 'express-session'
+import Fastify from 'fastify'
+import { Hono } from 'hono'
+import { getSignedCookie, setSignedCookie } from 'hono/cookie'
 import Koa from 'koa'
 import koaSession from 'koa-session'
-import { db } from '@svc/db'
+import { createS3Server, db } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
+import { fastifyBinding, fastifyRequest } from '@svc/db/fastify'
+import { honoBinding, honoContext } from '@svc/db/hono'
 import { koaBinding, koaContext } from '@svc/db/koa'
-import { listByHand, scope } from './listed-scope.mjs'
+import { bucket, listByHand } from './listed-scope.mjs'
+import { confirmByHand, keyOf, storage, uploadByHand } from './uploads-by-hand.mjs'
 
-export const BARE_PATH = '/bare/objects'
-export const LIBRARY_PATH = '/api/s3/db/objects'
+/** Where both routes are mounted, with the same paths below. */
+export const MOUNTS = { bare: '/bare', library: '/api/s3' }
+
 const NEVER_CACHED = 'private, no-store'
+const SECRET = 'a secret of at least 32 characters'
+
+/** The bare routes: method, path, status, and the work for the body of a signed-in caller. */
+const BARE_ROUTES = [
+  { method: 'get', path: `${MOUNTS.bare}/db/objects`, status: 200, work: listByHand },
+  { method: 'post', path: `${MOUNTS.bare}/upload`, status: 201, work: uploadByHand },
+  { method: 'post', path: `${MOUNTS.bare}/upload/confirm`, status: 200, work: confirmByHand },
+]
+
+function libraryServer(client, resolveScope) {
+  return createS3Server({
+    storage,
+    bucket,
+    routes: { default: { key: keyOf } },
+    plugins: [db({ client, resolveScope })],
+  })
+}
 
 function expressServer(pool, client) {
   const app = express()
   // Only the bare route would pay for ETags: responses of the library have none.
   app.disable('etag')
-  app.use(session({ secret: 'bench', resave: false, saveUninitialized: false }))
+  app.use(session({ secret: SECRET, resave: false, saveUninitialized: false }))
   app.get('/sign-in', (req, res) => {
-    req.session.scope = scope
+    req.session.scope = req.query.scope
     res.end()
   })
-  app.get(BARE_PATH, async (req, res) => {
-    const owner = req.session.scope
-    if (!owner) return res.sendStatus(401)
-    return res.set('cache-control', NEVER_CACHED).json(await listByHand(pool, owner))
-  })
-  const plugin = db({ client, resolveScope: (request) => expressRequest(request).session.scope })
-  return app.use(expressBinding(plugin))
+  for (const { method, path, status, work } of BARE_ROUTES) {
+    const parsers = method === 'post' ? [express.json()] : []
+    app[method](path, ...parsers, async (req, res) => {
+      const owner = req.session.scope
+      if (!owner) return res.sendStatus(401)
+      const body = await work(pool, owner, req.body)
+      return res.status(status).set('cache-control', NEVER_CACHED).json(body)
+    })
+  }
+  const s3 = libraryServer(client, (request) => expressRequest(request).session.scope)
+  return app.use(expressBinding(s3))
 }
 
 function koaServer(pool, client) {
-  const app = new Koa({ keys: ['bench'] })
+  const app = new Koa({ keys: [SECRET] })
+  const parser = bodyParser()
   app.use(koaSession(app))
   app.use(async (ctx, next) => {
     if (ctx.path !== '/sign-in') return next()
-    ctx.session.scope = scope
+    ctx.session.scope = ctx.query.scope
     ctx.status = 204
   })
-  app.use(async (ctx, next) => {
-    if (ctx.path !== BARE_PATH || ctx.method !== 'GET') return next()
-    const owner = ctx.session.scope
-    if (!owner) return ctx.throw(401)
-    ctx.set('cache-control', NEVER_CACHED)
-    ctx.body = await listByHand(pool, owner)
-  })
-  const plugin = db({ client, resolveScope: (request) => koaContext(request).session.scope })
-  return app.use(koaBinding(plugin)).callback()
+  for (const { method, path, status, work } of BARE_ROUTES) {
+    app.use(async (ctx, next) => {
+      if (ctx.path !== path || ctx.method !== method.toUpperCase()) return next()
+      const owner = ctx.session.scope
+      if (!owner) return ctx.throw(401)
+      if (method === 'post') await parser(ctx, async () => undefined)
+      ctx.set('cache-control', NEVER_CACHED)
+      ctx.status = status
+      ctx.body = await work(pool, owner, ctx.request.body)
+    })
+  }
+  const s3 = libraryServer(client, (request) => koaContext(request).session.scope)
+  return app.use(koaBinding(s3)).callback()
 }
 
-/** Creates the request listener of each framework, with both routes behind the same session. */
-export const servers = { Express: expressServer, Koa: koaServer }
+async function fastifyServer(pool, client) {
+  const app = Fastify()
+  await app.register(fastifyCookie)
+  await app.register(fastifySession, { secret: SECRET, cookie: { secure: false }, saveUninitialized: false })
+  app.get('/sign-in', async (request) => {
+    request.session.set('scope', request.query.scope)
+    return ''
+  })
+  for (const { method, path, status, work } of BARE_ROUTES) {
+    app[method](path, async (request, reply) => {
+      const owner = request.session.get('scope')
+      if (!owner) return reply.code(401).send()
+      return reply
+        .code(status)
+        .header('cache-control', NEVER_CACHED)
+        .send(await work(pool, owner, request.body))
+    })
+  }
+  const s3 = libraryServer(client, (request) => fastifyRequest(request).session.get('scope'))
+  await app.register(fastifyBinding(s3))
+  await app.ready()
+  return (req, res) => app.routing(req, res)
+}
+
+function honoServer(pool, client) {
+  const app = new Hono()
+  app.use(async (c, next) => {
+    c.set('scope', await getSignedCookie(c, SECRET, 'scope'))
+    await next()
+  })
+  app.get('/sign-in', async (c) => {
+    await setSignedCookie(c, 'scope', c.req.query('scope'), SECRET)
+    return c.body(null, 204)
+  })
+  for (const { method, path, status, work } of BARE_ROUTES) {
+    app[method](path, async (c) => {
+      const owner = c.get('scope')
+      if (!owner) return c.body(null, 401)
+      const body = await work(pool, owner, method === 'post' ? await c.req.json() : undefined)
+      return c.json(body, status, { 'cache-control': NEVER_CACHED })
+    })
+  }
+  const s3 = libraryServer(client, (request) => honoContext(request).get('scope'))
+  app.use(honoBinding(s3))
+  return getRequestListener(app.fetch)
+}
+
+/** Creates the request listener of each framework, with the bare routes and the library behind the same session. */
+export const servers = { Express: expressServer, Koa: koaServer, Fastify: fastifyServer, Hono: honoServer }
