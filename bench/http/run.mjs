@@ -20,7 +20,7 @@ const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '41' },
-    requests: { type: 'string', default: '210000' },
+    requests: { type: 'string', default: '105000' },
     framework: { type: 'string' },
   },
 })

@@ -3,7 +3,7 @@ import { CONNECTIONS, startServer } from './child-process.mjs'
 import { scenarios } from './scenarios.mjs'
 import { MOUNTS } from './servers.mjs'
 
-const WARM_UP_REQUESTS = 3200
+const WARM_UP_REQUESTS = 1600
 /** A multiple of the connections. Many short rounds share the load of the machine more evenly than a few long ones. */
 const ROUND_REQUESTS = 400
 

@@ -3,9 +3,26 @@ import type { ErrorContext } from '../core/reporter.js'
 import type { StorageObject } from '../core/store/records.js'
 import type { ServerDependencies } from './server-dependencies.js'
 
-/** Returns the bucket and key under which the storage holds the bytes of a record. */
-export function bytesOf(row: StorageObject, signal?: AbortSignal): BytesReference {
-  return { bucket: row.bucket, key: row.storageKey ?? row.key, ...(signal && { signal }) }
+/** What has a signal: a `Request` or an `AbortController`. */
+export interface SignalSource {
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns the bucket and key under which the storage holds the bytes of a record. The signal is read when the storage asks for
+ * it, because bindings create the signal of a request only then.
+ */
+export function bytesOf(row: StorageObject, source?: SignalSource): BytesReference {
+  const { bucket } = row
+  const key = row.storageKey ?? row.key
+  if (!source) return { bucket, key }
+  return {
+    bucket,
+    key,
+    get signal() {
+      return source.signal
+    },
+  }
 }
 
 /** Returns whether stored bytes were written by this attempt and have the size and type of its upload request. */

@@ -6,7 +6,18 @@ type IsAny<T> = 0 extends 1 & T ? true : false
 
 /** Types that aren't searched: primitives and types of the platform. */
 type Leaf =
-  string | number | boolean | bigint | symbol | null | undefined | Date | Request | Response | ReadableStream
+  | string
+  | number
+  | boolean
+  | bigint
+  | symbol
+  | null
+  | undefined
+  | Date
+  | Request
+  | Response
+  | ReadableStream
+  | Uint8Array
 
 /** Finds each `any` in a type, and returns the path to it. `Fuel` limits the depth. `never`: none found. */
 type AnyIn<T, Path extends string, Fuel extends readonly unknown[] = []> =

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import { bodyStream } from '../node/body-stream.js'
 import { whenOver } from '../node/response-over.js'
-import { startBody } from '../node/response-body.js'
+import { hasBody, startBody } from '../node/response-body.js'
 import { setHeaders, type HeaderTarget } from '../node/send-response.js'
 
 /** The properties of a Fastify 4 or 5 reply that `sendReply` uses. */
@@ -25,7 +25,7 @@ export interface SentReply {
  */
 export async function sendReply(source: Response, reply: SentReply, method: string): Promise<unknown> {
   const raw = reply.raw as ServerResponse
-  if (!source.body || method === 'HEAD') {
+  if (!hasBody(source) || method === 'HEAD') {
     await source.body?.cancel()
     if (isTaken(reply)) return leave(reply)
     setHead(source, reply)

@@ -1,4 +1,4 @@
-import { belowBase } from '../node/base-path.js'
+import { belowBase, pathInURL } from '../node/base-path.js'
 import { asError, checkServed, type Served } from '../node/serve.js'
 import { bodyOf } from './body-of.js'
 import { fetchRequest, type IncomingHonoContext } from './hono-context.js'
@@ -21,7 +21,7 @@ export function honoBinding(s3: Served): HonoMiddleware {
   checkServed(s3, 'honoBinding')
   const { handler, basePath } = s3
   return async (c, next) => {
-    const path = new URL(c.req.raw.url).pathname
+    const path = pathInURL(c.req.raw.url)
     const rest = belowRoute(basePath, path, c.req.routePath)
     if (rest === null) return next()
     const base = path.slice(0, path.length - rest.length)

@@ -1,3 +1,5 @@
+import { pathOf } from './request-url.js'
+
 /** The path of a request as a framework has split it. */
 export interface MountedPath {
   /** The part that the framework's routers have matched. */
@@ -24,7 +26,12 @@ export function belowBase(basePath: string, { mount, path }: MountedPath): strin
  * accepting it would bypass their guards. The result is then `whole`, which has no endpoints below it.
  */
 export function basePathInURL(request: Request, whole: string, rest: string): string {
-  if (new URL(request.url).pathname !== whole || !whole.endsWith(rest)) return whole
+  if (pathInURL(request.url) !== whole || !whole.endsWith(rest)) return whole
   const base = whole.slice(0, whole.length - rest.length)
   return base.endsWith('/') ? whole : base
+}
+
+/** Returns the path of an absolute URL that is normalized already, as that of a `Request` is. */
+export function pathInURL(url: string): string {
+  return pathOf(url.slice(url.indexOf('/', url.indexOf('://') + '://'.length)))
 }

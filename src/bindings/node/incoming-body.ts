@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { RequestBody } from '../../core/http/request-body.js'
+import { wholeBody } from './whole-body.js'
 
 /** The body of a message for the library. */
 export interface IncomingBody {
@@ -9,7 +10,7 @@ export interface IncomingBody {
 }
 
 /**
- * Returns the body as an unread stream, opened on demand, or as the value that a body parser has set. If the body is empty,
+ * Returns the body as an unread stream, opened or read on demand, or as the value that a body parser has set. If the body is empty,
  * the parser hasn't read anything, and its value is ignored.
  */
 export function incomingBody(message: Readable, parsed: unknown): IncomingBody {
@@ -21,7 +22,11 @@ export function incomingBody(message: Readable, parsed: unknown): IncomingBody {
 
   let opened: OpenedBody | undefined
   return {
-    body: { kind: 'stream', open: () => (opened ??= open(message)).readable },
+    body: {
+      kind: 'stream',
+      open: () => (opened ??= open(message)).readable,
+      read: (maxBytes) => wholeBody(message, maxBytes),
+    },
     release: () => (opened ? opened.release() : discardRest(message)),
   }
 }

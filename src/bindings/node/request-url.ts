@@ -19,8 +19,18 @@ const UNKNOWN_HOST = 'localhost'
  */
 export function requestURL({ protocol, host, target }: RequestLocation): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
-  const known = host !== undefined && HOST.test(host) && URL.canParse(`${scheme}://${host}`)
+  const known = host !== undefined && isHost(host)
   return `${scheme}://${known ? host : UNKNOWN_HOST}${originForm(target)}`
+}
+
+/** The host of the last request, because most requests of a server have the same one. */
+let lastHost: string | undefined
+
+function isHost(host: string): boolean {
+  if (host === lastHost) return true
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return false
+  lastHost = host
+  return true
 }
 
 /**
@@ -30,8 +40,9 @@ export function requestURL({ protocol, host, target }: RequestLocation): string 
  * Node decodes targets as Latin-1, and `URL` would encode the result as UTF-8. Percent-encoding the bytes preserves them.
  */
 export function originForm(target: string): string {
-  const rest = target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
+  const rest = target.startsWith('/') ? target : target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
   const path = rest.startsWith('/') ? rest : `/${rest}`
+  if (!/[\x80-\xff]/.test(path)) return path
   return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 

@@ -11,6 +11,15 @@ export interface StartedBody {
 /** Property with the text of the library's JSON responses. Reading it back through a stream would be slow. */
 const RESPONSE_TEXT = Symbol.for('@svc/db/response-text')
 
+function textOf(source: Response): string | undefined {
+  return (source as { readonly [RESPONSE_TEXT]?: string })[RESPONSE_TEXT]
+}
+
+/** Returns whether a response has a body, without creating the stream of one. */
+export function hasBody(source: Response): boolean {
+  return textOf(source) !== undefined || source.body !== null
+}
+
 const nothing = { read: async () => undefined, cancel: () => undefined }
 const emptyBody: StartedBody = { whole: '', ...nothing }
 
@@ -23,7 +32,7 @@ export async function startBody(
   source: Response,
   onceOver: (cancel: () => void) => void,
 ): Promise<StartedBody> {
-  const text = (source as { readonly [RESPONSE_TEXT]?: string })[RESPONSE_TEXT]
+  const text = textOf(source)
   if (text !== undefined) return { whole: text, ...nothing }
   if (!source.body) return emptyBody
   const reader = source.body.getReader()

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Listeners for the end of a response. */
-const listenersOfResponse = new WeakMap<ServerResponse, (() => void)[]>()
+/** Listeners for the end of a response. A property, because an entry in a `WeakMap` per request slows down the garbage collection. */
+const LISTENERS = Symbol('listeners')
 /** Callbacks that end the responses of a connection. */
 const endsOfSocket = new WeakMap<Socket, Set<() => void>>()
+
+type Listening = ServerResponse & { [LISTENERS]?: (() => void)[] }
 
 /** Returns whether nothing can be sent any more: the response is complete, or the client has disconnected. */
 export function isOver(response: ServerResponse): boolean {
@@ -25,11 +27,11 @@ export function wasSent(response: ServerResponse): boolean {
  * Also listens to the socket, because a response that waits behind another one on its connection gets no `close` event
  * when the connection closes. Adds a single listener per socket, however many requests are pipelined.
  */
-export function whenOver(response: ServerResponse, listener: () => void): void {
+export function whenOver(response: Listening, listener: () => void): void {
   if (isOver(response)) return listener()
-  const known = listenersOfResponse.get(response)
+  const known = response[LISTENERS]
   if (known) known.push(listener)
-  else listenersOfResponse.set(response, onceOver(response, [listener]))
+  else response[LISTENERS] = onceOver(response, [listener])
 }
 
 /** Adds a single listener per response, because Node warns about many. */

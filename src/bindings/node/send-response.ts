@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { startBody, type StartedBody } from './response-body.js'
+import { hasBody, startBody, type StartedBody } from './response-body.js'
 import { isOver, whenOver } from './response-over.js'
 
 /**
@@ -12,7 +12,7 @@ import { isOver, whenOver } from './response-over.js'
  * connection is closed, which is the only way left to report the error to the client.
  */
 export async function sendResponse(source: Response, target: ServerResponse): Promise<void> {
-  if (!source.body || target.req.method === 'HEAD') {
+  if (!hasBody(source) || target.req.method === 'HEAD') {
     await source.body?.cancel()
     if (!target.headersSent) setHead(source, target).end()
     return

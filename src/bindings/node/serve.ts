@@ -35,7 +35,7 @@ export async function respond(handler: Handler, exchange: NodeExchange): Promise
   const { request, message, response, basePath, parsed } = exchange
   const { body, release } = incomingBody(message, parsed)
   whenOver(response, release)
-  return handler(request, { basePath, body })
+  return handler(request, { basePath, body, readsResponse: true })
 }
 
 /** Runs the library's handler and sends its response. @throws unexpected errors, possibly after the response has started. */

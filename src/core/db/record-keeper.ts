@@ -52,7 +52,7 @@ export function createRecordKeeper(options: DbOptions, report: Report): DbRecord
 
     async reserve(input, request) {
       const object = await objects.reserve(input)
-      await callHook('onReserved', { object, ...(request && { request }) })
+      if (hooks.onReserved) await callHook('onReserved', { object, ...(request && { request }) })
       return object
     },
 

@@ -4,6 +4,8 @@ import type { Report } from '../reporter.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
 import { errorResponse, replyResponse } from './reply.js'
+import { lazyTextResponse, textResponse } from './text-response.js'
+import { urlParts } from './url-parts.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
 
 /** What a binding knows about a request beyond the `Request` itself. */
@@ -12,6 +14,8 @@ export interface HandlerOptions {
   readonly basePath?: string
   /** Default: the body of the `Request`. */
   readonly body?: RequestBody
+  /** Whether the caller reads the body of the response by its methods, and doesn't pass the response to a runtime. Default `false`. */
+  readonly readsResponse?: boolean
 }
 
 /** Returns the response to a request. Never rejects. */
@@ -62,7 +66,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   const observe = createObserve(configuration.onOperation, report)
 
   async function respond(request: Request, options: HandlerOptions): Promise<Response> {
-    const url = new URL(request.url)
+    const url = urlParts(request.url)
     const basePath = options.basePath ?? configuration.basePath
     const path = pathBelow(basePath, url.pathname)
     const baseURL = url.origin + basePath
@@ -98,7 +102,8 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
         return scope
       },
     }
-    const work = async () => replyResponse(await endpoint.run(exchange))
+    const respondWith = options.readsResponse ? lazyTextResponse : textResponse
+    const work = async () => replyResponse(await endpoint.run(exchange), respondWith)
     return runOperation(request, endpoint.operation, work, known)
   }
 

@@ -3,7 +3,7 @@ import type { StoredBytes } from '../../core/object-storage.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { bytesOf, matchesRequest, removeBytes } from '../record-bytes.js'
+import { bytesOf, matchesRequest, removeBytes, type SignalSource } from '../record-bytes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 
 /**
@@ -15,10 +15,10 @@ export async function confirmUpload(
   dependencies: ServerDependencies,
   row: StorageObject,
   context: ErrorContext,
-  signal = context.request?.signal,
+  source: SignalSource | undefined = context.request,
 ): Promise<StorageObject> {
   const { storage, records } = dependencies
-  const stored = await storage.head(bytesOf(row, signal))
+  const stored = await storage.head(bytesOf(row, source))
   if (stored === null) throw mismatch('Nothing has been uploaded yet.')
   if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
 

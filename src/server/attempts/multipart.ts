@@ -21,7 +21,11 @@ export function beginMultipart(
   // The bucket comes second: if a later step fails or the process stops, the store already has the storage key, and
   // `cleanUp` finds the upload there even without its id.
   return releaseOnFailure(dependencies, reserved, context, async () => {
-    const { uploadId } = await multipart.create({ ...bytesOf(reserved, signal), contentType, attemptId: id })
+    const { uploadId } = await multipart.create({
+      ...bytesOf(reserved, signal && { signal }),
+      contentType,
+      attemptId: id,
+    })
     return { ...(await records.objects.setUploadId({ bucket, key, id, uploadId })), uploadId }
   })
 }

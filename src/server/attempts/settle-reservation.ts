@@ -18,7 +18,7 @@ export async function settleReservation(
   signal?: AbortSignal,
 ): Promise<SettledReservation> {
   if (unconfirmed === 'confirm') {
-    const stored = await storage.head(bytesOf(row, signal))
+    const stored = await storage.head(bytesOf(row, signal && { signal }))
     if (stored && matchesRequest(row, stored)) {
       return confirmMatching(records, row, stored).then(() => 'confirmed', goneIfEnded)
     }

@@ -52,7 +52,7 @@ export function signedReadingEndpoint<Input extends NamedObject>(
     async act(input, object, call) {
       const terms = reading.terms(input, object)
       const { url } = await storage.signDownload({
-        ...bytesOf(object, call.request.signal),
+        ...bytesOf(object, call.request),
         filename: object.filename ?? object.key,
         contentType: object.contentType,
         ...terms,

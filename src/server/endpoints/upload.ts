@@ -76,14 +76,16 @@ async function signUpload(
   call: Call,
 ): Promise<object> {
   const expiresAt = urlExpiry(row, urlSeconds, now())
-  const { method, url, headers } = await storage.signUpload({
-    ...bytesOf(row, call.request.signal),
-    size,
-    contentType,
-    attemptId: row.id,
-    expiresAt,
-    writableUntil: row.expiresAt,
-    serverURL: storageURL(call),
-  })
+  // Not a spread, which would create the signal.
+  const { method, url, headers } = await storage.signUpload(
+    Object.assign(bytesOf(row, call.request), {
+      size,
+      contentType,
+      attemptId: row.id,
+      expiresAt,
+      writableUntil: row.expiresAt,
+      serverURL: storageURL(call),
+    }),
+  )
   return { method, url, headers, expiresAt: expiresAt.toISOString() }
 }

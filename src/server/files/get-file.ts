@@ -32,7 +32,7 @@ export async function getFile(dependencies: ServerDependencies, input: GetFileIn
     for (let before: StorageObject | null = null; ;) {
       const object = await findFile(dependencies, input)
       const range = given && rangeWithin(given, object.size ?? 0)
-      const stream = await read({ ...bytesOf(object, stop.signal), range })
+      const stream = await read({ ...bytesOf(object, stop), range })
       if (stop.signal.aborted) await stream?.cancel()
       stop.signal.throwIfAborted()
       if (stream) return { object, body: openBody(stream, stop, dependencies.report) }

@@ -85,7 +85,7 @@ function putAtOnce(
   return endOnFailure(dependencies, row, signal, async (mayHaveArrived) => {
     await sendAtOnce(write, row, sending, mayHaveArrived)
     signal.throwIfAborted()
-    return confirmUpload(dependencies, row, CONTEXT, signal)
+    return confirmUpload(dependencies, row, CONTEXT, sending.stop)
   })
 }
 
@@ -101,9 +101,12 @@ async function putInParts(
     await sendInParts(multipart, row, sending)
     signal.throwIfAborted()
     mayHaveArrived()
-    await completeInBucket(dependencies, row, { ...bytesOf(row, signal), uploadId: row.uploadId })
+    await completeInBucket(dependencies, row, {
+      ...bytesOf(row, sending.stop),
+      uploadId: row.uploadId,
+    })
     signal.throwIfAborted()
-    return confirmUpload(dependencies, row, CONTEXT, signal)
+    return confirmUpload(dependencies, row, CONTEXT, sending.stop)
   })
 }
 

@@ -52,7 +52,7 @@ export async function sendAtOnce(
     beforeWriting()
     // If something is there already, confirming the upload finds out whether an earlier try of this call wrote it.
     await write({
-      ...bytesOf(row, stop.signal),
+      ...bytesOf(row, stop),
       body,
       contentType,
       attemptId: row.id,
@@ -69,7 +69,7 @@ export async function sendInParts(
   { source, size, stop, onSent }: Sending,
 ): Promise<void> {
   const { uploadId, expiresAt: writableUntil } = row
-  const at = { ...bytesOf(row, stop.signal), uploadId, writableUntil }
+  const at = { ...bytesOf(row, stop), uploadId, writableUntil }
   let partNumber = 0
   let loaded = 0
   async function send(body: Uint8Array): Promise<void> {

@@ -15,6 +15,16 @@ export const reading = {
   handler: (async (_request, options) => Response.json(await bodySeen(options!.body!))) as Handler,
 }
 
+/** Like {@link reading}, but reads the body at once instead of opening a stream. */
+export const readingAtOnce = {
+  basePath: '/api/s3',
+  handler: (async (_request, options) => {
+    const body = options!.body!
+    if (body.kind === 'parsed' || !body.read) throw new Error('The body can only be opened or is parsed.')
+    return Response.json(streamed(Buffer.from((await body.read(Infinity))!).toString()))
+  }) as Handler,
+}
+
 export const streamed = (text: string): BodySeen => ({ kind: 'stream', text })
 export const parsed = (value?: unknown): BodySeen => ({
   kind: 'parsed',

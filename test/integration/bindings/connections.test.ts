@@ -103,6 +103,7 @@ describe.each(frameworks)('a reused connection, in $name', ({ app: newApp }) => 
         await reader.read()
         await reader.cancel()
       },
+      'that was read at once up to a limit': async (body) => expect(await body.read!(100_000)).toBeNull(),
       'that is being read': async (body) => {
         const reader = body.open()!.getReader()
         await reader.read()

@@ -37,7 +37,7 @@ export function completeMultipartEndpoint(dependencies: MultipartDependencies): 
       Promise.reject(notFound()),
     async act({ uploadId }, row, { request }) {
       if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
-      await completeInBucket(dependencies, row, { ...bytesOf(row, request.signal), uploadId })
+      await completeInBucket(dependencies, row, { ...bytesOf(row, request), uploadId })
       const object = await confirmUpload(dependencies, row, { request, operation: OPERATION })
       return { status: 200, body: { object: toClientObject(object) } }
     },

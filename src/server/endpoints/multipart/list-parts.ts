@@ -60,7 +60,7 @@ export function listPartsEndpoint({ multipart, records, bucket }: MultipartDepen
     own: async (attempt, { scope }) =>
       (await pendingMultipartOf(records, attempt, scope)) ?? Promise.reject(notFound()),
     async act({ after }, row, { request }) {
-      const at = { ...bytesOf(row, request.signal), uploadId: row.uploadId }
+      const at = { ...bytesOf(row, request), uploadId: row.uploadId }
       const page = await multipart.listParts({ ...at, after })
       // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
       if (page === null) throw notFound()

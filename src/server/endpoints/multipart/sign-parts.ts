@@ -62,7 +62,7 @@ export function signPartsEndpoint(dependencies: MultipartDependencies, policy: O
       const expiresAt = urlExpiry(row, policy.urlSeconds, now())
       const size = row.declaredSize ?? 0
       checkPartsExist(partCountOf(size), partNumbers)
-      const at = { ...bytesOf(row, call.request.signal), uploadId: row.uploadId }
+      const at = { ...bytesOf(row, call.request), uploadId: row.uploadId }
       const signed = await Promise.all(
         partNumbers.map(async (partNumber) => {
           const { url } = await multipart.signPart({

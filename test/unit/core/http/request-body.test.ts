@@ -47,6 +47,29 @@ function streamOf(...chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> 
   })
 }
 
+describe('a JSON body that is read at once', () => {
+  const readAtOnce = (bytes: Promise<Uint8Array | null>) =>
+    readJsonObject(post(null), { kind: 'stream', open: () => null, read: () => bytes })
+
+  it('is parsed like any other', async () => {
+    expect(await readAtOnce(Promise.resolve(bytesOf('{"key":"ü"}')))).toEqual({ key: 'ü' })
+  })
+
+  it('is refused if it exceeds the limit', async () => {
+    await expectRefused(readAtOnce(Promise.resolve(null)), /at most 65536 bytes/)
+  })
+
+  it('is refused if it ends early', async () => {
+    await expectRefused(readAtOnce(Promise.reject(new Error('aborted'))), /ended before it was complete/)
+  })
+
+  it('passes the limit', async () => {
+    const read = vi.fn(async () => bytesOf('{}'))
+    await readJsonObject(post(null), { kind: 'stream', open: () => null, read })
+    expect(read).toHaveBeenCalledExactlyOnceWith(LIMIT)
+  })
+})
+
 describe('a JSON body', () => {
   it('is parsed into an object', async () => {
     expect(await read(post('{"key":"a.png","size":5,"nested":{"a":[1]}}'))).toEqual({
