@@ -5,16 +5,19 @@ import pg from 'pg'
 import { postgresAdapter } from '@svc/db/postgres'
 import { openReport } from '../report.mjs'
 import { printTable } from '../ratio-table.mjs'
-import { compareWaiting, METHOD } from '../servers/compare-waiting.mjs'
+import { compareCosts } from '../servers/compare-costs.mjs'
 import { readOptions, withSeparators } from '../servers/options.mjs'
 import { bucket } from '../servers/scopes.mjs'
 import { SETTINGS, startCluster } from './cluster.mjs'
+import { measureServerCosts } from './server-costs.mjs'
 
 const { check, rows } = readOptions({ rows: 1_000_000, leastRows: 50_000 })
 const SCOPE = 'user:hot'
 const EMPTY = 'user:empty'
 const LIMIT = 100
 const ROUNDS = 301
+const PER_ROUND = 10
+const BAR = { most: 1.2 }
 const TIMES = ['first', 'second', 'third']
 
 const cluster = await startCluster()
@@ -23,9 +26,8 @@ pool.on('error', () => {})
 const store = postgresAdapter(pool)
 const { server_version: version } = (await pool.query('SHOW server_version')).rows[0]
 console.log(`PostgreSQL ${version} (${cluster.from}) with ${SETTINGS.join(', ')}, over local TCP;
-Node ${process.versions.node}, ${cpus().length} CPUs. ${withSeparators(rows)} uploads, each an INSERT and an UPDATE of its row.
-
-${METHOD}
+Node ${process.versions.node}, ${cpus().length} CPUs. ${withSeparators(rows)} uploads, each an INSERT and an UPDATE of its row. Times are
+medians of ${ROUNDS} alternating rounds of ${PER_ROUND} lists, in microseconds per list. Ratios are medians of the rounds' ratios.
 `)
 await store.migrate()
 await pool.query('ALTER TABLE svc_db.objects SET (autovacuum_enabled = off)')
@@ -44,6 +46,7 @@ await pool.query(`
     updated_at = created_at, confirmed_at = created_at`)
 await pool.query('ANALYZE svc_db.objects')
 
+const costs = await measureServerCosts(pool)
 const report = openReport('postgres, dead entries')
 // Postgres remembers which entries the first scan found dead, so each of these calls differs.
 printTable('Calls that start at the dead entries, in ms', [
@@ -77,15 +80,21 @@ async function timesOf(name, call) {
 }
 
 async function compareLists(when) {
-  const list = (status) => () => store.listByScope({ scope: SCOPE, limit: LIMIT, status })
+  const list = (status) => async () => {
+    for (let made = 0; made < PER_ROUND; made++)
+      await store.listByScope({ scope: SCOPE, limit: LIMIT, status })
+  }
+  const [active, all] = [list('active'), list(undefined)]
   report.add(
     `A page of ${LIMIT}, ${when}`,
     ['active', 'no status'],
-    [
-      await compareWaiting({
-        ...{ name: 'first page', base: list('active'), subject: list(undefined) },
-        ...{ bar: { most: 1.2 }, rounds: ROUNDS },
-      }),
-    ],
+    await compareCosts({
+      base: () => costs.measure(active),
+      subject: () => costs.measure(all),
+      bars: { waiting: BAR, ...(costs.hasProcessorTime && { processor: BAR }) },
+      names: { waiting: 'time of the caller', processor: 'processor time of the server' },
+      perRound: PER_ROUND,
+      rounds: ROUNDS,
+    }),
   )
 }
