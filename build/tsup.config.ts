@@ -33,7 +33,7 @@ const builtInModules: EsbuildPlugin = {
   },
 }
 
-const { client, ...withoutClient } = entries
+const { client, conformance, ...others } = entries
 
 const library: Options = {
   format: ['esm', 'cjs'],
@@ -52,11 +52,13 @@ const library: Options = {
 export default defineConfig([
   {
     ...library,
-    entry: withoutClient,
+    entry: others,
     // tsup sets `baseUrl` by itself, which TypeScript 6 reports as deprecated.
     dts: { entry: entries, compilerOptions: { ignoreDeprecations: '6.0' } },
     onSuccess: async () => writeClassicEntries(),
   },
+  // Shares no code with other entries. Built with them, its runtime of the bundler becomes a file that all of them import.
+  { ...library, entry: { conformance } },
   // Applications bundle the client, often with tools that parse nothing newer, such as webpack 4.
   { ...library, entry: { client }, target: 'es2019' },
   { ...commandBuild, entry: { cli: 'src/cli/main.ts' }, removeNodeProtocol: false },
