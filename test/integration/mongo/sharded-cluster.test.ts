@@ -84,7 +84,8 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
     ['unsharded', []],
     ['sharded by a hashed _id', HASHED],
   ] as const) {
-    describe(layout, () => {
+    // Takes several minutes, because many reads through mongos wait for the time of the cluster.
+    describe.skipIf(!process.env['TEST_SHARDED'])(`${layout}, with TEST_SHARDED=1`, () => {
       const free = { true: [] as Db[], false: [] as Db[] }
       const opened = new Map<object, { readonly db: Db; readonly events: boolean }>()
 
