@@ -150,8 +150,8 @@ export interface StorageObjectStore {
   /** Lists expired reservations, earliest expiry first, then by `id`. Changes nothing. */
   listExpired(input?: ListExpiredInput): Promise<StorageObject[]>
   /**
-   * Removes expired reservations and returns them. Of several concurrent calls, exactly one returns each row. Refuses
-   * unknown fields, because a misspelled filter would remove too much.
+   * Removes expired reservations and returns them, in the order of {@link listExpired}. Of several concurrent calls, exactly one
+   * returns each row. Refuses unknown fields, because a misspelled filter would remove too much.
    */
   purgeExpired(input?: PurgeExpiredInput): Promise<StorageObject[]>
   /** Lists leftovers, oldest first (by `since`, then `attemptId`), or those that are due, if `dueBefore` is given. */

@@ -51,7 +51,7 @@ export type * from './driver-commands.js'
  *
  * **Output.** Expected refusals are outcomes, not errors: the store turns them into a `StorageError`. A driver throws
  * `StorageError('DATABASE_UNAVAILABLE')` if its database can't be reached, and may throw anything if something is broken.
- * Returned rows are copies, so callers may change them.
+ * Returned rows are copies, so callers may change them. They have all fields of their type and no others.
  *
  * **Writes.** Each write MUST be atomic and MUST decide on the state at the moment of writing, under any number of
  * concurrent calls from several processes. There is no portable fallback: reading first and writing later loses updates.
@@ -236,8 +236,9 @@ export interface StoreDriver {
   /** Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. */
   listExpired(query: ListExpiredQuery): Promise<StorageObject[]>
   /**
-   * Deletes the first `limit` rows of {@link listExpired}, each as by {@link release}. Exactly one of several concurrent calls
-   * returns each row. MAY be atomic for each row rather than for all, and MAY skip a row that another call is working on.
+   * Deletes the first `limit` rows of {@link listExpired}, each as by {@link release}, and returns them in that order. Exactly one
+   * of several concurrent calls returns each row. MAY be atomic for each row rather than for all, and MAY skip a row that
+   * another call is working on.
    */
   purgeExpired(command: PurgeExpiredCommand): Promise<RowsOutcome>
   /** Returns leftovers by `(since, attemptId)` ascending, after the position `after`. 1.6: only of `scope`, if it is not `null`. */
@@ -258,7 +259,10 @@ export interface StoreDriver {
    */
   purgeDeleted(command: PurgeDeletedCommand): Promise<PurgeDeletedOutcome>
 
-  /** Creates or upgrades the schema. Idempotent, and safe to call from several processes at once. */
+  /**
+   * Creates or upgrades the schema. Idempotent, and safe to call from several processes at once. Versions are integers. If the
+   * driver has a schema, the version before the first call is 0.
+   */
   migrate(): Promise<MigrationResult>
   /** Returns one sentence for each thing that is missing or differs in the database. Changes nothing. Works before {@link migrate}. */
   verify(): Promise<string[]>
