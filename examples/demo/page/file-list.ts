@@ -47,6 +47,8 @@ export function showFiles(events: FileListEvents): FileList {
   let loading = new AbortController()
   /** How often this window has changed a file. What was read before the latest change may be older than it. */
   let changes = 0
+  let refreshing: Promise<void> | null = null
+  let isStale = false
 
   const deletes = pendingDeletes({
     restored(restored) {
@@ -108,8 +110,23 @@ export function showFiles(events: FileListEvents): FileList {
     if (!signal.aborted) update()
   }
 
-  async function refresh(): Promise<void> {
-    if (state !== 'loaded') return reload()
+  /** Reads one after the other, because what an older reading found must not replace what a newer one did. */
+  function refresh(): Promise<void> {
+    isStale = true
+    refreshing ??= refreshUntilCurrent().finally(() => {
+      refreshing = null
+    })
+    return refreshing
+  }
+
+  async function refreshUntilCurrent(): Promise<void> {
+    while (isStale) {
+      isStale = false
+      await (state === 'loaded' ? readAgain() : reload())
+    }
+  }
+
+  async function readAgain(): Promise<void> {
     const { signal } = loading
     const before = changes
     // Without cards, one page is enough: each id sorts before this.
@@ -117,12 +134,12 @@ export function showFiles(events: FileListEvents): FileList {
     try {
       const page = await read(undefined, (last) => last <= oldest, signal)
       if (signal.aborted) return
-      if (changes !== before) return await refresh()
+      if (changes !== before) {
+        isStale = true
+        return
+      }
       const found = new Set(page.files.map(({ object }) => object.id))
-      // Files that were uploaded while the list was read are not in it.
-      const newest = page.files[0]?.object.id ?? ''
-      for (const [id, card] of cards) if (!found.has(id) && id <= newest) drop(card)
-      if (page.files.length === 0) for (const card of cards.values()) drop(card)
+      for (const [id, card] of cards) if (!found.has(id)) drop(card)
       for (const file of page.files) put(file)
       nextCursor = page.next
       update()
@@ -221,6 +238,7 @@ export function showFiles(events: FileListEvents): FileList {
     reload,
     refresh,
     add(object) {
+      changes += 1
       put({ object, isShared: false })?.element.classList.add('fresh')
       update()
     },

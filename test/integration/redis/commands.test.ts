@@ -5,6 +5,7 @@ import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
 import { partsOf } from '../../../src/core/store/store-parts.js'
+import { freePort } from '../../servers/private-server.js'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
 import { everyCall } from '../postgres/every-call.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
@@ -168,6 +169,9 @@ describePrivateRedis('the cache sends to Redis', (program) => {
         'yes',
         '--cluster-announce-ip',
         '127.0.0.1',
+        // By default 10,000 above the other port, where outgoing connections may have it.
+        '--cluster-port',
+        String(await freePort()),
       ])
       const admin = clientOf(node.url)
       await admin.cluster('ADDSLOTSRANGE', 0, 16383)
