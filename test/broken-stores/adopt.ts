@@ -90,6 +90,19 @@ export const adoptMutants: readonly Mutant[] = [
     ],
   },
   {
+    defect: 'refuses bytes of an object if the scope could not hold them twice',
+    createStore: overDriver((driver) => ({
+      async adopt(command) {
+        const { bytes, reservedBytes } = await driver.usage(command.scope)
+        const isTooLarge = bytes + reservedBytes + command.size > Number.MAX_SAFE_INTEGER
+        return isTooLarge ? { outcome: 'sum-too-large' } : driver.adopt!(command)
+      },
+    })),
+    rejectedBy: [
+      'adopt for an object without a storage key: adds nothing to the sum of the scope, however large that is',
+    ],
+  },
+  {
     defect: 'counts adopted bytes beyond what is exact',
     createStore: overDriver((driver) => ({
       async adopt(command) {

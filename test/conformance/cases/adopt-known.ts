@@ -188,6 +188,14 @@ export const receivingCases: CaseGroup = {
       same(await store.countByScope(scope), 1, 'rows of the scope')
     },
 
+    'adds nothing to the sum of the scope, however large that is': async (given) => {
+      const { store, scope } = given
+      await given.activate()
+      const { bytes } = await store.getScopeUsage(scope)
+      await given.reserve({ key: 'another', declaredSize: Number.MAX_SAFE_INTEGER - bytes })
+      sameFields(await adopted(given, { size: 99 }), { storageKey: 'adopted', size: bytes })
+    },
+
     'works for bytes under its own key': async (given) => {
       await given.activate({ key: 'a' })
       const row = await adopted(given, { key: 'a', storageKey: 'a' })
