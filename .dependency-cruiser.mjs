@@ -15,7 +15,13 @@ const layers = [
   { folder: 'src/storage/headers', types: ['src/core'] },
   {
     folder: 'src/storage/signed-urls',
-    values: ['src/core/errors.ts', 'src/core/http/reply.ts', 'src/core/utf8-order.ts', 'src/storage/headers'],
+    values: [
+      'src/core/errors.ts',
+      'src/core/http/plain-response.ts',
+      'src/core/http/reply.ts',
+      'src/core/utf8-order.ts',
+      'src/storage/headers',
+    ],
     types: ['src/core'],
   },
   { folder: 'src/storage/memory', values: ['src/storage/signed-urls'], types: ['src/core'] },

@@ -72,8 +72,8 @@ async function compareScenario(server, scenario, { framework, load, store, round
     lowest: Math.min(...ratios),
     highest: Math.max(...ratios),
     rates: medianOf('library', 'perSecond') / medianOf('bare', 'perSecond'),
-    bar: scenario.bar,
-    missed: ratio < scenario.bar,
+    bar: scenario.bars[framework],
+    missed: ratio < scenario.bars[framework],
   }
 }
 

@@ -12,7 +12,13 @@ export type ResolveScope = (
  */
 const LIVE_HEADERS = Symbol.for('@svc/db/live-headers')
 
-const cache = new WeakMap<ResolveScope, WeakMap<Request, Promise<string | null>>>()
+type Scopes = Map<ResolveScope, Promise<string | null>>
+
+/**
+ * The property of a `Request` with its scopes. An entry in a `WeakMap` per request would slow down the garbage collection. A
+ * registered symbol, because the ESM and the CommonJS build are two copies of this module.
+ */
+const SCOPES = Symbol.for('@svc/db/scopes')
 
 /**
  * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
@@ -22,11 +28,18 @@ const cache = new WeakMap<ResolveScope, WeakMap<Request, Promise<string | null>>
  * is passed on.
  */
 export function resolveScopeOnce(resolveScope: ResolveScope, request: Request): Promise<string | null> {
-  let scopes = cache.get(resolveScope)
-  if (!scopes) cache.set(resolveScope, (scopes = new WeakMap()))
-  let scope = scopes.get(request)
-  if (!scope) scopes.set(request, (scope = callResolveScope(resolveScope, request)))
+  const scopes = scopesOf(request)
+  let scope = scopes.get(resolveScope)
+  if (!scope) scopes.set(resolveScope, (scope = callResolveScope(resolveScope, request)))
   return scope
+}
+
+function scopesOf(request: Request & { readonly [SCOPES]?: Scopes }): Scopes {
+  const known = request[SCOPES]
+  if (known) return known
+  const scopes: Scopes = new Map()
+  Object.defineProperty(request, SCOPES, { value: scopes })
+  return scopes
 }
 
 /** Like {@link resolveScopeOnce}. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import { bodyStream } from '../node/body-stream.js'
 import { whenOver } from '../node/response-over.js'
-import { hasBody, startBody } from '../node/response-body.js'
+import { cancelBody, hasBody, startBody, type AnyResponse } from '../node/response-body.js'
 import { setHeaders, type HeaderTarget } from '../node/send-response.js'
 
 /** The properties of a Fastify 4 or 5 reply that `sendReply` uses. */
@@ -23,10 +23,10 @@ export interface SentReply {
  *
  * @throws the error of the body if it fails before its first bytes.
  */
-export async function sendReply(source: Response, reply: SentReply, method: string): Promise<unknown> {
+export async function sendReply(source: AnyResponse, reply: SentReply, method: string): Promise<unknown> {
   const raw = reply.raw as ServerResponse
   if (!hasBody(source) || method === 'HEAD') {
-    await source.body?.cancel()
+    await cancelBody(source)
     if (isTaken(reply)) return leave(reply)
     setHead(source, reply)
     return reply.send()
@@ -57,7 +57,7 @@ function leave(reply: SentReply): SentReply {
   return reply
 }
 
-function setHead(source: Response, reply: SentReply): void {
+function setHead(source: AnyResponse, reply: SentReply): void {
   const target: HeaderTarget = {
     getHeader: (name) => reply.getHeader(name),
     setHeader(name, value) {

@@ -1,5 +1,5 @@
 import { belowBase, pathInURL } from '../node/base-path.js'
-import { asError, checkServed, type Served } from '../node/serve.js'
+import { asError, checkServed, plainHandlerOf, type Served } from '../node/serve.js'
 import { bodyOf } from './body-of.js'
 import { fetchRequest, type IncomingHonoContext } from './hono-context.js'
 import { setResponse } from './set-response.js'
@@ -19,7 +19,8 @@ export type HonoMiddleware = <C extends IncomingHonoContext>(
  */
 export function honoBinding(s3: Served): HonoMiddleware {
   checkServed(s3, 'honoBinding')
-  const { handler, basePath } = s3
+  const { basePath } = s3
+  const handler = plainHandlerOf(s3.handler)
   return async (c, next) => {
     const path = pathInURL(c.req.raw.url)
     const rest = belowRoute(basePath, path, c.req.routePath)

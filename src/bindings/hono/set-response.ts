@@ -1,5 +1,5 @@
-import { startBody, type StartedBody } from '../node/response-body.js'
-import { setHeaders } from '../node/send-response.js'
+import { cancelBody, isPlain, startBody, type AnyResponse, type StartedBody } from '../node/response-body.js'
+import { hasHeader, setHeaders } from '../node/send-response.js'
 import type { IncomingHonoContext } from './hono-context.js'
 
 /**
@@ -8,12 +8,12 @@ import type { IncomingHonoContext } from './hono-context.js'
  *
  * @throws the error of the body if it fails before its first bytes.
  */
-export async function setResponse(source: Response, c: IncomingHonoContext): Promise<Response> {
+export async function setResponse(source: AnyResponse, c: IncomingHonoContext): Promise<Response> {
   const { signal, method } = c.req.raw
   // Hono removes the body without cancelling it.
-  if (method === 'HEAD') await source.body?.cancel()
+  if (method === 'HEAD') await cancelBody(source)
   // Workers find the length only of a body that is passed on as it is.
-  const isPassedOn = method === 'HEAD' || source.headers.has('content-length')
+  const isPassedOn = method === 'HEAD' || hasHeader(source, 'content-length')
   const body = isPassedOn ? null : await startBody(source, (cancel) => onceAborted(signal, cancel))
   const headers = new Headers(c.res.headers)
   setHeaders(source, {
@@ -39,7 +39,9 @@ function onceAborted(signal: AbortSignal, listener: () => void): void {
 /** Statuses of responses that can't have a body, not even an empty one. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304])
 
-function contentOf(body: StartedBody | null, { status, body: stream }: Response): Content {
+function contentOf(body: StartedBody | null, source: AnyResponse): Content {
+  if (isPlain(source)) return source.text
+  const { status, body: stream } = source
   if (!stream || BODILESS.has(status)) return null
   if (!body) return stream
   const { whole } = body

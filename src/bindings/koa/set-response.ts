@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import { bodyStream } from '../node/body-stream.js'
 import { whenOver } from '../node/response-over.js'
-import { startBody, type StartedBody } from '../node/response-body.js'
-import { setHeaders } from '../node/send-response.js'
+import { cancelBody, startBody, type AnyResponse, type StartedBody } from '../node/response-body.js'
+import { hasHeader, setHeaders } from '../node/send-response.js'
 import type { IncomingKoaContext } from './koa-context.js'
 
 /**
@@ -11,9 +11,9 @@ import type { IncomingKoaContext } from './koa-context.js'
  *
  * @throws the error of the body if it fails before its first bytes.
  */
-export async function setResponse(source: Response, ctx: IncomingKoaContext): Promise<void> {
+export async function setResponse(source: AnyResponse, ctx: IncomingKoaContext): Promise<void> {
   if (ctx.method === 'HEAD') {
-    await source.body?.cancel()
+    await cancelBody(source)
     if (!ctx.headerSent) setHead(source, ctx)
     return
   }
@@ -23,10 +23,10 @@ export async function setResponse(source: Response, ctx: IncomingKoaContext): Pr
   setHead(source, ctx)
   ctx.body = bodyOf(body, ctx)
   // Koa guesses a type for a body without one.
-  if (!hadType && !source.headers.has('content-type')) ctx.res.removeHeader('content-type')
+  if (!hadType && !hasHeader(source, 'content-type')) ctx.res.removeHeader('content-type')
 }
 
-function setHead(source: Response, ctx: IncomingKoaContext): void {
+function setHead(source: AnyResponse, ctx: IncomingKoaContext): void {
   ctx.status = source.status
   setHeaders(source, ctx.res)
 }

@@ -1,3 +1,5 @@
+import type { PlainResponse } from '../../core/http/plain-response.js'
+
 /** A response body whose beginning has been read. */
 export interface StartedBody {
   /** The whole body, if it is a single chunk: bytes, or the text that it was created from. */
@@ -8,16 +10,20 @@ export interface StartedBody {
   cancel(): void
 }
 
-/** Property with the text of the library's JSON responses. Reading it back through a stream would be slow. */
-const RESPONSE_TEXT = Symbol.for('@svc/db/response-text')
+/** What the library's handler returns to a binding. */
+export type AnyResponse = Response | PlainResponse
 
-function textOf(source: Response): string | undefined {
-  return (source as { readonly [RESPONSE_TEXT]?: string })[RESPONSE_TEXT]
+export function isPlain(source: AnyResponse): source is PlainResponse {
+  return typeof source.text !== 'function'
 }
 
-/** Returns whether a response has a body, without creating the stream of one. */
-export function hasBody(source: Response): boolean {
-  return textOf(source) !== undefined || source.body !== null
+export function hasBody(source: AnyResponse): boolean {
+  return isPlain(source) ? source.text !== null : source.body !== null
+}
+
+/** Cancels a body that won't be sent. */
+export async function cancelBody(source: AnyResponse): Promise<void> {
+  if (!isPlain(source)) await source.body?.cancel()
 }
 
 const nothing = { read: async () => undefined, cancel: () => undefined }
@@ -29,11 +35,10 @@ const emptyBody: StartedBody = { whole: '', ...nothing }
  * @throws the error of the body. Nothing has been sent yet, so the framework can still send an error response.
  */
 export async function startBody(
-  source: Response,
+  source: AnyResponse,
   onceOver: (cancel: () => void) => void,
 ): Promise<StartedBody> {
-  const text = textOf(source)
-  if (text !== undefined) return { whole: text, ...nothing }
+  if (isPlain(source)) return source.text === null ? emptyBody : { whole: source.text, ...nothing }
   if (!source.body) return emptyBody
   const reader = source.body.getReader()
   // Ignores a failure to cancel, which has no consequences.

@@ -1,5 +1,12 @@
 import type { ServerResponse } from 'node:http'
-import { hasBody, startBody, type StartedBody } from './response-body.js'
+import {
+  cancelBody,
+  hasBody,
+  isPlain,
+  startBody,
+  type AnyResponse,
+  type StartedBody,
+} from './response-body.js'
 import { isOver, whenOver } from './response-over.js'
 
 /**
@@ -11,9 +18,9 @@ import { isOver, whenOver } from './response-over.js'
  * @throws the error of the body. If it fails before its first bytes, nothing has been sent. If it fails later, the
  * connection is closed, which is the only way left to report the error to the client.
  */
-export async function sendResponse(source: Response, target: ServerResponse): Promise<void> {
+export async function sendResponse(source: AnyResponse, target: ServerResponse): Promise<void> {
   if (!hasBody(source) || target.req.method === 'HEAD') {
-    await source.body?.cancel()
+    await cancelBody(source)
     if (!target.headersSent) setHead(source, target).end()
     return
   }
@@ -24,7 +31,7 @@ export async function sendResponse(source: Response, target: ServerResponse): Pr
   await sendChunks(body, target)
 }
 
-function setHead(source: Response, target: ServerResponse): ServerResponse {
+function setHead(source: AnyResponse, target: ServerResponse): ServerResponse {
   target.statusCode = source.status
   setHeaders(source, target)
   return target
@@ -58,6 +65,11 @@ async function sendChunks(body: StartedBody, target: ServerResponse): Promise<vo
   target.end()
 }
 
+/** Returns whether a response has a header. The name is in lower case. */
+export function hasHeader(source: AnyResponse, name: string): boolean {
+  return isPlain(source) ? name in source.headers : source.headers.has(name)
+}
+
 /** Headers with a list of values, which a response extends instead of replacing. */
 const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
 
@@ -68,8 +80,8 @@ export interface HeaderTarget {
 }
 
 /** Sets the headers of a response, and keeps others that were set before. */
-export function setHeaders({ headers }: Response, target: HeaderTarget): void {
-  for (const [name, value] of headers) {
+export function setHeaders(source: AnyResponse, target: HeaderTarget): void {
+  for (const [name, value] of isPlain(source) ? Object.entries(source.headers) : source.headers) {
     const before = LISTS.has(name) ? target.getHeader(name) : undefined
     target.setHeader(name, before === undefined ? value : [before, value].flat().map(String))
   }

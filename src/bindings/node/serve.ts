@@ -1,14 +1,23 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Handler } from '../../core/http/handler.js'
+import type { Handler, PlainHandler } from '../../core/http/handler.js'
 import { incomingBody } from './incoming-body.js'
 import { whenOver } from './response-over.js'
+import type { AnyResponse } from './response-body.js'
 import { sendResponse } from './send-response.js'
 
 /** What a binding serves: the result of `createS3Server` or `db`. */
 export interface Served {
   readonly handler: Handler
   readonly basePath: string
+}
+
+/** The property of a handler with the one for bindings. A registered symbol, which the core and all builds share. */
+const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
+
+/** Returns the handler for bindings. A function around a handler, which may change responses, has none of its own. */
+export function plainHandlerOf(handler: Handler): PlainHandler {
+  return (handler as { readonly [PLAIN_HANDLER]?: PlainHandler })[PLAIN_HANDLER] ?? handler
 }
 
 /** @throws TypeError unless the argument has a `handler` and a `basePath`. */
@@ -31,11 +40,11 @@ export interface NodeExchange {
 }
 
 /** Runs the library's handler. @throws unexpected errors. */
-export async function respond(handler: Handler, exchange: NodeExchange): Promise<Response> {
+export function respond(handler: Handler, exchange: NodeExchange): Promise<AnyResponse> {
   const { request, message, response, basePath, parsed } = exchange
   const { body, release } = incomingBody(message, parsed)
   whenOver(response, release)
-  return handler(request, { basePath, body, readsResponse: true })
+  return plainHandlerOf(handler)(request, { basePath, body })
 }
 
 /** Runs the library's handler and sends its response. @throws unexpected errors, possibly after the response has started. */

@@ -58,35 +58,82 @@ export function createRequest(
 /** What a `Request` shows of a framework's request. */
 export type RequestSource = Pick<IncomingMessage, 'headers' | 'method'>
 
-/** Creates a `Request` without a body, whose headers are those of the source when they are read. */
-export function liveRequest(source: RequestSource, url: string, signal: () => AbortSignal): Request {
-  const method = source.method!
-  const isForbidden = FORBIDDEN_METHODS.has(method)
-  // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
-  const request = new Request(url, { method: isForbidden ? 'OPTIONS' : method })
-  if (isForbidden) Object.defineProperty(request, 'method', { value: method })
-  return withSignal(withLiveHeaders(request, source), signal)
-}
+type LiveRequest = new (source: RequestSource, url: string, signal: () => AbortSignal) => Request
 
-/** Defines `headers` as what the source has when they are read. Copies of the request keep the headers they were made with. */
-function withLiveHeaders(request: Request, source: RequestSource): Request {
-  const live = new LiveHeaders(request.headers, source)
-  return Object.defineProperties(request, {
-    [LIVE_HEADERS]: { value: live },
-    headers: { get: () => live.current() },
-  })
+let liveRequestClass: LiveRequest | undefined
+
+/**
+ * Creates a `Request` without a body, whose headers are those of the source when they are read. Copies of it keep the headers
+ * they were made with.
+ *
+ * Its signal is created on demand, because few handlers use it, and passing one to the constructor takes longer than the rest
+ * of it. A `clone()` has the same signal; a copy by `new Request(request)` has one that never aborts.
+ */
+export function liveRequest(source: RequestSource, url: string, signal: () => AbortSignal): Request {
+  return new (liveRequestClass ??= createClass())(source, url, signal)
 }
 
 /**
- * Defines `signal` lazily, because few handlers use it, and passing a signal to the constructor takes longer than the rest
- * of it. A `clone()` has the same signal; a copy by `new Request(request)` has one that never aborts.
+ * Creates the class at its first use, because Node loads its `Request` when it is mentioned. A class, because defining the same
+ * properties on every request takes several times as long.
  */
-function withSignal(request: Request, signal: () => AbortSignal): Request {
-  function clone(): Request {
-    // Reading them updates the headers that the clone receives.
-    void request.headers
-    return withSignal(Request.prototype.clone.call(request), signal)
+function createClass(): LiveRequest {
+  /** Returns what a `Request` would have without the properties of the class. */
+  const own = (request: Request, name: 'headers' | 'method'): unknown =>
+    Reflect.get(Request.prototype, name, request)
+
+  return class Live extends Request {
+    readonly #live: LiveHeaders
+    readonly #method: string
+    readonly #signal: () => AbortSignal
+
+    constructor(source: RequestSource, url: string, signal: () => AbortSignal) {
+      const method = source.method!
+      const isForbidden = FORBIDDEN_METHODS.has(method)
+      // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
+      super(url, { method: isForbidden ? 'OPTIONS' : method })
+      this.#live = new LiveHeaders(own(this, 'headers') as Headers, source)
+      this.#method = isForbidden ? method : (own(this, 'method') as string)
+      this.#signal = signal
+    }
+
+    // Not members of the class, because the types of some runtimes declare them as properties.
+    static {
+      Object.defineProperties(this.prototype, {
+        [LIVE_HEADERS]: {
+          get(this: Live) {
+            return this.#live
+          },
+        },
+        headers: {
+          get(this: Live) {
+            return this.#live.current()
+          },
+        },
+        method: {
+          get(this: Live) {
+            return this.#method
+          },
+        },
+        signal: {
+          get(this: Live) {
+            return this.#signal()
+          },
+        },
+        clone: {
+          value(this: Live) {
+            // Reading them updates the headers that the clone receives.
+            void this.headers
+            return withSignal(Request.prototype.clone.call(this), this.#signal)
+          },
+        },
+      })
+    }
   }
+}
+
+function withSignal(request: Request, signal: () => AbortSignal): Request {
+  const clone = (): Request => withSignal(Request.prototype.clone.call(request), signal)
   return Object.defineProperties(request, { signal: { get: signal }, clone: { value: clone } })
 }
 

@@ -4,7 +4,7 @@ import type { Report } from '../reporter.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
 import { errorResponse, replyResponse } from './reply.js'
-import { lazyTextResponse, textResponse } from './text-response.js'
+import { isPlain, toResponse, type PlainResponse } from './plain-response.js'
 import { urlParts } from './url-parts.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
 
@@ -14,12 +14,13 @@ export interface HandlerOptions {
   readonly basePath?: string
   /** Default: the body of the `Request`. */
   readonly body?: RequestBody
-  /** Whether the caller reads the body of the response by its methods, and doesn't pass the response to a runtime. Default `false`. */
-  readonly readsResponse?: boolean
 }
 
 /** Returns the response to a request. Never rejects. */
 export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
+
+/** Like {@link Handler}, for bindings. They find it as a property of the handler, so a function around a handler lacks it. */
+export type PlainHandler = (request: Request, options?: HandlerOptions) => Promise<Response | PlainResponse>
 
 /** A request to a path below a {@link Subtree}. */
 export interface SubtreeExchange {
@@ -52,8 +53,9 @@ export interface HandlerConfiguration {
 /** The router's table, for the OpenAPI document. */
 export type EndpointTable = Pick<HandlerConfiguration, 'basePath' | 'endpoints'>
 
-/** A registered symbol, because the ESM and the CommonJS build are two copies of this module. */
+/** Registered symbols, because the ESM and the CommonJS build are two copies of this module, and bindings import only its types. */
 const TABLE = Symbol.for('@svc/db/endpoint-table')
+const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
 /** Returns the table of a handler that `createHandler` created, or `undefined` for anything else. */
 export function tableOf(handler: unknown): EndpointTable | undefined {
@@ -65,7 +67,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   const { endpoints, subtrees = [], report } = configuration
   const observe = createObserve(configuration.onOperation, report)
 
-  async function respond(request: Request, options: HandlerOptions): Promise<Response> {
+  async function respond(request: Request, options: HandlerOptions): Promise<Response | PlainResponse> {
     const url = urlParts(request.url)
     const basePath = options.basePath ?? configuration.basePath
     const path = pathBelow(basePath, url.pathname)
@@ -102,17 +104,16 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
         return scope
       },
     }
-    const respondWith = options.readsResponse ? lazyTextResponse : textResponse
-    const work = async () => replyResponse(await endpoint.run(exchange), respondWith)
+    const work = async () => replyResponse(await endpoint.run(exchange))
     return runOperation(request, endpoint.operation, work, known)
   }
 
   function runOperation(
     request: Request,
     operation: string,
-    work: () => Promise<Response>,
+    work: () => Promise<Response | PlainResponse>,
     known: OperationSubject = { scope: null, route: null },
-  ): Promise<Response> {
+  ): Promise<Response | PlainResponse> {
     return observe({ operation, request }, async (): Promise<ObservedResponse> => {
       try {
         return { response: await work(), error: null, ...known }
@@ -125,15 +126,20 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     })
   }
 
-  const handler: Handler = async (request, options = {}) => {
+  const plainHandler: PlainHandler = async (request, options = {}) => {
     const response = await respond(request, options)
     if (request.method !== 'HEAD') return response
+    if (isPlain(response)) return { ...response, text: null }
     // A HEAD response has no body, so its source (an open file, for example) must be released.
     void response.body?.cancel().catch(() => undefined)
     return new Response(null, response)
   }
+  const handler: Handler = async (request, options) => toResponse(await plainHandler(request, options))
   const table: EndpointTable = { basePath: configuration.basePath, endpoints }
-  return Object.defineProperty(handler, TABLE, { value: table })
+  return Object.defineProperties(handler, {
+    [TABLE]: { value: table },
+    [PLAIN_HANDLER]: { value: plainHandler },
+  })
 }
 
 /** Returns the rest of `path` below `base`: `''`, or a path with a leading slash; `null` if it isn't below. */

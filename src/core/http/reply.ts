@@ -1,5 +1,5 @@
 import { errorBody, type StorageError } from '../errors.js'
-import { textResponse } from './text-response.js'
+import type { PlainResponse } from './plain-response.js'
 
 /** The result of an endpoint, before it becomes a `Response`. */
 export type Reply =
@@ -13,20 +13,16 @@ const RETRY_AFTER_SECONDS = '5'
 const NEVER_CACHED = { 'cache-control': 'private, no-store' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Creates a response with a JSON text as its body. */
-export type RespondWithText = (
-  text: string,
-  init: { status: number; headers: Record<string, string> },
-) => Response
+const UNCACHED_JSON = { ...NEVER_CACHED, ...JSON_TYPE }
 
-export function replyResponse(reply: Reply, respondWith: RespondWithText = textResponse): Response {
+export function replyResponse(reply: Reply): PlainResponse {
   if (reply.status === 302) {
-    return new Response(null, { status: 302, headers: { ...NEVER_CACHED, location: reply.location } })
+    return { status: 302, headers: { ...NEVER_CACHED, location: reply.location }, text: null }
   }
   const { status, body } = reply
   return body === undefined
-    ? new Response(null, { status, headers: NEVER_CACHED })
-    : respondWith(JSON.stringify(body), { status, headers: { ...NEVER_CACHED, ...JSON_TYPE } })
+    ? { status, headers: NEVER_CACHED, text: null }
+    : { status, headers: UNCACHED_JSON, text: JSON.stringify(body) }
 }
 
 /** Never throws. `reportFlaw` gets an error if the response lacks params of an application's error. */
@@ -34,8 +30,8 @@ export function errorResponse(
   error: StorageError,
   headers: Readonly<Record<string, string>> = {},
   reportFlaw: (flaw: TypeError) => void = () => undefined,
-): Response {
-  return textResponse(errorText(error, reportFlaw), {
+): PlainResponse {
+  return {
     status: error.status,
     headers: {
       ...NEVER_CACHED,
@@ -43,7 +39,8 @@ export function errorResponse(
       ...headers,
       ...JSON_TYPE,
     },
-  })
+    text: errorText(error, reportFlaw),
+  }
 }
 
 function errorText(error: StorageError, reportFlaw: (flaw: TypeError) => void): string {

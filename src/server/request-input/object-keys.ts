@@ -28,6 +28,8 @@ export function attemptStorageKey(key: string, attemptId: string): string {
 
 /** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */
 function truncateToBytes(text: string, max: number): string {
+  // A UTF-16 unit is at most three bytes.
+  if (text.length * 3 <= max) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
   return text.slice(0, read)
 }
