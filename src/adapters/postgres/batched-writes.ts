@@ -135,9 +135,9 @@ function argumentsOf(write: BatchedWrite, index: number): Readonly<Record<string
     max_bytes: quota.maxBytes,
     now,
   }
-  if (kind === 'confirm') return { ...common, size: command.size, e_tag: command.eTag }
+  // Common fields come last, because V8 adds fields behind a spread one by one.
+  if (kind === 'confirm') return { size: command.size, e_tag: command.eTag, ...common }
   return {
-    ...common,
     declared_size: command.declaredSize,
     expires_at: command.expiresAt,
     route: command.route,
@@ -147,6 +147,7 @@ function argumentsOf(write: BatchedWrite, index: number): Readonly<Record<string
     upload_id: command.uploadId,
     overwrite: command.overwrite,
     max_files: quota.maxFiles,
+    ...common,
   }
 }
 

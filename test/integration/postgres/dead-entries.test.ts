@@ -35,7 +35,8 @@ describePostgres('dead index entries of confirmed uploads, before a vacuum', (ur
 
   it('cost a list only those of its own page', async () => {
     const active = await pagesRead('active')
-    expect(await pagesRead(undefined)).toBeLessThan(active * 3)
+    // The page of active rows, its last row, and the dead entries between the two.
+    expect(await pagesRead(undefined)).toBeLessThanOrEqual(active * 4)
   })
 
   /** Returns how many pages of tables and indexes Postgres reads for a list of 100. */

@@ -30,24 +30,32 @@ export function readStatements(schema: SchemaName) {
   const pendingAt = `${at} AND o.status <> 'deleted' AND o.status || '' = 'pending'`
 
   /**
-   * Selects rows of one status, newest first. The subquery hides the status from the planner. If the planner sees
-   * 'pending' and has no statistics, it uses the index of pending rows by expiry and sorts all those of the scope.
+   * Hides a value from the planner, behind a subquery.
+   *
+   * If the planner expects fewer rows of a scope than the limit, as it does without statistics, it would read and sort all of
+   * them. If it sees 'pending', it would do so by the index of pending rows by expiry. And while it sees values that make a plan
+   * look cheaper than the generic one, Postgres plans the statement again at each call, which takes longer than a page.
    */
-  const newest = (columns: string, status: string, lowestId = firstId) =>
+  const hidden = (value: string) => `(SELECT ${value})`
+  const [scope, before, limit] = [hidden('$1::text'), hidden('$2::uuid'), hidden('$3::int')]
+
+  /** Selects rows of one status, newest first. */
+  const newest = (columns: string, status: string, rows: string, lowestId = firstId) =>
     `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = $1 AND o.status = (SELECT ${status}::text) AND o.id < $2 AND o.id >= ${lowestId}
-     ORDER BY o.id DESC LIMIT $3`
+     WHERE o.scope = ${scope} AND o.status = ${hidden(`${status}::text`)} AND o.id < ${before} AND o.id >= ${lowestId}
+     ORDER BY o.id DESC LIMIT ${rows}`
 
   /**
    * Selects rows of one status and route, newest first. The row comparisons and their order match only the index by
    * route. With equality, the index by scope costs the same while the table is empty, and Postgres may keep a plan that
    * uses it and filters the whole scope.
    */
-  const newestOfRoute = (columns: string, status: string, route: string, lowestId = firstId) =>
+  const newestOfRoute = (columns: string, route: string, status: string, rows: string, lowestId = firstId) =>
     `SELECT ${columns} FROM {schema}.objects o
-     WHERE o.scope = $1 AND o.route IS NOT NULL AND (o.route, o.status, o.id) < (${route}, ${status}, $2)
+     WHERE o.scope = ${scope} AND o.route IS NOT NULL
+       AND (o.route, o.status, o.id) < (${route}, ${status}, ${before})
        AND (o.route, o.status, o.id) >= (${route}, ${status}, ${lowestId})
-     ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT $3`
+     ORDER BY o.route DESC, o.status DESC, o.id DESC LIMIT ${rows}`
 
   /**
    * Selects pending and active rows, each status in index order, and merges the two. With `status IN (…)`, a generic
@@ -56,14 +64,16 @@ export function readStatements(schema: SchemaName) {
    * A full page of active rows also bounds the pending ones. Below its last row, the index has an entry for every row that was
    * once pending, until Postgres vacuums the table. With a route, Postgres passes these entries without reading their rows.
    */
-  const newestLive = (columns: string, newestOf: (status: string, lowestId?: string) => string) => {
-    const lastOfPage = `(SELECT a.id FROM active a ORDER BY a.id DESC LIMIT 1 OFFSET $3 - 1)`
-    return `WITH active AS (${newestOf(`'active'`)})
-     SELECT ${columns} FROM (
-       SELECT o.* FROM active o
+  const newestLive = (
+    columns: string,
+    newestOf: (columns: string, status: string, rows: string, lowestId?: string) => string,
+  ) => {
+    const lastOfPage = `(${newestOf('o.id', `'active'`, `1 OFFSET ${limit} - 1`)})`
+    return `SELECT ${columns} FROM (
+       (${newestOf('o.*', `'active'`, limit)})
        UNION ALL
-       (${newestOf(`'pending'`, `coalesce(${lastOfPage}, ${firstId})`)})
-     ) o ORDER BY o.id DESC LIMIT $3`
+       (${newestOf('o.*', `'pending'`, limit, `coalesce(${lastOfPage}, ${firstId})`)})
+     ) o ORDER BY o.id DESC LIMIT ${limit}`
   }
 
   const expired = (condition: string) =>
@@ -72,23 +82,14 @@ export function readStatements(schema: SchemaName) {
      ORDER BY o.expires_at, o.id LIMIT $4`
 
   const lists = (columns: string) => ({
-    list: named('list', newest(columns, '$4')),
-    listRoute: named('list_route', newestOfRoute(columns, '$4', '$5')),
-    listLive: named(
-      'list_live',
-      newestLive(columns, (status, lowestId) => newest('o.*', status, lowestId)),
-    ),
+    list: named('list', newest(columns, '$4', limit)),
+    listRoute: named('list_route', newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit)),
+    listLive: named('list_live', newestLive(columns, newest)),
     listLiveRoute: named(
       'list_live_route',
-      newestLive(columns, (status, lowestId) => newestOfRoute('o.*', status, '$4', lowestId)),
+      newestLive(columns, (part, ...more) => newestOfRoute(part, hidden('$4::text'), ...more)),
     ),
   })
-
-  /**
-   * Hides the limit from the planner. If it expects fewer rows of a scope than the limit, as it does without statistics,
-   * it would read and sort all of them.
-   */
-  const hiddenLimit = (parameter: string) => `LIMIT (SELECT ${parameter}::int)`
 
   return {
     lists: lists(OBJECT),
@@ -164,7 +165,7 @@ export function readStatements(schema: SchemaName) {
       'list_leftovers_of_scope',
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
        WHERE l.scope >= $4 AND l.scope <= $4 AND (l.scope, l.since, l.attempt_id) > ($4, $1, $2)
-       ORDER BY l.scope, l.since, l.attempt_id ${hiddenLimit('$3')}`,
+       ORDER BY l.scope, l.since, l.attempt_id LIMIT ${hidden('$3::int')}`,
     ),
     listDueLeftovers: named(
       'list_due_leftovers',
@@ -176,7 +177,7 @@ export function readStatements(schema: SchemaName) {
       `SELECT ${LEFTOVER_COLUMNS} FROM {schema}.leftovers l
        WHERE l.scope >= $5 AND l.scope <= $5 AND (l.scope, l.due_at, l.attempt_id) > ($5, $1, $2)
          AND (l.scope, l.due_at) <= ($5, $3)
-       ORDER BY l.scope, l.due_at, l.attempt_id ${hiddenLimit('$4')}`,
+       ORDER BY l.scope, l.due_at, l.attempt_id LIMIT ${hidden('$4::int')}`,
     ),
 
     ping: statement('ping', 'SELECT 1', schema),

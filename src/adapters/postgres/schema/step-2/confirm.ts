@@ -1,6 +1,10 @@
 import { growth, LIVE_ROWS, LOCK_KEY, objectText, READ_LIVE_ROWS } from '../step-1/fragments.js'
 import { leaveBehind, refusalText } from './fragments.js'
 
+const ACTIVATED = `
+      status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
+      declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now`
+
 /** Implements `planConfirm` of core/store/lifecycle.ts. Returns a `WriteResult`, as `reserve_v2` does. */
 export const CONFIRM = `
 CREATE FUNCTION {schema}.confirm_v2(
@@ -9,13 +13,30 @@ CREATE FUNCTION {schema}.confirm_v2(
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
+  owner text;
   reserved bigint;
   more_bytes bigint;
   used bigint;
   held bigint;
   refused text;
   answer text;
-BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+BEGIN${LOCK_KEY}
+  -- The usual case, the first bytes of a key and as many as announced, in one statement. Only a pending row has a declared
+  -- size. No condition but that of the attempt suits an index, so no plan made while the table is small reads the rows of a
+  -- scope.
+  UPDATE {schema}.objects o SET${ACTIVATED}
+  WHERE o.attempt_id = p_id AND o.bucket = p_bucket AND o.key = p_key AND o.declared_size = p_size
+    AND o.scope IS NOT DISTINCT FROM coalesce(p_scope, o.scope)
+    AND NOT EXISTS (
+      SELECT FROM {schema}.objects a WHERE a.bucket = p_bucket AND a.key = p_key AND a.status = 'active')
+  RETURNING o.scope, ${objectText('o')} INTO owner, answer;
+  IF FOUND THEN
+    UPDATE {schema}.scope_usage u SET
+      bytes = u.bytes + p_size, files = u.files + 1,
+      reserved_bytes = u.reserved_bytes - p_size, reserved_files = u.reserved_files - 1, pending_rows = u.pending_rows - 1
+    WHERE u.scope = owner;
+    RETURN '{"outcome":"confirmed","object":' || answer || '}';
+  END IF;${READ_LIVE_ROWS}
   IF p_scope IS NOT NULL AND p_scope IS DISTINCT FROM coalesce(a.scope, p.scope) THEN
     RETURN '{"outcome":"not-found"}';
   END IF;
@@ -43,9 +64,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
   END IF;
 
   IF a.id IS NULL THEN
-    UPDATE {schema}.objects o SET
-      status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
-      declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now
+    UPDATE {schema}.objects o SET${ACTIVATED}
     WHERE o.attempt_id = p.attempt_id RETURNING ${objectText('o')} INTO answer;
   ELSE
     -- Updates the row in place. The object keeps its id and therefore its position in every list.

@@ -16,51 +16,57 @@ CREATE FUNCTION {schema}.reserve_v2(
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
-  mine boolean;
-  more_bytes bigint;
-  more_files bigint;
-  more_pending bigint;
+  is_known boolean;
+  mine boolean := true;
+  more_bytes bigint := p_declared_size;
+  more_files bigint := 1;
+  more_pending bigint := 1;
   used_bytes bigint;
   used_files bigint;
   held_bytes bigint;
   held_files bigint;
   refused text;
-BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
-  mine := coalesce(a.scope, p.scope, p_scope) = p_scope;
-  IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now) THEN
-    RETURN '{"outcome":"key-conflict"}';
-  END IF;
-  IF mine AND p.id = p_id THEN
-    RETURN '{"outcome":"reserved","object":' || ${objectText('p')} || '}';
-  END IF;
-  IF p_id IN (a.id, a.attempt_id, p.id) THEN
-    RETURN '{"outcome":"reused-id"}';
-  END IF;
-  IF p_storage_key IN (a.storage_key, p.storage_key) THEN
-    RETURN '{"outcome":"reused-storage-key"}';
-  END IF;
-  IF a.id IS NOT NULL AND NOT p_overwrite THEN
-    RETURN '{"outcome":"key-conflict"}';
+BEGIN${LOCK_KEY}
+  SELECT u.bytes + u.reserved_bytes, u.files + u.reserved_files, u.reserved_bytes, u.reserved_files, EXISTS (
+      SELECT FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = p_key AND o.status <> 'deleted')
+    INTO used_bytes, used_files, held_bytes, held_files, is_known
+    FROM {schema}.scope_usage u WHERE u.scope = p_scope;
+
+  -- A new key, as most are, needs no more reads. Without a usage row, nothing is known yet.
+  IF is_known IS NOT FALSE THEN${READ_LIVE_ROWS}
+    mine := coalesce(a.scope, p.scope, p_scope) = p_scope;
+    IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now) THEN
+      RETURN '{"outcome":"key-conflict"}';
+    END IF;
+    IF mine AND p.id = p_id THEN
+      RETURN '{"outcome":"reserved","object":' || ${objectText('p')} || '}';
+    END IF;
+    IF p_id IN (a.id, a.attempt_id, p.id) THEN
+      RETURN '{"outcome":"reused-id"}';
+    END IF;
+    IF p_storage_key IN (a.storage_key, p.storage_key) THEN
+      RETURN '{"outcome":"reused-storage-key"}';
+    END IF;
+    IF a.id IS NOT NULL AND NOT p_overwrite THEN
+      RETURN '{"outcome":"key-conflict"}';
+    END IF;
+
+    more_bytes := ${growth('p_declared_size', 'a.size')};
+    more_files := (a.id IS NULL)::int;
+    IF p.id IS NOT NULL AND mine THEN
+      more_bytes := more_bytes - ${growth('p.declared_size', 'a.size')};
+      more_files := 0;
+      more_pending := 0;
+    END IF;
+
+    IF NOT mine THEN
+      -- Two usage rows will change. Every transaction locks several of them in the order of their scopes.
+      PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope IN (p_scope, p.scope) ORDER BY u.scope FOR UPDATE;
+    END IF;
   END IF;
 
-  more_bytes := ${growth('p_declared_size', 'a.size')};
-  more_files := (a.id IS NULL)::int;
-  more_pending := 1;
-  IF p.id IS NOT NULL AND mine THEN
-    more_bytes := more_bytes - ${growth('p.declared_size', 'a.size')};
-    more_files := 0;
-    more_pending := 0;
-  END IF;
-
-  IF NOT mine THEN
-    -- Two usage rows will change. Every transaction locks several of them in the order of their scopes.
-    PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope IN (p_scope, p.scope) ORDER BY u.scope FOR UPDATE;
-  END IF;
-  IF p_max_bytes IS NOT NULL OR p_max_files IS NOT NULL THEN
-    -- Finds most refusals before anything is written. Only the UPDATE below proves that the upload fits.
-    SELECT u.bytes + u.reserved_bytes, u.files + u.reserved_files, u.reserved_bytes, u.reserved_files
-      INTO used_bytes, used_files, held_bytes, held_files
-      FROM {schema}.scope_usage u WHERE u.scope = p_scope;
+  -- Finds most refusals before anything is written. Only the UPDATE below proves that the upload fits.
+  IF coalesce(used_bytes, 0) + more_bytes > p_max_bytes OR coalesce(used_files, 0) + more_files > p_max_files THEN
     refused := {schema}.refusal_v1(
       coalesce(used_bytes, 0), more_bytes, p_max_bytes, coalesce(used_files, 0), more_files, p_max_files);
   END IF;
