@@ -8,7 +8,7 @@ import { importSource } from './own-source.mjs'
 export async function serverBenchmarks() {
   const { isRequired } = await importSource('test/servers/found-server.ts')
   const { POSTGRES, embeddedBinaries, installedBinaries } = await importSource('test/servers/postgres.ts')
-  const { MONGODB, installedMongod } = await importSource('test/servers/mongod.ts')
+  const { MONGODB, installedMongod, installedMongos } = await importSource('test/servers/mongod.ts')
   const { REDIS, redisProgram } = await importSource('test/servers/redis.ts')
   const benchmark = (name, program, kind, isInstalled, leastRows) => ({
     name,
@@ -29,6 +29,14 @@ export async function serverBenchmarks() {
     },
     benchmark('the Postgres adapter', 'postgres/run.mjs', POSTGRES, hasPostgres, 50_000),
     benchmark('the MongoDB adapter', 'mongo/run.mjs', MONGODB, installedMongod() !== null, 1000),
+    {
+      ...benchmark('mongos', 'mongo/sharded.mjs', MONGODB, installedMongod() !== null, null),
+      // Not part of the servers that tests can require.
+      ...(installedMongos() === null && {
+        whyNot: 'No router found: put the mongos of the same MongoDB on PATH.',
+        isRequired: false,
+      }),
+    },
     {
       name: 'hostile requests',
       program: 'http/hostile.mjs',

@@ -16,7 +16,16 @@ export function reserve(store, scope, limits) {
   const key = `uploads/${id}`
   const expiresAt = new Date(Date.now() + 3_600_000)
   return store.reserve({
-    ...{ id, scope, bucket, key, declaredSize: SIZE, expiresAt, storageKey: key, quota: limits },
-    ...{ route: 'common', filename: 'holiday picture.jpg', contentType: 'image/jpeg' },
+    id,
+    scope,
+    bucket,
+    key,
+    declaredSize: SIZE,
+    expiresAt,
+    storageKey: key,
+    quota: limits,
+    route: 'common',
+    filename: 'holiday picture.jpg',
+    contentType: 'image/jpeg',
   })
 }

@@ -6,8 +6,12 @@ export interface ShardedCluster {
   readonly url: string
   /** The only member of each shard. */
   readonly shards: readonly Member[]
+  /** Starts another router and returns its URL. */
+  addRouter(): Promise<string>
   remove(): Promise<void>
 }
+
+const TRANSACTION_SECONDS = 5
 
 /** Starts a config server, two shards with one member each, and a router. */
 export async function startShardedCluster(programs: {
@@ -16,8 +20,13 @@ export async function startShardedCluster(programs: {
 }): Promise<ShardedCluster> {
   const folder = await privateFolder('mongos', null)
 
+  // After a softer signal, a router would wait for its clients.
+  const remove = () => folder.remove('SIGKILL')
+
   async function startSet(name: string, role: '--configsvr' | '--shardsvr'): Promise<Member> {
     const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25']
+    // A process or a shard that is killed leaves transactions open for so long, by default a minute.
+    settings.push('--setParameter', `transactionLifetimeLimitSeconds=${TRANSACTION_SECONDS}`)
     const member = await startMember(folder, programs.mongod, name, settings)
     const config = {
       _id: name,
@@ -34,21 +43,22 @@ export async function startShardedCluster(programs: {
       startSet('shard-0', '--shardsvr'),
       startSet('shard-1', '--shardsvr'),
     ])
-    const port = await freePort()
-    const url = `mongodb://127.0.0.1:${port}/`
-    const location = ['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket']
-    await folder.serve(
-      programs.mongos,
-      [...location, '--configdb', `config/${new URL(config.url).host}`],
-      () => responds(url),
-    )
+    const addRouter = async () => {
+      const port = await freePort()
+      const url = `mongodb://127.0.0.1:${port}/`
+      const location = ['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket']
+      const configdb = `config/${new URL(config.url).host}`
+      await folder.serve(programs.mongos, [...location, '--configdb', configdb], () => responds(url))
+      return url
+    }
+    const url = await addRouter()
     for (const [index, { url: shard }] of shards.entries()) {
       const addShard = `shard-${index}/${new URL(shard).host}`
       await onServer(url, (client) => client.db('admin').command({ addShard }))
     }
-    return { url, shards, remove: () => folder.remove('SIGINT') }
+    return { url, shards, addRouter, remove }
   } catch (error) {
-    await folder.remove('SIGKILL')
+    await remove()
     throw error
   }
 }

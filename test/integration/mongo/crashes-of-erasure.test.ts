@@ -36,6 +36,6 @@ describeMongo('a server with mongoAdapter', (url) => {
       expect(leftovers?.length).toBeGreaterThan(0)
       expect(events?.length).toBeGreaterThan(0)
     },
-    step: runs(24, 1),
+    step: runs(24, 3),
   })
 })

@@ -81,12 +81,13 @@ describeMongo('query plans', (url) => {
       do {
         take()
         const page = await store.listByScope({ scope: 'full', ...filter, limit: PAGE, cursor })
-        const [command, ...more] = take()
-        expect(more).toEqual([])
+        const commands = take()
+        // A page of live rows with many pending ones is read twice.
+        expect(commands.length).toBeLessThanOrEqual('status' in filter ? 1 : 2)
         // One more row tells whether there is a next page. Active and pending rows are two ranges, and each may fill
         // the page.
         const limit = (PAGE + 1) * ('status' in filter ? 1 : 2)
-        expect(await keysExamined(db, command!)).toBeLessThanOrEqual(limit)
+        for (const command of commands) expect(await keysExamined(db, command)).toBeLessThanOrEqual(limit)
         rows += page.objects.length
         cursor = page.nextCursor
       } while (cursor !== undefined)

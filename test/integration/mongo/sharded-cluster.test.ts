@@ -1,23 +1,54 @@
-import { storeConformance } from '@svc/db/conformance'
+import { storeConformance, type TestRunner } from '@svc/db/conformance'
 import { mongoAdapter } from '@svc/db/mongo'
 import { MongoClient, type Db } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isLongRun, runs } from '../../long-runs.js'
-import { installedMongod, installedMongos } from '../../servers/mongod.js'
-import { startShardedCluster, type ShardedCluster } from '../../servers/sharded-cluster.js'
-
-const programs = { mongod: installedMongod(), mongos: installedMongos() }
-const { mongod, mongos } = programs
-const reason = mongod === null || mongos === null ? ' (skipped: PATH has no mongod and mongos)' : ''
+import type { ShardedCluster } from '../../servers/sharded-cluster.js'
+import {
+  databaseOf,
+  LAYOUTS,
+  routerReason,
+  shardByHashedId,
+  shardCollections,
+  SHARDED,
+  startCluster,
+  type Layout,
+} from './sharded-databases.js'
 
 const EXPIRES = new Date('2100-01-01')
 
-describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reason}`, () => {
+/** The groups of the suite about writes, which sharding by `_id` concerns most. */
+const WRITES =
+  /^(?:adopt|concurrency|confirm|deferLeftover|history|maintenance|purgeExpired|quota|release|remove|reserve|setUploadId|transfer|update)/
+/** The groups that take the longest and don't depend on where the rows are. */
+const LONGEST = /^(?:copies|long lists|strings|validation)/
+const RANDOM_SCRIPTS = /match the model/
+
+/**
+ * Leaves out what takes minutes: random scripts, the longest groups, and all but writes where many reads wait for the other
+ * shard. `TEST_SHARDED=1` runs all of it.
+ */
+function runnerFor(layout: Layout): TestRunner {
+  if (process.env['TEST_SHARDED']) return { describe, it }
+  const isChosen = (group: string) => (layout === 'unsharded' ? !LONGEST.test(group) : WRITES.test(group))
+  return {
+    describe(name, body) {
+      const isSuite = name.startsWith('mongoAdapter')
+      return isSuite || isChosen(name) ? describe(name, body) : describe.skip(name, body)
+    },
+    it(name, body, timeLimit) {
+      if (RANDOM_SCRIPTS.test(name)) it.skip(name)
+      else it(name, body, timeLimit)
+    },
+  }
+}
+
+describe.skipIf(routerReason !== '' || !isLongRun)(`mongoAdapter through mongos${routerReason}`, () => {
   let cluster: ShardedCluster
   let client: MongoClient
   let databases = 0
   beforeAll(async () => {
-    cluster = await startShardedCluster({ mongod: mongod ?? '', mongos: mongos ?? '' })
+    cluster = await startCluster()
     client = new MongoClient(cluster.url)
   })
   afterAll(async () => {
@@ -25,18 +56,7 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
     await cluster.remove()
   })
 
-  const admin = (command: object) => client.db('admin').command({ ...command })
   const freshDatabase = () => client.db(`sharded_${++databases}`)
-
-  /** Shards collections before the first migration. */
-  async function shard(db: Db, names: readonly string[], key: object): Promise<void> {
-    await admin({ enableSharding: db.databaseName })
-    for (const name of names) {
-      await admin({ shardCollection: `${db.databaseName}.svc_db_${name}`, key })
-    }
-  }
-
-  const HASHED = ['objects', 'history', 'leftovers']
 
   it.each([
     ['objects', { scope: 1, _id: 1 }],
@@ -44,7 +64,7 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
     ['leftovers', { at: 'hashed' }],
   ])('migrate refuses %s with the shard key %j, and verify reports it', async (name, key) => {
     const db = freshDatabase()
-    await shard(db, [name], key)
+    await shardCollections(db, [name], key)
     const flaw = `svc_db_${name} must be sharded by {"_id":"hashed"} or {"_id":1}, or not at all (found ${JSON.stringify(key)}).`
     await expect(mongoAdapter(db).migrate()).rejects.toMatchObject({
       code: 'DATABASE_UNAVAILABLE',
@@ -54,7 +74,7 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
 
     const migrated = freshDatabase()
     await mongoAdapter(migrated).migrate()
-    await shard(migrated, ['events'], { _id: 'hashed' })
+    await shardCollections(migrated, ['events'], { _id: 'hashed' })
     expect(await mongoAdapter(migrated).verify()).toEqual([
       'svc_db_events must not be sharded: its queries read from several documents at once.',
     ])
@@ -62,7 +82,7 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
 
   it('confirms without a scope what another process reserved in sharded collections', async () => {
     const db = freshDatabase()
-    await shard(db, HASHED, { _id: 'hashed' })
+    await shardByHashedId(db)
     const store = mongoAdapter(db)
     await store.migrate()
     expect(await store.verify()).toEqual([])
@@ -80,15 +100,7 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
     expect(await store.checkUsage()).toEqual([])
   })
 
-  for (const [layout, names] of [
-    ['unsharded', []],
-    ['sharded by a hashed _id', HASHED],
-  ] as const) {
-    // Takes several minutes, because many reads through mongos wait for the time of the cluster.
-    if (!process.env['TEST_SHARDED']) {
-      it.skip(`passes the conformance suite, ${layout} (set TEST_SHARDED=1)`)
-      continue
-    }
+  for (const layout of LAYOUTS) {
     describe(layout, () => {
       const free = { true: [] as Db[], false: [] as Db[] }
       const opened = new Map<object, { readonly db: Db; readonly events: boolean }>()
@@ -97,11 +109,11 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
         name: `mongoAdapter through mongos, ${layout}`,
         async createStore({ now, events = false }) {
           const used = free[`${events}`].pop()
-          const db = used ?? freshDatabase()
+          const db = used ?? (await databaseOf(client, layout))
           if (used) {
-            for (const name of [...HASHED, 'events']) await db.collection(`svc_db_${name}`).deleteMany({})
+            const empty = (name: string) => db.collection(`svc_db_${name}`).deleteMany({})
+            await Promise.all([...SHARDED, 'events'].map(empty))
           } else {
-            await shard(db, names, { _id: 'hashed' })
             await mongoAdapter(db, { events }).migrate()
           }
           const store = mongoAdapter(db, { now })
@@ -113,7 +125,7 @@ describe.skipIf(reason !== '' || !isLongRun)(`mongoAdapter through mongos${reaso
           free[`${events}`].push(db)
         },
         numRuns: runs(1, 3),
-        test: { describe, it },
+        test: runnerFor(layout),
       })
     })
   }

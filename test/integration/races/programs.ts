@@ -1,4 +1,5 @@
 import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
+import { leftovers } from './leftover-program.js'
 import { emptyReport, type RaceReport } from './race.js'
 
 /** The scopes that the callers of `quota` share, with their limits. */
@@ -26,7 +27,7 @@ export interface Caller {
   readonly random: (limit: number) => number
 }
 
-type Round = (caller: Caller) => Promise<void>
+export type Round = (caller: Caller) => Promise<void>
 
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 const at = (key: string) => ({ bucket: BUCKET, key })
@@ -167,7 +168,7 @@ const ledger: Round = async ({ store, name, report, attempt, random }) => {
   expect('remove', await store.find(reference), null)
 }
 
-export const PROGRAMS = { quota, owners, mix, expiry, ledger } satisfies Record<string, Round>
+export const PROGRAMS = { quota, owners, mix, expiry, ledger, leftovers } satisfies Record<string, Round>
 export type ProgramName = keyof typeof PROGRAMS
 
 /** Runs a program with concurrent callers until the time is up. */

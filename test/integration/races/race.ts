@@ -12,6 +12,13 @@ export interface RaceTask {
   readonly connection: Readonly<Record<string, string>>
 }
 
+/** An attempt whose storage key is its id. */
+export interface OwedAttempt {
+  /** The number of its key. */
+  readonly key: number
+  readonly id: string
+}
+
 /** The result of one or more workers. */
 export interface RaceReport {
   /** Number of calls that succeeded. */
@@ -23,12 +30,14 @@ export interface RaceReport {
   files: number
   /** Attempts whose end was acknowledged. Each must appear once. */
   ends: string[]
+  /** Attempts that began and whose leftover was not forgotten. Each must be live or have a leftover. */
+  owed: OwedAttempt[]
   /** Descriptions of violations: unexpected errors, and acknowledged writes that are missing. */
   faults: string[]
 }
 
 export function emptyReport(): RaceReport {
-  return { acknowledged: 0, refused: 0, bytes: 0, files: 0, ends: [], faults: [] }
+  return { acknowledged: 0, refused: 0, bytes: 0, files: 0, ends: [], owed: [], faults: [] }
 }
 
 export function sumOfReports(reports: readonly RaceReport[]): RaceReport {
@@ -39,6 +48,7 @@ export function sumOfReports(reports: readonly RaceReport[]): RaceReport {
     sum.bytes += report.bytes
     sum.files += report.files
     sum.ends.push(...report.ends)
+    sum.owed.push(...report.owed)
     sum.faults.push(...report.faults)
   }
   return sum

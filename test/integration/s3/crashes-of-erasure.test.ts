@@ -16,6 +16,6 @@ describeS3('a server with s3Storage', (server) => {
       const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucketName }))
       expect(Uploads ?? []).toEqual([])
     },
-    step: runs(60, 1),
+    step: runs(60, 3),
   })
 })

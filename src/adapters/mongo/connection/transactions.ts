@@ -58,6 +58,12 @@ export async function transact<T>(
   }
 }
 
+/** Undoes what the session's transaction has written, and starts another one. */
+export async function restart(session: ClientSession): Promise<void> {
+  await session.abortTransaction()
+  session.startTransaction(TRANSACTION)
+}
+
 /** The transaction may have been committed, and the server can no longer be asked. */
 class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'

@@ -1,21 +1,23 @@
 import type { ListScopesQuery } from '../../../core/store/driver.js'
 import type { ScopeSummary } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
-import { snapshot, type Read } from '../connection/reads.js'
+import { chooseMoment, type Read } from '../connection/reads.js'
 import { readSums, rowsOfStatus, usageIn } from '../documents/scope-document.js'
 
 /** Lists scopes in the order of their UTF-8 bytes. A scope whose last row is gone keeps its document. */
-export function listScopes({ objects }: Namespace, { limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
+export function listScopes(namespace: Namespace, { limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
   // Every scope has the field, and no key does.
   const filter = { bytes: { $exists: true }, ...(after !== null && { _id: { $gt: after } }) }
   return async (session) => {
-    const documents = await objects
-      .find(filter, { session, ...snapshot(), batchSize: limit + 1 })
-      .sort({ _id: 1 })
-      .limit(limit)
-      .hint('scopes')
-      .toArray()
-    return documents.map((document) => {
+    const moment = await chooseMoment(namespace, session, namespace.objects)
+    const cursor = moment.open((options) =>
+      namespace.objects
+        .find(filter, { ...options, batchSize: limit + 1 })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .hint('scopes'),
+    )
+    return (await cursor.toArray()).map((document) => {
       const sums = readSums(document)
       return {
         scope: document._id,

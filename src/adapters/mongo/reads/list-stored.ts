@@ -2,7 +2,7 @@ import type { ClientSession, Document } from 'mongodb'
 import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
-import { snapshot, type Read } from '../connection/reads.js'
+import { chooseMoment, type Read } from '../connection/reads.js'
 import { compareBytes, endOfPrefix } from '../documents/text-order.js'
 import { readingOf, readItem, type NameRange, type StoredRange } from './stored-ranges.js'
 
@@ -85,11 +85,12 @@ interface RangesQuery {
 
 /** Reads the beginning of ranges by one command. Returns the items of each range. */
 async function readRanges(
-  { objects, leftovers }: Namespace,
+  namespace: Namespace,
   session: ClientSession,
   ranges: readonly StoredRange[],
   { bucket, names, limit }: RangesQuery,
 ): Promise<StoredItem[][]> {
+  const { objects, leftovers } = namespace
   const [first, ...others] = ranges.map((range, position) => {
     const { stages, index } = readingOf(range, bucket, names)
     const limited = limit === null ? [] : [{ $limit: limit }]
@@ -99,12 +100,15 @@ async function readRanges(
   const unions = others.map(({ collection, pipeline }) => ({
     $unionWith: { coll: collection.collectionName, pipeline },
   }))
-  const documents = await first!.collection
-    .aggregate<Stored>([...first!.pipeline, ...unions], {
-      ...{ session, ...snapshot(), hint: first!.index },
+  const { collection, pipeline, index } = first!
+  const moment = await chooseMoment(namespace, session, collection)
+  const cursor = moment.open((options) =>
+    collection.aggregate<Stored>([...pipeline, ...unions], {
+      ...{ ...options, hint: index },
       batchSize: limit === null ? 1000 : ranges.length * limit + 1,
-    })
-    .toArray()
+    }),
+  )
+  const documents = await cursor.toArray()
   return ranges.map((range, position) =>
     documents
       .filter((document) => document['range'] === position)

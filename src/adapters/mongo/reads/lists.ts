@@ -1,4 +1,4 @@
-import type { AggregationCursor, Document } from 'mongodb'
+import type { Document } from 'mongodb'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type {
   ListDueLeftoversQuery,
@@ -7,7 +7,7 @@ import type {
   ListQuery,
 } from '../../../core/store/driver.js'
 import type { Namespace } from '../connection/namespace.js'
-import { snapshot, type Read } from '../connection/reads.js'
+import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
@@ -34,62 +34,119 @@ export function listObjects(namespace: Namespace, query: ListQuery): Read<Storag
 }
 
 function listStatus(namespace: Namespace, query: ListQuery, status: LiveStatus): Read<StorageObject[]> {
-  const { filter, sort, index } = rangeOf(status, query)
   return async (session) => {
-    const documents = await namespace.objects
-      .find<KeyDocument>(filter, { session, ...snapshot(), ...oneBatch(query.limit) })
-      .sort(sort)
-      .limit(query.limit)
-      .hint(index)
-      .project<KeyDocument>(fieldsOf(status, query))
-      .toArray()
-    return documents.map((document) => rowOf(document, status)!)
+    const moment = await chooseMoment(namespace, session, namespace.objects)
+    return readStatus(namespace, moment, query, status)
   }
 }
 
+async function readStatus(
+  { objects }: Namespace,
+  moment: Moment,
+  query: ListQuery,
+  status: LiveStatus,
+): Promise<StorageObject[]> {
+  const { filter, sort, index } = rangeOf(status, query)
+  const cursor = moment.open((options) =>
+    objects
+      .find<KeyDocument>(filter, { ...options, ...oneBatch(query.limit) })
+      .sort(sort)
+      .limit(query.limit)
+      .hint(index)
+      .project<KeyDocument>(fieldsOf(status, query)),
+  )
+  return (await cursor.toArray()).map((document) => rowOf(document, status)!)
+}
+
+/** The share of a page for which pending rows are read at first. Usually, few of the newest rows are pending. */
+const PENDING_SHARE = 1 / 4
+
 /**
- * Merges a page of active and a page of pending rows. One command reads both at one moment, so an object that is
- * confirmed meanwhile appears exactly once.
+ * Merges a page of active and a page of pending rows of one moment, so an object that is confirmed meanwhile appears
+ * exactly once. Without a shared moment, one command has to read both. If it read too few pending rows, another one reads all of
+ * them again.
  */
 function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
-  const page = (status: LiveStatus) => {
+  const { limit } = query
+  const few = Math.ceil(limit * PENDING_SHARE)
+  return async (session) => {
+    const moment = await chooseMoment(namespace, session, namespace.objects)
+    if (moment.isShared) {
+      const [active, pending] = await Promise.all([
+        readStatus(namespace, moment, query, 'active'),
+        readStatus(namespace, moment, query, 'pending'),
+      ])
+      return newest(active, pending, limit)
+    }
+    return (
+      (await readLive(namespace, moment, query, few)) ?? (await readLive(namespace, moment, query, limit))!
+    )
+  }
+}
+
+/** Reads a page with this many pending rows at most. Returns `null` if more of them might be on it. */
+async function readLive(
+  namespace: Namespace,
+  moment: Moment,
+  query: ListQuery,
+  mostPending: number,
+): Promise<StorageObject[] | null> {
+  const page = (status: LiveStatus, most: number) => {
     const { filter, sort } = rangeOf(status, query)
     return [
       { $match: filter },
       // Only the index of the scope has this order. Inside `$unionWith` it can't be named.
       { $sort: { scope: -1, ...sort } },
-      { $limit: query.limit },
+      { $limit: most },
       { $project: fieldsOf(status, query) },
     ]
   }
   const coll = namespace.objects.collectionName
-  const pipeline = [...page('active'), { $unionWith: { coll, pipeline: page('pending') } }]
-  const { index } = rangeOf('active', query)
-  return async (session) => {
-    const cursor = namespace.objects.aggregate<KeyDocument>(pipeline, {
-      ...{ session, ...snapshot(), ...oneBatch(2 * query.limit), hint: index },
-    })
-    return newestOf(cursor, query.limit)
-  }
+  const pending = { $unionWith: { coll, pipeline: page('pending', mostPending) } }
+  const cursor = moment.open((options) =>
+    namespace.objects.aggregate<KeyDocument>([...page('active', query.limit), pending], {
+      ...{ ...options, ...oneBatch(query.limit + mostPending) },
+      hint: rangeOf('active', query).index,
+    }),
+  )
+  return newestOf(await cursor.toArray(), query.limit, mostPending)
 }
 
 /**
- * Returns the newest rows of a cursor that yields active rows first, then pending ones. Decoding is slower than
- * fetching and happens when the driver yields a document, so this stops once no further row can be on the page.
+ * Returns the newest rows of documents, of which the active ones come first. Returns `null` if all `mostPending` pending
+ * rows are on the page and there may be more.
  */
-async function newestOf(cursor: AggregationCursor<KeyDocument>, limit: number): Promise<StorageObject[]> {
-  const active: StorageObject[] = []
-  const pending: StorageObject[] = []
-  for await (const document of cursor) {
-    if (document.active) {
-      active.push(rowOf(document, 'active')!)
-      continue
-    }
-    const row = rowOf(document, 'pending')!
-    if (active.length === limit && row.id < active.at(-1)!.id) break
-    pending.push(row)
+function newestOf(
+  documents: readonly KeyDocument[],
+  limit: number,
+  mostPending: number,
+): StorageObject[] | null {
+  const firstPending = documents.findIndex(({ active }) => active === undefined)
+  if (firstPending < 0) return documents.map((document) => rowOf(document, 'active')!)
+  const active = documents.slice(0, firstPending)
+  const pending = documents.slice(firstPending)
+  // Both runs are sorted already. Only the rows on the page are worth converting.
+  const page: StorageObject[] = []
+  let [activeRows, pendingRows] = [0, 0]
+  while (page.length < limit) {
+    const [nextActive, nextPending] = [active[activeRows], pending[pendingRows]]
+    if (nextPending && !(nextActive && nextActive.active!.id > nextPending.pending!.id)) {
+      page.push(rowOf(nextPending, 'pending')!)
+      pendingRows++
+    } else if (nextActive) {
+      page.push(rowOf(nextActive, 'active')!)
+      activeRows++
+    } else break
   }
-  if (pending.length === 0) return active
+  return pendingRows === mostPending && mostPending < limit ? null : page
+}
+
+function newest(
+  active: readonly StorageObject[],
+  pending: readonly StorageObject[],
+  limit: number,
+): StorageObject[] {
+  if (pending.length === 0) return [...active]
   // Both runs are sorted already, so the sort only merges them.
   return [...active, ...pending].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
 }
@@ -118,14 +175,16 @@ function listDeleted(
 ): Read<StorageObject[]> {
   const filter = { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } }
   return async (session) => {
-    const documents = await namespace.history
-      .find<HistoryDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
-      .sort({ _id: -1 })
-      .limit(limit)
-      .hint(route === null ? 'by_scope' : 'by_route')
-      .project<HistoryDocument>(withMetadata ? {} : { 'row.metadata': 0 })
-      .toArray()
-    return documents.map(readHistory)
+    const moment = await chooseMoment(namespace, session, namespace.history)
+    const cursor = moment.open((options) =>
+      namespace.history
+        .find<HistoryDocument>(filter, { ...options, ...oneBatch(limit) })
+        .sort({ _id: -1 })
+        .limit(limit)
+        .hint(route === null ? 'by_scope' : 'by_route')
+        .project<HistoryDocument>(withMetadata ? {} : { 'row.metadata': 0 }),
+    )
+    return (await cursor.toArray()).map(readHistory)
   }
 }
 
@@ -141,14 +200,16 @@ export function listExpired(
       })
     : expired
   return async (session) => {
-    const documents = await namespace.objects
-      .find<KeyDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
-      .sort({ 'pending.expiresAt': 1, 'pending.id': 1 })
-      .limit(limit)
-      .hint(scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry')
-      .project<KeyDocument>({ scope: 1, pending: 1 })
-      .toArray()
-    return documents.map((document) => rowOf(document, 'pending')!)
+    const moment = await chooseMoment(namespace, session, namespace.objects)
+    const cursor = moment.open((options) =>
+      namespace.objects
+        .find<KeyDocument>(filter, { ...options, ...oneBatch(limit) })
+        .sort({ 'pending.expiresAt': 1, 'pending.id': 1 })
+        .limit(limit)
+        .hint(scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry')
+        .project<KeyDocument>({ scope: 1, pending: 1 }),
+    )
+    return (await cursor.toArray()).map((document) => rowOf(document, 'pending')!)
   }
 }
 
@@ -181,13 +242,15 @@ export function listDueLeftovers(
 
 function leftoverPage(namespace: Namespace, { filter, sort, index }: Range, limit: number): Read<Leftover[]> {
   return async (session) => {
-    const documents = await namespace.leftovers
-      .find<LeftoverDocument>(filter, { session, ...snapshot(), ...oneBatch(limit) })
-      .sort(sort)
-      .limit(limit)
-      .hint(index)
-      .toArray()
-    return documents.map(readLeftover)
+    const moment = await chooseMoment(namespace, session, namespace.leftovers)
+    const cursor = moment.open((options) =>
+      namespace.leftovers
+        .find<LeftoverDocument>(filter, { ...options, ...oneBatch(limit) })
+        .sort(sort)
+        .limit(limit)
+        .hint(index),
+    )
+    return (await cursor.toArray()).map(readLeftover)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { readNumber } from '../connection/bson.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
-import { snapshot, type Read } from '../connection/reads.js'
+import { chooseMoment, type Read } from '../connection/reads.js'
 import { mapSums, readSums, SUM_NAMES, type ScopeSums } from '../documents/scope-document.js'
 
 /** The recorded sums of a scope and the actual sums of its rows, both of one moment. */
@@ -51,10 +51,11 @@ export function recount(namespace: Namespace, scope: string | null): Read<Recoun
     { $match: DIFFERS },
   ]
   return async (session) => {
-    const found = await namespace.objects
-      .aggregate<Stored>(pipeline, { session, ...snapshot(), allowDiskUse: true })
-      .toArray()
-    return found
+    const moment = await chooseMoment(namespace, session, namespace.objects)
+    const cursor = moment.open((options) =>
+      namespace.objects.aggregate<Stored>(pipeline, { ...options, allowDiskUse: true }),
+    )
+    return (await cursor.toArray())
       .map((document) => ({
         scope: document._id,
         recorded: mapSums((name) => readNumber(document[`recorded_${name}`] ?? 0)),

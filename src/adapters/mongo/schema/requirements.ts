@@ -1,6 +1,7 @@
 import { StorageError } from '../../../core/errors.js'
 import { serverCode } from '../connection/failures.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'
+import { isRouted, isRouterHello } from '../connection/router.js'
 import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
 
@@ -10,7 +11,7 @@ const WIRE_VERSION = 13
 /** Returns why the server can't hold the adapter's collections, in a sentence; `null` if it can. */
 export async function serverFlaw(namespace: Namespace): Promise<string | null> {
   const hello = await runCommand(namespace, { hello: 1 })
-  if (hello['setName'] === undefined && hello['msg'] !== 'isdbgrid') {
+  if (hello['setName'] === undefined && !isRouterHello(hello)) {
     return (
       'MongoDB must be a replica set (one member is enough): a standalone server has no transactions. ' +
       'Start it with --replSet and run rs.initiate() once.'
@@ -50,8 +51,7 @@ const UNAUTHORIZED = 13
  * and ends with `_id` keeps `_id` unique in the cluster, and lets writes by `_id` create documents.
  */
 export async function shardingFlaws(namespace: Namespace): Promise<string[]> {
-  const hello = await runCommand(namespace, { hello: 1 })
-  if (hello['msg'] !== 'isdbgrid') return []
+  if (!(await isRouted(namespace))) return []
   const { client, db } = namespace
   const names = COLLECTIONS.map((name) => `${db.databaseName}.${namespace[name].collectionName}`)
   const routed = await client

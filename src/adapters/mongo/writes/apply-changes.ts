@@ -11,7 +11,8 @@ import { increment, sumChanges, type SumChanges } from '../documents/scope-docum
 export interface Update {
   readonly q: { readonly _id: string }
   readonly u: object
-  readonly upsert: true
+  readonly upsert: boolean
+  readonly hint?: string
 }
 
 export interface ApplyOptions {
@@ -33,18 +34,27 @@ export async function applyChanges(
   if (changes.length === 0) return
   const replaced = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
   const free = changes.filter(({ after }) => keyDocument(after) === null).map(({ row }) => keyId(row))
-  const history = changes.flatMap(({ history }) => (history ? [historyDocument(history)] : []))
-  const leftovers = changes.flatMap((change) => change.leftovers.map(leftoverDocument))
-
   await update(namespace, session, namespace.objects, [
     ...replaced.map(replacement),
     ...sumUpdates(sumChanges(changes)),
     ...more,
   ])
   if (!keysAreRemoved) await removeById(namespace, session, namespace.objects, free)
+  await recordTraces(namespace, session, changes, events)
+}
+
+/** Writes what changes leave in the other collections: history, leftovers and events. */
+export async function recordTraces(
+  namespace: Namespace,
+  session: ClientSession,
+  changes: readonly KeyChange[],
+  events: readonly NewEvent[],
+): Promise<void> {
+  const history = changes.flatMap(({ history }) => (history ? [historyDocument(history)] : []))
+  const leftovers = changes.flatMap((change) => change.leftovers.map(leftoverDocument))
   await update(namespace, session, namespace.history, history.map(replacement))
   await update(namespace, session, namespace.leftovers, leftovers.map(replacement))
-  await update(namespace, session, namespace.events, await recordings(session, events))
+  if (events.length > 0) await update(namespace, session, namespace.events, await recordings(session, events))
 }
 
 /** Locks scopes by changing their documents: until the transaction ends, every other one that changes them fails. */
@@ -84,6 +94,6 @@ async function removeById(
 }
 
 /** Builds a statement that creates or replaces a document. A concurrent change of it makes the transaction fail. */
-function replacement(document: Stored): Update {
+export function replacement(document: Stored): Update {
   return { q: { _id: document._id }, u: document, upsert: true }
 }

@@ -1,13 +1,17 @@
 import { createWriteBatcher } from '../../../core/store/write-batcher.js'
+import type { ClientSession } from 'mongodb'
+import { scopeOf } from '../../../core/store/lifecycle.js'
 import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
-import { transact } from '../connection/transactions.js'
+import { restart, transact } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
+import { applyAssumed } from './apply-assumed.js'
 import { lockScopes } from './apply-changes.js'
+import { createAssumptions, putLatest, type AssumedChanges } from './assumptions.js'
 import { ownerGiven, receiverGiven, scopesGiven, type KeyWrite } from './key-write.js'
 import { createScopePurges, PURGE_PATIENCE } from './scope-purges.js'
-import { writeKeys, type KeyResult } from './write-keys.js'
+import { eventsOf, scopesOf, writeKeys, type KeyResult } from './write-keys.js'
 
 interface Job {
   /** The scope whose queue the job is in. */
@@ -35,6 +39,7 @@ export interface ScopeWrites {
  */
 export function createScopeWrites(namespace: Namespace, recordsEvents: () => boolean): ScopeWrites {
   const lastScopes = createLastScopes()
+  const assumptions = createAssumptions()
   const purges = createScopePurges()
   const batcher = createWriteBatcher<Job, KeyResult>({
     run: runBatch,
@@ -63,18 +68,47 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
   async function runTogether(jobs: readonly Job[], call: Call): Promise<Map<Job, KeyResult>> {
     const { scope } = jobs[0]!
     const start = performance.now()
-    return transact({ namespace, call }, async (session, failures) => {
+    let done: readonly Job[] = []
+    const results = await transact({ namespace, call }, async (session, failures) => {
       const isBlocked = performance.now() - start >= PURGE_PATIENCE && isWriteConflict(call.lastError)
       if (failures > 0 && isBlocked) purges.skip(scope)
       const open = jobs.filter(({ write }) => !purges.isSkipped(write))
-      if (open.length === 0) return new Map<Job, KeyResult>()
+      done = open
+      if (open.length === 0) return []
       const writes = open.map(({ write }) => write)
+      const assumed = failures === 0 ? assumptions.plan(scope, writes) : null
+      if (assumed !== null) {
+        const written = await writeAssumed(session, writes, assumed)
+        if (written !== null) return written
+        assumptions.forget(scope, writes)
+        await restart(session)
+      }
       // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
       const scopes = new Set([scope, ...writes.flatMap(scopesGiven)])
       if (failures > 0) await lockScopes(namespace, session, scopes)
       const options = { scopes: [scope], recordsEvents: recordsEvents() }
-      const results = await writeKeys(namespace, session, writes, options)
-      return new Map(open.map((job, index) => [job, results[index]!]))
+      return writeKeys(namespace, session, writes, options)
+    })
+    assumptions.remember(
+      scope,
+      done.map(({ write }) => write),
+      results,
+    )
+    return new Map(done.map((job, index) => [job, results[index]!]))
+  }
+
+  /** Writes changes without reading first. Returns `null` if the server holds something else than was assumed. */
+  async function writeAssumed(
+    session: ClientSession,
+    writes: readonly KeyWrite[],
+    assumed: AssumedChanges,
+  ): Promise<KeyResult[] | null> {
+    const { changes } = assumed
+    const events = recordsEvents() ? writes.flatMap((write, index) => eventsOf(write, changes[index]!)) : []
+    if (!(await applyAssumed(namespace, session, assumed, events))) return null
+    return writes.map((write, index) => {
+      const plan = changes[index]!
+      return { plan, scopes: scopesOf(write, plan, scopeOf(plan.before)) }
     })
   }
 
@@ -128,11 +162,7 @@ function createLastScopes(): LastScopes {
       return scopes.get(key) ?? null
     },
     remember(key, scope) {
-      scopes.delete(key)
-      scopes.set(key, scope)
-      if (scopes.size <= MAX_KEYS) return
-      const [oldest] = scopes.keys()
-      scopes.delete(oldest!)
+      putLatest(scopes, key, scope, MAX_KEYS)
     },
   }
 }

@@ -110,7 +110,7 @@ async function removeKey(
 }
 
 /** Returns the event of a change, if there is one. */
-function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
+export function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
   return event ? [{ ...event, createdAt: command.now }] : []
 }
 
@@ -181,7 +181,7 @@ function chargeUsage(usages: Map<string, ScopeUsage>, { before, after }: KeyChan
 }
 
 /** Names the scopes of a write that was already done too: the response to the first try may have been lost. */
-function scopesOf(write: KeyWrite, plan: KeyPlan, scopeBefore: string | null): string[] {
+export function scopesOf(write: KeyWrite, plan: KeyPlan, scopeBefore: string | null): string[] {
   const scopes = [...scopesGiven(write), scopeBefore, ...scopesIn(plan)]
   return [...new Set(scopes.filter((scope) => scope !== null))]
 }

@@ -1,0 +1,121 @@
+import {
+  NOTHING_LIVE,
+  scopeOf,
+  usageOf,
+  type KeyChange,
+  type LiveRows,
+} from '../../../core/store/lifecycle.js'
+import { growthOf, NO_USAGE } from '../../../core/store/usage.js'
+import { keyId } from '../documents/key-document.js'
+import { sumChanges } from '../documents/scope-document.js'
+import { planOf, type KeyWrite } from './key-write.js'
+import type { KeyResult } from './write-keys.js'
+
+/** Changes of one scope, planned on what the process assumes to be stored. */
+export interface AssumedChanges {
+  readonly scope: string
+  readonly changes: readonly KeyChange[]
+  /**
+   * What the scope may use before the changes, so that none of them exceeds its quota or the largest sum. `null` if any
+   * usage will do.
+   */
+  readonly most: { readonly bytes: number | null; readonly files: number | null }
+}
+
+/**
+ * Remembers what this process wrote, so that its next writes need not read it: the key of a reserve is usually free, and a
+ * confirm usually follows a reserve of the same process. Other processes write too, so the server MUST check what was
+ * assumed: see `applyAssumed`.
+ */
+export interface Assumptions {
+  /** Plans the writes of a scope. Returns `null` if they should read first. */
+  plan(scope: string, writes: readonly KeyWrite[]): AssumedChanges | null
+  /** Remembers the result of writes that were committed. */
+  remember(scope: string, writes: readonly KeyWrite[], results: readonly KeyResult[]): void
+  /** Forgets what turned out to be wrong, or may be. */
+  forget(scope: string, writes: readonly KeyWrite[]): void
+}
+
+/** Maximum reservations to remember. Each holds a row, with its metadata. */
+const MAX_RESERVATIONS = 1000
+const MAX_SCOPES = 10_000
+
+export function createAssumptions(): Assumptions {
+  /** The rows at keys that this process reserved. */
+  const reserved = new Map<string, LiveRows>()
+  /** Scopes whose last reserves were of free keys and within the quota. A wrong assumption costs two commands. */
+  const scopes = new Map<string, true>()
+
+  function planWrite(scope: string, write: KeyWrite): KeyChange | null {
+    if (write.kind !== 'reserve' && write.kind !== 'confirm') return null
+    const before = reserved.get(keyId(write.command)) ?? NOTHING_LIVE
+    if (before === NOTHING_LIVE && (write.kind === 'confirm' || !scopes.has(scope))) return null
+    const plan = planOf(write, { before, usage: NO_USAGE, known: null })
+    return plan.outcome === 'change' ? plan : null
+  }
+
+  return {
+    plan(scope, writes) {
+      const changes: KeyChange[] = []
+      let [addedBytes, addedFiles] = [0, 0]
+      let mostBytes = Number.MAX_SAFE_INTEGER
+      let mostFiles = Infinity
+      for (const write of writes) {
+        const change = planWrite(scope, write)
+        if (change === null) return null
+        changes.push(change)
+        const { bytes, files } = growthOf(usageOf(change.before), usageOf(change.after))
+        const { maxBytes, maxFiles } = quotaOf(write)
+        if (bytes > 0) mostBytes = Math.min(mostBytes, maxBytes ?? Infinity)
+        if (files > 0) mostFiles = Math.min(mostFiles, maxFiles ?? Infinity)
+        addedBytes += Math.max(0, bytes)
+        addedFiles += Math.max(0, files)
+      }
+      const [changed, ...others] = sumChanges(changes).keys()
+      if (changed !== scope || others.length > 0) return null
+      if (addedBytes > mostBytes || addedFiles > mostFiles) return null
+      const most = {
+        bytes: addedBytes === 0 ? null : mostBytes - addedBytes,
+        files: mostFiles === Infinity ? null : mostFiles - addedFiles,
+      }
+      return { scope, changes, most }
+    },
+
+    remember(scope, writes, results) {
+      let areFree = true
+      let hasReserve = false
+      for (const [index, { kind, command }] of writes.entries()) {
+        const { plan } = results[index]!
+        const key = keyId(command)
+        reserved.delete(key)
+        if (kind !== 'reserve') continue
+        hasReserve = true
+        areFree &&= plan.outcome === 'change' && scopeOf(plan.before) === null
+        if (plan.outcome === 'change') putLatest(reserved, key, plan.after, MAX_RESERVATIONS)
+      }
+      if (!hasReserve) return
+      if (areFree) putLatest(scopes, scope, true, MAX_SCOPES)
+      else scopes.delete(scope)
+    },
+
+    forget(scope, writes) {
+      scopes.delete(scope)
+      for (const { command } of writes) reserved.delete(keyId(command))
+    },
+  }
+}
+
+const UNLIMITED = { maxBytes: null, maxFiles: null } as const
+
+function quotaOf(write: KeyWrite): { readonly maxBytes: number | null; readonly maxFiles: number | null } {
+  return write.kind === 'reserve' || write.kind === 'confirm' ? write.command.quota : UNLIMITED
+}
+
+/** Sets an entry and drops the one that was set the longest time ago if there are more than `most`. */
+export function putLatest<T>(entries: Map<string, T>, key: string, value: T, most: number): void {
+  entries.delete(key)
+  entries.set(key, value)
+  if (entries.size <= most) return
+  const [oldest] = entries.keys()
+  entries.delete(oldest!)
+}

@@ -1,0 +1,154 @@
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import type { Db } from 'mongodb'
+
+/** How a router commits a transaction, as `serverStatus` names it. */
+export type CommitType = 'singleShard' | 'readOnly' | 'twoPhaseCommit'
+
+/** Where the documents of a call are. */
+export interface Place {
+  readonly scope: string
+  /** Another scope, on the shard of the first. */
+  readonly other: string
+  readonly at: { readonly bucket: string; readonly key: string }
+  /** The id of the attempt, and of the row. */
+  readonly id: string
+}
+
+/** A call whose commit is counted: with all documents on one shard, and with the scopes on one shard and all else on the other. */
+export interface CommitCall {
+  readonly name: string
+  readonly prepare?: (store: StorageObjectStore, place: Place) => Promise<unknown>
+  readonly call: (store: StorageObjectStore, place: Place) => Promise<unknown>
+  readonly onOne: CommitType
+  readonly onTwo: CommitType
+}
+
+const reserve = (store: StorageObjectStore, { scope, at, id }: Place, more: object = {}) =>
+  store.reserve({
+    ...{ scope, ...at, id, storageKey: id, declaredSize: 5, expiresAt: new Date('2100-01-01') },
+    ...more,
+  })
+const activate = async (store: StorageObjectStore, place: Place) => {
+  await reserve(store, place)
+  await store.confirm({ ...place.at, scope: place.scope, size: 5 })
+}
+const removed = async (store: StorageObjectStore, place: Place) => {
+  await activate(store, place)
+  await store.remove({ ...place.at, scope: place.scope })
+}
+
+export const COMMIT_CALLS: readonly CommitCall[] = [
+  { name: 'reserve', call: reserve, onOne: 'singleShard', onTwo: 'twoPhaseCommit' },
+  {
+    name: 'reserve that is refused',
+    call: (store, place) => reserve(store, place, { quota: { maxBytes: 1 } }).catch(() => null),
+    onOne: 'singleShard',
+    onTwo: 'readOnly',
+  },
+  {
+    name: 'confirm',
+    prepare: reserve,
+    call: (store, { at, scope }) => store.confirm({ ...at, scope, size: 5 }),
+    onOne: 'singleShard',
+    onTwo: 'twoPhaseCommit',
+  },
+  {
+    name: 'release',
+    prepare: reserve,
+    call: (store, { at, scope }) => store.release({ ...at, scope }),
+    onOne: 'singleShard',
+    onTwo: 'twoPhaseCommit',
+  },
+  {
+    name: 'soft remove',
+    prepare: activate,
+    call: (store, { at, scope }) => store.remove({ ...at, scope }),
+    onOne: 'singleShard',
+    onTwo: 'twoPhaseCommit',
+  },
+  {
+    name: 'update',
+    prepare: activate,
+    call: (store, { at, scope }) => store.update({ ...at, scope, filename: 'new' }),
+    onOne: 'singleShard',
+    onTwo: 'twoPhaseCommit',
+  },
+  {
+    name: 'transfer',
+    prepare: activate,
+    call: (store, { at, scope, other }) => store.transfer({ ...at, from: scope, to: other }),
+    onOne: 'singleShard',
+    onTwo: 'twoPhaseCommit',
+  },
+  {
+    name: 'deferLeftover',
+    prepare: removed,
+    call: (store, { id }) => store.deferLeftover({ attemptId: id, until: new Date('2100-01-01') }),
+    onOne: 'singleShard',
+    onTwo: 'singleShard',
+  },
+  {
+    name: 'forgetLeftover',
+    prepare: removed,
+    call: (store, { id }) => store.forgetLeftover({ attemptId: id }),
+    onOne: 'singleShard',
+    onTwo: 'singleShard',
+  },
+  {
+    name: 'purgeDeleted',
+    prepare: removed,
+    call: (store, { scope }) => store.purgeDeleted({ scope, before: new Date() }),
+    onOne: 'singleShard',
+    onTwo: 'twoPhaseCommit',
+  },
+]
+
+/** Finds ids whose documents are on one shard, or on two. */
+export async function findPlace(db: Db, shards: 1 | 2): Promise<Place> {
+  const shardOf = async (collection: string, _id: string): Promise<string> => {
+    const explained = await db
+      .collection<{ _id: string }>(`svc_db_${collection}`)
+      .find({ _id })
+      .explain('queryPlanner')
+    const { queryPlanner } = explained as {
+      queryPlanner: { winningPlan: { shards: [{ shardName: string }] } }
+    }
+    return queryPlanner.winningPlan.shards[0].shardName
+  }
+  const scope = createAttemptId()
+  const home = await shardOf('objects', scope)
+  const search = async (
+    fits: (shard: string) => boolean,
+    collections: readonly string[],
+    idOf = (id: string) => id,
+  ) => {
+    for (;;) {
+      const id = createAttemptId()
+      const found = await Promise.all(collections.map((collection) => shardOf(collection, idOf(id))))
+      if (found.every(fits)) return id
+    }
+  }
+  const isWanted = (shard: string) => (shard === home) === (shards === 1)
+  return {
+    scope,
+    other: await search((shard) => shard === home, ['objects']),
+    at: { bucket: 'placed', key: await search(isWanted, ['objects'], (key) => `placed\0${key}`) },
+    id: await search(isWanted, ['history', 'leftovers']),
+  }
+}
+
+type CommitCounts = Readonly<Record<string, { readonly initiated: number }>>
+
+/** Makes a call through a router and returns how the router committed its transactions. */
+export async function commitTypesOf(db: Db, call: () => Promise<unknown>): Promise<string[]> {
+  const count = async () => {
+    const status = await db.admin().command({ serverStatus: 1 })
+    const { transactions } = status as unknown as { transactions: { commitTypes: CommitCounts } }
+    return transactions.commitTypes
+  }
+  const before = await count()
+  await call()
+  return Object.entries(await count()).flatMap(([type, { initiated }]) =>
+    Array<string>(initiated - before[type]!.initiated).fill(type),
+  )
+}

@@ -1,0 +1,76 @@
+import { fileURLToPath } from 'node:url'
+import { MongoClient } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { isLongRun } from '../../long-runs.js'
+import { expectNothingLost } from '../races/crash-test.js'
+import { lostLeftovers } from '../races/leftover-program.js'
+import { raceProcesses } from '../races/run-race.js'
+import type { Member } from '../../servers/mongod.js'
+import type { ShardedCluster } from '../../servers/sharded-cluster.js'
+import { emptyKeys } from './databases.js'
+import { databaseOf, LAYOUTS, routerReason, startCluster } from './sharded-databases.js'
+
+const PROCESSES = 4
+const CALLERS = 8
+/** `RACE_SECONDS` makes the race longer, to look for rare failures. */
+const MILLISECONDS = Number(process.env['RACE_SECONDS'] ?? 4) * 1000
+/** Successful calls of each process between two kills. */
+const CALLS_BETWEEN = 20
+const TIMEOUT = 900_000
+
+describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${routerReason}`, () => {
+  let cluster: ShardedCluster
+  let client: MongoClient
+  beforeAll(async () => {
+    cluster = await startCluster()
+    client = new MongoClient(cluster.url)
+  })
+  afterAll(async () => {
+    await client.close()
+    await cluster.remove()
+  })
+
+  for (const layout of LAYOUTS) {
+    it(`every attempt that ended has a leftover, ${layout}`, { timeout: TIMEOUT }, async () => {
+      const db = await databaseOf(client, layout)
+      const store = mongoAdapter(db)
+      await store.migrate()
+      const processes = await raceProcesses(fileURLToPath(new URL('./race-process.ts', import.meta.url)))
+      try {
+        const report = await processes.race(PROCESSES, {
+          program: 'leftovers',
+          callers: CALLERS,
+          milliseconds: MILLISECONDS,
+          connection: { url: cluster.url, database: db.databaseName },
+        })
+        const { owed, faults } = report
+        if (process.env['RACE_SECONDS']) console.log({ ...report, owed: owed.length })
+        expect(faults).toEqual([])
+        expect(owed.length).toBeGreaterThan(50)
+        expect(await lostLeftovers(store, owed)).toEqual([])
+        expect(await emptyKeys(db)).toEqual([])
+        expect(await store.checkUsage()).toEqual([])
+      } finally {
+        processes.remove()
+      }
+    })
+
+    it(`no acknowledged write is lost when a shard is killed, ${layout}`, { timeout: TIMEOUT }, async () => {
+      const db = await databaseOf(client, layout)
+      await mongoAdapter(db).migrate()
+      const kill = (shard: Member) => async () => {
+        await shard.kill()
+        await shard.restart()
+      }
+      const { unavailable } = await expectNothingLost({
+        entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
+        connection: { url: cluster.url, database: db.databaseName },
+        callsBetween: CALLS_BETWEEN,
+        outages: cluster.shards.map(kill),
+        inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),
+      })
+      expect(unavailable).toBe(0)
+    })
+  }
+})

@@ -1,0 +1,151 @@
+import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import { MongoClient, type Db } from 'mongodb'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { isLongRun, runs } from '../../long-runs.js'
+import type { ShardedCluster } from '../../servers/sharded-cluster.js'
+import { COMMIT_CALLS, commitTypesOf, findPlace, type Place } from './commit-calls.js'
+import { CALLS, fillScope, makeCall } from './counted-calls.js'
+import { databaseOf, LAYOUTS, routerReason, startCluster } from './sharded-databases.js'
+import { watchedClient, type WatchedClient } from './watched-client.js'
+
+const EXPIRES = new Date('2100-01-01')
+const anywhere = (scope: string): Place => ({
+  scope,
+  other: `other ${scope}`,
+  at: { bucket: 'placed', key: createAttemptId() },
+  id: createAttemptId(),
+})
+const OBJECTS = runs(8, 200)
+
+describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () => {
+  let cluster: ShardedCluster
+  let watched: WatchedClient
+  let writing: MongoClient
+  let reading: MongoClient
+  beforeAll(async () => {
+    cluster = await startCluster()
+    watched = watchedClient(cluster.url)
+    writing = watched.client
+    reading = new MongoClient(await cluster.addRouter())
+  })
+  afterAll(async () => {
+    await Promise.all([writing.close(), reading.close()])
+    await cluster.remove()
+  })
+
+  for (const layout of LAYOUTS) {
+    describe(layout, () => {
+      let db: Db
+      let writer: StorageObjectStore
+      let reader: StorageObjectStore
+      beforeAll(async () => {
+        db = await databaseOf(writing, layout)
+        writer = mongoAdapter(db)
+        await writer.migrate()
+        await fillScope(writer)
+        reader = mongoAdapter(reading.db(db.databaseName))
+      })
+
+      const reserve = (at: { bucket: string; key: string }, scope: string) =>
+        writer.reserve({ ...at, scope, storageKey: at.key, declaredSize: 5, expiresAt: EXPIRES })
+      const ids = (objects: readonly { readonly id: string }[]) => objects.map(({ id }) => id)
+
+      // The commands don't depend on the layout, but many of sharded collections wait.
+      for (const counted of layout === 'unsharded' || isLongRun ? CALLS : []) {
+        const { name, commands, routed = commands } = counted
+        it(`${name}: ${routed.join(', ')}`, async () => {
+          expect(await makeCall(writer, counted, () => watched.take())).toEqual(routed)
+        })
+      }
+
+      it.each([7, 6] as const)('a page reads the time of the shards, with driver %d', async (driver) => {
+        const own = watchedClient(cluster.url, {}, driver)
+        const { client } = own
+        const store = mongoAdapter(client.db(db.databaseName))
+        await store.listByScope({ scope: 'full' })
+        own.take()
+        await store.listByScope({ scope: 'full', status: 'active' })
+        const [, page] = own.take().map(({ command }) => command['readConcern'])
+        expect(page).toMatchObject({ level: 'snapshot', atClusterTime: expect.anything() as unknown })
+        await client.close()
+      })
+
+      for (const { name, prepare, call, onOne, onTwo } of COMMIT_CALLS) {
+        const isSharded = layout !== 'unsharded'
+        it(`${name} commits by ${isSharded ? `${onOne} or ${onTwo}` : 'singleShard'}`, async () => {
+          for (const [shards, type] of isSharded
+            ? ([
+                [1, onOne],
+                [2, onTwo],
+              ] as const)
+            : ([[1, 'singleShard']] as const)) {
+            const place = isSharded ? await findPlace(db, shards) : anywhere(name)
+            await prepare?.(writer, place)
+            expect(await commitTypesOf(writing.db(db.databaseName), () => call(writer, place))).toEqual([
+              type,
+            ])
+          }
+        })
+      }
+
+      it('lists return what was acknowledged through another router', async () => {
+        const at = { bucket: 'seen', key: 'a' }
+        const scope = 'seen'
+        const { id } = await reserve(at, scope)
+        expect(ids((await reader.listByScope({ scope })).objects)).toEqual([id])
+        await writer.setUploadId({ ...at, id, uploadId: 'u' })
+        const { objects } = await reader.listByScope({ scope, status: 'pending' })
+        expect(objects).toMatchObject([{ id, uploadId: 'u' }])
+        await writer.confirm({ ...at, id, scope, size: 5 })
+        expect(ids((await reader.listByScope({ scope, status: 'active' })).objects)).toEqual([id])
+        await writer.update({ ...at, scope, filename: 'new' })
+        const items = await reader.listStored({ bucket: at.bucket })
+        expect(items).toMatchObject([{ storageKey: 'a', object: { filename: 'new' } }])
+        await writer.remove({ ...at, scope })
+        // A commit in two phases is acknowledged before the second shard has committed. Only lists wait for it.
+        if (layout === 'unsharded') {
+          expect(await reader.find(at)).toMatchObject({ id, status: 'deleted' })
+          expect(await reader.findById({ id })).toMatchObject({ id, status: 'deleted' })
+        }
+        expect(ids((await reader.listByScope({ scope, status: 'deleted' })).objects)).toEqual([id])
+        expect(await reader.listLeftovers({ scope })).toHaveLength(1)
+      })
+
+      it('lists and finds have each object exactly once while it is confirmed and removed', async () => {
+        const scope = 'moving'
+        const flaws: unknown[] = []
+        for (let i = 0; i < OBJECTS; i++) {
+          const at = { bucket: 'moving', key: `key ${i}` }
+          const { id } = await reserve(at, scope)
+          const readings = {
+            list: async () => ids((await reader.listByScope({ scope, limit: 1 })).objects),
+            find: async () => ids([await reader.find({ ...at, scope })].filter((row) => row !== null)),
+            findById: async () => ids([await reader.findById({ id, scope })].filter((row) => row !== null)),
+          }
+          const { list, ...finds } = readings
+          const during = async (write: Promise<unknown>, reads: readonly (() => Promise<string[]>)[]) => {
+            let isOver = false
+            const reading = reads.map(async (read) => {
+              while (!isOver) {
+                const found = await read()
+                if (found.length !== 1 || found[0] !== id) flaws.push({ at, found })
+              }
+            })
+            await write
+            isOver = true
+            await Promise.all(reading)
+          }
+          await during(writer.confirm({ ...at, id, scope, size: 5 }), [
+            list,
+            list,
+            list,
+            ...Object.values(finds),
+          ])
+          await during(writer.remove({ ...at, scope }), Object.values(finds))
+        }
+        expect(flaws).toEqual([])
+      })
+    })
+  }
+})
