@@ -23,7 +23,7 @@ const longRuns = [
   'test/unit/server/import-objects/resuming.test.ts',
   'test/integration/**/{conformance,crashes,races}*.test.ts',
   'test/integration/postgres/{batch-function,pgbouncer,plans,upgrade-of-release}.test.ts',
-  'test/integration/mongo/{client-options,sharded-cluster,upgrade}.test.ts',
+  'test/integration/mongo/{client-options,routed-calls,sharded-cluster,upgrade}.test.ts',
   'test/integration/redis/{outages,processes}.test.ts',
   'test/integration/s3/{keys,large-files,listing}.test.ts',
   'test/integration/imports/s3.test.ts',

@@ -36,6 +36,17 @@ export function sameUsage(a: ScopeUsage, b: ScopeUsage): boolean {
   )
 }
 
+/** Returns what a change adds to the bytes and files that a quota counts, reservations included. Negative if it frees some. */
+export function growthOf(
+  removed: ScopeUsage,
+  added: ScopeUsage,
+): { readonly bytes: number; readonly files: number } {
+  return {
+    bytes: added.bytes + added.reservedBytes - removed.bytes - removed.reservedBytes,
+    files: added.files + added.reservedFiles - removed.files - removed.reservedFiles,
+  }
+}
+
 /**
  * Returns why a change must be refused, or `null`. A change is refused if it makes the scope grow beyond its quota, or its
  * sum beyond `Number.MAX_SAFE_INTEGER`. A change that doesn't grow the scope is never refused for the quota, so a scope over
@@ -48,7 +59,7 @@ export function refuseGrowth(
   { maxBytes, maxFiles }: QuotaLimits,
 ): QuotaRefusal | SumRefusal | null {
   const usedBytes = usage.bytes + usage.reservedBytes
-  const moreBytes = added.bytes + added.reservedBytes - removed.bytes - removed.reservedBytes
+  const { bytes: moreBytes, files: moreFiles } = growthOf(removed, added)
   if (maxBytes !== null && moreBytes > 0 && usedBytes + moreBytes > maxBytes) {
     return {
       outcome: 'quota-exceeded',
@@ -60,7 +71,6 @@ export function refuseGrowth(
     }
   }
   const usedFiles = usage.files + usage.reservedFiles
-  const moreFiles = added.files + added.reservedFiles - removed.files - removed.reservedFiles
   if (maxFiles !== null && moreFiles > 0 && usedFiles + moreFiles > maxFiles) {
     return {
       outcome: 'quota-exceeded',

@@ -27,8 +27,10 @@ export function updateCommand(input: UpdateInput, now: Date): Driver.UpdateComma
 }
 
 export function transferCommand(input: TransferInput, now: Date): Driver.TransferCommand {
+  const { bucket, key } = reference(input)
   return {
-    ...reference(input),
+    bucket,
+    key,
     from: checkText('scope', input.from, 'from'),
     to: checkText('scope', input.to, 'to'),
     attemptId: optionalId('attemptId', input.attemptId),

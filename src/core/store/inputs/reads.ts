@@ -42,7 +42,8 @@ export function listQuery(input: ListByScopeInput): Driver.ListQuery {
 }
 
 export function findQuery(input: FindInput): Driver.FindQuery {
-  return { ...reference(input), scope: optionalText('scope', input.scope) }
+  const { bucket, key } = reference(input)
+  return { bucket, key, scope: optionalText('scope', input.scope) }
 }
 
 export function findPendingQuery(input: FindPendingInput): Driver.FindPendingQuery {
@@ -57,7 +58,8 @@ export function findPendingMultipartQuery(
   input: FindPendingMultipartInput,
   now: Date,
 ): Driver.FindPendingMultipartQuery {
-  return { ...reference(input), fileSize: checkSize('fileSize', input.fileSize), now }
+  const { bucket, key } = reference(input)
+  return { bucket, key, fileSize: checkSize('fileSize', input.fileSize), now }
 }
 
 export function findByIdQuery(input: FindByIdInput): Driver.FindByIdQuery {

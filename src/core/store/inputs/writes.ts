@@ -44,8 +44,10 @@ export function reserveCommand(input: ReserveInput, now: Date): Driver.ReserveCo
 }
 
 export function confirmCommand(input: ConfirmInput, now: Date): Driver.ConfirmCommand {
+  const { bucket, key } = reference(input)
   return {
-    ...reference(input),
+    bucket,
+    key,
     id: optionalId('id', input.id),
     scope: optionalText('scope', input.scope),
     size: checkSize('size', input.size),
@@ -57,8 +59,10 @@ export function confirmCommand(input: ConfirmInput, now: Date): Driver.ConfirmCo
 }
 
 export function setUploadIdCommand(input: SetUploadIdInput, now: Date): Driver.SetUploadIdCommand {
+  const { bucket, key } = reference(input)
   return {
-    ...reference(input),
+    bucket,
+    key,
     id: checkAttemptId('id', input.id),
     uploadId: checkText('uploadId', input.uploadId),
     now,
@@ -66,8 +70,10 @@ export function setUploadIdCommand(input: SetUploadIdInput, now: Date): Driver.S
 }
 
 export function releaseCommand(input: ReleaseInput, now: Date): Driver.ReleaseCommand {
+  const { bucket, key } = reference(input)
   return {
-    ...reference(input),
+    bucket,
+    key,
     id: optionalId('id', input.id),
     scope: optionalText('scope', input.scope),
     uploadId: optionalText('uploadId', input.uploadId),
@@ -76,8 +82,10 @@ export function releaseCommand(input: ReleaseInput, now: Date): Driver.ReleaseCo
 }
 
 export function removeCommand(input: RemoveInput, now: Date): Driver.RemoveCommand {
+  const { bucket, key } = reference(input)
   return {
-    ...reference(input),
+    bucket,
+    key,
     scope: optionalText('scope', input.scope),
     attemptId: optionalId('attemptId', input.attemptId),
     mode: optional(input.mode, (mode) => checkOneOf('mode', mode, ['soft', 'hard'])) ?? 'soft',

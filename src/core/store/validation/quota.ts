@@ -7,8 +7,8 @@ export function quotaFlaw(name: string, value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return `${name} must be an object { maxBytes?, maxFiles? } (got ${shown(value)})`
   }
-  const { maxBytes, maxFiles } = value as { maxBytes?: unknown; maxFiles?: unknown }
-  for (const [field, limit] of Object.entries({ maxBytes, maxFiles })) {
+  for (const field of ['maxBytes', 'maxFiles'] as const) {
+    const limit = (value as { readonly [limit in typeof field]?: unknown })[field]
     if (limit === undefined || limit === null) continue
     if (!Number.isSafeInteger(limit) || (limit as number) < 0) {
       return `${name}.${field} must be an integer from 0 to ${Number.MAX_SAFE_INTEGER} (got ${shown(limit)})`

@@ -216,7 +216,8 @@ describe('a server with onEvent', () => {
     const before = timers()
     await ann.upload()
     expect(await store.countEvents()).toMatchObject({ claimed: 1 })
-    expect(timers()).toBe(before)
+    // Timers of other tests in this process may end meanwhile.
+    expect(timers()).toBeLessThanOrEqual(before)
     handler.resolve()
     await until(isDelivered)
 
