@@ -18,11 +18,13 @@ const DATES = /At$|Until$|^since$/
 
 /** Returns what SQLite stores: dates in milliseconds since 1970, and objects as JSON. */
 export function encode(values: object): Record<string, SQLInputValue> {
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, encodeValue(value)]))
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, encodeValue(name, value)]))
 }
 
-function encodeValue(value: unknown): SQLInputValue {
+function encodeValue(name: string, value: unknown): SQLInputValue {
   if (value instanceof Date) return value.getTime()
+  // As a list, because JSON.parse of Node 24 and 26 may take a name with an escape for another (nodejs/node#63785).
+  if (name === 'metadata' && value) return JSON.stringify(Object.entries(value))
   if (typeof value === 'object' && value !== null) return JSON.stringify(encode(value))
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }
@@ -35,7 +37,7 @@ export function decode(row: Stored): object {
 function decodeValue(name: string, value: SQLOutputValue): unknown {
   if (DATES.test(name) && typeof value === 'number') return value === NEVER ? null : new Date(value)
   if (typeof value !== 'string') return value
-  if (name === 'metadata') return JSON.parse(value)
+  if (name === 'metadata') return Object.fromEntries(JSON.parse(value) as [string, string][])
   return name === 'object' || name === 'previous' ? decode(JSON.parse(value) as Stored) : value
 }
 

@@ -1,4 +1,5 @@
 import { StorageError } from '../errors.js'
+import { parseJson } from '../json.js'
 import { utf8Length } from '../store/validation/text.js'
 
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
@@ -70,10 +71,10 @@ export async function readBytes(
   return bytes
 }
 
-function parseJson(text: string): unknown {
+function parseBody(text: string): unknown {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(text)
   } catch {
     throw invalidBody('The body must be valid JSON.')
   }
@@ -117,18 +118,18 @@ async function readStream(body: UnreadBody): Promise<unknown> {
     ? await body.read(MAX_JSON_BYTES).catch(incompleteBody)
     : await readBytes(body.open(), MAX_JSON_BYTES)
   if (bytes === null) throw bodyTooLong(MAX_JSON_BYTES)
-  return parseJson(decodeUtf8(bytes))
+  return parseBody(decodeUtf8(bytes))
 }
 
 /** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
 function checkParsed(value: unknown): unknown {
   if (value instanceof Uint8Array) {
     if (value.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-    return parseJson(decodeUtf8(value))
+    return parseBody(decodeUtf8(value))
   }
   if (typeof value === 'string') {
     checkTextLength(value)
-    return parseJson(value)
+    return parseBody(value)
   }
   // Also prevents that serializing it overflows the stack.
   if (checkNesting(value) > MAX_JSON_BYTES) checkTextLength(toJson(value))

@@ -1,3 +1,4 @@
+import { parseJson } from '../../../core/json.js'
 import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
 
@@ -108,4 +109,4 @@ const numberOrNull = (text: string | null | undefined) => (text == null ? null :
 export const readDate = (text: string | null | undefined) => new Date(readNumber(text))
 const dateOrNull = (text: string | null | undefined) => (text == null ? null : readDate(text))
 const metadataOrNull = (text: string | null | undefined) =>
-  text == null ? null : (JSON.parse(text) as ObjectMetadata)
+  text == null ? null : (parseJson(text) as ObjectMetadata)

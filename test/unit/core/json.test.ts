@@ -1,0 +1,43 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { parseJson } from '../../../src/core/json.js'
+
+it('reads every name as it was written, also after a backslash was a name', () => {
+  for (const escaped of ['"', '\n', '\u0001', '\\n', '\\u0', '\u2028', '\u{1f600}\n']) {
+    JSON.parse('{"h":[],"\\\\":0,"\\\\n":0,"\\\\u0":0}')
+    const value = { h: 1, [escaped]: 2, list: [{ h: 3, [escaped]: '":\\' }] }
+    expect(Object.keys(parseJson(JSON.stringify(value)) as object)).toEqual(['h', escaped, 'list'])
+    expect(parseJson(JSON.stringify(value))).toEqual(value)
+  }
+})
+
+it('reads escapes in every form, and keeps what is written twice as JSON.parse does', () => {
+  expect(parseJson('{"\\u0061":1,"b\\/":2}')).toEqual({ a: 1, 'b/': 2 })
+  expect(parseJson('{"a":1,"\\u0061" : 2}')).toEqual({ a: 2 })
+  expect(Object.keys(parseJson('{"__proto__":1,"\\u005f_proto__":{"a":2}}') as object)).toEqual(['__proto__'])
+})
+
+it('takes no name for a stand-in', () => {
+  const value = { '\u{e000}0': 1, '\u{e000}\u{e000}0': '\u{e000}\u{e000}\u{e000}', '\n': 2 }
+  expect(parseJson(JSON.stringify(value))).toEqual(value)
+})
+
+it('equals what was stringified', () => {
+  const name = fc.string({ unit: fc.constantFrom('\\', '"', '\n', 'u', '0', 'a', ':', '\u{e000}', '{') })
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof({ maxDepth: 3 }, name, fc.array(tie('tree')), fc.dictionary(name, tie('tree'))),
+  }))
+  fc.assert(
+    fc.property(tree, (value) => {
+      expect(parseJson(JSON.stringify(value))).toEqual(value)
+    }),
+  )
+})
+
+it.each(['{"a\\x":1}', '{"\\n" 1}', '{"\\n":}', '"\\', '{"\\n":1', '{"a":"\\n"', '\\'])(
+  'refuses %s as JSON.parse does',
+  (text) => {
+    expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError)
+    expect(() => parseJson(text)).toThrow(SyntaxError)
+  },
+)
