@@ -19,8 +19,8 @@ export type LifetimeOf = (period: UrlPeriod) => SignatureLifetime
 /** Longest lifetime of a signature (V4), in seconds. */
 const MAX_LIFETIME_SECONDS = 7 * 24 * 60 * 60
 
-/** How far a kept difference between two clocks may be off, in milliseconds. The SDK tolerates the same. */
-const TOLERATED_DRIFT_MS = 5 * 60 * 1000
+/** How far a kept difference between two clocks may be off, in milliseconds: what the SDK tolerates, and what rounding adds. */
+const TOLERATED_DRIFT_MS = 5 * 60 * 1000 + 1000
 
 /**
  * Returns the function that converts periods of the application's clock to lifetimes of signatures. Signatures have a
@@ -32,10 +32,13 @@ const TOLERATED_DRIFT_MS = 5 * 60 * 1000
 export function urlLifetimes({ config }: S3Client, now: () => Date): LifetimeOf {
   let kept: number | null = null
 
-  /** Keeps how far the bucket's clock is ahead, because each measurement differs a little. */
+  /**
+   * Keeps how far the bucket's clock is ahead, because each measurement differs a little. The SDK measures it by a header in whole
+   * seconds, so equal clocks seem to differ by up to a second. Rounds so that all servers get the same.
+   */
   function steady(measured: number): number {
     if (kept === null || Math.abs(measured - kept) > TOLERATED_DRIFT_MS) {
-      kept = Math.round(measured / 1000) * 1000
+      kept = Math.round((measured + 499) / 1000) * 1000
     }
     return kept
   }
