@@ -66,5 +66,5 @@ storeConformance({
   name: 'a store that uses every freedom of the contract',
   createStore: permissive,
   test: { describe, it },
-  numRuns: runs(20, 100),
+  numRuns: runs(20, 50),
 })

@@ -10,7 +10,7 @@ storeConformance({
   createStore: memoryAdapter,
   close: (store) => store.close(),
   test: { describe, it },
-  numRuns: runs(20, 100),
+  numRuns: runs(20, 50),
 })
 
 storeConformance({
@@ -18,13 +18,13 @@ storeConformance({
   ...memoryPlaces(),
   driver: true,
   test: { describe, it },
-  numRuns: runs(20, 100),
+  numRuns: runs(20, 50),
 })
 
 storeConformance({
   name: 'memoryAdapter over a simulated network',
   createStore: (context) => delayed(memoryAdapter(context)),
   test: { describe, it },
-  numRuns: runs(20, 100),
+  numRuns: runs(20, 50),
   delays: 2,
 })

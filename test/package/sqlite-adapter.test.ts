@@ -17,7 +17,7 @@ describe.skipIf(typeof node !== 'string')(`examples/sqlite-adapter${skipped}`, (
   async function expectToPass(file: string, atLeast: number): Promise<void> {
     // Most of the time on a disk is the wait for it, for databases of one test each.
     const inMemory = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {}
-    const variables = { RUNS: String(runs(5, 50)), ...inMemory }
+    const variables = { RUNS: String(runs(5, 20)), ...inMemory }
     const args = ['--test', '--test-reporter=tap', file]
     const { output } = await runProgramWith(
       variables,

@@ -17,8 +17,8 @@ describeMongo('MongoDB', (url) => {
     storeConformance({
       name: `mongoAdapter with driver ${driver}`,
       // What a script does depends on the server more than on the driver.
-      numRuns: driver === 7 ? runs(2, 12) : 2,
-      delays: runs(2, 5),
+      numRuns: driver === 7 ? runs(2, 6) : 2,
+      delays: runs(2, 3),
       test: { describe, it },
       ...storesInEmptyCollections(db),
       driver: true,

@@ -20,8 +20,8 @@ const EVENT_DATABASE = 'crashes_with_events'
 const CALLS_BETWEEN = 40
 const TIMEOUT = 240_000
 
-const KILLS = runs(1, 5)
-const EVENT_KILLS = runs(1, 3)
+const KILLS = runs(1, 3)
+const EVENT_KILLS = runs(1, 2)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
 const EVENT_CALLS_BETWEEN = runs(50, 80)
 const PRIMARY_KILLS = 2

@@ -11,7 +11,7 @@ describe('PGlite', () => {
 
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
-    numRuns: runs(2, 6),
+    numRuns: runs(2, 4),
     // The statements are those of a server, where long lists are tested each time.
     test: {
       describe: (title, body) => describe.skipIf(!isLongRun && title.startsWith('long lists'))(title, body),

@@ -15,7 +15,7 @@ describePostgres('Postgres through postgres.js', (url) => {
 
   storeConformance({
     name: 'postgresAdapter over postgres.js',
-    numRuns: runs(2, 8),
+    numRuns: runs(2, 4),
     delays: 5,
     // The statements are those of a server, where long lists are tested each time.
     test: {

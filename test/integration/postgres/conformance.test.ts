@@ -13,7 +13,7 @@ describePostgres('Postgres', (url) => {
 
   storeConformance({
     name: 'postgresAdapter on a server',
-    numRuns: runs(8, 50),
+    numRuns: runs(8, 20),
     delays: 5,
     test: { describe, it },
     ...stores,

@@ -8,11 +8,11 @@ import { runs } from '../../long-runs.js'
 import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 
-const KILLS = runs(2, 10)
+const KILLS = runs(2, 6)
 /** Calls that each process must complete between a start and the next kill. */
 const CALLS_BETWEEN = 250
 
-const EVENT_KILLS = runs(1, 3)
+const EVENT_KILLS = runs(1, 2)
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
 const EVENT_CALLS_BETWEEN = runs(80, 150)
 

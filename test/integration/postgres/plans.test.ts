@@ -7,7 +7,7 @@ import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './sch
 
 const HUGE = 'huge scope'
 /** Half of all rows: long runs have a million. */
-const HUGE_ROWS = runs(60_000, 500_000)
+const HUGE_ROWS = runs(60_000, 250_000)
 /** The newest rows of the huge scope are of one route, and nearly all the others of another. */
 const NEWEST_ROWS = 5000
 const [NEWEST_ROUTE, LARGE_ROUTE, RARE_ROUTE] = ['imports', 'files', 'photos']

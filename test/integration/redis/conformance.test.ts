@@ -3,18 +3,18 @@ import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
 import { describeMongo } from '../mongo/databases.js'
 import { describePostgres } from '../postgres/schemas.js'
-import { isLongRun, runs } from '../../long-runs.js'
+import { isLongRun } from '../../long-runs.js'
 import { memoryBase, mongoBase, postgresBase, type BaseAdapter } from './base-adapters.js'
 import { clientOf, describeRedis, freshPrefix } from './redis-servers.js'
 import { sharedByTwo } from './shared-store.js'
 
 describeRedis('two caches on one Redis', (url) => {
-  conformance(memoryBase(), runs(20, 30))
+  conformance(memoryBase(), 20)
   // Of a database, the cache only relies on usages and on the scopes that the driver reports for each write. The tests in
   // touched-scopes.test.ts check those for each driver, so one store under the cache is enough most of the time.
   if (!isLongRun) return
-  describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl), 5))
-  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl), 3))
+  describePostgres('over Postgres', (postgresUrl) => conformance(postgresBase(postgresUrl), 2))
+  describeMongo('over MongoDB', (mongoUrl) => conformance(mongoBase(mongoUrl), 2))
 
   function conformance(base: BaseAdapter, numRuns: number): void {
     const clients = [clientOf(url), clientOf(url)]

@@ -116,7 +116,7 @@ it.each(Object.entries(pairs))(
   'eraseScope and %s work in any order of their calls',
   async (_, { prepare, expired, isLong, act, ends, endWithObject }) => {
     const reached = new Set<string>()
-    const eachSchedule = isLong ? forSomeSchedules.bind(null, runs(200, 5000)) : forEverySchedule
+    const eachSchedule = isLong ? forSomeSchedules.bind(null, runs(200, 3000)) : forEverySchedule
     const schedules = await eachSchedule(async (choose) => {
       const world = createWorld()
       const subject = await prepare(world.start(), world)
