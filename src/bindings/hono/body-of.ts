@@ -1,14 +1,35 @@
-import type { RequestBody } from '../../core/http/request-body.js'
+import type { RequestBody, UnreadBody } from '../../core/http/request-body.js'
 import type { BodyCache, IncomingHonoContext } from './hono-context.js'
 
 /** Returns the body as an unread stream, or what earlier middleware has read of it. */
-export async function bodyOf({ req, env }: IncomingHonoContext): Promise<RequestBody> {
-  const { raw, bodyCache } = req
-  if (!raw.bodyUsed) {
-    let opened: ReadableStream<Uint8Array> | null | undefined
-    return { kind: 'stream', open: () => (opened ??= streamOf(raw, env)) }
+export function bodyOf(c: IncomingHonoContext): RequestBody | Promise<RequestBody> {
+  return c.req.raw.bodyUsed ? parsedBody(c.req.bodyCache) : unreadBody(c.req.raw, c.env)
+}
+
+function unreadBody(raw: Request, env: unknown): UnreadBody {
+  let opened: ReadableStream<Uint8Array> | null | undefined
+  const open = () => (opened ??= streamOf(raw, env))
+  const length = lengthOf(raw)
+  if (length === null) return { kind: 'stream', open }
+  async function read(maxBytes: number): Promise<Uint8Array | null> {
+    if (length! > maxBytes) {
+      await open()?.cancel()
+      return null
+    }
+    const bytes = new Uint8Array(await raw.arrayBuffer())
+    return bytes.length > maxBytes ? null : bytes
   }
-  const value = await readCached(bodyCache)
+  return { kind: 'stream', open, read }
+}
+
+/** Returns the announced length, which servers enforce. Returns `null` without one: then the body has to be counted while it is read. */
+function lengthOf({ headers }: Request): number | null {
+  const length = headers.get('content-length')
+  return length !== null && /^\d+$/.test(length) && !headers.has('transfer-encoding') ? Number(length) : null
+}
+
+async function parsedBody(cache: BodyCache): Promise<RequestBody> {
+  const value = await readCached(cache)
   // Nothing was read, so this is like a body that no parser has touched.
   if (isEmpty(value)) return { kind: 'stream', open: () => null }
   return { kind: 'parsed', value }

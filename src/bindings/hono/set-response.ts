@@ -1,6 +1,11 @@
-import { cancelBody, isPlain, startBody, type AnyResponse, type StartedBody } from '../node/response-body.js'
-import { hasHeader, setHeaders } from '../node/send-response.js'
+import { isPlain, startBody, type AnyResponse, type StartedBody } from '../node/response-body.js'
+import { setHeaders } from '../node/send-response.js'
 import type { IncomingHonoContext } from './hono-context.js'
+
+/** What Hono's types allow for known statuses only, so it is missing in the type of the binding. */
+interface SendingHonoContext extends IncomingHonoContext {
+  body(text: string | null, status: number, headers: Readonly<Record<string, string>>): Response
+}
 
 /**
  * Sets the response of a context. Keeps headers that were set before, unless the response has them too. Middleware around the
@@ -9,11 +14,22 @@ import type { IncomingHonoContext } from './hono-context.js'
  * @throws the error of the body if it fails before its first bytes.
  */
 export async function setResponse(source: AnyResponse, c: IncomingHonoContext): Promise<Response> {
+  const response = isPlain(source)
+    ? (c as SendingHonoContext).body(source.text, source.status, source.headers)
+    : await copyOf(source, c)
+  // Hono would otherwise let headers that were set before win.
+  c.res = undefined
+  c.res = response
+  return response
+}
+
+/** Returns a copy with the headers that were set before. */
+async function copyOf(source: Response, c: IncomingHonoContext): Promise<Response> {
   const { signal, method } = c.req.raw
   // Hono removes the body without cancelling it.
-  if (method === 'HEAD') await cancelBody(source)
+  if (method === 'HEAD') await source.body?.cancel()
   // Workers find the length only of a body that is passed on as it is.
-  const isPassedOn = method === 'HEAD' || hasHeader(source, 'content-length')
+  const isPassedOn = method === 'HEAD' || source.headers.has('content-length')
   const body = isPassedOn ? null : await startBody(source, (cancel) => onceAborted(signal, cancel))
   const headers = new Headers(c.res.headers)
   setHeaders(source, {
@@ -23,10 +39,7 @@ export async function setResponse(source: AnyResponse, c: IncomingHonoContext): 
       for (const one of [value].flat()) headers.append(name, one)
     },
   })
-  // Hono would otherwise let headers that were set before win.
-  c.res = undefined
-  c.res = new Response(method === 'HEAD' ? null : contentOf(body, source), { status: source.status, headers })
-  return c.res
+  return new Response(method === 'HEAD' ? null : contentOf(body, source), { status: source.status, headers })
 }
 
 type Content = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
@@ -39,9 +52,7 @@ function onceAborted(signal: AbortSignal, listener: () => void): void {
 /** Statuses of responses that can't have a body, not even an empty one. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304])
 
-function contentOf(body: StartedBody | null, source: AnyResponse): Content {
-  if (isPlain(source)) return source.text
-  const { status, body: stream } = source
+function contentOf(body: StartedBody | null, { status, body: stream }: Response): Content {
   if (!stream || BODILESS.has(status)) return null
   if (!body) return stream
   const { whole } = body

@@ -118,3 +118,49 @@ it('leaves requests outside of the base path untouched', async () => {
   const response = await app.request('/other', { method: 'POST', body: 'bytes' })
   expect(await response.text()).toBe('bytes')
 })
+
+it("keeps headers of middleware beside the library's own", async () => {
+  const service = db({ client, resolveScope: () => 'user:ann' })
+  const app = new Hono()
+    .use(cors({ origin: 'https://app.example' }))
+    .use(async (c, next) => {
+      c.header('cache-control', 'public')
+      c.header('set-cookie', 'early=1')
+      await next()
+      c.header('set-cookie', 'late=1', { append: true })
+    })
+    .use(honoBinding(service))
+
+  const get = (path: string) => app.request(path, { headers: { origin: 'https://app.example' } })
+  const listed = await get('/api/s3/db/objects')
+  expect(await listed.json()).toMatchObject({ objects: [{ key: 'hers.txt' }] })
+  const missing = await get('/api/s3/nowhere')
+  expect(missing.status).toBe(404)
+  for (const { headers } of [listed, missing]) {
+    expect(headers.get('cache-control')).toBe('private, no-store')
+    expect(headers.get('content-type')).toBe('application/json')
+    expect(headers.get('access-control-allow-origin')).toBe('https://app.example')
+    expect(headers.getSetCookie()).toEqual(['early=1', 'late=1'])
+  }
+})
+
+it.each([
+  ['within the limit', { 'content-length': '4' }, 'abcd', 'abcd'],
+  ['above the limit', { 'content-length': '5' }, 'abcde', null],
+  ['of a false length', { 'content-length': '4' }, 'abcde', null],
+  ['of no length', {}, 'abcd', 'a stream'],
+  ['of a length that is no number', { 'content-length': '4, 4' }, 'abcd', 'a stream'],
+  ['in chunks', { 'content-length': '4', 'transfer-encoding': 'chunked' }, 'abcd', 'a stream'],
+])('reads a body at once if its length is known: %s', async (_, headers, sent, expected) => {
+  const handler: Handler = async (_request, { body } = {}) => {
+    const read = body?.kind === 'stream' ? body.read : undefined
+    if (!read) return Response.json('a stream')
+    const bytes = await read(4)
+    return Response.json(bytes && new TextDecoder().decode(bytes))
+  }
+  const app = new Hono().use(honoBinding({ basePath, handler }))
+
+  const response = await app.request('/api/s3/x', { method: 'POST', headers, body: sent })
+
+  expect(await response.json()).toBe(expected)
+})
