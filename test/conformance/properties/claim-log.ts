@@ -94,7 +94,9 @@ export class ClaimLog {
     const held = claims.filter(({ id }) => ids.includes(id))
     this.#note(worker, `${isRetry ? 'retries' : 'settles'} ${held.map(nameOf).join(', ') || 'nothing'}`)
     for (const claim of held) {
-      if (this.#done.has(claim.id)) this.#fail(`${nameOf(claim)} was settled twice.`)
+      const done = this.#done.get(claim.id)
+      // A retry may be due at once. Another worker can then settle the event while the call goes on with other entries.
+      if (done && (!isRetry || done.ended < moment)) this.#fail(`${nameOf(claim)} was settled twice.`)
       if (this.#isLost(claim, moment))
         this.#fail(`${nameOf(claim)} was settled with a claim that was taken over.`)
       if (!isRetry) this.#done.set(claim.id, { began: moment, ended, name: nameOf(claim) })
