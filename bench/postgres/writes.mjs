@@ -68,8 +68,8 @@ export async function bareUpload(pool, schema, scope) {
   })
 }
 
-/** Compares a reserve that the quota refuses with one that it accepts. */
-export async function compareRefusals(pool) {
+/** Compares a reserve that the quota refuses with one that it accepts. The slower commits are, the less a refusal costs beside it. */
+export async function compareRefusals(pool, bar) {
   const store = postgresAdapter(pool)
   const full = 'user:full'
   await upload(store, full)
@@ -82,7 +82,7 @@ export async function compareRefusals(pool) {
         const error = await reserve(store, full, fullQuota).catch((reason) => reason)
         if (error.code !== 'QUOTA_EXCEEDED') throw error
       },
-      bar: { most: 0.5 },
+      bar,
       rounds: ROUNDS,
     }),
   ]
@@ -92,7 +92,7 @@ export async function compareRefusals(pool) {
  * Compares uploads of many callers into one scope, batched by one store, with one store per caller. Each of those
  * stores has one call at a time and so never batches, like separate processes.
  */
-export async function compareHotScope(pool, callers) {
+export async function compareHotScope(pool, { callers, least: leastOfMany }) {
   const scope = 'user:hot'
   const shared = postgresAdapter(pool)
   const own = Array.from({ length: callers }, () => postgresAdapter(pool))
@@ -100,7 +100,7 @@ export async function compareHotScope(pool, callers) {
   const results = []
   for (const [some, least] of [
     [2, 0.95],
-    [callers, 2.5],
+    [callers, leastOfMany],
   ]) {
     results.push(
       await compareWaiting({
