@@ -49,8 +49,8 @@ async function leaveAttempt(
   let kept: [string, string][] = []
   network.fault = async (path, serve) => {
     if (!path.startsWith('PUT')) return serve()
-    kept = [...entries]
     if (hasArrived) await serve()
+    kept = [...entries]
     return new Promise(() => undefined)
   }
   const controller = new AbortController()
