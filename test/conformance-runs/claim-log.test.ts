@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest'
-import type { StoredEvent } from '@svc/db'
 import { ConformanceFailure } from '../conformance/assertions.js'
 import { ManualClock } from '../conformance/clock.js'
-import { ClaimLog } from '../conformance/properties/claim-log.js'
+import { ClaimLog, type ClaimedEvent } from '../conformance/properties/claim-log.js'
 
-const [MINE, THEIRS] = ['mine', 'theirs'].map(
-  (claim) => ({ id: 'e1', claim, object: { key: 'object 0', size: 0 } }) as unknown as StoredEvent,
-) as [StoredEvent, StoredEvent]
+const claimedAs = (claim: string): ClaimedEvent => ({ id: 'e1', claim, object: { key: 'object 0', size: 0 } })
+const [MINE, THEIRS] = [claimedAs('mine'), claimedAs('theirs')]
 const ALL = ['e1']
 
 it('accepts that an event is settled while the call that retries it goes on with others', () => {

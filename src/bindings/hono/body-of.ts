@@ -11,8 +11,8 @@ function unreadBody(raw: Request, env: unknown): UnreadBody {
   const open = () => (opened ??= streamOf(raw, env))
   const length = lengthOf(raw)
   if (length === null) return { kind: 'stream', open }
-  async function read(maxBytes: number): Promise<Uint8Array | null> {
-    if (length! > maxBytes) {
+  const read = async (maxBytes: number): Promise<Uint8Array | null> => {
+    if (length > maxBytes) {
       await open()?.cancel()
       return null
     }

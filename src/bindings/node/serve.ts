@@ -15,7 +15,7 @@ export interface Served {
 /** The property of a handler with the one for bindings. A registered symbol, which the core and all builds share. */
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
-/** Returns the handler for bindings. A function around a handler, which may change responses, has none of its own. */
+/** Returns the plain handler of a handler. A wrapper has none, because it may change responses, and is returned as it is. */
 export function plainHandlerOf(handler: Handler): PlainHandler {
   return (handler as { readonly [PLAIN_HANDLER]?: PlainHandler })[PLAIN_HANDLER] ?? handler
 }

@@ -2,6 +2,11 @@ import type { StoredEvent } from '../../../src/core/store/events.js'
 import { ConformanceFailure } from '../assertions.js'
 import { ManualClock, SECOND } from '../clock.js'
 
+/** What the log reads of an event that was claimed. */
+export type ClaimedEvent = Pick<StoredEvent, 'id' | 'claim'> & {
+  readonly object: Pick<StoredEvent['object'], 'key' | 'size'>
+}
+
 /** A call that has begun. Moments count the beginnings and ends of all calls. */
 interface StartedCall {
   readonly worker: number
@@ -52,7 +57,7 @@ export class ClaimLog {
     return { worker, moment: ++this.#moment, until: this.#clock.time + seconds * SECOND }
   }
 
-  claimed(call: StartedCall, events: readonly StoredEvent[]): void {
+  claimed(call: StartedCall, events: readonly ClaimedEvent[]): void {
     const { worker, until } = call
     const ended = ++this.#moment
     const claims = events.map(({ id, claim, object }): Claim => {
@@ -68,7 +73,7 @@ export class ClaimLog {
 
   extended(
     { worker, until, moment }: StartedCall,
-    events: readonly StoredEvent[],
+    events: readonly ClaimedEvent[],
     ids: readonly string[],
   ): void {
     const claims = this.#claimsOf(events).filter(({ id }) => ids.includes(id))
@@ -81,7 +86,7 @@ export class ClaimLog {
     }
   }
 
-  settling(worker: number, events: readonly StoredEvent[], isRetry: boolean): Settling {
+  settling(worker: number, events: readonly ClaimedEvent[], isRetry: boolean): Settling {
     const claims = this.#claimsOf(events)
     const moment = ++this.#moment
     for (const claim of claims) claim.settling = moment
@@ -147,7 +152,7 @@ export class ClaimLog {
     )
   }
 
-  #claimsOf(events: readonly StoredEvent[]): Claim[] {
+  #claimsOf(events: readonly ClaimedEvent[]): Claim[] {
     return this.#claims.filter((claim) =>
       events.some((event) => event.id === claim.id && event.claim === claim.token),
     )

@@ -24,7 +24,7 @@ export interface SnapshotOptions {
 
 /** A moment to read. Everything that was acknowledged before it was chosen is in it. */
 export interface Moment {
-  /** Whether all cursors read the same moment. Otherwise each reads one of its own. */
+  /** Whether all cursors read the same moment. If not, each reads its own. */
   readonly isShared: boolean
   /** Opens a cursor that reads the moment. */
   open<C extends AbstractCursor>(create: (options: SnapshotOptions) => C): C
