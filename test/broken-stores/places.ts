@@ -1,4 +1,10 @@
-import { StorageError, type StorageObject } from '../../src/adapter.js'
+import {
+  StorageError,
+  type ReserveCommand,
+  type ScopeUsage,
+  type StorageObject,
+  type StoreDriver,
+} from '../../src/adapter.js'
 import { memoryPlaces, type Breaking } from './memory-places.js'
 import { NO_QUOTA, SCRIPTS, gap, type Mutant } from './mutant.js'
 
@@ -16,6 +22,22 @@ function oneByOne(): <T>(run: () => Promise<T>) => Promise<T> {
     last = next
     return next
   }
+}
+
+/** Calls `forget` before these methods. */
+function forgetting(
+  driver: StoreDriver,
+  names: readonly ('confirm' | 'release' | 'remove' | 'transfer' | 'adopt' | 'purgeExpired')[],
+  forget: () => void,
+): Partial<StoreDriver> {
+  const methods = names.map((name) => {
+    const call = (command: unknown) => {
+      forget()
+      return Reflect.apply(Reflect.get(driver, name) as () => unknown, driver, [command]) as unknown
+    }
+    return [name, call]
+  })
+  return Object.fromEntries(methods) as Partial<StoreDriver>
 }
 
 const empty = 'a place without a schema'
@@ -111,6 +133,68 @@ export const placeMutants: readonly Mutant[] = [
       }
     },
     `${two}: give a key to one of two scopes`,
+  ),
+  overPlaces(
+    'confirms an attempt that only another process has ended',
+    (driver) => {
+      const attempts = new Map<string, ReserveCommand>()
+      return {
+        ...forgetting(driver, ['release', 'remove', 'transfer', 'purgeExpired'], () => attempts.clear()),
+        async reserve(command) {
+          const outcome = await driver.reserve(command)
+          if (outcome.outcome === 'reserved') attempts.set(command.key, command)
+          return outcome
+        },
+        async confirm(command) {
+          const outcome = await driver.confirm(command)
+          const attempt = attempts.get(command.key)
+          attempts.delete(command.key)
+          if (outcome.outcome !== 'not-found' || attempt?.id !== command.id) return outcome
+          await driver.reserve({ ...attempt, now: command.now })
+          return driver.confirm(command)
+        },
+      }
+    },
+    `${two}: rely on nothing that the other has changed`,
+  ),
+  overPlaces(
+    'takes a key that it has freed, whoever took it since',
+    (driver) => {
+      const freed = new Set<string>()
+      return {
+        async remove(command) {
+          const outcome = await driver.remove(command)
+          if (outcome.row) freed.add(command.key)
+          return outcome
+        },
+        async reserve(command) {
+          const { bucket, key, now } = command
+          const at = { bucket, key, scope: null, now }
+          if (freed.delete(key)) await driver.remove({ ...at, attemptId: null, mode: 'hard' })
+          return driver.reserve(command)
+        },
+      }
+    },
+    `${two}: rely on nothing that the other has changed`,
+  ),
+  overPlaces(
+    'checks quotas against the usage after the last reserve of its process',
+    (driver) => {
+      const usages = new Map<string, ScopeUsage>()
+      const changing = ['confirm', 'release', 'remove', 'transfer', 'adopt', 'purgeExpired'] as const
+      return {
+        ...forgetting(driver, changing, () => usages.clear()),
+        async reserve(command) {
+          const usage = usages.get(command.scope)
+          const { maxFiles } = command.quota
+          const fits = usage && maxFiles !== null && usage.files + usage.reservedFiles < maxFiles
+          const outcome = await driver.reserve(fits ? { ...command, quota: NO_QUOTA } : command)
+          usages.set(command.scope, await driver.usage(command.scope))
+          return outcome
+        },
+      }
+    },
+    `${two}: rely on nothing that the other has changed`,
   ),
   overPlaces(
     'returns rows from a cache of its process, if another process was there before',

@@ -147,6 +147,33 @@ export const reopenedCases: CaseGroup = {
       }
     },
 
+    'rely on nothing that the other has changed': async (given) => {
+      const { store, scope, otherScope, place } = given
+      const other = await place.reopen()
+      const named = (key: string) => ({ bucket: given.at.bucket, key })
+      const released = await given.reserve(named('released'))
+      await other.release(named('released'))
+      await refused(() => given.confirm({ ...named('released'), id: released.id }), 'OBJECT_NOT_FOUND')
+
+      const replaced = await given.reserve(named('replaced'))
+      const replacement = await other.reserve(given.input(named('replaced')))
+      await refused(() => given.confirm({ ...named('replaced'), id: replaced.id }), 'OBJECT_NOT_FOUND')
+      same(await store.findPending(named('replaced')), replacement, 'the attempt of the other store')
+
+      await given.activate(named('freed'))
+      await store.remove({ ...named('freed'), mode: 'hard' })
+      const taken = await other.reserve(given.input({ ...named('freed'), scope: otherScope }))
+      await refused(() => given.reserve(named('freed')), 'KEY_CONFLICT')
+      same(await store.find(named('freed')), taken, 'the row that the other store wrote')
+
+      const quota = { maxBytes: null, maxFiles: 3 }
+      await given.reserve({ ...named('second'), quota })
+      await other.reserve(given.input({ ...named('third'), quota }))
+      await refused(() => given.reserve({ ...named('fourth'), quota }), 'QUOTA_EXCEEDED')
+      sameFields(await store.getScopeUsage(scope), { reservedFiles: 3 })
+      same(await store.checkUsage(), [], 'checkUsage')
+    },
+
     'migrate again without a change': async ({ store, place }) => {
       const other = await place.reopen()
       const { from, to } = await other.migrate()
