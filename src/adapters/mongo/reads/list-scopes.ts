@@ -4,10 +4,12 @@ import type { Namespace } from '../connection/namespace.js'
 import { chooseMoment, type Read } from '../connection/reads.js'
 import { readSums, rowsOfStatus, usageIn } from '../documents/scope-document.js'
 
+const FIRST_SCOPE = '\x01'
+
 /** Lists scopes in the order of their UTF-8 bytes. A scope whose last row is gone keeps its document. */
 export function listScopes(namespace: Namespace, { limit, after }: ListScopesQuery): Read<ScopeSummary[]> {
-  // Every scope has the field, and no key does.
-  const filter = { bytes: { $exists: true }, ...(after !== null && { _id: { $gt: after } }) }
+  // Only keys have the field. Locks start with NUL, which no scope contains.
+  const filter = { scope: null, _id: after === null ? { $gte: FIRST_SCOPE } : { $gt: after } }
   return async (session) => {
     const moment = await chooseMoment(namespace, session, namespace.objects)
     const cursor = moment.open((options) =>

@@ -6,6 +6,8 @@ export interface ExpectedIndex {
   readonly key: Readonly<Record<string, 1>>
   /** Indexes only documents that have this field. A query can use the index only if its filter implies the field. */
   readonly only?: string
+  /** Indexes only documents that lack this field. */
+  readonly without?: string
 }
 
 export type IndexedCollection = Exclude<keyof Namespace, 'client' | 'db' | 'clock'>
@@ -48,8 +50,9 @@ export const INDEXES: Readonly<Record<IndexedCollection, readonly ExpectedIndex[
     // They contain rows without a storage key too, as null, in the order of their keys.
     { name: 'active_by_storage', key: { 'active.storageKey': 1, _id: 1 }, only: 'active.id' },
     { name: 'pending_by_storage', key: { 'pending.storageKey': 1, _id: 1 }, only: 'pending.id' },
-    // Documents of scopes only. The server refuses a partial index of `_id` alone; `scope` is missing in all of them.
-    { name: 'scopes', key: { _id: 1, scope: 1 }, only: 'bytes' },
+    // Documents of scopes and locks. The server refuses a partial index of `_id` alone; `scope` is missing in all of them.
+    // No field of the condition changes, so adding to the sums touches no index.
+    { name: 'scopes', key: { _id: 1, scope: 1 }, without: 'scope' },
   ],
   history: [
     { name: 'by_scope', key: { scope: 1, _id: 1 } },
@@ -80,6 +83,10 @@ export function neededCollections(withEvents: boolean): readonly IndexedCollecti
 }
 
 /** Builds the argument for `createIndexes`. */
-export function specification({ name, key, only }: ExpectedIndex) {
-  return { name, key, ...(only !== undefined && { partialFilterExpression: { [only]: { $exists: true } } }) }
+export function specification({ name, key, only, without }: ExpectedIndex) {
+  return {
+    ...{ name, key },
+    ...(only !== undefined && { partialFilterExpression: { [only]: { $exists: true } } }),
+    ...(without !== undefined && { partialFilterExpression: { [without]: null } }),
+  }
 }
