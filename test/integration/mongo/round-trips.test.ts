@@ -38,14 +38,21 @@ describeMongo('commands per call', (url) => {
       expect(take().map(({ name }) => name)).toEqual(['find', 'find', 'update', 'commitTransaction'])
     })
 
-    it(`64 concurrent writes of one scope with driver ${driver}: those that wait for the first share 2 commands`, async () => {
+    it(`64 concurrent writes of one scope with driver ${driver}: those that wait for the first share 3 commands`, async () => {
       const keys = Array.from({ length: 65 }, () => ({ bucket: BUCKET, key: createAttemptId() }))
       await store.getScopeUsage('scope')
       take()
       await Promise.all(keys.map((at) => reserve(store, at, { quota })))
       expect(take().map(({ name }) => name)).toEqual([
         ...['update', 'commitTransaction'],
+        ...['insert', 'update', 'commitTransaction'],
+      ])
+      await store.ping()
+      take()
+      await Promise.all(keys.map((at) => store.confirm({ ...at, scope: 'scope', size: 5, quota })))
+      expect(take().map(({ name }) => name)).toEqual([
         ...['update', 'commitTransaction'],
+        ...['find', 'delete', 'insert', 'update', 'commitTransaction'],
       ])
     })
   }

@@ -1,12 +1,12 @@
 import type { ClientSession, Document } from 'mongodb'
-import type { KeyChange } from '../../../core/store/lifecycle.js'
+import { scopeOf, type KeyChange } from '../../../core/store/lifecycle.js'
 import { long } from '../connection/bson.js'
 import { serverCode } from '../connection/failures.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'
 import type { NewEvent } from '../documents/event-document.js'
 import { keyDocument } from '../documents/key-document.js'
-import { increment, sumChanges, type ScopeSums } from '../documents/scope-document.js'
-import { recordTraces, replacement, type Update } from './apply-changes.js'
+import { increment, sumChanges } from '../documents/scope-document.js'
+import { insert, MANY, recordTraces, replacement, type Update } from './apply-changes.js'
 import type { AssumedChanges } from './assumptions.js'
 
 const DUPLICATE_KEY = 11000
@@ -16,23 +16,30 @@ const BY_ID = '_id_'
 
 /**
  * Writes changes within a transaction that has not read the keys, and lets the server check what was assumed: rows at keys
- * are as in `before`, and the scope exists and has room. Returns `false` if anything is different. The transaction MUST
+ * are as in `before`, and the scopes exist and have room. Returns `false` if anything is different. The transaction MUST
  * then be aborted, because some of the statements took effect.
  */
 export async function applyAssumed(
   namespace: Namespace,
   session: ClientSession,
-  { scope, changes, most }: AssumedChanges,
+  assumed: readonly AssumedChanges[],
   events: readonly NewEvent[],
 ): Promise<boolean> {
-  const updates = [...changes.map(keyUpdate), sumUpdate(scope, sumChanges(changes).get(scope)!, most)]
-  const created = updates.filter(({ upsert }) => upsert).length
+  const changes = assumed.flatMap(({ changes }) => changes)
+  const isNew = ({ before }: KeyChange) => scopeOf(before) === null
+  const areInserted = changes.filter(isNew).length >= MANY
+  const inserted = areInserted ? changes.filter(isNew) : []
+  const updated = areInserted ? changes.filter((change) => !isNew(change)) : changes
+  const updates = [...updated.map(keyUpdate), ...assumed.map(sumUpdate)]
+  const upserts = updates.filter(({ upsert }) => upsert).length
   try {
+    const documents = inserted.map(({ after }) => keyDocument(after)!)
+    await insert(namespace, session, namespace.objects, documents)
     const { collectionName } = namespace.objects
     const response = await runCommand(namespace, { update: collectionName, updates }, session)
     const upserted = (response['upserted'] ?? []) as readonly unknown[]
     // A key that was free was inserted, and every other filter matched.
-    if (response['n'] !== updates.length || upserted.length !== created) return false
+    if (response['n'] !== updates.length || upserted.length !== upserts) return false
   } catch (error) {
     if (serverCode(error) === DUPLICATE_KEY) return false
     throw error
@@ -50,8 +57,8 @@ function keyUpdate({ before, after }: KeyChange): Update {
   return { q, u: document, upsert: false, hint: BY_ID }
 }
 
-function sumUpdate(scope: string, sums: ScopeSums, { bytes, files }: AssumedChanges['most']): Update {
-  const u = increment(sums)
+function sumUpdate({ scope, changes, most: { bytes, files } }: AssumedChanges): Update {
+  const u = increment(sumChanges(changes).get(scope)!)
   // A filter on the `_id` alone is much faster.
   if (bytes === null && files === null) return { q: { _id: scope }, u, upsert: false }
   const limits: Document[] = []

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { KeyChange } from '../../../core/store/lifecycle.js'
+import { scopeOf, type KeyChange } from '../../../core/store/lifecycle.js'
 import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument } from '../documents/history-document.js'
@@ -24,6 +24,12 @@ export interface ApplyOptions {
   readonly more?: readonly Update[]
 }
 
+/**
+ * From this many documents on, one command inserts them, and another removes what they replace. For the server, that is much
+ * faster than a statement for each.
+ */
+export const MANY = 8
+
 /** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
 export async function applyChanges(
   namespace: Namespace,
@@ -32,14 +38,19 @@ export async function applyChanges(
   { keysAreRemoved = false, events = [], more = [] }: ApplyOptions = {},
 ): Promise<void> {
   if (changes.length === 0) return
-  const replaced = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
+  const documents = changes.map(({ after }) => keyDocument(after)).filter((document) => document !== null)
   const free = changes.filter(({ after }) => keyDocument(after) === null).map(({ row }) => keyId(row))
-  await update(namespace, session, namespace.objects, [
-    ...replaced.map(replacement),
-    ...sumUpdates(sumChanges(changes)),
-    ...more,
-  ])
-  if (!keysAreRemoved) await removeById(namespace, session, namespace.objects, free)
+  const sums = [...sumUpdates(sumChanges(changes)), ...more]
+  const { objects } = namespace
+  if (documents.length < MANY) {
+    await update(namespace, session, objects, [...documents.map(replacement), ...sums])
+    if (!keysAreRemoved) await removeById(namespace, session, objects, free)
+  } else {
+    const there = changes.filter(({ before }) => scopeOf(before) !== null).map(({ row }) => keyId(row))
+    await removeById(namespace, session, objects, there)
+    await insert(namespace, session, objects, documents)
+    await update(namespace, session, objects, sums)
+  }
   await recordTraces(namespace, session, changes, events)
 }
 
@@ -80,6 +91,16 @@ export async function update(
   updates: readonly Update[],
 ): Promise<void> {
   if (updates.length > 0) await runCommand(namespace, { update: collectionName, updates }, session)
+}
+
+/** Creates documents. Another one with an `_id` of theirs makes the transaction fail. */
+export async function insert(
+  namespace: Namespace,
+  session: ClientSession,
+  { collectionName }: Collection<Stored>,
+  documents: readonly Stored[],
+): Promise<void> {
+  if (documents.length > 0) await runCommand(namespace, { insert: collectionName, documents }, session)
 }
 
 async function removeById(
