@@ -11,13 +11,25 @@ export interface ShardedCluster {
   remove(): Promise<void>
 }
 
+export interface ShardedClusterOptions {
+  /** Paths of programs. */
+  readonly mongod: string
+  readonly mongos: string
+  /** Milliseconds between two writes of the journal, for which some reads wait. Default: 100, MongoDB's own. */
+  readonly journalInterval?: number
+  /** Whether shards accept `configureFailPoint`. Default: `false`. */
+  readonly failPoints?: boolean
+}
+
 const TRANSACTION_SECONDS = 5
 
 /** Starts a config server, two shards with one member each, and a router. */
-export async function startShardedCluster(programs: {
-  readonly mongod: string
-  readonly mongos: string
-}): Promise<ShardedCluster> {
+export async function startShardedCluster({
+  mongod,
+  mongos,
+  journalInterval,
+  failPoints = false,
+}: ShardedClusterOptions): Promise<ShardedCluster> {
   const folder = await privateFolder('mongos', null)
 
   // After a softer signal, a router would wait for its clients.
@@ -27,7 +39,9 @@ export async function startShardedCluster(programs: {
     const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25']
     // A process or a shard that is killed leaves transactions open for so long, by default a minute.
     settings.push('--setParameter', `transactionLifetimeLimitSeconds=${TRANSACTION_SECONDS}`)
-    const member = await startMember(folder, programs.mongod, name, settings)
+    if (failPoints) settings.push('--setParameter', 'enableTestCommands=1')
+    if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
+    const member = await startMember(folder, mongod, name, settings)
     const config = {
       _id: name,
       ...(role === '--configsvr' && { configsvr: true }),
@@ -48,7 +62,7 @@ export async function startShardedCluster(programs: {
       const url = `mongodb://127.0.0.1:${port}/`
       const location = ['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket']
       const configdb = `config/${new URL(config.url).host}`
-      await folder.serve(programs.mongos, [...location, '--configdb', configdb], () => responds(url))
+      await folder.serve(mongos, [...location, '--configdb', configdb], () => responds(url))
       return url
     }
     const url = await addRouter()

@@ -172,7 +172,7 @@ export const CALLS: readonly CountedCall[] = [
     },
     call: (store, at) => store.find(at),
     commands: ['aggregate'],
-    routed: ['find', 'find'],
+    routed: ['find', 'find', 'find'],
   },
   {
     name: 'find of nothing',

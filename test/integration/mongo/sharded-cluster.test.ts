@@ -12,29 +12,21 @@ import {
   shardCollections,
   SHARDED,
   startCluster,
-  type Layout,
 } from './sharded-databases.js'
 
 const EXPIRES = new Date('2100-01-01')
 
-/** The groups of the suite about writes, which sharding by `_id` concerns most. */
-const WRITES =
-  /^(?:adopt|concurrency|confirm|deferLeftover|history|maintenance|purgeExpired|quota|release|remove|reserve|setUploadId|transfer|update)/
 /** The groups that take the longest and don't depend on where the rows are. */
 const LONGEST = /^(?:copies|long lists|strings|validation)/
 const RANDOM_SCRIPTS = /match the model/
 
-/**
- * Leaves out what takes minutes: random scripts, the longest groups, and all but writes where many reads wait for the other
- * shard. `TEST_SHARDED=1` runs all of it.
- */
-function runnerFor(layout: Layout): TestRunner {
+/** Leaves out random scripts and the longest groups, which take minutes. `TEST_SHARDED=1` runs all of it. */
+function shorterRunner(): TestRunner {
   if (process.env['TEST_SHARDED']) return { describe, it }
-  const isChosen = (group: string) => (layout === 'unsharded' ? !LONGEST.test(group) : WRITES.test(group))
   return {
     describe(name, body) {
       const isSuite = name.startsWith('mongoAdapter')
-      return isSuite || isChosen(name) ? describe(name, body) : describe.skip(name, body)
+      return isSuite || !LONGEST.test(name) ? describe(name, body) : describe.skip(name, body)
     },
     it(name, body, timeLimit) {
       if (RANDOM_SCRIPTS.test(name)) it.skip(name)
@@ -125,7 +117,7 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`mongoAdapter through mongos$
           free[`${events}`].push(db)
         },
         numRuns: runs(1, 3),
-        test: runnerFor(layout),
+        test: shorterRunner(),
       })
     })
   }

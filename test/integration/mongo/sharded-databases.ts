@@ -11,7 +11,8 @@ export const routerReason =
   mongod === null || mongos === null ? ' (skipped: PATH has no mongod and mongos)' : ''
 
 export function startCluster(): Promise<ShardedCluster> {
-  return startShardedCluster({ mongod: mongod ?? '', mongos: mongos ?? '' })
+  const programs = { mongod: mongod ?? '', mongos: mongos ?? '' }
+  return startShardedCluster({ ...programs, journalInterval: 5, failPoints: true })
 }
 
 /** The collections that can be sharded. */

@@ -51,6 +51,11 @@ export async function chooseMoment(
     { find: collection.collectionName, filter: { _id: { $lt: '' } }, singleBatch: true, ...majority() },
     session,
   )
+  return momentOf(session)
+}
+
+/** Returns the moment of the last command of a session that is connected to a router. All its cursors read that moment. */
+export function momentOf(session: ClientSession): Moment {
   const atClusterTime = session.operationTime
   return {
     isShared: true,

@@ -16,6 +16,11 @@ export interface TransactOptions {
   readonly call: Call
   /** Asked after a write conflict. `true` stops retrying and rejects with the conflict. Default: `false`. */
   readonly stopsAtConflict?: (() => boolean) | undefined
+  /**
+   * Whether all reads are of one moment, and a document that was changed since can't be written. It is always so on one
+   * shard. On several, each shard otherwise starts at a moment of its own, and reads there may wait. Default: `false`.
+   */
+  readonly readsOneMoment?: boolean | undefined
 }
 
 /**
@@ -26,10 +31,13 @@ export interface TransactOptions {
  * All tries share one session: starting a new transaction in it ends what the server still has of the previous one.
  */
 export async function transact<T>(
-  { namespace, call, stopsAtConflict = () => false }: TransactOptions,
+  { namespace, call, stopsAtConflict = () => false, readsOneMoment = false }: TransactOptions,
   work: (session: ClientSession, failures: number) => Promise<T>,
 ): Promise<T> {
   const session = namespace.client.startSession({ causalConsistency: true })
+  const options = readsOneMoment
+    ? { ...TRANSACTION, readConcern: { level: 'snapshot' as const } }
+    : TRANSACTION
   let isOver = false
   void call.timedOut.then(() => {
     if (!isOver) endOnServer(namespace, session)
@@ -37,7 +45,7 @@ export async function transact<T>(
   try {
     for (let failures = 0; ; failures++) {
       try {
-        session.startTransaction(TRANSACTION)
+        session.startTransaction(options)
         const result = await work(session, failures)
         if (call.hasTimedOut) throw abandonedError(call.lastError)
         await commit(session, call)

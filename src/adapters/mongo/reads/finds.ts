@@ -1,8 +1,8 @@
-import type { Document, FindCursor } from 'mongodb'
+import type { ClientSession, Document, FindCursor, FindOptions } from 'mongodb'
 import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
-import { majority, snapshot, type Read } from '../connection/reads.js'
+import { majority, momentOf, snapshot, type Read } from '../connection/reads.js'
 import { isRouted } from '../connection/router.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'
 import { keyId, rowOf, type KeyDocument } from '../documents/key-document.js'
@@ -49,12 +49,16 @@ export function findAny(namespace: Namespace, query: FindQuery): Read<StorageObj
   }
   return async (session) => {
     if (await isRouted(namespace)) {
-      const options = () => ({ session, ...majority(), ...(fields && { projection: fields }) })
-      const found = await firstOf<RowDocument>(
-        () => objects.findOne<KeyDocument>({ _id: id }, options()),
-        () => history.findOne<HistoryDocument>(ofKey, { ...options(), sort: newest }),
-      )
-      return found && read(found)
+      const shown = fields ? { projection: fields } : {}
+      const found = await findLiveFirst(session, {
+        live: (options) => objects.find<KeyDocument>({ _id: id }, { ...options, ...shown }),
+        deleted: (options) =>
+          history
+            .find<HistoryDocument>(ofKey, { ...options, ...shown })
+            .sort(newest)
+            .limit(1),
+      })
+      return found[0] ? read(found[0]) : null
     }
     const deleted = [{ $match: ofKey }, { $sort: newest }, { $limit: 1 }]
     const pipeline = [
@@ -85,12 +89,12 @@ export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Re
   ]
   return async (session) => {
     const documents = (await isRouted(namespace))
-      ? await firstOf<readonly RowDocument[]>(
-          () => someOf(objects.find<KeyDocument>(isLive, { session, ...majority() })),
-          () => someOf(history.find<HistoryDocument>(wasLive, { session, ...majority() })),
-        )
+      ? await findLiveFirst(session, {
+          live: (options) => objects.find<KeyDocument>(isLive, options),
+          deleted: (options) => history.find<HistoryDocument>(wasLive, options),
+        })
       : await objects.aggregate<RowDocument>(pipeline, { session, ...snapshot() }).toArray()
-    const rows = (documents ?? []).flatMap((document) =>
+    const rows = documents.flatMap((document) =>
       isDeleted(document) ? [readHistory(document)] : [rowOf(document, 'active'), rowOf(document, 'pending')],
     )
     const withId = rows.filter((row) => row?.id === id)
@@ -98,22 +102,25 @@ export function findById(namespace: Namespace, { id, scope }: FindByIdQuery): Re
   }
 }
 
-/**
- * Reads live rows, then deleted ones, by one command each. Through a router, they are faster than one command for both
- * collections, and don't wait for the time of the cluster. Rows only move from live to deleted, and in a session each
- * read sees what the one before it saw, so a row that moves meanwhile is found. Live rows are read again at the end,
- * because the first read can pause while a row becomes active, and a new row can come before an old one is purged.
- */
-async function firstOf<T>(
-  readLive: () => Promise<T | null>,
-  readDeleted: () => Promise<T | null>,
-): Promise<T | null> {
-  return (await readLive()) ?? (await readDeleted()) ?? (await readLive())
+/** The cursors of a find through a router. */
+interface RoutedFind {
+  readonly live: (options: FindOptions) => FindCursor<KeyDocument>
+  readonly deleted: (options: FindOptions) => FindCursor<HistoryDocument>
 }
 
-async function someOf<T>(cursor: FindCursor<T>): Promise<readonly T[] | null> {
-  const documents = await cursor.toArray()
-  return documents.length === 0 ? null : documents
+/**
+ * Reads live rows. If there are none, reads live and deleted rows of the moment of the first read, because a row may have
+ * become live or deleted since. Through a router, one command for both collections takes longer than these.
+ */
+async function findLiveFirst(
+  session: ClientSession,
+  { live, deleted }: RoutedFind,
+): Promise<readonly RowDocument[]> {
+  const first = await live({ session, ...majority() }).toArray()
+  if (first.length > 0) return first
+  const moment = momentOf(session)
+  const [rows, deletedRows] = await Promise.all([moment.open(live).toArray(), moment.open(deleted).toArray()])
+  return [...rows, ...deletedRows]
 }
 
 function isDeleted(document: RowDocument): document is HistoryDocument {

@@ -94,6 +94,11 @@ export function planOf(write: KeyWrite, { before, usage, known }: PlanState): Ke
   }
 }
 
+/** Returns whether a write depends on rows of other keys, which it does not change. */
+export function looksAtOtherKeys({ kind }: KeyWrite): boolean {
+  return kind === 'adopt'
+}
+
 /** Returns the scopes that the caller named. */
 export function scopesGiven({ command }: KeyWrite): readonly string[] {
   if ('from' in command) return [command.from, command.to]

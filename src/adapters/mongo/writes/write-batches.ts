@@ -3,12 +3,13 @@ import { scopeOf } from '../../../core/store/lifecycle.js'
 import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
+import { isRouted } from '../connection/router.js'
 import { restart, transact } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
 import { applyAssumed } from './apply-assumed.js'
 import { lockScopes, MANY } from './apply-changes.js'
 import { createAssumptions, type AssumedChanges } from './assumptions.js'
-import { scopesGiven, type KeyWrite } from './key-write.js'
+import { looksAtOtherKeys, scopesGiven, type KeyWrite } from './key-write.js'
 import { PURGE_PATIENCE, type ScopePurges } from './scope-purges.js'
 import { createTransactionGroups } from './transaction-groups.js'
 import { eventsOf, scopesOf, writeKeys, type KeyResult } from './write-keys.js'
@@ -55,26 +56,30 @@ export function createWriteBatches({
     const start = performance.now()
     // A write conflict concerns one of the batches, and the others need not wait for it.
     const stopsAtConflict = () => batches.length > 1
+    const readsOneMoment = writesOf(batches).some(looksAtOtherKeys) && (await isRouted(namespace))
     let open: readonly WriteBatch[] = []
-    const results = await transact({ namespace, call, stopsAtConflict }, async (session, failures) => {
-      const isBlocked = performance.now() - start >= PURGE_PATIENCE && isWriteConflict(call.lastError)
-      if (failures > 0 && isBlocked) for (const { scope } of batches) purges.skip(scope)
-      open = openJobs(batches, ({ write }) => !purges.isSkipped(write))
-      const writes = writesOf(open)
-      if (writes.length === 0) return []
-      const assumed = failures === 0 ? planAll(open) : null
-      if (assumed !== null) {
-        const written = await writeAssumed(session, writes, assumed)
-        if (written !== null) return written
-        for (const batch of open) assumptions.forget(batch.scope, writesOf([batch]))
-        await restart(session)
-      }
-      const scopes = open.map(({ scope }) => scope)
-      // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
-      const locked = new Set([...scopes, ...writes.flatMap(scopesGiven)])
-      if (failures > 0) await lockScopes(namespace, session, locked)
-      return writeKeys(namespace, session, writes, { scopes, recordsEvents: recordsEvents() })
-    })
+    const results = await transact(
+      { namespace, call, stopsAtConflict, readsOneMoment },
+      async (session, failures) => {
+        const isBlocked = performance.now() - start >= PURGE_PATIENCE && isWriteConflict(call.lastError)
+        if (failures > 0 && isBlocked) for (const { scope } of batches) purges.skip(scope)
+        open = openJobs(batches, ({ write }) => !purges.isSkipped(write))
+        const writes = writesOf(open)
+        if (writes.length === 0) return []
+        const assumed = failures === 0 ? planAll(open) : null
+        if (assumed !== null) {
+          const written = await writeAssumed(session, writes, assumed)
+          if (written !== null) return written
+          for (const batch of open) assumptions.forget(batch.scope, writesOf([batch]))
+          await restart(session)
+        }
+        const scopes = open.map(({ scope }) => scope)
+        // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
+        const locked = new Set([...scopes, ...writes.flatMap(scopesGiven)])
+        if (failures > 0) await lockScopes(namespace, session, locked)
+        return writeKeys(namespace, session, writes, { scopes, recordsEvents: recordsEvents() })
+      },
+    )
     const byJob = new Map(open.flatMap(({ jobs }) => jobs).map((job, index) => [job, results[index]!]))
     for (const batch of open) {
       const ofBatch = batch.jobs.map((job) => byJob.get(job)!)
