@@ -28,13 +28,13 @@ export async function comparePages(db, store) {
     },
     // The adapter reads two statuses at one point in time, which a bare find can't do. Compared with a find for one
     // status.
-    { name: 'pending and active, compared with active', filter: {}, find: active(), most: 2 },
+    { name: 'pending and active, compared with active', filter: {}, find: active(), most: 1.6 },
   ]) {
     const query = { ...filter, scope: large, limit: PAGE }
     const { objects: page } = await expectFull(store, query)
     const documents = await find()
     const isSame = page.every(({ id }, index) => id === documents[index].active.id)
-    if (documents.length !== PAGE + 1 || (most < 2 && !isSame)) {
+    if (documents.length !== PAGE + 1 || (filter.status && !isSame)) {
       throw new Error('The two sides of a page read different documents.')
     }
     results.push(

@@ -23,19 +23,19 @@ export async function compareRoutedReads({ base, subject }, isUnsharded) {
     // One bare find each, so their ratio is that of mongos itself.
     { name: 'getScopeUsage', call: (store) => store.getScopeUsage(large) },
     { name: 'findActive', call: (store) => store.findActive(at(store)) },
-    { name: 'find', call: (store) => store.find(at(store)), most: 3 },
-    { name: 'findById', call: (store) => store.findById({ id: found.get(store).id }), most: 3 },
+    { name: 'find', call: (store) => store.find(at(store)), most: 2.5 },
+    { name: 'findById', call: (store) => store.findById({ id: found.get(store).id }), most: 2.5 },
     { name: 'find of nothing', call: (store) => store.find({ bucket, key: 'none' }), waits: true },
     {
       name: 'a page of 100 active objects',
       call: (store) => store.listByScope({ scope: large, status: 'active', limit: PAGE }),
-      most: 4,
+      most: 2.5,
       waits: true,
     },
     {
       name: 'a page of 100 without a status',
       call: (store) => store.listByScope({ scope: large, limit: PAGE }),
-      most: 3,
+      most: 2.5,
       waits: true,
     },
     { name: 'listExpired of nothing', call: (store) => store.listExpired(), waits: true },

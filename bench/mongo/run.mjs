@@ -75,8 +75,8 @@ report.add(
   ['insertOne + updateOne', 'adapter'],
   await compareUploads(db, bareDocuments, [
     { callers: 1, least: 0.4 },
-    { callers: 8, least: 0.35 },
-    { callers: CALLERS, least: 0.3 },
+    { callers: 8, least: 0.45 },
+    { callers: CALLERS, least: 0.6 },
   ]),
 )
 const hot = await compareHotScope(db, bareDocuments, CALLERS)

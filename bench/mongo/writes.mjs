@@ -67,7 +67,7 @@ export async function compareHotScope(db, bareDocuments, callers) {
       ...batched,
       name: `${callers} callers of one scope`,
       base: () => bareUpload(bareDocuments, scope),
-      bar: { least: 1 },
+      bar: { least: 1.2 },
       rounds: ROUNDS_OF_MANY,
     }),
     withoutBatching: await compareWaiting({
