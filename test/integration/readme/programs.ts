@@ -20,6 +20,13 @@ export async function run<Exports>(program: string): Promise<Exports> {
   return (await import(/* @vite-ignore */ pathToFileURL(program).href)) as Exports
 }
 
+/** Runs a program in another process, so it can run more than once. */
+export async function runApart(program: string, variables: Readonly<Record<string, string>>): Promise<void> {
+  await promisify(execFile)(process.execPath, [program], {
+    env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...variables },
+  })
+}
+
 /** Runs another program of the same document. */
 export async function runSibling<Exports>(program: string, name: string): Promise<Exports> {
   return run(join(dirname(program), name))

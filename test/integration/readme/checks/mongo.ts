@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { MongoClient, type Db, type MongoServerError } from 'mongodb'
+import { MongoClient, type MongoServerError } from 'mongodb'
 import { expect, vi } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { mongoAdapter } from '@svc/db/mongo'
 import { installedMongod, installedMongos, startReplicaSet } from '../../../servers/mongod.js'
 import { startShardedCluster } from '../../../servers/sharded-cluster.js'
-import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { run, runApart, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { expectToServe, migratesAndEnds, uploadTo } from '../store-programs.js'
 
 interface MongoProgram {
@@ -103,26 +103,42 @@ const givesUsersWhatTheyNeed: SnippetCheck = async (program) => {
   }
 }
 
+const printsPairs: SnippetCheck = async (program) => {
+  vi.stubEnv('CALLERS', '4')
+  vi.stubEnv('SECONDS', '1')
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    await run(program)
+    expect(log.mock.calls).toEqual([[expect.stringMatching(/^4 callers: [1-9]\d* pairs per second$/)]])
+  } finally {
+    log.mockRestore()
+  }
+}
+
 /** Needs a cluster, so a machine without `mongos` only compiles it. */
 const shardsCollections: SnippetCheck = async (program) => {
-  const { shardCollections } = await run<{ shardCollections: (db: Db) => Promise<void> }>(program)
   const programs = { mongod: installedMongod()!, mongos: installedMongos() }
   const { mongos } = programs
   if (mongos === null) return
   const cluster = await startShardedCluster({ ...programs, mongos })
   const client = new MongoClient(cluster.url)
   try {
-    const db = client.db('files')
-    await shardCollections(db)
-    const store = mongoAdapter(db)
-    await store.migrate()
-    await uploadTo(store, 'sharded')
-    expect(await store.verify()).toEqual([])
+    const before = mongoAdapter(client.db('filled'))
+    await before.migrate()
+    await uploadTo(before, 'before')
+    for (const store of [before, mongoAdapter(client.db('empty'))]) {
+      await runApart(program, {
+        MONGODB_ADMIN_URL: urlOf(cluster.url, store === before ? 'filled' : 'empty'),
+      })
+      await store.migrate()
+      await uploadTo(store, 'sharded')
+      expect(await store.verify()).toEqual([])
+    }
     const sharded = await client
       .db('config')
       .collection('collections')
       .countDocuments({ key: { _id: 'hashed' } })
-    expect(sharded).toBe(3)
+    expect(sharded).toBe(6)
   } finally {
     await client.close()
     await cluster.remove()
@@ -130,6 +146,7 @@ const shardsCollections: SnippetCheck = async (program) => {
 }
 
 export const mongoChecks: SnippetChecks = {
+  'docs/capacity.md#bare-pairs.ts': { onMongo: printsPairs },
   'docs/mongo.md#database.ts': { onMongo: keepsRecords },
   'docs/mongo.md#migrate.ts': { onMongo: migratesAndEnds('collections were') },
   'docs/mongo.md#start.ts': { onMongo: failsUntilMigrated },

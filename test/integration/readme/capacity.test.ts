@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { postgresAdapter } from '@svc/db/postgres'
+import { createDatabase } from '../../servers/fresh-database.js'
+import { installedProgram } from '../../servers/installed-program.js'
+import { describePostgres, poolOf } from '../postgres/schemas.js'
+import { readDocuments } from './documents.js'
+
+function blocksOf(path: string, language: string): string[] {
+  const document = readDocuments().find((candidate) => candidate.path === path)
+  return document!.blocks.filter((block) => block.language === language).map(({ code }) => code)
+}
+
+describePostgres('the commands of docs/capacity.md and docs/scaling.md', (serverUrl) => {
+  it.skipIf(installedProgram('pgbench') === null)('measure pairs and pages with pgbench', async () => {
+    const [table, ...otherSql] = blocksOf('docs/capacity.md', 'sql')
+    const [measure, ...otherCommands] = blocksOf('docs/capacity.md', 'sh')
+    expect([otherSql, otherCommands]).toEqual([[], []])
+    const shorter = measure!.replace(/-T \d+/g, '-T 1').replace(/-c \d+/g, '-c 4')
+    expect(shorter.match(/-c 4 -j 4 -T 1$/gm)).toHaveLength(2)
+
+    const database = await createDatabase(serverUrl)
+    const folder = mkdtempSync(join(tmpdir(), 'svc-db-capacity-'))
+    try {
+      // Outside a transaction, because it vacuums.
+      for (const statement of table!.split(/;\n/)) await database.query(statement)
+      const { hostname, port, username, pathname } = new URL(database.url)
+      const PGHOST = hostname
+      const env = { ...process.env, PGHOST, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) }
+      const output = execFileSync('bash', ['-ec', shorter], { cwd: folder, env, encoding: 'utf8' })
+      expect(output.match(/^tps = [\d.]+/gm)).toHaveLength(2)
+      expect(output.match(/^number of failed transactions: 0 /gm)).toHaveLength(2)
+      const { rows } = await database.query(
+        `SELECT 1 FROM capacity WHERE status = 'pending' HAVING count(*) > 4`,
+      )
+      expect(rows).toEqual([])
+      const full = await database.query(
+        `SELECT 1 FROM capacity WHERE status = 'active' GROUP BY scope HAVING count(*) >= 50`,
+      )
+      expect(full.rows).toHaveLength(1000)
+    } finally {
+      rmSync(folder, { recursive: true })
+      await database.drop()
+    }
+  })
+
+  it('set the share of a table that a vacuum waits for', async () => {
+    const database = await createDatabase(serverUrl)
+    const pool = poolOf(database.url, { max: 1 })
+    try {
+      await postgresAdapter(pool).migrate()
+      for (const sql of blocksOf('docs/scaling.md', 'sql')) await database.query(sql)
+      const { rows } = await database.query(
+        `SELECT reloptions::text AS options FROM pg_class WHERE oid = 'svc_db.objects'::regclass`,
+      )
+      expect(rows).toEqual([
+        { options: expect.stringContaining('autovacuum_vacuum_scale_factor=0.01') as string },
+      ])
+      expect(await postgresAdapter(pool).verify()).toEqual([])
+    } finally {
+      await pool.end()
+      await database.drop()
+    }
+  })
+})
