@@ -64,9 +64,12 @@ describePrivateRedis('the cache sends to Redis', (program) => {
   let store: StorageObjectStore
   beforeAll(async () => {
     store = cached(memoryAdapter({ now }))
-    // Loads the scripts into Redis.
     await store.getScopeUsage('another')
     await store.remove({ bucket: 'another', key: 'another', scope: 'another' })
+    // No call waits for the script that stores a usage, so this waits until Redis has loaded all four.
+    while (seen.filter((command) => command === 'eval').length < 4) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   })
   for (const { name, prepare, call } of everyCall('scope', now)) {
     const [method = ''] = name.split(/[ ,]/)

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ScopeUsage, StorageObjectStore, StoreDriver } from '@svc/db'
 import { clientOf, describeRedis } from './redis-servers.js'
-import { inAnHour, twoProcesses, usage, type TwoProcesses } from './two-processes.js'
+import { inAnHour, loadScripts, twoProcesses, usage, type TwoProcesses } from './two-processes.js'
 
 const scope = 'scope'
 const at = (key: string) => ({ bucket: 'bucket', key })
@@ -14,13 +14,7 @@ describeRedis('the cache never returns a stale usage:', (url) => {
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
   let processes: TwoProcesses
-  beforeAll(async () => {
-    // Loads the scripts. Otherwise a command would be sent twice, and be overtaken by later ones.
-    processes = twoProcesses(clients, now)
-    await processes.writer.store.reserve(file('a'))
-    await processes.reader.store.getScopeUsage(scope)
-    for (let trip = 0; trip < 2; trip++) await clients[1].ping()
-  })
+  beforeAll(() => loadScripts(clients, now))
   beforeEach(() => {
     processes = twoProcesses(clients, now)
   })

@@ -71,6 +71,24 @@ export function twoProcesses(clients: readonly [Redis, Redis], now: () => Date):
   }
 }
 
+/** Makes Redis know every script. A script that it doesn't know is sent twice, and later commands overtake it. */
+export async function loadScripts(clients: readonly [Redis, Redis], now: () => Date): Promise<void> {
+  const { reader, writer } = twoProcesses(clients, now)
+  const scope = 'scope'
+  await writer.store.reserve({
+    scope,
+    bucket: 'bucket',
+    key: 'key',
+    declaredSize: 1,
+    expiresAt: inAnHour(now),
+  })
+  // No call waits for the script that stores a usage, so this reads until one was stored.
+  for (let calls = -1; calls < reader.calls('usage');) {
+    calls = reader.calls('usage')
+    await reader.store.getScopeUsage(scope)
+  }
+}
+
 function cachingProcess(database: StorageObjectStore, redis: Redis, prefix: string): CachingProcess {
   const incidents: Incident[] = []
   const counts: Partial<Record<string, number>> = {}

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { clientOf, describeRedis } from './redis-servers.js'
-import { inAnHour, twoProcesses, usage, type TwoProcesses } from './two-processes.js'
+import { inAnHour, loadScripts, twoProcesses, usage, type TwoProcesses } from './two-processes.js'
 
 const at = (key: string) => ({ bucket: 'bucket', key })
 const OBJECT = { ...at('a'), storageKey: 'stored', size: 1, createdAt: new Date(Date.UTC(2025, 0, 1)) }
@@ -14,13 +14,7 @@ describeRedis('a write that changes the usage of two scopes leaves no stale usag
   let time = Date.UTC(2026, 0, 1)
   const now = () => new Date(time)
   let processes: TwoProcesses
-  beforeAll(async () => {
-    // Loads the scripts. Otherwise a command would be sent twice, and be overtaken by later ones.
-    const { reader, writer } = twoProcesses(clients, now)
-    await writer.store.adopt({ ...OBJECT, scope: 'old' })
-    await reader.store.getScopeUsage('old')
-    for (let trip = 0; trip < 2; trip++) await clients[1].ping()
-  })
+  beforeAll(() => loadScripts(clients, now))
   beforeEach(() => {
     processes = twoProcesses(clients, now)
   })
