@@ -124,14 +124,14 @@ describePostgres('svc-db with a bucket', (url) => {
 
     it('an interrupted import says where to go on', async () => {
       const waiting = join(folder, 'waiting.mjs')
-      // Selects the first two at once, and says that it waits at the third.
+      // Selects the first two at once, and says that it waits at the third until it is interrupted.
       writeFileSync(
         waiting,
         `let calls = 0
         export default async () => {
           if (++calls < 3) return { scope: 'late' }
           console.log('waiting')
-          await new Promise((resolve) => setTimeout(resolve, 1000))
+          await new Promise((resolve) => process.once('SIGINT', resolve))
           return null
         }`,
       )
