@@ -1,5 +1,5 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
-import { MongoClient, type Db } from 'mongodb'
+import { MongoClient, type Db, type Timestamp } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { isLongRun, runs } from '../../long-runs.js'
@@ -9,6 +9,7 @@ import { COMMIT_CALLS, commitTypesOf, findPlace, type Place } from './commit-cal
 import { CALLS, fillScope, makeCall } from './counted-calls.js'
 import { databaseOf, LAYOUTS, routerReason, startCluster } from './sharded-databases.js'
 import { watchedClient, type WatchedClient } from './watched-client.js'
+import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const EXPIRES = new Date('2100-01-01')
 const anywhere = (scope: string): Place => ({
@@ -36,6 +37,18 @@ async function delayNextFind(shard: string, namespace: string): Promise<() => Pr
   return () => onShard({ waitForFailPoint: 'failCommand', timesEntered: count + 1, maxTimeMS: 5000 })
 }
 
+/** Makes the next read of a moment read this one instead. Returns whether that has happened. */
+function readAt(proxy: WireProxy, atClusterTime: Timestamp): () => boolean {
+  let isDone = false
+  proxy.onCommand = (command) => {
+    const concern = command['readConcern'] as { level?: string } | undefined
+    if (isDone || concern?.level !== 'snapshot') return 'pass'
+    isDone = true
+    return { instead: { ...command, readConcern: { ...concern, atClusterTime } } }
+  }
+  return () => isDone
+}
+
 describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () => {
   let cluster: ShardedCluster
   let watched: WatchedClient
@@ -54,15 +67,40 @@ describe.skipIf(routerReason !== '')(`calls through mongos${routerReason}`, () =
 
   for (const layout of LAYOUTS) {
     describe(layout, () => {
+      let beforeSharding: Timestamp
       let db: Db
       let writer: StorageObjectStore
       let reader: StorageObjectStore
       beforeAll(async () => {
+        const { operationTime } = await writing.db('admin').command({ hello: 1 })
+        beforeSharding = operationTime as Timestamp
         db = await databaseOf(writing, layout)
         writer = mongoAdapter(db)
         await writer.migrate()
         await fillScope(writer)
         reader = mongoAdapter(reading.db(db.databaseName))
+      })
+
+      // Sharding a collection, and moving its chunks, makes earlier moments unreadable.
+      it.skipIf(layout === 'unsharded').each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
+        ['a page', (store) => store.listByScope({ scope: 'full' })],
+        ['a page of a status', (store) => store.listByScope({ scope: 'full', status: 'active' })],
+        ['find', (store) => store.find({ bucket: 'none', key: 'none' })],
+        ['findById', (store) => store.findById({ id: createAttemptId() })],
+        ['listStored', (store) => store.listStored({ bucket: 'bucket' })],
+        ['listScopes', (store) => store.listScopes()],
+        ['listExpired', (store) => store.listExpired({ before: EXPIRES })],
+      ])('%s of a moment before the collections were sharded is repeated at a later one', async (_, call) => {
+        const proxy = await wireProxy(cluster.url)
+        const client = new MongoClient(proxy.url)
+        const store = mongoAdapter(client.db(db.databaseName))
+        await store.ping()
+        const isReplaced = readAt(proxy, beforeSharding)
+        const found = await call(store)
+        expect(found).toEqual(await call(writer))
+        expect(isReplaced()).toBe(true)
+        await client.close()
+        await proxy.close()
       })
 
       const reserve = (at: { bucket: string; key: string }, scope: string) =>

@@ -17,7 +17,10 @@ const NOT_PRIMARY = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 1
 /** The transaction or read lost against a concurrent one, or against a lock. */
 const CONFLICT = [24, WRITE_CONFLICT, 134, 239, 246, NO_SUCH_TRANSACTION]
 
-const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, DUPLICATE_KEY])
+/** The collection was sharded, or its chunks moved, after the router looked where they are or after the moment to read. */
+const MOVED = [63, 150, 249, 250, 272, 304, 13388]
+
+const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, ...MOVED, DUPLICATE_KEY])
 
 // Driver errors are recognized by name: the application may load another copy of the driver, with other classes.
 
