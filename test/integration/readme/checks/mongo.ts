@@ -126,10 +126,12 @@ const shardsCollections: SnippetCheck = async (program) => {
     const before = mongoAdapter(client.db('filled'))
     await before.migrate()
     await uploadTo(before, 'before')
-    for (const store of [before, mongoAdapter(client.db('empty'))]) {
-      await runApart(program, {
-        MONGODB_ADMIN_URL: urlOf(cluster.url, store === before ? 'filled' : 'empty'),
-      })
+    const stores = { filled: before, empty: mongoAdapter(client.db('empty')) }
+    for (const [name, store] of Object.entries(stores)) {
+      const shard = () => runApart(program, { MONGODB_ADMIN_URL: urlOf(cluster.url, name) })
+      await shard()
+      // As after an interruption.
+      if (store === before) await shard()
       await store.migrate()
       await uploadTo(store, 'sharded')
       expect(await store.verify()).toEqual([])
