@@ -50,6 +50,8 @@ export interface ReplicaSetOptions {
   readonly cacheGigabytes?: number
   /** Whether clients must authenticate. A local client may create the first user. Default: `false`. */
   readonly signIn?: boolean
+  /** Seconds after which every member ends a transaction that its client has abandoned. Default: 60, MongoDB's own. */
+  readonly transactionSeconds?: number
 }
 
 const NAME = 'tests'
@@ -71,12 +73,14 @@ export async function startReplicaSet(
     electionTimeout,
     cacheGigabytes = 0.25,
     signIn = false,
+    transactionSeconds,
   }: ReplicaSetOptions,
 ): Promise<ReplicaSet> {
   const folder = await privateFolder('mongod', null)
   try {
     const settings = ['--replSet', NAME, '--wiredTigerCacheSizeGB', String(cacheGigabytes)]
     if (signIn) settings.push('--auth', '--keyFile', await writeKeyFile(folder))
+    if (transactionSeconds !== undefined) settings.push(...endTransactionsAfter(transactionSeconds))
     const members: Member[] = []
     for (let i = 0; i < count; i++) members.push(await startMember(folder, program, `data-${i}`, settings))
     const hosts = members.map(({ url }) => new URL(url).host)
@@ -106,6 +110,11 @@ export async function startStandalone(program: string): Promise<RunningServer> {
     await folder.remove('SIGKILL')
     throw error
   }
+}
+
+/** Returns the setting of a member that limits how long a transaction may stay open. */
+export function endTransactionsAfter(seconds: number): readonly string[] {
+  return ['--setParameter', `transactionLifetimeLimitSeconds=${seconds}`]
 }
 
 /** Writes the key with which members authenticate to each other. */

@@ -1,4 +1,4 @@
-import { onServer, responds, startMember, type Member } from './mongod.js'
+import { endTransactionsAfter, onServer, responds, startMember, type Member } from './mongod.js'
 import { freePort, privateFolder } from './private-server.js'
 
 export interface ShardedCluster {
@@ -38,7 +38,7 @@ export async function startShardedCluster({
   async function startSet(name: string, role: '--configsvr' | '--shardsvr'): Promise<Member> {
     const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25']
     // A process or a shard that is killed leaves transactions open for so long, by default a minute.
-    settings.push('--setParameter', `transactionLifetimeLimitSeconds=${TRANSACTION_SECONDS}`)
+    settings.push(...endTransactionsAfter(TRANSACTION_SECONDS))
     if (failPoints) settings.push('--setParameter', 'enableTestCommands=1')
     if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
     const member = await startMember(folder, mongod, name, settings)
