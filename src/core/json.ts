@@ -7,20 +7,29 @@ const STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g
  * @throws SyntaxError unless the text is valid JSON.
  */
 export function parseJson(text: string): unknown {
-  if (!text.includes('\\')) return JSON.parse(text)
-  let mark = '\u{e000}'
-  while (text.includes(mark)) mark += '\u{e000}'
+  // Throws for invalid text. `STRING` would search an unfinished string again from each of its quotes.
+  const parsed: unknown = JSON.parse(text)
+  if (!text.includes('\\')) return parsed
+  const mark = textNotIn(text)
   const names: string[] = []
   const safe = text.replace(STRING, (token, string: string, colon: string | undefined) => {
     if (colon === undefined || !string.includes('\\')) return token
     names.push(JSON.parse(string) as string)
     return `"${mark}${names.length - 1}"${colon}`
   })
-  if (names.length === 0) return JSON.parse(text)
+  if (names.length === 0) return parsed
   const nameOf = (name: string) => (name.startsWith(mark) ? names[Number(name.slice(mark.length))]! : name)
   return JSON.parse(safe, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).map(([name, member]) => [nameOf(name), member as unknown]))
       : value,
   )
+}
+
+/** Returns a short text that isn't part of another. It is random, so that no text can contain all that are tried. */
+function textNotIn(other: string): string {
+  for (;;) {
+    const candidate = `\u{e000}${Math.random()}`
+    if (!other.includes(candidate)) return candidate
+  }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { parseJson } from '../../../src/core/json.js'
 
 it.each(['"', '\n', '\u0001', '\\', '\nab', 'a\n', '\u{1f600}\n', '\\n'])(
@@ -21,8 +21,27 @@ it('reads escapes in every form, and keeps what is written twice as JSON.parse d
 })
 
 it('takes no name for a stand-in', () => {
-  const value = { '\u{e000}0': 1, '\u{e000}\u{e000}0': '\u{e000}\u{e000}\u{e000}', '\n': 2 }
+  const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0.5)
+  const value = { '\u{e000}0.50': 1, '\n': 2 }
   expect(parseJson(JSON.stringify(value))).toEqual(value)
+  expect(random).toHaveBeenCalledTimes(2)
+  random.mockRestore()
+})
+
+// These would take hours if they were searched again from each of their characters.
+it.each(['"' + '\\"'.repeat(2_000_000), '"\\', `{"\\n":"${'\u{e000}'.repeat(2_000_000)}`])(
+  'refuses an unfinished text in one pass (%#)',
+  (text) => {
+    expect(() => parseJson(text)).toThrow(SyntaxError)
+  },
+)
+
+it.each([
+  { '\n': '\u{e000}'.repeat(2_000_000) },
+  { '\n': '"'.repeat(2_000_000) },
+  { '\n': '\\'.repeat(2_000_000) },
+])('reads a long text in one pass (%#)', (value) => {
+  expect(JSON.stringify(parseJson(JSON.stringify(value)))).toBe(JSON.stringify(value))
 })
 
 it('equals what was stringified', () => {
