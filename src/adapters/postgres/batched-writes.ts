@@ -1,9 +1,9 @@
 import type { ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
+import { RecentEntries } from '../../core/store/recent-entries.js'
 import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
-import { ReservedScopes } from './reserved-scopes.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
 
 /** A confirm that names its scope and its attempt, which makes it safe to repeat. */
@@ -15,6 +15,9 @@ interface NamedConfirmCommand extends ConfirmCommand {
 type BatchedWrite =
   | { readonly kind: 'reserve'; readonly command: ReserveCommand }
   | { readonly kind: 'confirm'; readonly command: NamedConfirmCommand }
+
+/** Attempts whose scope is remembered. Forgetting one costs its confirm a round trip of its own, if it names no scope. */
+const REMEMBERED_ATTEMPTS = 10_000
 
 export interface BatchedWrites {
   reserve(command: ReserveCommand): Promise<WriteResult>
@@ -37,7 +40,8 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
     recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),
   })
 
-  const reserved = new ReservedScopes()
+  /** The scope of each attempt that this process has reserved. An attempt never changes its scope, but its object can. */
+  const reserved = new RecentEntries<string>(REMEMBERED_ATTEMPTS)
 
   async function runAlone(write: BatchedWrite): Promise<[PromiseSettledResult<WriteResult>]> {
     const value = write.kind === 'reserve' ? await reserve(write.command) : await confirm(write.command)
@@ -100,18 +104,18 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
     if (id === null || scope === null) return confirm(command)
     const result = await batcher.run(scope, { kind: 'confirm', command: { ...command, id, scope } })
     if (result.outcome === 'not-found') return confirm(command)
-    reserved.forget(id)
+    reserved.delete(id)
     return result
   }
 
   return {
     reserve(command) {
-      reserved.remember(command.id, command.scope)
+      reserved.set(command.id, command.scope)
       return batcher.run(command.scope, { kind: 'reserve', command })
     },
     confirm(command) {
       if (!isNamed(command)) return confirmWithoutScope(command)
-      reserved.forget(command.id)
+      reserved.delete(command.id)
       return batcher.run(command.scope, { kind: 'confirm', command })
     },
   }

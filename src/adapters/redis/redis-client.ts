@@ -1,3 +1,5 @@
+import { hexOf } from '../../core/hex.js'
+
 /**
  * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, so the types work
  * with any version of `ioredis`.
@@ -25,7 +27,7 @@ export function redisScript(text: string): RedisScript {
 
 async function sha1Of(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hexOf(new Uint8Array(digest))
 }
 
 /** Runs a script in one round trip, or in two if Redis hasn't seen it since its start. */

@@ -1,3 +1,5 @@
+import { hexOf } from '../hex.js'
+
 const ATTEMPT_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** A UUIDv7 has 48 bits of time and 74 free bits. The upper 32 of these count within a millisecond; 42 are random. */
@@ -56,14 +58,14 @@ export function attemptIdAt(date: Date): string {
   return formatId({ time: Math.max(0, date.getTime()), counter }, random)
 }
 
-/** Returns the UUIDv7 of a position. The last 6 of the random bytes fill the rest. */
+/** Returns the UUIDv7 of a position. The last 6 of the random bytes fill the rest, and the first of those is overwritten. */
 function formatId({ time, counter }: SequencePosition, random: Uint8Array): string {
-  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
-  const timeHex = hex(time, 12)
-  const variantAndCounter = 0x8000 | ((counter >>> 6) & 0x3fff)
-  const counterAndRandom = ((counter & 0x3f) << 2) | (random[4]! & 0x03)
-  const tail = [counterAndRandom, ...random.subarray(5)].map((byte) => hex(byte, 2)).join('')
-  return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-7${hex(counter >>> 20, 3)}-${hex(variantAndCounter, 4)}-${tail}`
+  const timeHex = time.toString(16).padStart(12, '0')
+  const upperCounter = (0x7000 | (counter >>> 20)).toString(16)
+  const variantAndCounter = (0x8000 | ((counter >>> 6) & 0x3fff)).toString(16)
+  random[4] = ((counter & 0x3f) << 2) | (random[4]! & 0x03)
+  const tail = hexOf(random.subarray(4))
+  return `${timeHex.slice(0, 8)}-${timeHex.slice(8)}-${upperCounter}-${variantAndCounter}-${tail}`
 }
 
 /** Returns whether a value is a lower-case, hyphenated UUIDv7. */

@@ -1,4 +1,5 @@
 import { StorageError } from '../errors.js'
+import { hexOf } from '../hex.js'
 
 /**
  * A cursor is the base64url of a kind, a position and a checksum. It grants no access: it only marks a position. The kind
@@ -24,7 +25,7 @@ export function encodeCursor(id: string): string {
 export function decodeCursor(cursor: unknown): string {
   if (typeof cursor !== 'string' || cursor.length !== ROW_CURSOR_LENGTH)
     throw new StorageError('INVALID_CURSOR')
-  const hex = Array.from(decode(ROWS, cursor), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const hex = hexOf(decode(ROWS, cursor))
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 

@@ -1,4 +1,5 @@
-import { utf8Length, TEXT_LIMITS } from '../../core/store/validation/text.js'
+import { hexOf } from '../../core/hex.js'
+import { TEXT_LIMITS } from '../../core/store/validation/text.js'
 
 const PREFIX_CHARACTERS = 64
 const RANDOM_BYTES = 16
@@ -10,7 +11,7 @@ export function randomKey(route: string): string {
     .join('')
     .replace(/[^\w-]/gu, '_')
   const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))
-  return `${prefix}/${Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+  return `${prefix}/${hexOf(random)}`
 }
 
 /**
@@ -18,12 +19,13 @@ export function randomKey(route: string): string {
  * keys are truncated to the limit of S3, and the segments `.` and `..`, which URLs resolve, become underscores.
  */
 export function attemptStorageKey(key: string, attemptId: string): string {
+  // In ASCII, so a character is a byte.
   const suffix = `~${attemptId}`
   const safeKey = key
     .split('/')
     .map((segment) => (segment === '.' || segment === '..' ? '_'.repeat(segment.length) : segment))
     .join('/')
-  return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - utf8Length(suffix)) + suffix
+  return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - suffix.length) + suffix
 }
 
 /** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */

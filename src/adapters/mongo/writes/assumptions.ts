@@ -5,6 +5,7 @@ import {
   type KeyChange,
   type LiveRows,
 } from '../../../core/store/lifecycle.js'
+import { RecentEntries } from '../../../core/store/recent-entries.js'
 import { growthOf, NO_USAGE } from '../../../core/store/usage.js'
 import { keyId } from '../documents/key-document.js'
 import { sumChanges } from '../documents/scope-document.js'
@@ -36,20 +37,20 @@ export interface Assumptions {
   forget(scope: string, writes: readonly KeyWrite[]): void
 }
 
-/** Maximum reservations to remember. Each holds a row, with its metadata. */
-const MAX_RESERVATIONS = 1000
-const MAX_SCOPES = 10_000
+/** Reservations to remember. Each holds a row, with its metadata. */
+const REMEMBERED_RESERVATIONS = 1000
+const REMEMBERED_SCOPES = 10_000
 
 export function createAssumptions(): Assumptions {
   /** The rows at keys that this process reserved. */
-  const reserved = new Map<string, LiveRows>()
+  const reserved = new RecentEntries<LiveRows>(REMEMBERED_RESERVATIONS)
   /** Scopes whose last reserves were of free keys and within the quota. A wrong assumption costs two commands. */
-  const scopes = new Map<string, true>()
+  const scopes = new RecentEntries<true>(REMEMBERED_SCOPES)
 
   function planWrite(scope: string, write: KeyWrite): KeyChange | null {
     if (write.kind !== 'reserve' && write.kind !== 'confirm') return null
     const before = reserved.get(keyId(write.command)) ?? NOTHING_LIVE
-    if (before === NOTHING_LIVE && (write.kind === 'confirm' || !scopes.has(scope))) return null
+    if (before === NOTHING_LIVE && (write.kind === 'confirm' || !scopes.get(scope))) return null
     const plan = planOf(write, { before, usage: NO_USAGE, known: null })
     return plan.outcome === 'change' ? plan : null
   }
@@ -91,10 +92,10 @@ export function createAssumptions(): Assumptions {
         if (kind !== 'reserve') continue
         hasReserve = true
         areFree &&= plan.outcome === 'change' && scopeOf(plan.before) === null
-        if (plan.outcome === 'change') putLatest(reserved, key, plan.after, MAX_RESERVATIONS)
+        if (plan.outcome === 'change') reserved.set(key, plan.after)
       }
       if (!hasReserve) return
-      if (areFree) putLatest(scopes, scope, true, MAX_SCOPES)
+      if (areFree) scopes.set(scope, true)
       else scopes.delete(scope)
     },
 
@@ -109,13 +110,4 @@ const UNLIMITED = { maxBytes: null, maxFiles: null } as const
 
 function quotaOf(write: KeyWrite): { readonly maxBytes: number | null; readonly maxFiles: number | null } {
   return write.kind === 'reserve' || write.kind === 'confirm' ? write.command.quota : UNLIMITED
-}
-
-/** Sets an entry and drops the one that was set the longest time ago if there are more than `most`. */
-export function putLatest<T>(entries: Map<string, T>, key: string, value: T, most: number): void {
-  entries.delete(key)
-  entries.set(key, value)
-  if (entries.size <= most) return
-  const [oldest] = entries.keys()
-  entries.delete(oldest!)
 }

@@ -1,14 +1,16 @@
+import { RecentEntries } from '../../../core/store/recent-entries.js'
 import { createWriteBatcher } from '../../../core/store/write-batcher.js'
 import { abandonedError, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
-import { putLatest } from './assumptions.js'
 import { ownerGiven, receiverGiven, type KeyWrite } from './key-write.js'
 import { createScopePurges } from './scope-purges.js'
 import { createWriteBatches, type Job } from './write-batches.js'
 import { writeKeys, type KeyResult } from './write-keys.js'
+
+const REMEMBERED_KEYS = 10_000
 
 /** A job in the queue of a scope. */
 interface QueuedJob extends Job {
@@ -33,7 +35,8 @@ export interface ScopeWrites {
  * transaction: the result depends on what is stored at the key.
  */
 export function createScopeWrites(namespace: Namespace, recordsEvents: () => boolean): ScopeWrites {
-  const lastScopes = createLastScopes()
+  /** The scope in which this process last saw a key. Only a hint, because other processes write too. */
+  const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
   const purges = createScopePurges()
   const runBatch = createWriteBatches({ namespace, recordsEvents, purges })
   const batcher = createWriteBatcher<QueuedJob, KeyResult>({
@@ -72,31 +75,10 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
   return {
     async run(call, write, given = ownerGiven(write)) {
       const key = keyId(write.command)
-      const scope = given ?? lastScopes.of(key)
+      const scope = given ?? lastScopes.get(key)
       if (scope === null) return runAlone(write, call)
-      lastScopes.remember(key, receiverGiven(write) ?? scope)
+      lastScopes.set(key, receiverGiven(write) ?? scope)
       return purges.runSkippable(scope, write, () => batcher.run(scope, { scope, write, call }))
-    },
-  }
-}
-
-/** Maximum keys to remember. Beyond it, the oldest is forgotten. */
-const MAX_KEYS = 10_000
-
-/** The scope in which this process last saw a key. Only a hint, because other processes write too. */
-interface LastScopes {
-  of(key: string): string | null
-  remember(key: string, scope: string): void
-}
-
-function createLastScopes(): LastScopes {
-  const scopes = new Map<string, string>()
-  return {
-    of(key) {
-      return scopes.get(key) ?? null
-    },
-    remember(key, scope) {
-      putLatest(scopes, key, scope, MAX_KEYS)
     },
   }
 }

@@ -41,8 +41,10 @@ export function utf8Length(value: string): number {
 
 /** Returns whether a string exceeds its limit, without measuring far beyond it. */
 function isLonger(value: string, { max, unit }: TextLimit): boolean {
-  // A code point is one or two UTF-16 units, and at least one byte of UTF-8 for each of them.
-  if (unit === 'bytes of UTF-8') return value.length > max || utf8Length(value) > max
+  // A UTF-16 unit is one to three bytes of UTF-8, and a code point is one or two units.
+  if (unit === 'bytes of UTF-8') {
+    return value.length * 3 > max && (value.length > max || utf8Length(value) > max)
+  }
   return value.length > max && (value.length > 2 * max || [...value].length > max)
 }
 

