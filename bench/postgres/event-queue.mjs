@@ -16,8 +16,8 @@ export async function createEventQueue(pool, schema, waiting) {
     await pool.query({
       name: `bench_add_to_${schema}`,
       text: `
-        INSERT INTO ${schema}.events (object_number, type, is_first, created_at, due_at, object)
-        SELECT hashtextextended(made.id, 0), 'activated', true, clock_timestamp(), clock_timestamp(),
+        INSERT INTO ${schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object)
+        SELECT made.id::uuid, hashtextextended(made.id, 0), 'activated', true, clock_timestamp(), clock_timestamp(),
           replace($1, $2, 'uploads/' || made.id)
         FROM (SELECT gen_random_uuid()::text AS id FROM generate_series(1, $3::int)) made`,
       values: [object, key, events],

@@ -59,7 +59,7 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
       const rows = await call(statements.list, [after ?? '0', limit + 1], { repeatable: true })
       return {
         items: rows.slice(0, limit).map(readListedEvent),
-        next: rows.length > limit ? rows[limit - 1]![1]! : null,
+        next: rows.length > limit ? rows[limit - 1]![2]! : null,
       }
     },
 
@@ -78,5 +78,5 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
 /** Returns the ids of those events whose positions the rows contain. */
 function idsOf(places: readonly EventPlace[], rows: readonly TextRow[]): string[] {
   const positions = new Set(rows.map(([position]) => position))
-  return places.filter(({ id }) => positions.has(id)).map(({ number, id }) => eventId(number, id))
+  return places.filter(({ id }) => positions.has(id)).map(eventId)
 }

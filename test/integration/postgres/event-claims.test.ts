@@ -283,8 +283,8 @@ describePostgres('claims of events on Postgres', (url) => {
     const table = `${quoted(schema)}.events`
     await pool.query(
       `WITH sample AS (DELETE FROM ${table} WHERE object LIKE '%"sample"%' RETURNING object)
-       INSERT INTO ${table} (object_number, type, is_first, created_at, due_at, object)
-       SELECT g % $2, 'activated', g < $2, timestamptz '2001-01-01', timestamptz '2001-01-01',
+       INSERT INTO ${table} (object_digest, object_number, type, is_first, created_at, due_at, object)
+       SELECT md5((g % $2)::text)::uuid, g % $2, 'activated', g < $2, timestamptz '2001-01-01', timestamptz '2001-01-01',
          replace(s.object, '"sample"', '"key ' || g % $2 || '"')
        FROM sample s, generate_series(0, $1::bigint - 1) g`,
       [events, objects],

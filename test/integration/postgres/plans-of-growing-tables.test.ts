@@ -35,8 +35,8 @@ const GROW = (schema: string) => `
     '2029-01-01', '2029-01-01'
   FROM generate_series(1, 20000) g;
   INSERT INTO ${schema}.scope_usage (scope) SELECT 'other ' || g FROM generate_series(100, 20000) g;
-  INSERT INTO ${schema}.events (object_number, type, is_first, created_at, due_at, object)
-  SELECT g % 10000, 'deleted', g <= 10000, '2029-01-01', '2029-01-01', object
+  INSERT INTO ${schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object)
+  SELECT md5((g % 10000)::text)::uuid, g % 10000, 'deleted', g <= 10000, '2029-01-01', '2029-01-01', object
   FROM generate_series(1, 20000) g, (SELECT object FROM ${schema}.events LIMIT 1) e`
 
 /** Autovacuum would create statistics, after which Postgres plans anew. */

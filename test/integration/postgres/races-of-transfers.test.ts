@@ -131,7 +131,7 @@ describePostgres(`transfers beside all other writes on ${CONNECTIONS} connection
   async function brokenHistories(): Promise<unknown[]> {
     const { rows } = await observer.query<Record<string, unknown>>(
       `SELECT e.type, e.object, e.previous, e.before FROM (
-         SELECT e.*, lag(CASE WHEN e.type <> 'deleted' THEN e.object END) OVER (PARTITION BY e.object_number ORDER BY e.id) AS before
+         SELECT e.*, lag(CASE WHEN e.type <> 'deleted' THEN e.object END) OVER (PARTITION BY e.object_digest ORDER BY e.id) AS before
          FROM ${quoted(schema)}.events e
        ) e WHERE e.type <> 'deleted' AND e.previous IS DISTINCT FROM e.before`,
     )

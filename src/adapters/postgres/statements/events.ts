@@ -12,7 +12,7 @@ export type EventStatements = ReturnType<typeof eventStatements>
 
 /** Selects an event in the order of {@link readEvent}. */
 const columns = (row: string) =>
-  `${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
+  `${row}.object_digest, ${row}.object_number, ${row}.id, ${row}.type, ${row}.object, ${row}.previous, ` +
   `${milliseconds(`${row}.created_at`)}, ${row}.attempts`
 
 export function eventStatements(schema: SchemaName) {
@@ -43,21 +43,21 @@ export function eventStatements(schema: SchemaName) {
 }
 
 export function readEvent(row: TextRow): StoredEvent {
-  return { ...readChange(row), claim: claimToken(row[1]!, row[6]!) }
+  return { ...readChange(row), claim: claimToken(row[2]!, row[7]!) }
 }
 
 export function readListedEvent(row: TextRow): ListedEvent {
-  const dueAt = readDate(row[7])
-  return { ...readChange(row), dueAt, claimedUntil: row[8] === 't' ? new Date(dueAt) : null }
+  const dueAt = readDate(row[8])
+  return { ...readChange(row), dueAt, claimedUntil: row[9] === 't' ? new Date(dueAt) : null }
 }
 
 function readChange(row: TextRow) {
-  const previous = row[4] == null ? null : readRow(row[4])
+  const previous = row[5] == null ? null : readRow(row[5])
   return {
-    id: eventId(row[0]!, row[1]!),
-    ...recordedChange(row[2]!, readRow(row[3]!), previous),
-    createdAt: readDate(row[5]),
-    attempts: readNumber(row[6]),
+    id: eventId({ digest: row[0]!, number: row[1]!, id: row[2]! }),
+    ...recordedChange(row[3]!, readRow(row[4]!), previous),
+    createdAt: readDate(row[6]),
+    attempts: readNumber(row[7]),
   }
 }
 

@@ -1,11 +1,12 @@
-import { lockOf, WRITABLE } from '../step-1/fragments.js'
+import { WRITABLE } from '../step-1/fragments.js'
+import { digestOf } from './fragments.js'
 
-/** Selects the oldest event of the object with this number. Row comparisons and order match only the index by object. */
-const oldestOf = (number: string) => `
+/** Selects the oldest event of the object with this digest. Row comparisons and order match only the index by object. */
+const oldestOf = (digest: string) => `
       SELECT v.id, v.ctid AS place FROM {schema}.events v
-      WHERE (v.object_number, v.id) >= (${number}, 0::bigint)
-        AND (v.object_number, v.id) < (${number}, 9223372036854775807)
-      ORDER BY v.object_number, v.id LIMIT 1`
+      WHERE (v.object_digest, v.id) >= (${digest}, 0::bigint)
+        AND (v.object_digest, v.id) < (${digest}, 9223372036854775807)
+      ORDER BY v.object_digest, v.id LIMIT 1`
 
 /**
  * Locks the given events whose claim holds, in the order of their ids. The condition finds an event by either index, so
@@ -16,7 +17,8 @@ const lockHeld = (columns: string) => `
       SELECT g.* FROM pg_catalog.json_to_recordset(p_entries) AS g(${columns}) ORDER BY g.id
     ) s CROSS JOIN LATERAL (
       SELECT e.ctid AS place FROM {schema}.events e
-      WHERE e.object_number = s.number AND e.id = s.id AND e.is_claimed AND e.attempts = s.claim FOR UPDATE
+      WHERE e.object_digest = s.digest AND e.object_number = s.number AND e.id = s.id AND e.is_claimed
+        AND e.attempts = s.claim FOR UPDATE
     ) h`
 
 /**
@@ -34,13 +36,14 @@ const lockHeld = (columns: string) => `
 export const DELIVER_EVENTS = `
 CREATE FUNCTION {schema}.claim_events_v1(p_bucket text, p_key text, p_limit int, p_now timestamptz, p_until timestamptz)
 RETURNS TABLE (
-  object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts int
+  object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
+  attempts int
 ) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $body$
 #variable_conflict use_column
 DECLARE
-  of_object bigint;
+  of_object uuid;
   oldest bigint;
   ids bigint[];
   places tid[];
@@ -51,13 +54,13 @@ BEGIN${WRITABLE}
       ORDER BY e.due_at, e.id LIMIT p_limit FOR UPDATE SKIP LOCKED
     ) d;
   ELSE
-    of_object := ${lockOf('p_bucket', 'p_key')};
+    of_object := ${digestOf('p_bucket', 'p_key')};
     SELECT o.id INTO oldest FROM (${oldestOf('of_object')}
     ) o;
     -- As an expression, the mark does not match the condition of an index.
     SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
       SELECT e.id, e.ctid AS place FROM {schema}.events e
-      WHERE e.object_number = of_object AND e.id = oldest AND e.is_first::int = 1 AND e.due_at <= p_now
+      WHERE e.object_digest = of_object AND e.id = oldest AND e.is_first::int = 1 AND e.due_at <= p_now
       FOR UPDATE SKIP LOCKED
     ) d;
   END IF;
@@ -67,7 +70,7 @@ BEGIN${WRITABLE}
     WHERE e.ctid = ANY (places)
     RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
   )
-  SELECT c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts
+  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts
   FROM claimed c ORDER BY c.position;
 END
 $body$;
@@ -78,7 +81,7 @@ SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 DECLARE
   ids bigint[];
   done tid[];
-  numbers bigint[];
+  digests uuid[];
   again tid[];
   dates timestamptz[];
 BEGIN${WRITABLE}
@@ -90,17 +93,17 @@ BEGIN${WRITABLE}
   SELECT
     pg_catalog.array_agg(l.id),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NULL),
-    pg_catalog.array_agg(l.number) FILTER (WHERE l.retry_at IS NULL),
+    pg_catalog.array_agg(l.digest) FILTER (WHERE l.retry_at IS NULL),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NOT NULL),
     pg_catalog.array_agg(l.retry_at) FILTER (WHERE l.retry_at IS NOT NULL)
-  INTO ids, done, numbers, again, dates
-  FROM (${lockHeld('number bigint, id bigint, claim int, retry_at timestamptz')}
+  INTO ids, done, digests, again, dates
+  FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int, retry_at timestamptz')}
   ) l;
 
   DELETE FROM {schema}.events e WHERE e.ctid = ANY (done);
   -- A new statement no longer sees the removed events.
   UPDATE {schema}.events e SET is_first = true WHERE e.ctid = ANY (ARRAY(
-    SELECT f.place FROM pg_catalog.unnest(numbers) AS x(number) CROSS JOIN LATERAL (${oldestOf('x.number')}
+    SELECT f.place FROM pg_catalog.unnest(digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
     ) f));
   UPDATE {schema}.events e SET is_claimed = false, due_at = dates[pg_catalog.array_position(again, e.ctid)]
   WHERE e.ctid = ANY (again);
@@ -117,7 +120,7 @@ DECLARE
   held tid[];
 BEGIN${WRITABLE}
   SELECT pg_catalog.array_agg(l.id), pg_catalog.array_agg(l.place) INTO ids, held
-  FROM (${lockHeld('number bigint, id bigint, claim int')}
+  FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int')}
   ) l;
   UPDATE {schema}.events e SET due_at = p_until WHERE e.ctid = ANY (held);
   RETURN QUERY SELECT pg_catalog.unnest(ids);

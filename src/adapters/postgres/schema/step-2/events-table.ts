@@ -7,7 +7,9 @@ export const EVENTS_TABLE = `
 CREATE TABLE {schema}.events (
   -- The order of an object's events, because it is drawn under the lock of the key. A cached sequence would break it.
   id bigint GENERATED ALWAYS AS IDENTITY,
-  -- The number of the advisory lock of the key.
+  -- The object whose events are delivered one after the other.
+  object_digest uuid NOT NULL,
+  -- The number of the advisory lock of its key.
   object_number bigint NOT NULL,
   type text COLLATE "C" NOT NULL,
   is_first boolean NOT NULL,
@@ -22,13 +24,14 @@ CREATE TABLE {schema}.events (
 )
 -- Every event is inserted, updated and deleted, so a share of the table says nothing about its dead rows.
 WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
-CREATE INDEX events_of_object ON {schema}.events (object_number, id);
+CREATE INDEX events_of_object ON {schema}.events (object_digest, id);
 CREATE INDEX events_due ON {schema}.events (due_at, id) WHERE is_first;
 `
 
 /** The columns, as Postgres describes them. */
 export const EVENTS_COLUMNS = {
   id: 'bigint NOT NULL',
+  object_digest: 'uuid NOT NULL',
   object_number: 'bigint NOT NULL',
   type: 'text COLLATE "C" NOT NULL',
   is_first: 'boolean NOT NULL',

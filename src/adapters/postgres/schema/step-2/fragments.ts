@@ -4,6 +4,14 @@
  */
 
 /**
+ * Identifies an object in the queue of events. The number of a key's lock can't: it has 64 bits and a known seed, so a client that
+ * chooses a part of its keys could find one with the number of another owner's key, and hold up or receive its events.
+ */
+export const digestOf = (bucket: string, key: string) =>
+  `pg_catalog.encode(pg_catalog.substring(pg_catalog.sha256(pg_catalog.convert_to(
+      pg_catalog.length(${bucket})::text || ' ' || ${bucket} || ${key}, 'UTF8')), 1, 16), 'hex')::uuid`
+
+/**
  * Returns the result of a write that would exceed the limit named by `refused`. `held` is the part of `used` that
  * unfinished uploads hold.
  */

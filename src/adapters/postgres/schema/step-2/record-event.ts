@@ -1,4 +1,5 @@
 import { lockOf, objectText } from '../step-1/fragments.js'
+import { digestOf } from './fragments.js'
 
 /** A setting of the transaction: the time of a removal in milliseconds since 1970, see {@link RECORD_EVENT}. */
 const REMOVED_AT = 'svc_db.removed_at'
@@ -26,6 +27,7 @@ CREATE FUNCTION {schema}.record_event_v1() RETURNS trigger LANGUAGE plpgsql VOLA
 SET enable_seqscan = off AS $body$
 #variable_conflict use_column
 DECLARE
+  digest uuid;
   number bigint;
   change text;
   changed_at timestamptz;
@@ -34,6 +36,7 @@ DECLARE
 BEGIN
   IF TG_OP = 'DELETE' THEN
     change := 'deleted';
+    digest := ${digestOf('OLD.bucket', 'OLD.key')};
     number := ${lockOf('OLD.bucket', 'OLD.key')};
     after := ${objectText('OLD')};
     -- Step 1 does not tell the time.
@@ -41,6 +44,7 @@ BEGIN
       pg_catalog.to_timestamp(nullif(current_setting('${REMOVED_AT}', true), '')::float8 / 1000::float8),
       pg_catalog.date_trunc('milliseconds', clock_timestamp()));
   ELSE
+    digest := ${digestOf('NEW.bucket', 'NEW.key')};
     number := ${lockOf('NEW.bucket', 'NEW.key')};
     after := ${objectText('NEW')};
     changed_at := NEW.updated_at;
@@ -54,8 +58,8 @@ BEGIN
         WHEN NEW.scope <> OLD.scope THEN 'transferred' ELSE 'updated' END;
     END IF;
   END IF;
-  INSERT INTO {schema}.events (object_number, type, is_first, created_at, due_at, object, previous)
-  VALUES (number, change, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_number = number),
+  INSERT INTO {schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object, previous)
+  VALUES (digest, number, change, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_digest = digest),
     changed_at, changed_at, after, before);
   RETURN NULL;
 END
