@@ -71,6 +71,8 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
     instance.removeAllContentTypeParsers()
     const keepUnread: BodyParser = (request, payload, parsed) => {
       restoreType(request)
+      // A stream that a hook has derived, such as a decompressed one, may fail before the body is read. If it is read, that fails too.
+      payload.on('error', () => undefined)
       payloads.set(messageOf(request), payload)
       parsed(null)
     }

@@ -9,7 +9,7 @@ export function bodyOf(c: IncomingHonoContext): RequestBody | Promise<RequestBod
 function unreadBody(raw: Request, env: unknown): UnreadBody {
   let opened: ReadableStream<Uint8Array> | null | undefined
   const open = () => (opened ??= streamOf(raw, env))
-  const length = lengthOf(raw)
+  const length = lengthOf(raw, env)
   if (length === null) return { kind: 'stream', open }
   const read = async (maxBytes: number): Promise<Uint8Array | null> => {
     if (length > maxBytes) {
@@ -22,10 +22,26 @@ function unreadBody(raw: Request, env: unknown): UnreadBody {
   return { kind: 'stream', open, read }
 }
 
-/** Returns the announced length, which servers enforce. Returns `null` without one: then the body has to be counted while it is read. */
-function lengthOf({ headers }: Request): number | null {
+/**
+ * Returns the announced length, which servers enforce. Returns `null` if the body has to be counted while it is read: without a
+ * length, and if middleware may have decoded the body, which makes it longer.
+ */
+function lengthOf({ headers }: Request, env: unknown): number | null {
   const length = headers.get('content-length')
-  return length !== null && /^\d+$/.test(length) && !headers.has('transfer-encoding') ? Number(length) : null
+  const isEncoded = ['transfer-encoding', 'content-encoding'].some(
+    (name) => headers.has(name) || incomingOf(env)?.headers[name] !== undefined,
+  )
+  return length !== null && /^\d+$/.test(length) && !isEncoded ? Number(length) : null
+}
+
+/** A message of Node.js. */
+interface Incoming {
+  readonly headers: Readonly<Record<string, unknown>>
+}
+
+/** Returns the message behind the request, if Hono's adapter for Node.js has created the request. */
+function incomingOf(env: unknown): Incoming | undefined {
+  return (env as { readonly incoming?: Incoming } | null | undefined)?.incoming
 }
 
 async function parsedBody(cache: BodyCache): Promise<RequestBody> {
@@ -47,8 +63,7 @@ function isEmpty(value: unknown): boolean {
 
 function streamOf({ body }: Request, env: unknown): ReadableStream<Uint8Array> | null {
   // The adapter for Node.js closes the connection when a body is cancelled, so the client would get no response.
-  const isNode = typeof env === 'object' && env !== null && 'incoming' in env
-  return body && isNode ? readToItsEnd(body) : body
+  return body && incomingOf(env) ? readToItsEnd(body) : body
 }
 
 /** Returns the stream without its `cancel`: the rest is read and discarded instead. */

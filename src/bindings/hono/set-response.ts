@@ -1,4 +1,5 @@
 import { isPlain, startBody, type AnyResponse, type StartedBody } from '../node/response-body.js'
+import { whenOver } from '../node/response-over.js'
 import { setHeaders } from '../node/send-response.js'
 import type { IncomingHonoContext } from './hono-context.js'
 
@@ -25,12 +26,18 @@ export async function setResponse(source: AnyResponse, c: IncomingHonoContext): 
 
 /** Returns a copy with the headers that were set before. */
 async function copyOf(source: Response, c: IncomingHonoContext): Promise<Response> {
-  const { signal, method } = c.req.raw
+  const { method, signal } = c.req.raw
+  const outgoing = outgoingOf(c)
   // Hono removes the body without cancelling it.
   if (method === 'HEAD') await source.body?.cancel()
-  // Workers find the length only of a body that is passed on as it is.
-  const isPassedOn = method === 'HEAD' || source.headers.has('content-length')
-  const body = isPassedOn ? null : await startBody(source, (cancel) => onceAborted(signal, cancel))
+  // Workers find the length only of a body that is passed on as it is. The adapter for Node.js finds it in the headers, and Node 20
+  // doesn't cancel the body of a response that waits behind another one when the connection closes.
+  const isPassedOn = method === 'HEAD' || (!outgoing && source.headers.has('content-length'))
+  const body = isPassedOn
+    ? null
+    : await startBody(source, (cancel) =>
+        outgoing ? whenOver(outgoing, cancel) : onceAborted(signal, cancel),
+      )
   const headers = new Headers(c.res.headers)
   setHeaders(source, {
     getHeader: (name) => (name === 'set-cookie' ? headers.getSetCookie() : (headers.get(name) ?? undefined)),
@@ -43,6 +50,13 @@ async function copyOf(source: Response, c: IncomingHonoContext): Promise<Respons
 }
 
 type Content = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+
+type Outgoing = Parameters<typeof whenOver>[0]
+
+/** Returns the response that Hono's adapter for Node.js writes to. */
+function outgoingOf({ env }: IncomingHonoContext): Outgoing | undefined {
+  return (env as { readonly outgoing?: Outgoing } | null | undefined)?.outgoing
+}
 
 function onceAborted(signal: AbortSignal, listener: () => void): void {
   if (signal.aborted) listener()

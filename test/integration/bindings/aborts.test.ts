@@ -7,7 +7,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import { deferred, until } from './deferred.js'
 import { RawConnection } from './raw-connection.js'
 import { readToEnd } from './body-echo.js'
-import { frameworks } from './frameworks.js'
+import { everyFramework, frameworks } from './frameworks.js'
 
 const basePath = '/api/s3'
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
@@ -291,5 +291,31 @@ describe.each(frameworks)('a client that stays connected, in $name', ({ app: new
     await once(socket, 'close')
 
     expect(requests[0]!.signal.aborted).toBe(false)
+  })
+})
+
+describe.each(everyFramework)('a client that disconnects, in $name', ({ app: newApp }) => {
+  it('cancels the bodies of all responses that wait behind one another', async () => {
+    const open = new Set<string>()
+    const handler: Handler = async ({ url }) => {
+      open.add(url)
+      const source = {
+        pull: (controller: ReadableStreamDefaultController<Uint8Array>) =>
+          controller.enqueue(new Uint8Array(65_536)),
+        cancel: () => void open.delete(url),
+      }
+      // With a length, a binding could pass the body on as it is.
+      const headers = { 'content-length': String(1e9) }
+      return new Response(new ReadableStream(source, { highWaterMark: 0 }), { headers })
+    }
+    const { port } = await newApp().bind({ basePath, handler }).listen({ ignoreErrors: true })
+    const connection = await RawConnection.open(port)
+    connection.socket.pause()
+    connection.send(['1', '2', '3'].map((path) => get(`/api/s3/${path}`)).join(''))
+    await until(() => open.size === 3)
+
+    connection.socket.resetAndDestroy()
+
+    await until(() => open.size === 0)
   })
 })

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { jwt, sign } from 'hono/jwt'
 import { expect, it } from 'vitest'
-import { createObjectAccessGuard, db, type Handler } from '@svc/db'
+import { createObjectAccessGuard, createS3Server, db, memoryStorage, type Handler } from '@svc/db'
 import { fetchRequest, honoBinding, honoContext } from '@svc/db/hono'
 import { memoryAdapter } from '@svc/db/memory'
 import { echo } from '../bindings/echo.js'
@@ -163,4 +163,41 @@ it.each([
   const response = await app.request('/api/s3/x', { method: 'POST', headers, body: sent })
 
   expect(await response.json()).toBe(expected)
+})
+
+it('counts a body that middleware has decompressed, whatever length was announced', async () => {
+  const chunk = new Uint8Array(65_536)
+  const chunks = 1000
+  const zipped = await new Response(
+    new Blob(Array.from({ length: chunks }, () => chunk)).stream().pipeThrough(new CompressionStream('gzip')),
+  ).bytes()
+  let read = 0
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(part, controller) {
+      read += part.length
+      controller.enqueue(part)
+    },
+  })
+  const s3 = createS3Server({
+    storage: memoryStorage({ baseURL: 'https://files.example' }),
+    bucket: 'files',
+    plugins: [db({ client, resolveScope: () => 'user:ann' })],
+  })
+  const app = new Hono()
+    .use(async (c, next) => {
+      const { raw } = c.req
+      const body = raw.body!.pipeThrough(new DecompressionStream('gzip')).pipeThrough(counter)
+      c.req.raw = new Request(raw, { body, duplex: 'half' } as RequestInit)
+      await next()
+    })
+    .use(honoBinding(s3))
+  const headers = {
+    'content-type': 'application/json',
+    'content-encoding': 'gzip',
+    'content-length': String(zipped.length),
+  }
+  const response = await app.request('/api/s3/upload', { method: 'POST', headers, body: zipped })
+  expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
+  expect(zipped.length).toBeLessThan(65_536)
+  expect(read).toBeLessThan((chunks * chunk.length) / 100)
 })
