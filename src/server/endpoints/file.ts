@@ -43,6 +43,11 @@ export function fileEndpoint(dependencies: ServerDependencies, policy: Operation
       // Bytes without a storage key belong to the application, which may change them.
       cacheControl: storageKey === null ? null : `private, immutable, max-age=${policy.urlSeconds}`,
     }),
-    reply: (url) => ({ status: 302, location: url }),
+    reply: (url) => ({ status: 302, location: headerText(url) }),
   })
+}
+
+/** Returns a URL as a header can contain it. @throws TypeError if it isn't one. */
+function headerText(url: string): string {
+  return /^[!-~]+$/.test(url) ? url : new URL(url).href
 }

@@ -58,3 +58,11 @@ export async function* bucketPages<Page>(input: BucketPagesInput<Page>): AsyncGe
     }
   }
 }
+
+/**
+ * Returns where to look up the names after one of the bucket in the database, which stores no NUL characters. The part before one is
+ * an earlier position.
+ */
+export function storedPosition(after: string | null): string | null {
+  return after?.split('\0')[0] || null
+}

@@ -3,6 +3,7 @@ import {
   cleanUp,
   createAttemptId,
   eraseScope,
+  type ListBytesInput,
   type ListedBytes,
   type ObjectStorage,
   type StorageDifference,
@@ -264,6 +265,21 @@ describe('checkStorage', () => {
       const checking = checkStorage(s3, { onDifference: () => undefined })
       await expect(checking).rejects.toThrow('must return keys in byte order')
     }
+  })
+
+  it('passes names that a database cannot store', async () => {
+    const item = (key: string, lastModified: Date) => ({ key, size: 1, eTag: null, lastModified })
+    const old = new Date(0)
+    const items = [item('a\0b', new Date('9999-01-01')), item('b\0', old), item('c', old)]
+    const list = async ({ after }: ListBytesInput) => ({
+      items: items.filter(({ key }) => key > (after ?? '')),
+      next: null,
+    })
+    const service = startService({ storage: (storage) => ({ ...storage, list }) })
+    expect((await check(service)).found).toEqual([
+      ['unrecorded', 'b\0'],
+      ['unrecorded', 'c'],
+    ])
   })
 
   it('needs a storage that lists', async () => {

@@ -128,6 +128,20 @@ describe('GET /file', () => {
     const { key } = await as('user:1').upload()
     expect(await errorOf(await as('user:1').file({ key }))).toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
   })
+
+  it('encodes a URL that a header cannot contain, and refuses what is no URL', async () => {
+    let url = 'https://b\u{fc}cket.example/\u{1f600}?a=\n1'
+    const { as } = startService({
+      storage: (memory) => ({
+        ...memory,
+        signDownload: async (input) => ({ ...(await memory.signDownload(input)), url }),
+      }),
+    })
+    const { key } = await as('user:1').upload()
+    expect(await locationOf(as('user:1'), { key })).toBe('https://xn--bcket-kva.example/%F0%9F%98%80?a=1')
+    url = 'b\u{fc}cket'
+    expect(await errorOf(await as('user:1').file({ key }))).toMatchObject({ code: 'INTERNAL_ERROR' })
+  })
 })
 
 describe('the URL that GET /file redirects to', () => {

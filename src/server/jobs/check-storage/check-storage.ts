@@ -2,6 +2,7 @@ import { unsupportedCall } from '../../../core/store/unsupported-call.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
 import { secondsAfter } from '../../lifetimes.js'
+import { storedPosition } from '../bucket-pages.js'
 import { showProgress } from '../job.js'
 import {
   checkOptions,
@@ -98,7 +99,7 @@ function sidesOf({ storage, records }: ServerDependencies, { bucket, prefix }: C
       return { entries, next }
     },
     async listStored(after, limit) {
-      const page = await records.objects.listStored({ bucket, prefix, after, limit })
+      const page = await records.objects.listStored({ bucket, prefix, after: storedPosition(after), limit })
       const entries = page.map((item) => entryOf(item.storageKey, item))
       // A shorter page is the last one.
       return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }

@@ -3,6 +3,7 @@ import type { StorageObjectStore } from '../../../core/store/contract.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object-plans.js'
 import type { ObjectReference, StoredItem } from '../../../core/store/records.js'
 import { utf8Order } from '../../../core/utf8-order.js'
+import { storedPosition } from '../bucket-pages.js'
 
 /** What the database says about the bytes of one page of a listing. */
 export interface KnownNames {
@@ -28,8 +29,7 @@ export async function findKnownNames(
   const wanted = new Set(items.map(({ key }) => key))
   const found = new Map<string, StoredItem[]>()
   const last = items.at(-1)?.key
-  // No database stores NUL characters, but a bucket may. The part before one is an earlier position.
-  let position = after?.split('\0')[0] || null
+  let position = storedPosition(after)
   while (last !== undefined) {
     const page = await objects.listStored({ bucket, prefix, after: position, limit: PAGE_SIZE })
     for (const item of page) {
