@@ -2,8 +2,9 @@ import type { ErrorCode, ErrorParams } from '../core/errors.js'
 
 /**
  * The server's codes, and four of the client. Without a status: `NETWORK_ERROR` (no response), `ABORTED` (by the caller's
- * signal) and `TIMEOUT` (by `timeoutSeconds`). `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a
- * proxy's error page; `params.body` has its first 500 characters.
+ * signal, or because another account has signed in before the upload started) and `TIMEOUT` (by `timeoutSeconds`).
+ * `UNEXPECTED_RESPONSE` is a response that isn't from this API, such as a proxy's error page; `params.body` has its first 500
+ * characters.
  */
 export type S3ClientErrorCode = ErrorCode | 'NETWORK_ERROR' | 'ABORTED' | 'TIMEOUT' | 'UNEXPECTED_RESPONSE'
 
@@ -30,7 +31,10 @@ export class S3ClientError extends Error {
 }
 
 /** Returns the error of a call without a response: `ABORTED` or `TIMEOUT` if the signal aborted, otherwise `NETWORK_ERROR`. */
-export function withoutResponse({ aborted, reason }: AbortSignal, cause?: unknown): S3ClientError {
+export function withoutResponse(
+  { aborted, reason }: { readonly aborted: boolean; readonly reason?: unknown },
+  cause?: unknown,
+): S3ClientError {
   if (isCode(reason, 'TIMEOUT')) return reason
   return aborted
     ? new S3ClientError('ABORTED', 'Aborted.', { cause: reason })

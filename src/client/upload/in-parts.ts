@@ -40,11 +40,7 @@ export async function uploadInParts(
   }
   await settleOthers()
   return newAttempts(transfer, async (slot) => {
-    const { object, uploadId, partSize } = await startAttempt<StartedInParts>(
-      transfer,
-      '/multipart',
-      'partSize',
-    )
+    const { object, uploadId, partSize } = await startAttempt<StartedInParts>(transfer, slot, '/multipart')
     const attempt = { object, uploadId, identity, until: Date.now() + UNTIL_SIGNED }
     slot.write(attempt)
     return finish(transfer, slot, attempt, { partSize, sizes: new Map() })

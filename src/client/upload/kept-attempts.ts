@@ -22,7 +22,7 @@ export interface Slot {
   /** Calls the API that the attempt was started at. */
   readonly request: ApiRequest
   /** Whether the attempt's account is still signed in. If not, the server doesn't know the attempt. */
-  readonly isCurrent: () => boolean
+  readonly isCurrent: () => boolean | undefined
   /** Returns `null` if nothing is there, or nothing valid. */
   readonly read: () => KeptAttempt | null
   readonly write: (attempt: KeptAttempt) => void
@@ -44,14 +44,15 @@ const inMemory = new Map<string, string>()
 export function keptAttempts({ base, request, account: option }: UploadContext): KeptAttempts {
   const account = currentAccount(option)
   const prefix = `@svc/db attempt ${JSON.stringify([base, account])} `
-  const isCurrent = () => !!quietly(() => currentAccount(option) === account)
+  const isCurrent = () => quietly(() => currentAccount(option) === account)
   const slotOf = (name: string): Slot => ({
     name,
     request,
     isCurrent,
     read() {
       const attempt = quietly(
-        () => JSON.parse(inMemory.get(name) || String(localStorage.getItem(name))) as KeptAttempt | null,
+        // JSON.parse reads `null` as the text.
+        () => JSON.parse(inMemory.get(name) || localStorage.getItem(name)!) as KeptAttempt | null,
       )
       return attempt && attempt.object ? attempt : null
     },

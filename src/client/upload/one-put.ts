@@ -9,7 +9,7 @@ import type { Transfer } from './transfer.js'
 export function uploadInOnePut(transfer: Transfer): Promise<DbClientObject> {
   const { request, phase, signal } = transfer
   return newAttempts(transfer, async (slot) => {
-    const { object, upload } = await startAttempt<StartedInOnePut>(transfer, '/upload', 'upload')
+    const { object, upload } = await startAttempt<StartedInOnePut>(transfer, slot, '/upload')
     // By the server's own clock, because this browser's may be wrong.
     const lifetime = Date.parse(upload.expiresAt) - Date.parse(object.createdAt)
     const attempt = { object, until: Date.now() + lifetime }

@@ -47,9 +47,8 @@ export async function whileOnline<Result>(
 
 /** Returns whether an error comes from the network or from an overloaded or failing server. */
 export function isTransient(error: unknown): boolean {
-  return (
-    error instanceof S3ClientError && (error.status == null || error.status >= 500 || hasStatus(error, 429))
-  )
+  // Without a status, there was no response. `undefined` is not less than a number.
+  return error instanceof S3ClientError && !(error.status! < 500 && error.status !== 429)
 }
 
 export function hasStatus(error: unknown, status: number): boolean {

@@ -1,4 +1,5 @@
 import type { DbClientObject } from '../../core/store/records.js'
+import { withoutResponse } from '../client-error.js'
 import { END_LIMIT, endAttempt } from './end-attempt.js'
 import { inOneTab } from './in-one-tab.js'
 import type { KeptAttempt, Slot } from './kept-attempts.js'
@@ -19,12 +20,13 @@ export async function newAttempts(
 
 /**
  * Runs the call that starts an attempt with a signal that aborts ten seconds after the upload's. Without its response, the
- * client could not end the attempt at the server. Waits while the browser is offline.
+ * client could not end the attempt at the server. Waits while the browser is offline. Rejects with `ABORTED` if another account
+ * is signed in by then, which would become the owner of the file.
  */
-export async function startAttempt<Result>(
+export async function startAttempt<Result extends { readonly object: DbClientObject }>(
   transfer: Transfer,
+  slot: Slot,
   path: `/${string}`,
-  answer: keyof Result & string,
 ): Promise<Result> {
   const { request, uploadRequest: body, signal, phase } = transfer
   const controller = new AbortController()
@@ -37,10 +39,10 @@ export async function startAttempt<Result>(
   phase.enter('sending')
   signal.addEventListener('abort', follow)
   try {
-    return await whileOnline(
-      () => request<Result>('POST', path, { body, answer, signal: controller.signal }),
-      transfer,
-    )
+    return await whileOnline(() => {
+      if (!slot.isCurrent()) throw withoutResponse({ aborted: true })
+      return request<Result>('POST', path, { body, answer: 'object', signal: controller.signal })
+    }, transfer)
   } finally {
     signal.removeEventListener('abort', follow)
     clearTimeout(timer)

@@ -235,6 +235,28 @@ describe('an upload while the browser is offline', () => {
     expect(states).toEqual(['sending', 'waiting', 'sending', 'confirming'])
     expect(await client.usage()).toEqual(ONE_FILE)
   })
+
+  it.each([10, 16 * 1024 ** 2])('does not give %i bytes to who has signed in meanwhile', async (size) => {
+    const client = start()
+    const events = new EventTarget()
+    const browser = { onLine: false }
+    vi.stubGlobal('navigator', browser)
+    vi.stubGlobal('addEventListener', events.addEventListener.bind(events))
+    client.network.fault = (_path, serve) => (browser.onLine ? serve() : unreachable())
+    let account = 'ada'
+    const api = client.clientOf(() => account)
+    const states: string[] = []
+    const upload = api.upload(new File([new Uint8Array(size)], 'a'), {
+      onState: (state) => states.push(state),
+    })
+    await vi.waitUntil(() => states.includes('waiting'))
+    account = 'bob'
+    browser.onLine = true
+    events.dispatchEvent(new Event('online'))
+    expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED', status: undefined })
+    expect(await client.usage()).toEqual(NOTHING_USED)
+    expect(entries.size).toBe(0)
+  })
 })
 
 describe('a refusal of a signed URL', () => {
