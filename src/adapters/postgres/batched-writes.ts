@@ -16,7 +16,7 @@ type BatchedWrite =
   | { readonly kind: 'reserve'; readonly command: ReserveCommand }
   | { readonly kind: 'confirm'; readonly command: NamedConfirmCommand }
 
-/** Attempts whose scope is remembered. Forgetting one costs its confirm a round trip of its own, if it names no scope. */
+/** Attempts whose scope is remembered. A confirm without a scope runs alone once its attempt is forgotten. */
 const REMEMBERED_ATTEMPTS = 10_000
 
 export interface BatchedWrites {
