@@ -1,5 +1,5 @@
 /**
- * Keeps at least the latest `least` entries, and fewer than twice as many. A `Map` without a limit would grow for ever, and dropping
+ * Keeps at least the latest `least` entries, and at most twice as many. A `Map` without a limit would grow for ever, and dropping
  * its oldest entries one by one takes 50 times as long: each time, it skips those that were dropped before.
  */
 export class RecentEntries<Value extends NonNullable<unknown>> {
