@@ -199,10 +199,16 @@ export const CALLS: readonly CountedCall[] = [
     routed: ['find', 'find', 'find'],
   },
   {
-    name: 'listExpired',
+    name: 'listExpired of nothing',
     call: (store) => store.listExpired(),
     commands: ['find'],
-    routed: ['find', 'find'],
+    routed: ['find'],
+  },
+  {
+    name: 'listLeftovers of nothing',
+    call: (store) => store.listLeftovers({ scope: 'unknown' }),
+    commands: ['find'],
+    routed: ['find'],
   },
   {
     name: 'listLeftovers',
