@@ -27,9 +27,13 @@ export function startChild(file, args = [], execArgv = []) {
   }
 }
 
-/** Starts a server process. `signIn` returns the session cookie of an owner. */
-export async function startServer(framework, connection, execArgv = ['--expose-gc']) {
-  const child = startChild('server-process.mjs', [framework, JSON.stringify(connection)], execArgv)
+/**
+ * Starts a server process. Without the connection of a gateway, a stub takes the place of the bucket. `signIn` returns the session
+ * cookie of an owner.
+ */
+export async function startServer(framework, connection, gateway = null) {
+  const args = [framework, JSON.stringify(connection), JSON.stringify(gateway)]
+  const child = startChild('server-process.mjs', args, ['--expose-gc'])
   const { port } = await child.reply()
   const origin = `http://127.0.0.1:${port}`
   return {

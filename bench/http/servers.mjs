@@ -15,7 +15,7 @@ import { fastifyBinding, fastifyRequest } from '@svc/db/fastify'
 import { honoBinding, honoContext } from '@svc/db/hono'
 import { koaBinding, koaContext } from '@svc/db/koa'
 import { bucket, listByHand } from './listed-scope.mjs'
-import { confirmByHand, keyOf, storage, uploadByHand } from './uploads-by-hand.mjs'
+import { confirmByHand, keyOf, uploadByHand } from './uploads-by-hand.mjs'
 
 /** Where both routes are mounted, with the same paths below. */
 export const MOUNTS = { bare: '/bare', library: '/api/s3' }
@@ -24,13 +24,13 @@ const NEVER_CACHED = 'private, no-store'
 const SECRET = 'a secret of at least 32 characters'
 
 /** The bare routes: method, path, status, and the work for the body of a signed-in caller. */
-const BARE_ROUTES = [
+const bareRoutes = ({ signUpload, head }) => [
   { method: 'get', path: `${MOUNTS.bare}/db/objects`, status: 200, work: listByHand },
-  { method: 'post', path: `${MOUNTS.bare}/upload`, status: 201, work: uploadByHand },
-  { method: 'post', path: `${MOUNTS.bare}/upload/confirm`, status: 200, work: confirmByHand },
+  { method: 'post', path: `${MOUNTS.bare}/upload`, status: 201, work: uploadByHand(signUpload) },
+  { method: 'post', path: `${MOUNTS.bare}/upload/confirm`, status: 200, work: confirmByHand(head) },
 ]
 
-function libraryServer(client, resolveScope) {
+function libraryServer(client, { storage }, resolveScope) {
   return createS3Server({
     storage,
     bucket,
@@ -39,7 +39,7 @@ function libraryServer(client, resolveScope) {
   })
 }
 
-function expressServer(pool, client) {
+function expressServer(pool, client, bucketCalls) {
   const app = express()
   // Only the bare route would pay for ETags: responses of the library have none.
   app.disable('etag')
@@ -48,7 +48,7 @@ function expressServer(pool, client) {
     req.session.scope = req.query.scope
     res.end()
   })
-  for (const { method, path, status, work } of BARE_ROUTES) {
+  for (const { method, path, status, work } of bareRoutes(bucketCalls)) {
     const parsers = method === 'post' ? [express.json()] : []
     app[method](path, ...parsers, async (req, res) => {
       const owner = req.session.scope
@@ -57,11 +57,11 @@ function expressServer(pool, client) {
       return res.status(status).set('cache-control', NEVER_CACHED).json(body)
     })
   }
-  const s3 = libraryServer(client, (request) => expressRequest(request).session.scope)
+  const s3 = libraryServer(client, bucketCalls, (request) => expressRequest(request).session.scope)
   return app.use(expressBinding(s3))
 }
 
-function koaServer(pool, client) {
+function koaServer(pool, client, bucketCalls) {
   const app = new Koa({ keys: [SECRET] })
   const parser = bodyParser()
   app.use(koaSession(app))
@@ -70,7 +70,7 @@ function koaServer(pool, client) {
     ctx.session.scope = ctx.query.scope
     ctx.status = 204
   })
-  for (const { method, path, status, work } of BARE_ROUTES) {
+  for (const { method, path, status, work } of bareRoutes(bucketCalls)) {
     app.use(async (ctx, next) => {
       if (ctx.path !== path || ctx.method !== method.toUpperCase()) return next()
       const owner = ctx.session.scope
@@ -81,11 +81,11 @@ function koaServer(pool, client) {
       ctx.body = await work(pool, owner, ctx.request.body)
     })
   }
-  const s3 = libraryServer(client, (request) => koaContext(request).session.scope)
+  const s3 = libraryServer(client, bucketCalls, (request) => koaContext(request).session.scope)
   return app.use(koaBinding(s3)).callback()
 }
 
-async function fastifyServer(pool, client) {
+async function fastifyServer(pool, client, bucketCalls) {
   const app = Fastify()
   await app.register(fastifyCookie)
   await app.register(fastifySession, { secret: SECRET, cookie: { secure: false }, saveUninitialized: false })
@@ -93,7 +93,7 @@ async function fastifyServer(pool, client) {
     request.session.set('scope', request.query.scope)
     return ''
   })
-  for (const { method, path, status, work } of BARE_ROUTES) {
+  for (const { method, path, status, work } of bareRoutes(bucketCalls)) {
     app[method](path, async (request, reply) => {
       const owner = request.session.get('scope')
       if (!owner) return reply.code(401).send()
@@ -103,13 +103,13 @@ async function fastifyServer(pool, client) {
         .send(await work(pool, owner, request.body))
     })
   }
-  const s3 = libraryServer(client, (request) => fastifyRequest(request).session.get('scope'))
+  const s3 = libraryServer(client, bucketCalls, (request) => fastifyRequest(request).session.get('scope'))
   await app.register(fastifyBinding(s3))
   await app.ready()
   return (req, res) => app.routing(req, res)
 }
 
-function honoServer(pool, client) {
+function honoServer(pool, client, bucketCalls) {
   const app = new Hono()
   app.use(async (c, next) => {
     c.set('scope', await getSignedCookie(c, SECRET, 'scope'))
@@ -119,7 +119,7 @@ function honoServer(pool, client) {
     await setSignedCookie(c, 'scope', c.req.query('scope'), SECRET)
     return c.body(null, 204)
   })
-  for (const { method, path, status, work } of BARE_ROUTES) {
+  for (const { method, path, status, work } of bareRoutes(bucketCalls)) {
     app[method](path, async (c) => {
       const owner = c.get('scope')
       if (!owner) return c.body(null, 401)
@@ -127,10 +127,13 @@ function honoServer(pool, client) {
       return c.json(body, status, { 'cache-control': NEVER_CACHED })
     })
   }
-  const s3 = libraryServer(client, (request) => honoContext(request).get('scope'))
+  const s3 = libraryServer(client, bucketCalls, (request) => honoContext(request).get('scope'))
   app.use(honoBinding(s3))
   return getRequestListener(app.fetch)
 }
 
-/** Creates the request listener of each framework, with the bare routes and the library behind the same session. */
+/**
+ * Creates the request listener of each framework, with the bare routes and the library behind the same session. Takes a pool for
+ * the bare routes, the adapter of the library, and a bucket for both.
+ */
 export const servers = { Express: expressServer, Koa: koaServer, Fastify: fastifyServer, Hono: honoServer }

@@ -1,27 +1,32 @@
 import { median } from '../ratios.mjs'
 import { CONNECTIONS, startServer } from './child-process.mjs'
-import { scenarios } from './scenarios.mjs'
 import { MOUNTS } from './servers.mjs'
 
 const WARM_UP_REQUESTS = 1600
-/** A multiple of the connections. Many short rounds share the load of the machine more evenly than a few long ones. */
+/** Default. A multiple of the connections. Many short rounds share the load of the machine more evenly than a few long ones. */
 const ROUND_REQUESTS = 400
 
 /**
  * Compares both routes of one server in alternating rounds, for each scenario. The server has one thread, so its CPU time
- * limits what it can serve. Other load on the machine delays both routes and does not count.
+ * limits what it can serve. Other load on the machine delays both routes and does not count. Scenarios with a bucket run on a
+ * separate server.
  */
-export async function compareRoutes(framework, { connection, load, store, rounds }) {
-  const server = await startServer(framework, connection)
+export async function compareRoutes(framework, { connection, gateway, scenarios, ...options }) {
   const results = []
-  for (const scenario of scenarios) {
-    results.push(await compareScenario(server, scenario, { framework, load, store, rounds }))
+  for (const usesBucket of [false, true]) {
+    const group = scenarios.filter((scenario) => scenario.usesBucket === usesBucket)
+    if (group.length === 0) continue
+    const server = await startServer(framework, connection, usesBucket ? gateway.connection : null)
+    for (const scenario of group) {
+      results.push(await compareScenario(server, scenario, { framework, gateway, ...options }))
+    }
+    await server.stop()
   }
-  await server.stop()
   return results
 }
 
-async function compareScenario(server, scenario, { framework, load, store, rounds }) {
+async function compareScenario(server, scenario, { framework, gateway, load, store, rounds }) {
+  const { roundRequests = ROUND_REQUESTS } = scenario
   const owners = await Promise.all(
     scenario.owners.map(async (owner) => ({ owner, cookie: await server.signIn(owner) })),
   )
@@ -31,7 +36,7 @@ async function compareScenario(server, scenario, { framework, load, store, round
     return Promise.all(
       owners.map(async ({ owner, cookie }) => ({
         cookie,
-        bodies: await scenario.bodiesFor(store, owner, count),
+        bodies: await scenario.bodiesFor({ store, gateway }, owner, count),
       })),
     )
   }
@@ -54,7 +59,7 @@ async function compareScenario(server, scenario, { framework, load, store, round
   for (const side of Object.keys(measured)) await measure(side, WARM_UP_REQUESTS)
   for (let round = 0; round < rounds; round++) {
     for (const side of round % 2 === 0 ? ['bare', 'library'] : ['library', 'bare']) {
-      measured[side].push(await measure(side, ROUND_REQUESTS))
+      measured[side].push(await measure(side, roundRequests))
     }
   }
 
@@ -77,7 +82,7 @@ async function compareScenario(server, scenario, { framework, load, store, round
   }
 }
 
-async function expectSameResponses(origin, { name, path }, callersFor) {
+async function expectSameResponses(origin, { name, path, checkBody }, callersFor) {
   const shapes = []
   for (const mount of Object.values(MOUNTS)) {
     const [{ cookie, bodies }] = await callersFor()
@@ -86,7 +91,8 @@ async function expectSameResponses(origin, { name, path }, callersFor) {
       ...(bodies && { method: 'POST', body: JSON.stringify(bodies[0]) }),
     })
     const text = await response.text()
-    // Each upload has its own id, key and dates.
+    if (response.ok) await checkBody?.(JSON.parse(text))
+    // Each upload has its own id, key, dates and signature.
     shapes.push(`${response.status} ${bodies ? withoutValues(text) : text}`)
   }
   if (shapes[0] !== shapes[1] || !shapes[0].startsWith('20')) {
@@ -97,5 +103,7 @@ async function expectSameResponses(origin, { name, path }, callersFor) {
 }
 
 function withoutValues(text) {
-  return text.replace(/[\da-f]{8}-[\da-f-]{27}|\d{4}-[\d:T.-]+Z/g, '*')
+  return text
+    .replace(/[\da-f]{8}-[\da-f-]{27}|\d{4}-[\d:T.-]+Z/g, '*')
+    .replace(/(X-Amz-(?:Date|Expires|Signature))=\w+/g, '$1=*')
 }

@@ -4,25 +4,9 @@ import { bucket } from './listed-scope.mjs'
 /** Every upload of the benchmark declares these. */
 export const FILE = { filename: 'holiday picture.jpg', contentType: 'image/jpeg', size: 1000 }
 
-const URL_MILLISECONDS = 900_000
+/** How long an upload URL is valid, as in the library. */
+export const URL_SECONDS = 900
 const RESERVATION_MILLISECONDS = 4_500_000
-
-/** Stands for the bucket service, which both routes call alike. Holds the bytes of every attempt whose id its key ends with. */
-export const storage = {
-  async signUpload({ key, contentType, attemptId }) {
-    return {
-      method: 'PUT',
-      url: `https://bucket.example/${key}?signature`,
-      headers: { 'content-type': contentType, 'if-none-match': '*', 'x-amz-meta-attempt-id': attemptId },
-    }
-  },
-  signDownload: () => Promise.reject(new Error('The benchmark downloads nothing.')),
-  async head({ key }) {
-    const { size, contentType } = FILE
-    return { size, contentType, eTag: 'e', attemptId: key.slice(key.indexOf('~') + 1) }
-  },
-  remove: () => Promise.reject(new Error('The benchmark removes nothing.')),
-}
 
 /** The key of an upload. The storage key is the same with the attempt id appended. */
 export const keyOf = () => `uploads/${createAttemptId()}`
@@ -45,49 +29,53 @@ const CONFIRM = {
       $9::timestamptz) AS result`,
 }
 
-/** Starts an upload with the library's statement, and builds its response. */
-export async function uploadByHand(pool, owner, { filename, contentType, size }) {
-  const id = createAttemptId()
-  const key = keyOf()
-  const now = Date.now()
-  const createdAt = new Date(now).toISOString()
-  const writableUntil = new Date(now + RESERVATION_MILLISECONDS)
-  const expiresAt = new Date(now + URL_MILLISECONDS)
-  const storageKey = `${key}~${id}`
-  const { rows } = await pool.query({
-    ...RESERVE,
-    values: [
-      ...[id, owner, bucket, key, size, writableUntil.toISOString(), 'default', filename, contentType],
-      ...[null, storageKey, null, false, null, null, createdAt],
-    ],
-  })
-  if (JSON.parse(rows[0].result).outcome !== 'reserved') throw new Error('The upload was refused.')
-  const signed = await storage.signUpload({ key: storageKey, contentType, attemptId: id })
-  return {
-    object: {
-      ...{ id, bucket, key, status: 'pending', createdAt, filename, contentType },
-      ...{ declaredSize: size, route: 'default' },
-    },
-    upload: { ...signed, expiresAt: expiresAt.toISOString() },
+/** Starts an upload with the library's statement, and builds its response. `signUpload` signs the URL. */
+export const uploadByHand =
+  (signUpload) =>
+  async (pool, owner, { filename, contentType, size }) => {
+    const id = createAttemptId()
+    const key = keyOf()
+    const now = Date.now()
+    const createdAt = new Date(now).toISOString()
+    const writableUntil = new Date(now + RESERVATION_MILLISECONDS)
+    const expiresAt = new Date(now + URL_SECONDS * 1000)
+    const storageKey = `${key}~${id}`
+    const { rows } = await pool.query({
+      ...RESERVE,
+      values: [
+        ...[id, owner, bucket, key, size, writableUntil.toISOString(), 'default', filename, contentType],
+        ...[null, storageKey, null, false, null, null, createdAt],
+      ],
+    })
+    if (JSON.parse(rows[0].result).outcome !== 'reserved') throw new Error('The upload was refused.')
+    const signed = await signUpload({ key: storageKey, size, contentType, attemptId: id })
+    return {
+      object: {
+        ...{ id, bucket, key, status: 'pending', createdAt, filename, contentType },
+        ...{ declaredSize: size, route: 'default' },
+      },
+      upload: { ...signed, expiresAt: expiresAt.toISOString() },
+    }
   }
-}
 
-/** Confirms an upload with the library's two statements, and builds its response. */
-export async function confirmByHand(pool, owner, { key, id }) {
-  const found = await pool.query({ ...FIND, values: [bucket, key, id, owner] })
-  const row = found.rows[0]
-  const stored = row && (await storage.head({ bucket, key: row.storage_key }))
-  if (stored?.size !== Number(row?.declared_size) || stored.attemptId !== id)
-    throw new Error('Nothing to confirm.')
-  const { rows } = await pool.query({
-    ...CONFIRM,
-    values: [bucket, key, id, owner, stored.size, stored.eTag, null, null, new Date().toISOString()],
-  })
-  if (JSON.parse(rows[0].result).outcome !== 'confirmed') throw new Error('The confirm was refused.')
-  return {
-    object: {
-      ...{ id, bucket, key, status: 'active', createdAt: row.created_at.toISOString() },
-      ...{ filename: row.filename, contentType: row.content_type, size: stored.size, route: row.route },
-    },
+/** Confirms an upload with the library's two statements, and builds its response. `head` reads the object's headers. */
+export const confirmByHand =
+  (head) =>
+  async (pool, owner, { key, id }) => {
+    const found = await pool.query({ ...FIND, values: [bucket, key, id, owner] })
+    const row = found.rows[0]
+    const stored = row && (await head({ key: row.storage_key }))
+    if (stored?.size !== Number(row?.declared_size) || stored.attemptId !== id)
+      throw new Error('Nothing to confirm.')
+    const { rows } = await pool.query({
+      ...CONFIRM,
+      values: [bucket, key, id, owner, stored.size, stored.eTag, null, null, new Date().toISOString()],
+    })
+    if (JSON.parse(rows[0].result).outcome !== 'confirmed') throw new Error('The confirm was refused.')
+    return {
+      object: {
+        ...{ id, bucket, key, status: 'active', createdAt: row.created_at.toISOString() },
+        ...{ filename: row.filename, contentType: row.content_type, size: stored.size, route: row.route },
+      },
+    }
   }
-}
