@@ -16,19 +16,18 @@ import { ATTEMPT_METADATA } from '../headers/upload-headers.js'
 import { bucketCalls, type RunBucketCall } from './bucket-calls.js'
 import { isInvalidPart, isNoSuchUpload, isServerError } from './s3-errors.js'
 import { listUploads } from './list-uploads.js'
-import { signedUrl } from './signed-requests.js'
-import type { LifetimeOf } from './url-lifetime.js'
+import type { SignUrl } from './signed-requests.js'
 
 export interface S3MultipartOptions {
   readonly client: S3Client
-  readonly lifetimeOf: LifetimeOf
+  readonly signUrl: SignUrl
   readonly run: RunBucketCall
   readonly completeTimeoutSeconds: number
 }
 
 /** Creates the multipart half of the storage. */
 export function createS3Multipart(options: S3MultipartOptions): MultipartStorage {
-  const { client, lifetimeOf, run, completeTimeoutSeconds } = options
+  const { client, signUrl, run, completeTimeoutSeconds } = options
   const runComplete = bucketCalls(completeTimeoutSeconds)
 
   async function listParts(
@@ -69,13 +68,17 @@ export function createS3Multipart(options: S3MultipartOptions): MultipartStorage
     },
 
     async signPart(input) {
-      const command = new UploadPartCommand({
-        ...uploadParams(input),
-        PartNumber: input.partNumber,
-        ContentLength: input.size,
-      })
-      const request = { command, boundHeaders: ['content-length'], expiresAt: input.expiresAt }
-      return { url: await run('multipart.signPart', input, () => signedUrl(client, request, lifetimeOf)) }
+      const { bucket, key, uploadId, partNumber, size, expiresAt } = input
+      const url = await run('multipart.signPart', input, () =>
+        signUrl({
+          ...{ operation: 'UploadPart', bucket, key, expiresAt },
+          headers: { 'content-length': String(size) },
+          query: { partNumber: String(partNumber), uploadId },
+          command: () =>
+            new UploadPartCommand({ ...uploadParams(input), PartNumber: partNumber, ContentLength: size }),
+        }),
+      )
+      return { url }
     },
 
     listParts: (input) => run('multipart.listParts', input, (abortSignal) => listParts(input, abortSignal)),

@@ -8,7 +8,7 @@ import { directBytes } from './direct-bytes.js'
 import { headObject } from './head-object.js'
 import { listObjects } from './list-objects.js'
 import { createS3Multipart } from './s3-multipart.js'
-import { signedUrl } from './signed-requests.js'
+import { urlSigner } from './signed-requests.js'
 import { checkOptions, type S3StorageOptions } from './storage-options.js'
 import { urlLifetimes } from './url-lifetime.js'
 
@@ -25,39 +25,51 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
   const { client, now, timeoutSeconds, completeTimeoutSeconds } = checkOptions(options)
   const run = bucketCalls(timeoutSeconds)
   const { write, writePart, read } = directBytes(client, run, timeoutSeconds)
-  const lifetimeOf = urlLifetimes(client, now)
+  const signUrl = urlSigner(client, urlLifetimes(client, now))
 
   return {
     async signUpload(input) {
       const { bucket, key, size, contentType, attemptId, expiresAt } = input
       const headers = uploadHeaders(input)
-      const command = new PutObjectCommand({
-        Bucket: bucket,
-        Key: key,
-        ContentLength: size,
-        ContentType: contentType,
-        IfNoneMatch: '*',
-        Metadata: { [ATTEMPT_METADATA]: attemptId },
-      })
-      // Browsers set the length themselves and do not let scripts set it.
-      const boundHeaders = ['content-length', ...Object.keys(headers)]
-      const request = { command, boundHeaders, expiresAt }
-      const url = await run('signUpload', input, () => signedUrl(client, request, lifetimeOf))
+      const url = await run('signUpload', input, () =>
+        signUrl({
+          ...{ operation: 'PutObject', bucket, key, expiresAt, query: {} },
+          // Browsers set the length themselves and do not let scripts set it.
+          headers: { 'content-length': String(size), ...headers },
+          command: () =>
+            new PutObjectCommand({
+              Bucket: bucket,
+              Key: key,
+              ContentLength: size,
+              ContentType: contentType,
+              IfNoneMatch: '*',
+              Metadata: { [ATTEMPT_METADATA]: attemptId },
+            }),
+        }),
+      )
       return { method: 'PUT', url, headers }
     },
 
     async signDownload(input) {
       const headers = downloadHeaders({ ...input, filename: shortFilename(input.filename) })
-      const command = new GetObjectCommand({
-        Bucket: input.bucket,
-        Key: input.key,
-        ResponseCacheControl: headers['cache-control'],
-        ResponseContentDisposition: headers['content-disposition'],
-        ResponseContentType: headers['content-type'],
-      })
-      const { expiresAt, signedAt } = input
-      const request = { command, boundHeaders: [], expiresAt, signedAt }
-      return { url: await run('signDownload', input, () => signedUrl(client, request, lifetimeOf)) }
+      const { bucket, key, expiresAt, signedAt } = input
+      const query = Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [`response-${name}`, value]),
+      )
+      const url = await run('signDownload', input, () =>
+        signUrl({
+          ...{ operation: 'GetObject', bucket, key, expiresAt, signedAt, query, headers: {} },
+          command: () =>
+            new GetObjectCommand({
+              Bucket: bucket,
+              Key: key,
+              ResponseCacheControl: headers['cache-control'],
+              ResponseContentDisposition: headers['content-disposition'],
+              ResponseContentType: headers['content-type'],
+            }),
+        }),
+      )
+      return { url }
     },
 
     head: (reference) => run('head', reference, (abortSignal) => headObject(client, reference, abortSignal)),
@@ -72,6 +84,6 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
 
     list: (input) => run('list', input, (abortSignal) => listObjects(client, input, abortSignal)),
 
-    multipart: { ...createS3Multipart({ client, lifetimeOf, run, completeTimeoutSeconds }), writePart },
+    multipart: { ...createS3Multipart({ client, signUrl, run, completeTimeoutSeconds }), writePart },
   }
 }

@@ -1,12 +1,27 @@
-import type { GetObjectCommand, PutObjectCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3'
+import {
+  S3Client,
+  type GetObjectCommand,
+  type PutObjectCommand,
+  type UploadPartCommand,
+} from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import type { LifetimeOf, UrlPeriod } from './url-lifetime.js'
+import { RecentEntries } from '../../core/store/recent-entries.js'
+import { signingTemplate, type BuiltRequest, type SigningTemplate } from './signing-template.js'
+import type { LifetimeOf, SignatureLifetime, UrlPeriod } from './url-lifetime.js'
+
+type Command = PutObjectCommand | UploadPartCommand | GetObjectCommand
 
 /** A request that the server signs and a browser sends. */
 export interface RequestToSign extends UrlPeriod {
-  readonly command: PutObjectCommand | UploadPartCommand | GetObjectCommand
-  /** The headers to sign in addition to `host`, in lower case. */
-  readonly boundHeaders: readonly string[]
+  readonly operation: 'PutObject' | 'UploadPart' | 'GetObject'
+  readonly bucket: string
+  readonly key: string
+  /** The headers to sign in addition to `host`, by names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The parameters of the operation in the URL. */
+  readonly query: Readonly<Record<string, string>>
+  /** Creates the SDK's command for the same request. */
+  readonly command: () => Command
 }
 
 /**
@@ -15,30 +30,87 @@ export interface RequestToSign extends UrlPeriod {
  * @throws RangeError for a lifetime of more than 7 days, and for a key that a browser would change in the URL.
  * @throws Error if the client signs something that a browser doesn't send.
  */
-export async function signedUrl(
+export type SignUrl = (request: RequestToSign) => Promise<string>
+
+/** How long a template is used, in milliseconds. Then the SDK asks the client again, whose endpoint may change. */
+const TEMPLATE_MILLISECONDS = 60_000
+const LEAST_TEMPLATES = 1000
+
+/** A template, or `null` if only the SDK can sign such requests. */
+interface KnownTemplate {
+  readonly template: SigningTemplate | null
+  /** Of `performance.now()`. */
+  readonly until: number
+}
+
+/** Creates the function that signs URLs with a client of the SDK. */
+export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
+  const templates = new RecentEntries<KnownTemplate>(LEAST_TEMPLATES)
+
+  return async (request) => {
+    const lifetime = lifetimeOf(request)
+    const kind = `${request.operation} ${request.bucket}`
+    const known = templates.get(kind)
+    const now = performance.now()
+    if (known?.template && now < known.until) {
+      const url = await known.template.sign(request, lifetime)
+      checkPath(url)
+      return url
+    }
+    const { url, built } = await signBySdk(client, request, lifetime)
+    checkPath(url)
+    checkSignedHeaders(url, request)
+    if (!known || now >= known.until) {
+      const template = built && hasUsualMiddleware(client) ? signingTemplate(client, built, request) : null
+      const isSame = template !== null && (await template.sign(request, lifetime)) === url
+      templates.set(kind, { template: isSame ? template : null, until: now + TEMPLATE_MILLISECONDS })
+    }
+    return url
+  }
+}
+
+let usualMiddleware: string | undefined
+
+/** Returns whether the client has only the SDK's own middleware. Another one could change each request in its own way. */
+function hasUsualMiddleware({ middlewareStack }: S3Client): boolean {
+  usualMiddleware ??= new S3Client({ region: 'us-east-1' }).middlewareStack.identify().join()
+  return middlewareStack.identify().join() === usualMiddleware
+}
+
+/** Lets the SDK build and sign a request. */
+async function signBySdk(
   client: S3Client,
-  { command, boundHeaders, ...period }: RequestToSign,
-  lifetimeOf: LifetimeOf,
-): Promise<string> {
-  const { signingDate, expiresIn } = lifetimeOf(period)
+  { command: create, headers }: RequestToSign,
+  lifetime: SignatureLifetime,
+): Promise<{ readonly url: string; readonly built: BuiltRequest | null }> {
+  const command = create()
   removeChecksums(command)
+  let built: BuiltRequest | null = null
+  const { middlewareStack } = command as PutObjectCommand
+  middlewareStack.add(
+    (next, context) => (args) => {
+      const request = args.request as BuiltRequest['request']
+      const [scheme] = context.endpointV2?.properties?.['authSchemes'] ?? []
+      built = { request: { ...request, query: { ...request.query } }, scheme }
+      return next(args)
+    },
+    { step: 'build', priority: 'low', name: 'keepBuiltRequest' },
+  )
+  // By default, the SDK does not sign the content type, and moves the metadata into the query.
+  const bound = new Set(Object.keys(headers))
   // The presigner accepts all three commands, but its types need a specific one.
   const url = await getSignedUrl(client, command as PutObjectCommand, {
-    signingDate,
-    expiresIn,
-    // By default, the SDK does not sign the content type, and moves the metadata into the query.
-    signableHeaders: new Set(boundHeaders),
-    unhoistableHeaders: new Set(boundHeaders),
+    ...lifetime,
+    ...{ signableHeaders: bound, unhoistableHeaders: bound },
   })
-  checkSentAsSigned(url, boundHeaders)
-  return url
+  return { url, built }
 }
 
 /**
  * Removes the checksum that the SDK adds to a request by default. In a URL it is that of an empty body. S3 refuses it in parts of
  * an upload that was created without one, and some services refuse any.
  */
-export function removeChecksums(command: RequestToSign['command']): void {
+export function removeChecksums(command: Command): void {
   const { middlewareStack } = command as PutObjectCommand
   middlewareStack.add(
     (next) => (args) => {
@@ -52,15 +124,17 @@ export function removeChecksums(command: RequestToSign['command']): void {
   )
 }
 
-function checkSentAsSigned(url: string, boundHeaders: readonly string[]): void {
-  const sent = new URL(url)
-  const path = /^[^:]+:\/\/[^/]+([^?]*)/.exec(url)?.[1]
-  if (sent.pathname !== path) {
+function checkPath(url: string): void {
+  if (/^[^?]*\/\.\.?(?:[/?]|$)/.test(url)) {
     throw new RangeError('the key must not have a segment "." or "..", because browsers resolve them in URLs')
   }
-  const signed = (sent.searchParams.get('X-Amz-SignedHeaders') ?? '').split(';')
-  const others = signed.filter((name) => name !== 'host' && !boundHeaders.includes(name))
-  const missing = boundHeaders.filter((name) => !signed.includes(name))
+}
+
+function checkSignedHeaders(url: string, { headers }: RequestToSign): void {
+  const signed = (new URL(url).searchParams.get('X-Amz-SignedHeaders') ?? '').split(';')
+  const bound = Object.keys(headers)
+  const others = signed.filter((name) => name !== 'host' && !bound.includes(name))
+  const missing = bound.filter((name) => !signed.includes(name))
   if (others.length > 0 || missing.length > 0) {
     const extra =
       others.length > 0 ? `the client signs headers that browsers do not send: ${others.join(', ')}` : ''

@@ -1,0 +1,85 @@
+import type { S3Client } from '@aws-sdk/client-s3'
+import { S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
+import type { RequestToSign } from './signed-requests.js'
+import type { SignatureLifetime } from './url-lifetime.js'
+
+type HttpRequest = Parameters<S3RequestPresigner['presign']>[0]
+
+/** A request as the SDK built it, before it signed it, and how it signs requests to that endpoint. */
+export interface BuiltRequest {
+  readonly request: HttpRequest
+  readonly scheme: AuthScheme | undefined
+}
+
+/** The part of an endpoint of the SDK that tells how to sign. */
+interface AuthScheme {
+  readonly name: string
+  readonly signingName?: string
+  readonly signingRegion?: string
+}
+
+/** Signs the requests of one kind to one bucket. */
+export interface SigningTemplate {
+  /** Returns the presigned URL. */
+  sign(request: RequestToSign, lifetime: SignatureLifetime): Promise<string>
+}
+
+/**
+ * Creates a template from a request that the SDK built: what all requests of this kind to this bucket have in common, and the SDK's
+ * signer. Signing by it takes a tenth of the time, because building the request takes most of it. Returns `null` if the
+ * request has parts that can't be explained, or is signed in another way than with a key of the account.
+ */
+export function signingTemplate(
+  { config }: S3Client,
+  { request: built, scheme }: BuiltRequest,
+  { key, query }: RequestToSign,
+): SigningTemplate | null {
+  const { method, protocol, hostname, port, path } = built
+  const { name, signingName, signingRegion } = scheme ?? {}
+  const end = encodedKey(key)
+  if (name !== 'sigv4' || !signingName || !signingRegion || !path.endsWith(`/${end}`)) return null
+  const folder = path.slice(0, path.length - end.length)
+  const common = Object.fromEntries(Object.entries(built.query ?? {}).filter(([name]) => !(name in query)))
+  const signer = new S3RequestPresigner({
+    ...config,
+    signingName,
+    region: () => Promise.resolve(signingRegion),
+  })
+
+  return {
+    async sign({ key, query, headers }, lifetime) {
+      const bound = new Set(Object.keys(headers))
+      const request = {
+        ...{ method, protocol, hostname, ...(port !== undefined && { port }) },
+        path: folder + encodedKey(key),
+        query: { ...common, ...query },
+        headers: { ...headers },
+      }
+      const signed = await signer.presign(request, {
+        ...{ ...lifetime, signingRegion, signingService: signingName },
+        ...{ signableHeaders: bound, unhoistableHeaders: bound },
+      })
+      const authority = port === undefined ? hostname : `${hostname}:${port}`
+      return `${protocol}//${authority}${request.path}?${queryString(signed.query ?? {})}`
+    },
+  }
+}
+
+function encodedKey(key: string): string {
+  return key.split('/').map(encoded).join('/')
+}
+
+function queryString(query: NonNullable<HttpRequest['query']>): string {
+  return Object.keys(query)
+    .sort()
+    .map((name) => `${encoded(name)}=${encoded(String(query[name]))}`)
+    .join('&')
+}
+
+/** Encodes all but the unreserved characters of RFC 3986, which is what a signature (V4) is computed of. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
