@@ -5,21 +5,20 @@ import {
   type UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { RecentEntries } from '../../core/store/recent-entries.js'
-import { signingTemplate, type BuiltRequest, type SigningTemplate } from './signing-template.js'
+import {
+  signingTemplate,
+  type BuiltRequest,
+  type SignableRequest,
+  type SigningTemplate,
+} from './signing-template.js'
 import type { LifetimeOf, SignatureLifetime, UrlPeriod } from './url-lifetime.js'
 
 type Command = PutObjectCommand | UploadPartCommand | GetObjectCommand
 
 /** A request that the server signs and a browser sends. */
-export interface RequestToSign extends UrlPeriod {
+export interface RequestToSign extends SignableRequest, UrlPeriod {
   readonly operation: 'PutObject' | 'UploadPart' | 'GetObject'
   readonly bucket: string
-  readonly key: string
-  /** The headers to sign in addition to `host`, by names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
-  /** The parameters of the operation in the URL. */
-  readonly query: Readonly<Record<string, string>>
   /** Creates the SDK's command for the same request. */
   readonly command: () => Command
 }
@@ -34,7 +33,8 @@ export type SignUrl = (request: RequestToSign) => Promise<string>
 
 /** How long a template is used, in milliseconds. Then the SDK asks the client again, whose endpoint may change. */
 const TEMPLATE_MILLISECONDS = 60_000
-const LEAST_TEMPLATES = 1000
+/** Bounds the memory of a server with a bucket per tenant. */
+const MOST_TEMPLATES = 1000
 
 /** A template, or `null` if only the SDK can sign such requests. */
 interface KnownTemplate {
@@ -45,7 +45,7 @@ interface KnownTemplate {
 
 /** Creates the function that signs URLs with a client of the SDK. */
 export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
-  const templates = new RecentEntries<KnownTemplate>(LEAST_TEMPLATES)
+  const templates = new Map<string, KnownTemplate>()
 
   return async (request) => {
     const lifetime = lifetimeOf(request)
@@ -63,6 +63,7 @@ export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
     if (!known || now >= known.until) {
       const template = built && hasUsualMiddleware(client) ? signingTemplate(client, built, request) : null
       const isSame = template !== null && (await template.sign(request, lifetime)) === url
+      if (templates.size >= MOST_TEMPLATES) templates.clear()
       templates.set(kind, { template: isSame ? template : null, until: now + TEMPLATE_MILLISECONDS })
     }
     return url

@@ -1,9 +1,17 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import { S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
-import type { RequestToSign } from './signed-requests.js'
 import type { SignatureLifetime } from './url-lifetime.js'
 
 type HttpRequest = Parameters<S3RequestPresigner['presign']>[0]
+
+/** What a request sends, apart from its body. */
+export interface SignableRequest {
+  readonly key: string
+  /** The headers to sign in addition to `host`, by names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The parameters of the operation in the URL. */
+  readonly query: Readonly<Record<string, string>>
+}
 
 /** A request as the SDK built it, before it signed it, and how it signs requests to that endpoint. */
 export interface BuiltRequest {
@@ -21,7 +29,7 @@ interface AuthScheme {
 /** Signs the requests of one kind to one bucket. */
 export interface SigningTemplate {
   /** Returns the presigned URL. */
-  sign(request: RequestToSign, lifetime: SignatureLifetime): Promise<string>
+  sign(request: SignableRequest, lifetime: SignatureLifetime): Promise<string>
 }
 
 /**
@@ -32,7 +40,7 @@ export interface SigningTemplate {
 export function signingTemplate(
   { config }: S3Client,
   { request: built, scheme }: BuiltRequest,
-  { key, query }: RequestToSign,
+  { key, query }: SignableRequest,
 ): SigningTemplate | null {
   const { method, protocol, hostname, port, path } = built
   const { name, signingName, signingRegion } = scheme ?? {}

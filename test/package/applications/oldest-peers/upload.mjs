@@ -48,6 +48,9 @@ const link = await api.download({ key })
 assert.equal(await (await fetch(link.url)).text(), 'hello')
 await api.delete({ key })
 assert.equal(await api.db.getObject({ key }), null)
+// From the second one on, URLs are signed without building each request.
+const next = await api.upload(new File(['again'], 'b.txt', { type: 'text/plain' }))
+assert.equal(await (await fetch((await api.download({ key: next.key })).url)).text(), 'again')
 
 const anonymous = await fetch(`${baseURL}/api/s3/db/objects`)
 assert.equal(anonymous.status, 401)
