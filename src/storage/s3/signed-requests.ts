@@ -62,7 +62,8 @@ export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
     checkSignedHeaders(url, request)
     if (!known || now >= known.until) {
       const template = built && hasUsualMiddleware(client) ? signingTemplate(client, built, request) : null
-      const isSame = template !== null && (await template.sign(request, lifetime)) === url
+      // A version of the SDK whose signer can't be used in this way goes on signing by itself.
+      const isSame = (await template?.sign(request, lifetime).catch(() => null)) === url
       if (templates.size >= MOST_TEMPLATES) templates.clear()
       templates.set(kind, { template: isSame ? template : null, until: now + TEMPLATE_MILLISECONDS })
     }
