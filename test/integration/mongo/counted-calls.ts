@@ -199,16 +199,10 @@ export const CALLS: readonly CountedCall[] = [
     routed: ['find', 'find', 'find'],
   },
   {
-    name: 'listExpired of nothing',
+    name: 'listExpired',
     call: (store) => store.listExpired(),
     commands: ['find'],
-    routed: ['find'],
-  },
-  {
-    name: 'listLeftovers of nothing',
-    call: (store) => store.listLeftovers({ scope: 'unknown' }),
-    commands: ['find'],
-    routed: ['find'],
+    routed: ['find', 'find'],
   },
   {
     name: 'listLeftovers',

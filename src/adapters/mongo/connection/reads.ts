@@ -1,4 +1,4 @@
-import type { AbstractCursor, ClientSession, Collection, Document } from 'mongodb'
+import type { AbstractCursor, ClientSession, Collection } from 'mongodb'
 import { abandonedError, backOff, type Call } from './deadline.js'
 import { isRetryable } from './failures.js'
 import { runCommand, type Namespace, type Stored } from './namespace.js'
@@ -20,13 +20,6 @@ export const snapshot = () => ({ readConcern: { level: 'snapshot' as const } })
 export interface SnapshotOptions {
   readonly session?: ClientSession
   readonly readConcern: { level: 'snapshot' }
-}
-
-/** The range of one index that holds the documents of a list, in the order of the list. */
-export interface Range {
-  readonly filter: Document
-  readonly sort: Document
-  readonly index: string
 }
 
 /** A moment to read. Everything that was acknowledged before it was chosen is in it. */
@@ -52,40 +45,13 @@ export async function chooseMoment(
   if (!(await isRouted(namespace))) {
     return { isShared: false, open: (create) => create({ session, ...snapshot() }) }
   }
-  await askShards(namespace, session, collection, { filter: { _id: { $lt: '' } } })
-  return momentOf(session)
-}
-
-/**
- * As {@link chooseMoment}, but returns `null` if no document is in this range of an index. Through a router, the command that
- * asks the shards for their time tells that too, each as of its own moment. Without one, this never returns `null`.
- */
-export async function chooseMomentOf(
-  namespace: Namespace,
-  session: ClientSession,
-  collection: Collection<Stored>,
-  { filter, sort, index }: Range,
-): Promise<Moment | null> {
-  if (!(await isRouted(namespace))) return chooseMoment(namespace, session, collection)
-  const range = { filter, sort, hint: index, limit: 1, projection: { _id: 1 } }
-  const { cursor } = await askShards(namespace, session, collection, range)
-  return (cursor as { readonly firstBatch: readonly Document[] }).firstBatch.length > 0
-    ? momentOf(session)
-    : null
-}
-
-/** Runs a `find` on every shard of a collection, after which the session knows their time. */
-function askShards(
-  namespace: Namespace,
-  session: ClientSession,
-  collection: Collection<Stored>,
-  range: Document,
-): Promise<Document> {
-  return runCommand(
+  // Finds nothing, on every shard of the collection.
+  await runCommand(
     namespace,
-    { find: collection.collectionName, ...range, singleBatch: true, ...majority() },
+    { find: collection.collectionName, filter: { _id: { $lt: '' } }, singleBatch: true, ...majority() },
     session,
   )
+  return momentOf(session)
 }
 
 /** Returns the moment of the last command of a session that is connected to a router. All its cursors read that moment. */

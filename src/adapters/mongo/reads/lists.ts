@@ -7,7 +7,7 @@ import type {
   ListQuery,
 } from '../../../core/store/driver.js'
 import type { Namespace } from '../connection/namespace.js'
-import { chooseMoment, chooseMomentOf, type Moment, type Range, type Read } from '../connection/reads.js'
+import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
@@ -16,6 +16,13 @@ import { readLeftover, type LeftoverDocument } from '../documents/leftover-docum
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 type LiveStatus = 'active' | 'pending'
+
+/** The range of one index that holds the documents of a list, in the order of the list. */
+interface Range {
+  readonly filter: Document
+  readonly sort: Document
+  readonly index: string
+}
 
 /** Fetches the page in one round trip. By default, the first batch ends after 101 documents. */
 const oneBatch = (limit: number) => ({ batchSize: limit + 1 })
@@ -184,17 +191,14 @@ export function listExpired(
         $lte: before,
       })
     : expired
-  const sort = { 'pending.expiresAt': 1, 'pending.id': 1 } as const
-  const index = scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry'
   return async (session) => {
-    const moment = await chooseMomentOf(namespace, session, namespace.objects, { filter, sort, index })
-    if (!moment) return []
+    const moment = await chooseMoment(namespace, session, namespace.objects)
     const cursor = moment.open((options) =>
       namespace.objects
         .find<KeyDocument>(filter, { ...options, ...oneBatch(limit) })
-        .sort(sort)
+        .sort({ 'pending.expiresAt': 1, 'pending.id': 1 })
         .limit(limit)
-        .hint(index)
+        .hint(scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry')
         .project<KeyDocument>({ scope: 1, pending: 1 }),
     )
     return (await cursor.toArray()).map((document) => rowOf(document, 'pending')!)
@@ -228,11 +232,9 @@ export function listDueLeftovers(
   return leftoverPage(namespace, { filter, sort: { dueAt: 1, _id: 1 }, index }, limit)
 }
 
-function leftoverPage(namespace: Namespace, range: Range, limit: number): Read<Leftover[]> {
-  const { filter, sort, index } = range
+function leftoverPage(namespace: Namespace, { filter, sort, index }: Range, limit: number): Read<Leftover[]> {
   return async (session) => {
-    const moment = await chooseMomentOf(namespace, session, namespace.leftovers, range)
-    if (!moment) return []
+    const moment = await chooseMoment(namespace, session, namespace.leftovers)
     const cursor = moment.open((options) =>
       namespace.leftovers
         .find<LeftoverDocument>(filter, { ...options, ...oneBatch(limit) })
