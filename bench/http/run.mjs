@@ -58,7 +58,7 @@ console.log(`Node ${process.versions.node}, ${cpus().length} CPUs; PostgreSQL ($
 
 Method: both routes do the same behind a session, with the same statements: a page of ${PAGE} objects, the start of an upload, or its
 confirmation. Uploads sign URLs and read objects' headers with the AWS SDK and one client. Those "without a bucket" use a stub on
-both sides, which signs no URLs and makes no requests, so the library's own cost is a larger share than in any deployment.
+both sides, which signs no URLs and makes no requests, so the library's own cost is a larger share.
 The routes run in ${rounds} alternating rounds on one server with one pool, over ${CONNECTIONS} open connections, for uploads of as many
 owners. Times are medians of the rounds, in microseconds of the server's CPU time per request. The ratio is the number of
 requests that the library serves in the time of one by the bare route. Lowest and highest are ratios of single rounds. Rates

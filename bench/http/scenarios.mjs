@@ -13,7 +13,7 @@ const LIST_BARS = { Express: 0.92, Koa: 0.92, Fastify: 0.92, Hono: 0.92 }
 /** What requests of an upload must reach with a bucket. Both routes use the AWS SDK. */
 const UPLOAD_BARS = { Express: 0.85, Koa: 0.85, Fastify: 0.85, Hono: 0.85 }
 /**
- * What they reach with a stub. Without the cost of signing, the library's own cost is a larger share than in any deployment. The
+ * What they reach with a stub. Without the cost of signing, the library's own cost is a larger share. The
  * `Request` that `resolveScope` receives takes a tenth of a bare route by itself, and Fastify's and Hono's own routes are the
  * fastest.
  */

@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import {
+  bindingOf,
   signingTemplate,
   type BuiltRequest,
   type SignableRequest,
@@ -50,17 +51,18 @@ export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
   return async (request) => {
     const lifetime = lifetimeOf(request)
     const kind = `${request.operation} ${request.bucket}`
-    const known = templates.get(kind)
     const now = performance.now()
-    if (known?.template && now < known.until) {
-      const url = await known.template.sign(request, lifetime)
+    const known = templates.get(kind)
+    const current = known !== undefined && now < known.until ? known : null
+    if (current?.template) {
+      const url = await current.template.sign(request, lifetime)
       checkPath(url)
       return url
     }
     const { url, built } = await signBySdk(client, request, lifetime)
     checkPath(url)
     checkSignedHeaders(url, request)
-    if (!known || now >= known.until) {
+    if (current === null) {
       const template = built && hasUsualMiddleware(client) ? signingTemplate(client, built, request) : null
       // A version of the SDK whose signer can't be used in this way goes on signing by itself.
       const isSame = (await template?.sign(request, lifetime).catch(() => null)) === url
@@ -98,12 +100,10 @@ async function signBySdk(
     },
     { step: 'build', priority: 'low', name: 'keepBuiltRequest' },
   )
-  // By default, the SDK does not sign the content type, and moves the metadata into the query.
-  const bound = new Set(Object.keys(headers))
   // The presigner accepts all three commands, but its types need a specific one.
   const url = await getSignedUrl(client, command as PutObjectCommand, {
     ...lifetime,
-    ...{ signableHeaders: bound, unhoistableHeaders: bound },
+    ...bindingOf(headers),
   })
   return { url, built }
 }

@@ -34,8 +34,8 @@ export interface SigningTemplate {
 
 /**
  * Creates a template from a request that the SDK built: what all requests of this kind to this bucket have in common, and the SDK's
- * signer. Signing by it takes a tenth of the time, because building the request takes most of it. Returns `null` if the
- * request has parts that can't be explained, or is signed in another way than with a key of the account.
+ * signer. Signing with a template takes a tenth of the time, because it skips building the request. Returns `null` if the path
+ * doesn't end with the key, or the endpoint needs another signature than the usual one (V4).
  */
 export function signingTemplate(
   { config }: S3Client,
@@ -56,7 +56,6 @@ export function signingTemplate(
 
   return {
     async sign({ key, query, headers }, lifetime) {
-      const bound = new Set(Object.keys(headers))
       const request = {
         ...{ method, protocol, hostname, ...(port !== undefined && { port }) },
         path: folder + encodedKey(key),
@@ -64,13 +63,25 @@ export function signingTemplate(
         headers: { ...headers },
       }
       const signed = await signer.presign(request, {
-        ...{ ...lifetime, signingRegion, signingService: signingName },
-        ...{ signableHeaders: bound, unhoistableHeaders: bound },
+        ...{ ...lifetime, ...bindingOf(headers) },
+        ...{ signingRegion, signingService: signingName },
       })
       const authority = port === undefined ? hostname : `${hostname}:${port}`
       return `${protocol}//${authority}${request.path}?${queryString(signed.query ?? {})}`
     },
   }
+}
+
+/**
+ * Returns the presigner's options that sign these headers and no others. By default, the SDK does not sign the content type, and
+ * moves the metadata into the query.
+ */
+export function bindingOf(headers: SignableRequest['headers']): {
+  readonly signableHeaders: Set<string>
+  readonly unhoistableHeaders: Set<string>
+} {
+  const names = Object.keys(headers)
+  return { signableHeaders: new Set(names), unhoistableHeaders: new Set(names) }
 }
 
 function encodedKey(key: string): string {
