@@ -7,7 +7,9 @@ import { bytesOf, matchesRequest, removeBytes, type SignalSource } from '../reco
 import type { ServerDependencies } from '../server-dependencies.js'
 
 /**
- * Confirms an attempt if the stored bytes match its upload request.
+ * Confirms an attempt if the stored bytes match its upload request. Continues after the client disconnects, because the upload is
+ * finished; only `stop` ends it.
+ *
  * @throws StorageError `UPLOAD_MISMATCH`. If nothing is stored yet, the reservation stays. If other bytes are stored, the
  * attempt is released and its bytes are removed.
  */
@@ -15,10 +17,10 @@ export async function confirmUpload(
   dependencies: ServerDependencies,
   row: StorageObject,
   context: ErrorContext,
-  source: SignalSource | undefined = context.request,
+  stop?: SignalSource,
 ): Promise<StorageObject> {
   const { storage, records } = dependencies
-  const stored = await storage.head(bytesOf(row, source))
+  const stored = await storage.head(bytesOf(row, stop))
   if (stored === null) throw mismatch('Nothing has been uploaded yet.')
   if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
 

@@ -60,6 +60,30 @@ describe('POST /upload/confirm', () => {
     expect({ heads, activated: activated.length }).toEqual({ heads: 1, activated: 1 })
   })
 
+  it('continues after the client disconnects', async () => {
+    const abort = new AbortController()
+    const { as, s3, objects } = startService({
+      storage: (memory) => ({
+        ...memory,
+        head(at) {
+          abort.abort()
+          return memory.head(at)
+        },
+      }),
+    })
+    const caller = as('user:1')
+    const { object, upload } = await caller.begun()
+    await caller.put(upload, bytesOfSize(3))
+    const { key, id } = object
+    const request = caller.request('POST', '/upload/confirm', { key, id })
+    const { signal } = abort
+
+    expect((await s3.handler(new Request(request, { signal }))).status).toBe(200)
+
+    expect(signal.aborted).toBe(true)
+    expect(await objects.findActive(object)).toMatchObject({ attemptId: id })
+  })
+
   it('keeps the reservation if nothing has been uploaded yet', async () => {
     const { as, objects } = startService()
     const { object, upload } = await as('user:1').begun()

@@ -59,16 +59,16 @@ describe('a storage that fails', () => {
     const { as, s3 } = startService({
       storage: (memory) => ({
         ...memory,
-        head(at) {
-          signals.push(at.signal)
+        signDownload(input) {
+          signals.push(input.signal)
           abort.abort()
-          return memory.head(at)
+          return memory.signDownload(input)
         },
       }),
     })
     const caller = as('user:1')
-    const { object } = await caller.begun()
-    const request = caller.request('POST', '/upload/confirm', { key: object.key, id: object.id })
+    const { key } = await caller.upload()
+    const request = caller.request('GET', `/download?key=${encodeURIComponent(key)}`)
     expect((await s3.handler(new Request(request, { signal: abort.signal }))).status).toBe(502)
     expect(signals.map((signal) => signal?.aborted)).toEqual([true])
   })

@@ -37,7 +37,8 @@ export function completeMultipartEndpoint(dependencies: MultipartDependencies): 
       Promise.reject(notFound()),
     async act({ uploadId }, row, { request }) {
       if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
-      await completeInBucket(dependencies, row, { ...bytesOf(row, request), uploadId })
+      // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
+      await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
       const object = await confirmUpload(dependencies, row, { request, operation: OPERATION })
       return { status: 200, body: { object: toClientObject(object) } }
     },

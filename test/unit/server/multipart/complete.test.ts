@@ -9,6 +9,7 @@ import {
   list,
   PART,
   putPart,
+  referenceOf,
   sendParts,
   signed,
   uploaded,
@@ -55,6 +56,27 @@ describe('POST /multipart/complete', () => {
     expect((await putPart(caller, url, null)).status).toBe(200)
     await expectStatus(await complete(caller, parts), 200)
     expect(await caller.bytes(parts.object.key)).toEqual(bytesOfSize(0))
+  })
+
+  it('continues after the client disconnects', async () => {
+    const abort = new AbortController()
+    const storage = withMultipart((multipart) => ({
+      listParts(input) {
+        abort.abort()
+        return multipart.listParts(input)
+      },
+    }))
+    const { as, s3, objects } = startService({ storage })
+    const caller = as('user:1')
+    const parts = await begun(caller)
+    await sendParts(caller, parts)
+    const request = caller.request('POST', '/multipart/complete', referenceOf(parts))
+    const { signal } = abort
+
+    expect((await s3.handler(new Request(request, { signal }))).status).toBe(200)
+
+    expect(signal.aborted).toBe(true)
+    expect(await objects.findActive(parts.object)).toMatchObject({ attemptId: parts.object.id })
   })
 
   it('is idempotent and calls the hook once', async () => {
