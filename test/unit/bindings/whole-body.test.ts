@@ -64,4 +64,50 @@ describe('wholeBody', () => {
     await nextTick()
     await expect(wholeBody(stream, 4)).rejects.toThrow('closed before its end')
   })
+
+  describe('with a message that looks complete', () => {
+    /** Creates a stream with the properties of a message and these bytes. */
+    function messageOf(text: string, contentLength?: string) {
+      const headers = contentLength === undefined ? {} : { 'content-length': contentLength }
+      const stream = Object.assign(new PassThrough(), { complete: true, headers })
+      stream.write(text)
+      return stream
+    }
+
+    it('reads it without listening', async () => {
+      const message = messageOf('12345', '5')
+      message.end()
+      message.on = () => expect.unreachable()
+
+      expect((await wholeBody(message, 5))?.toString()).toBe('12345')
+    })
+
+    it.each(['5', '9'])('returns null for a body above the limit, of %s bytes', async (length) => {
+      const message = messageOf('12345', length)
+      const before = listenersOf(message)
+
+      expect(await wholeBody(message, 4)).toBeNull()
+      expect(listenersOf(message)).toEqual(before)
+    })
+
+    it.each([undefined, '4', '9', '0x5'])(
+      'waits for its end if its length is given as %s',
+      async (length) => {
+        const message = messageOf('12345', length)
+        const body = wholeBody(message, 100)
+        await nextTick()
+        message.end('6789')
+
+        expect((await body)?.toString()).toBe('123456789')
+      },
+    )
+
+    it('rejects if it ends early', async () => {
+      const message = messageOf('12345', '9')
+      const body = wholeBody(message, 100)
+      message.destroy()
+
+      await expect(body).rejects.toThrow('closed before its end')
+    })
+  })
 })
