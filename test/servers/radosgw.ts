@@ -41,9 +41,9 @@ export const RADOSGW: ServerKind = {
 async function startRadosgw(programs: Programs): Promise<RunningServer> {
   const folder = await privateFolder('radosgw', null)
   try {
-    const [monitorPort, port] = [await freePort(), await freePort()]
+    const monitorPort = await freePort()
     const identity = { cluster: randomUUID(), store: randomUUID() }
-    const configuration = await configure(folder.path, identity.cluster, monitorPort, port)
+    const configuration = await configure(folder.path, identity.cluster, monitorPort)
     const keyring = join(folder.path, 'keyring')
     await createKeys(folder, programs, keyring)
 
@@ -66,7 +66,10 @@ async function startRadosgw(programs: Programs): Promise<RunningServer> {
     await folder.serve(programs['ceph-osd'], [...store, '-f'], async () => true)
 
     const gateway = [...configuration, '-n', 'client.gateway', '--no-mon-config']
-    await folder.serve(programs.radosgw, [...gateway, '-f'], () => responds(port))
+    // Chosen only now: another test could take a port that has been free for seconds.
+    const port = await freePort()
+    const frontend = `--rgw_frontends=beast endpoint=127.0.0.1:${port}`
+    await folder.serve(programs.radosgw, [...gateway, frontend, '-f'], () => responds(port))
     const accounts = ['owner', 'guest'].map((name) => ({ name, secret: randomUUID() }))
     for (const { name, secret } of accounts) {
       const user = [
@@ -87,12 +90,7 @@ async function startRadosgw(programs: Programs): Promise<RunningServer> {
 }
 
 /** Writes the configuration file. Returns the arguments that select it. */
-async function configure(
-  path: string,
-  cluster: string,
-  monitorPort: number,
-  port: number,
-): Promise<readonly string[]> {
+async function configure(path: string, cluster: string, monitorPort: number): Promise<readonly string[]> {
   for (const name of ['mon', 'osd', 'run', 'gateway']) await mkdir(join(path, name))
   const settings = [
     '[global]',
@@ -133,7 +131,6 @@ async function configure(
     'osd class load list = *',
     'osd class default list = *',
     '[client]',
-    `rgw frontends = beast endpoint=127.0.0.1:${port}`,
     `rgw data = ${join(path, 'gateway')}`,
     'rgw enable usage log = false',
     // Accepts files encrypted with a customer key over HTTP, as it does over HTTPS.

@@ -47,7 +47,7 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${router
         const { owed, faults } = report
         if (process.env['RACE_SECONDS']) console.log({ ...report, owed: owed.length })
         expect(faults).toEqual([])
-        expect(owed.length).toBeGreaterThan(50)
+        expect(owed).not.toEqual([])
         expect(await lostLeftovers(store, owed)).toEqual([])
         expect(await emptyKeys(db)).toEqual([])
         expect(await store.checkUsage()).toEqual([])
