@@ -1,7 +1,4 @@
-import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-
-type MaybeIncoming = Readable & Partial<Pick<IncomingMessage, 'complete' | 'headers'>>
 
 /**
  * Reads the rest of a stream without the cost of a web stream. Returns `null` as soon as it exceeds `maxBytes`. Rejects if the
@@ -9,7 +6,7 @@ type MaybeIncoming = Readable & Partial<Pick<IncomingMessage, 'complete' | 'head
  *
  * Pulls the chunks, because a `data` listener would receive none if another listener pulls them.
  */
-export function wholeBody(message: MaybeIncoming, maxBytes: number): Promise<Buffer | null> {
+export function wholeBody(message: Readable, maxBytes: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -42,23 +39,9 @@ export function wholeBody(message: MaybeIncoming, maxBytes: number): Promise<Buf
 
     if (message.readableEnded) return end()
     if (message.destroyed) return fail()
-    if (hasArrived(message)) {
-      // Listening for its end takes longer than reading it.
-      pull()
-      if (length > maxBytes) return
-      if (String(length) === message.headers?.['content-length']) return end()
-    }
     for (const [event, listener] of Object.entries(listeners)) message.on(event, listener)
     pull()
   })
-}
-
-/**
- * Returns whether a message looks complete. What middleware has put in its place may still be decoding the bytes, and an aborted
- * message of HTTP/2 looks complete too, so the bytes have to be counted.
- */
-function hasArrived(message: MaybeIncoming): boolean {
-  return message.complete === true && message.readableLength > 0
 }
 
 function next(message: Readable): Buffer | null {
