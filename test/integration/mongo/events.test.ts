@@ -357,6 +357,21 @@ describeMongo('events in MongoDB', (url) => {
       expect(keysOf(await store.claimEvents())).toEqual(['a'])
     })
 
+    it('delays a claim of many events that did not end in time, but leaves out none', async () => {
+      for (const key of ['a', 'b', 'c']) await activate(key)
+      // The first one is claimed before the command waits for the second.
+      const queues = db.collection<{ _id: string }>('svc_db_events').find({ ripeAt: { $type: 'date' } })
+      const [, second] = await queues.sort({ ripeAt: 1, _id: 1 }).toArray()
+      const { items } = await store.listEvents()
+      const unblock = await block(items.find(({ id }) => id.endsWith(second!._id))!.object.key)
+      take()
+      const claiming = store.claimEvents()
+      // Looks for what the first command has claimed.
+      await vi.waitUntil(() => take().some(({ name }) => name === 'find'), { timeout: 20_000 })
+      await unblock()
+      expect(keysOf(await claiming).sort()).toEqual(['a', 'b', 'c'])
+    })
+
     it('holds up extensions of its object only', async () => {
       for (const key of ['a', 'b', 'c', 'd']) await activate(key)
       const events = await store.claimEvents({ claimSeconds: 60 })

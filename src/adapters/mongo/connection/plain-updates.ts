@@ -18,8 +18,6 @@ const TIME_LIMIT_EXCEEDED = 50
  * documents until the server ends the transaction.
  */
 const LONGEST_WAIT = 1000
-/** Milliseconds to wait in addition for each update, because a busy server takes seconds for a thousand. */
-const LONGEST_UPDATE = 5
 
 /**
  * Runs independent updates outside a transaction, with retries. Returns how many documents the last try found, or `null`
@@ -33,8 +31,7 @@ export async function updatePlainly(
 ): Promise<number | null> {
   const command = {
     ...{ update: collectionName, updates, ordered: false },
-    writeConcern: { w: 'majority' },
-    maxTimeMS: LONGEST_WAIT + LONGEST_UPDATE * updates.length,
+    ...{ writeConcern: { w: 'majority' }, maxTimeMS: LONGEST_WAIT },
   }
   return readWithRetry(namespace, call, async (session) => {
     try {

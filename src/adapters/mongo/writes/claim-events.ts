@@ -93,29 +93,26 @@ async function findCandidates(
   )
 }
 
+/** A queue and its oldest event, with the claim to write. */
+interface Claim {
+  readonly queue: QueueDocument
+  readonly event: EventDocument
+  readonly claim: string
+}
+
 /** Claims the oldest event of each queue that nothing has changed since it was read. */
 async function claim(
   namespace: Namespace,
   call: Call,
-  { now, until }: ClaimEventsCommand,
+  command: ClaimEventsCommand,
   candidates: readonly Candidate[],
 ): Promise<StoredEvent[]> {
   const claims = candidates.flatMap(({ oldest, ...queue }) =>
     oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
   )
-  if (claims.length === 0) return []
-  const updates = claims.map(({ queue: { _id, head, attempts = null }, claim }) => ({
-    q: { _id, head, attempts, ripeAt: { $lte: now } },
-    // The server might prefer the index `ripe`, which has many keys in that range.
-    hint: '_id_',
-    u: { $set: { claim, ripeAt: until }, $inc: { attempts: 1 } },
-  }))
-  const claimed = await updatePlainly(namespace, call, namespace.events, updates)
-  const ids = claims.map(({ queue }) => queue._id)
-  const held = claimed === claims.length ? null : await findClaims(namespace, call, ids)
-  return claims
-    .sort((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
-    .filter(({ claim }) => held === null || held.has(claim))
+  const held = await write(namespace, call, command, claims)
+  return held
+    .toSorted((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
     .map(({ queue, event, claim }) => ({
       ...readEvent(event),
       attempts: (queue.attempts ?? 0) + 1,
@@ -123,12 +120,38 @@ async function claim(
     }))
 }
 
-/** Returns the claims of the queues. */
+/** Writes the claims, and returns those that hold. */
+async function write(
+  namespace: Namespace,
+  call: Call,
+  command: ClaimEventsCommand,
+  claims: readonly Claim[],
+): Promise<readonly Claim[]> {
+  if (claims.length === 0) return []
+  const { now, until } = command
+  const updates = claims.map(({ queue: { _id, head, attempts = null }, claim }) => ({
+    q: { _id, head, attempts, ripeAt: { $lte: now } },
+    // The server might prefer the index `ripe`, which has many keys in that range.
+    hint: '_id_',
+    u: { $set: { claim, ripeAt: until }, $inc: { attempts: 1 } },
+  }))
+  const claimed = await updatePlainly(namespace, call, namespace.events, updates)
+  if (claimed === claims.length) return claims
+  const written = await findClaims(namespace, call, claims)
+  const held = claims.filter(({ claim }) => written.has(claim))
+  // If a busy server only ran out of time, it writes some of the rest at each try. What it doesn't write is blocked.
+  if (claimed !== null || held.length === 0 || call.hasTimedOut) return held
+  const rest = claims.filter(({ claim }) => !written.has(claim))
+  return [...held, ...(await write(namespace, call, command, rest))]
+}
+
+/** Returns the claims that the queues have now. */
 async function findClaims(
   namespace: Namespace,
   call: Call,
-  queues: readonly string[],
+  claims: readonly Claim[],
 ): Promise<ReadonlySet<string | undefined>> {
+  const queues = claims.map(({ queue }) => queue._id)
   const found = await readWithRetry(namespace, call, (session) =>
     namespace.events
       .find<QueueDocument>({ _id: { $in: queues } }, { session, ...majority(), batchSize: queues.length + 1 })
