@@ -129,7 +129,7 @@ report.add(
   ['INSERT + UPDATE', 'adapter'],
   await compareUploads(
     [
-      { pool: slow.single, connections: 1, least: 0.8 },
+      { pool: slow.single, connections: 1, least: 0.85 },
       { pool: slow.eight, connections: 8, least: 0.7 },
       { pool: slow.many, connections: CALLERS, least: 0.65 },
     ],

@@ -20,7 +20,7 @@ const BARS = {
   bare: { waiting: {}, processor: {}, wal: {} },
   off: { waiting: { most: 1.03 }, processor: { most: 1.03 }, wal: { most: 1.03 } },
   // The event is one more row with a copy of the object, so WAL has no bar.
-  on: { waiting: { most: 1.3 }, processor: { most: 1.35 }, wal: {} },
+  on: { waiting: { most: 1.25 }, processor: { most: 1.3 }, wal: {} },
 }
 const NAMES = {
   waiting: 'time of the caller',

@@ -120,7 +120,7 @@ export async function compareHotScope(pool, { callers, least: leastOfMany }) {
 export async function compareObjectChanges(single, many) {
   const [alone, together] = [single, many].map((pool) => postgresAdapter(pool))
   return [
-    ...(await compareChanges({ store: alone, callers: 1, most: 1.3, rounds: ROUNDS })),
+    ...(await compareChanges({ store: alone, callers: 1, most: 1.25, rounds: ROUNDS })),
     ...(await compareChanges({ store: together, callers: 8, most: null, rounds: ROUNDS_OF_MANY })),
   ]
 }
