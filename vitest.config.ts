@@ -36,19 +36,18 @@ const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram(
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'long'
+  const timeLimit = isLong ? 600_000 : 300_000
   const filesIn = (folder: string) =>
     isLong ? longRuns.filter((pattern) => pattern.startsWith(folder)) : [`${folder}/**/*.test.ts`]
-  // Limits only end what hangs. A busy machine may need long for any test.
-  const timeLimit = (milliseconds: number) => {
-    const limit = isLong ? 600_000 : milliseconds
-    return { testTimeout: limit, hookTimeout: limit }
-  }
   // A worker runs many files in one module graph, because importing takes longer than most tests do.
   const shared = { isolate: false } as const
 
   return {
     test: {
       env: isLong ? { TEST_LONG: '1' } : {},
+      // Limits only end what hangs. A busy machine may need long for any test.
+      testTimeout: timeLimit,
+      hookTimeout: timeLimit,
       // Many files wait for servers, so one more worker than processors keeps these busy.
       maxWorkers: availableParallelism() + 1,
       coverage: {
@@ -71,7 +70,6 @@ export default defineConfig(({ mode }) => {
             include: filesIn('test/unit'),
             pool: 'threads',
             ...shared,
-            ...timeLimit(30_000),
           },
         },
         {
@@ -80,7 +78,6 @@ export default defineConfig(({ mode }) => {
           test: {
             name: 'conformance',
             include: filesIn('test/conformance-runs'),
-            ...timeLimit(120_000),
           },
         },
         {
@@ -92,7 +89,6 @@ export default defineConfig(({ mode }) => {
             globalSetup: ['test/servers/global-setup.ts'],
             pool: 'forks',
             ...shared,
-            ...timeLimit(60_000),
           },
         },
         {
@@ -103,7 +99,6 @@ export default defineConfig(({ mode }) => {
             include: filesIn('test/browser'),
             // A page waits for a browser, a server and a database, all of which start cold.
             expect: { poll: { timeout: 20_000 } },
-            ...timeLimit(60_000),
           },
         },
         {
@@ -112,7 +107,6 @@ export default defineConfig(({ mode }) => {
             name: 'package',
             include: filesIn('test/package'),
             globalSetup: ['test/package/build.ts'],
-            ...timeLimit(180_000),
           },
         },
       ],

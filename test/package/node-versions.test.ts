@@ -64,13 +64,33 @@ for (const { major, node } of versions) {
     const runsUnitTests = isLongRun && node !== process.execPath && limits.includes(major)
     it.runIf(runsUnitTests)('passes the unit tests', async () => {
       const vitest = join('node_modules', 'vitest', 'vitest.mjs')
-      const args = [vitest, 'run', '--project=unit', '--reporter=dot']
+      const report = join(workspace, `unit-tests-${major}.json`)
+      const args = [vitest, 'run', '--project=unit', '--reporter=json', `--outputFile=${report}`]
       const { exitCode, output } = await runProgramWith(recording, repository, node as string, ...args)
-      expect(exitCode, output.slice(-5000)).toBe(0)
+      const failures = failuresIn(report)
+      expect(failures, failures.join('\n')).toEqual([])
+      expect(exitCode, output).toBe(0)
     })
 
     it('uses nothing that this version deprecates', () => {
       expect(existsSync(deprecations) ? readFileSync(deprecations, 'utf8') : '').toBe('')
     })
   })
+}
+
+/** Returns the name and the error of each failed test in a report of vitest. */
+function failuresIn(report: string): string[] {
+  const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as {
+    testResults: {
+      message: string
+      assertionResults: { status: string; fullName: string; failureMessages: string[] }[]
+    }[]
+  }
+  return testResults.flatMap(({ message, assertionResults }) => [
+    // Is set for a file that failed before its first test.
+    ...(message === '' ? [] : [message]),
+    ...assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName, failureMessages }) => `${fullName}: ${failureMessages[0]}`),
+  ])
 }

@@ -11,7 +11,7 @@ if (program === null) console.warn(`Skipped: deliverEvents on a MongoDB that is 
 describe.skipIf(program === null)(
   `deliverEvents on a MongoDB that is killed and restarted${program === null ? ` (${reason})` : ''}`,
   () => {
-    it('goes on where it was', { timeout: 120_000 }, async () => {
+    it('goes on where it was', async () => {
       const set = await startReplicaSet(program!, { members: 1 })
       const client = clientOf(set.url, { serverSelectionTimeoutMS: 500 })
       onTestFinished(async () => {

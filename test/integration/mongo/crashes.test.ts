@@ -105,22 +105,18 @@ describe.skipIf(program === null)(
       },
     )
 
-    it(
-      `no event is lost when it and a process that changes objects and delivers events are killed (${EVENT_KILLS} times each)`,
-      { timeout: 600_000 },
-      async () => {
-        const started = await start({ members: 1, transactionSeconds: TRANSACTION_SECONDS })
-        const [only] = started.set.members
-        const kill = async () => {
-          await only!.kill()
-          await only!.restart()
-        }
-        await expectEveryEvent(
-          started,
-          Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
-        )
-      },
-    )
+    it(`no event is lost when it and a process that changes objects and delivers events are killed (${EVENT_KILLS} times each)`, async () => {
+      const started = await start({ members: 1, transactionSeconds: TRANSACTION_SECONDS })
+      const [only] = started.set.members
+      const kill = async () => {
+        await only!.kill()
+        await only!.restart()
+      }
+      await expectEveryEvent(
+        started,
+        Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
+      )
+    })
 
     // Three members and their elections take most of a minute, so only long runs have them.
     it.runIf(isLongRun)(

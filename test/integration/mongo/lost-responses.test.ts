@@ -213,7 +213,7 @@ describeMongo('lost connections', (url) => {
       })
     })
     expect(await mongoAdapter(db).checkUsage()).toEqual([])
-  }, 60_000)
+  })
 
   it('forgetLeftover returns true exactly once', async () => {
     const plain = mongoAdapter(db)

@@ -39,52 +39,46 @@ describeMongo('writes of several clients', (url) => {
     await Promise.all(clients.map((client) => client.close()))
   })
 
-  it(
-    'transfers beside other writes keep quotas, sums and one owner for each key',
-    { timeout: 240_000 },
-    async () => {
-      const counts = new Map<string, number>()
-      const count = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
-      let running = 0
+  it('transfers beside other writes keep quotas, sums and one owner for each key', async () => {
+    const counts = new Map<string, number>()
+    const count = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
+    let running = 0
 
-      async function caller(store: StorageObjectStore) {
-        running++
-        for (let i = 0; i < CALLS; i++) {
-          const at = { bucket: BUCKET, key: `key ${below(KEYS)}` }
-          const name = CALL_NAMES[below(CALL_NAMES.length)]!
-          try {
-            if ((await CALLS_BY_NAME[name](store, at)) !== null) count(name)
-          } catch (error) {
-            if (!(error instanceof StorageError) || !EXPECTED.has(error.code)) throw error
-            count(error.code)
-          }
+    async function caller(store: StorageObjectStore) {
+      running++
+      for (let i = 0; i < CALLS; i++) {
+        const at = { bucket: BUCKET, key: `key ${below(KEYS)}` }
+        const name = CALL_NAMES[below(CALL_NAMES.length)]!
+        try {
+          if ((await CALLS_BY_NAME[name](store, at)) !== null) count(name)
+        } catch (error) {
+          if (!(error instanceof StorageError) || !EXPECTED.has(error.code)) throw error
+          count(error.code)
         }
-        running--
       }
+      running--
+    }
 
-      const race = Promise.all(
-        stores.flatMap((store) => Array.from({ length: CALLERS }, () => caller(store))),
-      )
-      race.catch(() => (running = 0))
-      while (running > 0) await expectInvariants(stores[0]!)
-      await race
-      await expectInvariants(stores[0]!)
+    const race = Promise.all(stores.flatMap((store) => Array.from({ length: CALLERS }, () => caller(store))))
+    race.catch(() => (running = 0))
+    while (running > 0) await expectInvariants(stores[0]!)
+    await race
+    await expectInvariants(stores[0]!)
 
-      const rows = (await Promise.all(SCOPES.map((scope) => rowsOf(stores[1]!, scope)))).flat()
-      const owners = new Map(rows.map(({ key, scope }) => [key, scope]))
-      expect(rows.filter(({ key, scope }) => owners.get(key) !== scope)).toEqual([])
-      const stored = await stores[2]!.listStored({ bucket: BUCKET, limit: 1000 })
-      expect(stored.flatMap(({ object }) => (object ? [object.key] : [])).sort()).toEqual(
-        rows.map(({ key }) => key).sort(),
-      )
-      const names = stored.map(({ storageKey }) => storageKey)
-      expect(names).toEqual([...new Set(names)])
-      expect(await emptyKeys(db, collectionPrefix)).toEqual([])
-      for (const name of [...CALL_NAMES, 'QUOTA_EXCEEDED', 'KEY_CONFLICT']) {
-        expect(counts.get(name), name).toBeGreaterThan(CALLS / 20)
-      }
-    },
-  )
+    const rows = (await Promise.all(SCOPES.map((scope) => rowsOf(stores[1]!, scope)))).flat()
+    const owners = new Map(rows.map(({ key, scope }) => [key, scope]))
+    expect(rows.filter(({ key, scope }) => owners.get(key) !== scope)).toEqual([])
+    const stored = await stores[2]!.listStored({ bucket: BUCKET, limit: 1000 })
+    expect(stored.flatMap(({ object }) => (object ? [object.key] : [])).sort()).toEqual(
+      rows.map(({ key }) => key).sort(),
+    )
+    const names = stored.map(({ storageKey }) => storageKey)
+    expect(names).toEqual([...new Set(names)])
+    expect(await emptyKeys(db, collectionPrefix)).toEqual([])
+    for (const name of [...CALL_NAMES, 'QUOTA_EXCEEDED', 'KEY_CONFLICT']) {
+      expect(counts.get(name), name).toBeGreaterThan(CALLS / 20)
+    }
+  })
 
   it('adoptions of the same bytes under different keys of different scopes: one succeeds', async () => {
     for (let round = 0; round < runs(20, 60); round++) {

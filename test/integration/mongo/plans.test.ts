@@ -163,7 +163,7 @@ describeMongo('query plans', (url) => {
       await events.migrate()
       for (let i = 0; i < 200; i++) await activate(events, 'one of many events')
       await Promise.all(Array.from({ length: 500 }, (_, i) => activate(events, `key ${i}`)))
-    }, 120_000)
+    })
     afterAll(() => eventsDb.dropDatabase())
 
     async function activate(store: StorageObjectStore, key: string): Promise<void> {

@@ -37,7 +37,7 @@ describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`
     findViolations: () => emptyKeys(db),
   }))
 
-  it('delivers the events of all changes, in the order of each object', { timeout: 600_000 }, async () => {
+  it('delivers the events of all changes, in the order of each object', async () => {
     await mongoAdapter(db, { events: true }).migrate()
     const { unavailable } = await expectEveryEventDelivered({
       entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),

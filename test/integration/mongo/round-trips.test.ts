@@ -15,7 +15,7 @@ describeMongo('commands per call', (url) => {
     beforeAll(async () => {
       await store.migrate()
       await fillScope(store)
-    }, 60_000)
+    })
     afterAll(async () => {
       await db.dropDatabase()
       await client.close()

@@ -163,7 +163,7 @@ describePostgres('write_batch_v2 equals its writes one after the other', (url) =
     }
   }
 
-  it('for any rows at the keys, any quota and repeated writes', { timeout: 120_000 }, async () => {
+  it('for any rows at the keys, any quota and repeated writes', async () => {
     const client = await pool.connect()
     await fc.assert(
       fc

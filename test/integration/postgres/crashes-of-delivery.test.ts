@@ -5,7 +5,7 @@ import { expectToSurviveOutage } from '../races/delivery-outage.js'
 import { describePrivatePostgres, poolOf } from './schemas.js'
 
 describePrivatePostgres('deliverEvents on a server that is killed and restarted', (programs) => {
-  it('goes on where it was', { timeout: 120_000 }, async () => {
+  it('goes on where it was', async () => {
     const server = await startPrivateCluster(programs)
     const { cluster } = server
     const pool = poolOf(cluster.url)

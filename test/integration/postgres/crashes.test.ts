@@ -26,7 +26,7 @@ describePrivatePostgres(title, (programs) => {
   })
   afterAll(() => server.remove())
 
-  it('lose no acknowledged write and exceed no quota', { timeout: 240_000 }, async () => {
+  it('lose no acknowledged write and exceed no quota', async () => {
     const { cluster } = server
     const pool = poolOf(cluster.url)
     await postgresAdapter(pool, { schema }).migrate()
@@ -63,39 +63,35 @@ describePrivatePostgres(eventTitle, (programs) => {
   })
   afterAll(() => server.remove())
 
-  it(
-    `lose no event while the server and a process are killed ${EVENT_KILLS} times each`,
-    { timeout: 600_000 },
-    async () => {
-      const { cluster } = server
-      const pool = poolOf(cluster.url)
-      await postgresAdapter(pool, { schema, events: true }).migrate()
-      await pool.end()
+  it(`lose no event while the server and a process are killed ${EVENT_KILLS} times each`, async () => {
+    const { cluster } = server
+    const pool = poolOf(cluster.url)
+    await postgresAdapter(pool, { schema, events: true }).migrate()
+    await pool.end()
 
-      const kill = async () => {
-        // A crash resets the counter.
-        await expectNoDeadlock(cluster.url)
-        await cluster.kill()
-        await cluster.restart()
-      }
-      const { unavailable } = await expectEveryEventDelivered({
-        entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
-        connection: { url: cluster.url, schema },
-        callsBetween: EVENT_CALLS_BETWEEN,
-        interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
-        async inspect(use) {
-          const pool = poolOf(cluster.url, { max: 8 })
-          await use({
-            open: (now) => postgresAdapter(pool, { schema, now }),
-            findViolations: () => keysOfTwoScopes(pool, schema),
-          })
-          await pool.end()
-        },
-      })
-      expect(unavailable.length).toBeGreaterThan(EVENT_KILLS * EVENT_PROCESSES)
+    const kill = async () => {
+      // A crash resets the counter.
       await expectNoDeadlock(cluster.url)
-    },
-  )
+      await cluster.kill()
+      await cluster.restart()
+    }
+    const { unavailable } = await expectEveryEventDelivered({
+      entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
+      connection: { url: cluster.url, schema },
+      callsBetween: EVENT_CALLS_BETWEEN,
+      interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
+      async inspect(use) {
+        const pool = poolOf(cluster.url, { max: 8 })
+        await use({
+          open: (now) => postgresAdapter(pool, { schema, now }),
+          findViolations: () => keysOfTwoScopes(pool, schema),
+        })
+        await pool.end()
+      },
+    })
+    expect(unavailable.length).toBeGreaterThan(EVENT_KILLS * EVENT_PROCESSES)
+    await expectNoDeadlock(cluster.url)
+  })
 })
 
 async function expectNoDeadlock(url: string): Promise<void> {

@@ -38,7 +38,7 @@ describePostgres(`transfers beside all other writes on ${CONNECTIONS} connection
     await server.end()
   })
 
-  it('never deadlocks, exceeds no quota and keeps the sums correct', { timeout: 300_000 }, async () => {
+  it('never deadlocks, exceeds no quota and keeps the sums correct', async () => {
     const store = postgresAdapter(pool, { schema })
     const before = callsOfVersion15(pool, schema)
     const done = new Map<string, number>()

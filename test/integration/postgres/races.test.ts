@@ -46,7 +46,7 @@ describePostgres(`races of ${PROCESSES} processes with ${CALLERS} connections ea
     findViolations: () => keysOfTwoScopes(pool, schema),
   }))
 
-  it('delivers the events of all changes, in the order of each object', { timeout: 600_000 }, async () => {
+  it('delivers the events of all changes, in the order of each object', async () => {
     await postgresAdapter(pool, { schema, events: true }).migrate()
     const { unavailable } = await expectEveryEventDelivered({
       entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),

@@ -55,10 +55,10 @@ it('has exactly one check for every snippet', () => {
 
 it('compiles every snippet', () => {
   expect(typeErrors(workspace, snippets)).toEqual([])
-}, 60_000)
+})
 
 describe('runs', () => {
-  it.for(snippets)('$id', { timeout: 60_000 }, async ({ id, program }, { skip }) => {
+  it.for(snippets)('$id', async ({ id, program }, { skip }) => {
     const check = id === null ? undefined : checks[id]
     if (!check) throw new Error('This snippet has no check: add one to test/integration/readme/checks.')
     if (typeof check === 'function') return check(program)

@@ -22,26 +22,22 @@ describeRedis(`${PROCESSES} processes that share Redis`, (redis) => {
       await drop()
     })
 
-    it(
-      'never return a usage older than a write of any of them, and never exceed a quota',
-      { timeout: 120_000 },
-      async () => {
-        load = await startLoad(PROCESSES, {
-          ...{ callers: CALLERS, database: location, redis, prefix: freshPrefix() },
-          ...{ ttlSeconds: 60, isReliable: true },
-        })
-        await load.untilMore('writes', 30)
-        await load.untilMore('hits', 150)
-        const reports = await load.finish()
+    it('never return a usage older than a write of any of them, and never exceed a quota', async () => {
+      load = await startLoad(PROCESSES, {
+        ...{ callers: CALLERS, database: location, redis, prefix: freshPrefix() },
+        ...{ ttlSeconds: 60, isReliable: true },
+      })
+      await load.untilMore('writes', 30)
+      await load.untilMore('hits', 150)
+      const reports = await load.finish()
 
-        expect(reports.flatMap(({ faults }) => faults)).toEqual([])
-        expect(reports.map(({ stale }) => stale)).toEqual([0, 0, 0, 0])
-        expect(reports.some(({ refused }) => refused > 0)).toBe(true)
-        expect(await database.getScopeUsage('load: a full one')).toMatchObject({
-          files: LOADED_SCOPES['load: a full one'],
-        })
-        expect(await database.checkUsage()).toEqual([])
-      },
-    )
+      expect(reports.flatMap(({ faults }) => faults)).toEqual([])
+      expect(reports.map(({ stale }) => stale)).toEqual([0, 0, 0, 0])
+      expect(reports.some(({ refused }) => refused > 0)).toBe(true)
+      expect(await database.getScopeUsage('load: a full one')).toMatchObject({
+        files: LOADED_SCOPES['load: a full one'],
+      })
+      expect(await database.checkUsage()).toEqual([])
+    })
   })
 })

@@ -155,11 +155,11 @@ it('never responds with 5xx, never hangs, and returns only its own error message
       ).toBe(true)
       expect(rest).toEqual({})
     }),
-    { numRuns: 3000, interruptAfterTimeLimit: 50_000, markInterruptAsFailure: true },
+    { numRuns: 3000 },
   )
   expect(service.reported).toEqual([])
   expect(await service.objects.checkUsage()).toEqual([])
-}, 60_000)
+})
 
 it('accepts any result of a body parser', async () => {
   const { s3, as, reported } = startService()
