@@ -100,6 +100,7 @@ function sourceFiles(): string[] {
     'build/entries.ts',
     'build/classic-entries.ts',
     'build/command.ts',
+    'build/rolldown.config.ts',
     'build/tsup.config.ts',
     'tsconfig.json',
   ]
