@@ -36,7 +36,7 @@ const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram(
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'long'
-  const timeLimit = isLong ? 600_000 : 300_000
+  const timeLimit = isLong ? 900_000 : 300_000
   const filesIn = (folder: string) =>
     isLong ? longRuns.filter((pattern) => pattern.startsWith(folder)) : [`${folder}/**/*.test.ts`]
   // A worker runs many files in one module graph, because importing takes longer than most tests do.

@@ -35,34 +35,32 @@ const entries = [
   { entry: '@svc/db/s3', driver: AWS_SDK, bar: {} },
 ].map(({ entry, driver = [], bar }) => ({ entry, driver, bar }))
 
-const starts = new Map()
-for (const { entry, driver } of entries) {
-  for (const modules of [driver, [...driver, entry]]) starts.set(modules.join(' '), { modules, costs: [] })
-}
-
 console.log(`Node ${process.versions.node}, ${cpus().length} CPUs.
 
-Method: each measurement is a fresh process, and all take turns for ${rounds} rounds. A start without imports (for S3: with the
-AWS SDK only) is subtracted from a start that also imports the entry. Figures are differences of medians, in milliseconds of
-processor time until the import is done, with all threads of the process. Bars apply to them. Waiting is the difference in
+Method: each measurement is two fresh processes, one after the other: one that imports the entry, and one that doesn't (for S3,
+both import the AWS SDK). All take turns for ${rounds} rounds. Figures are medians of the differences, in milliseconds of
+processor time until the import is done, with all threads of the process. Bars apply to them. Waiting is the same in
 wall-clock time, which other load on the machine affects.
 `)
 
+const pairs = new Map(entries.map(({ entry }) => [entry, []]))
 await startOf([])
 for (let round = 0; round < rounds; round++) {
-  const inTurn = [...starts.values()]
-  for (const { modules, costs } of round % 2 === 0 ? inTurn : inTurn.toReversed()) {
-    costs.push(await startOf(modules))
+  for (const { entry, driver } of round % 2 === 0 ? entries : entries.toReversed()) {
+    const withoutFirst = round % 4 < 2
+    const first = await startOf(withoutFirst ? driver : [...driver, entry])
+    const second = await startOf(withoutFirst ? [...driver, entry] : driver)
+    pairs.get(entry).push(withoutFirst ? [first, second] : [second, first])
   }
 }
 
-const results = entries.map(({ entry, driver, bar }) => {
-  const cost = (modules, what) => median(starts.get(modules.join(' ')).costs.map((each) => each[what]))
-  const added = (what) => cost([...driver, entry], what) - cost(driver, what)
+const results = entries.map(({ entry, bar }) => {
+  const added = (what) =>
+    median(pairs.get(entry).map(([without, imported]) => imported[what] - without[what]))
   const milliseconds = added('processor')
   return {
     name: entry,
-    start: cost(driver, 'processor'),
+    start: median(pairs.get(entry).map(([without]) => without.processor)),
     ratio: milliseconds,
     waiting: added('waiting'),
     bar,

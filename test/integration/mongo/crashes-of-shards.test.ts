@@ -20,7 +20,6 @@ const MILLISECONDS = Number(process.env['RACE_SECONDS'] ?? 4) * 1000
 const CALLS_BETWEEN = 20
 /** Fewer attempts would not show much. */
 const LEAST_OWED = 50
-const TIMEOUT = 900_000
 
 describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${routerReason}`, () => {
   let cluster: ShardedCluster
@@ -35,7 +34,7 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${router
   })
 
   for (const layout of LAYOUTS) {
-    it(`every attempt that ended has a leftover, ${layout}`, { timeout: TIMEOUT }, async () => {
+    it(`every attempt that ended has a leftover, ${layout}`, async () => {
       const db = await databaseOf(client, layout)
       const store = mongoAdapter(db)
       await store.migrate()
@@ -62,7 +61,7 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${router
       }
     })
 
-    it(`no acknowledged write is lost when a shard is killed, ${layout}`, { timeout: TIMEOUT }, async () => {
+    it(`no acknowledged write is lost when a shard is killed, ${layout}`, async () => {
       const db = await databaseOf(client, layout)
       await mongoAdapter(db).migrate()
       const kill = (shard: Member) => async () => {

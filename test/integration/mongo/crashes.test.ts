@@ -18,7 +18,6 @@ const DATABASE = 'crashes'
 const EVENT_DATABASE = 'crashes_with_events'
 /** Successful calls of each process between two failures of the server. */
 const CALLS_BETWEEN = 40
-const TIMEOUT = 240_000
 
 const KILLS = runs(1, 3)
 const EVENT_KILLS = runs(1, 2)
@@ -88,22 +87,18 @@ describe.skipIf(program === null)(
       expect(unavailable).toEqual([])
     }
 
-    it(
-      `callers get no error when it is killed and restarted (${KILLS} times)`,
-      { timeout: TIMEOUT },
-      async () => {
-        const started = await start({ members: 1 })
-        const [only] = started.set.members
-        const kill = async () => {
-          await only!.kill()
-          await only!.restart()
-        }
-        await expectNoErrors(
-          started,
-          Array.from({ length: KILLS }, () => kill),
-        )
-      },
-    )
+    it(`callers get no error when it is killed and restarted (${KILLS} times)`, async () => {
+      const started = await start({ members: 1 })
+      const [only] = started.set.members
+      const kill = async () => {
+        await only!.kill()
+        await only!.restart()
+      }
+      await expectNoErrors(
+        started,
+        Array.from({ length: KILLS }, () => kill),
+      )
+    })
 
     it(`no event is lost when it and a process that changes objects and delivers events are killed (${EVENT_KILLS} times each)`, async () => {
       const started = await start({ members: 1, transactionSeconds: TRANSACTION_SECONDS })
@@ -121,7 +116,6 @@ describe.skipIf(program === null)(
     // Three members and their elections take most of a minute, so only long runs have them.
     it.runIf(isLongRun)(
       `callers get no error and no event is lost when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`,
-      { timeout: TIMEOUT },
       async () => {
         const started = await start({
           members: 3,

@@ -12,7 +12,6 @@ const CLAIMERS = 4
 const CLAIM_SECONDS = 2
 /** How much faster than time the clocks run, so that claims expire. */
 const PACE = 20
-const TIMEOUT = 120_000
 
 /** A claim as its caller saw it. Steps count the calls and responses of all callers. */
 interface Claim {
@@ -43,120 +42,116 @@ describeMongo(
     const clients = Array.from({ length: CLIENTS }, () => clientOf(url))
     afterAll(() => Promise.all(clients.map((client) => client.close())))
 
-    it(
-      'are delivered in order, to one caller at a time, and never lost or repeated',
-      { timeout: TIMEOUT },
-      async () => {
-        const { databaseName } = freshDatabase(clients[0]!)
-        const databases = clients.map((client) => client.db(databaseName))
-        onTestFinished(async () => void (await databases[0]!.dropDatabase()))
-        const started = Date.now()
-        const clock = () => started + (Date.now() - started) * PACE
-        await mongoAdapter(databases[0]!, { events: true }).migrate()
+    it('are delivered in order, to one caller at a time, and never lost or repeated', async () => {
+      const { databaseName } = freshDatabase(clients[0]!)
+      const databases = clients.map((client) => client.db(databaseName))
+      onTestFinished(async () => void (await databases[0]!.dropDatabase()))
+      const started = Date.now()
+      const clock = () => started + (Date.now() - started) * PACE
+      await mongoAdapter(databases[0]!, { events: true }).migrate()
 
-        const recorded: string[] = []
-        const claims: Claim[] = []
-        const settled: Settled[] = []
-        let step = 0
-        let isWritten = false
+      const recorded: string[] = []
+      const claims: Claim[] = []
+      const settled: Settled[] = []
+      let step = 0
+      let isWritten = false
 
-        async function write(store: StorageObjectStore): Promise<void> {
-          for (let i = 0; i < WRITES; i++) {
-            const reference = at(`key ${random(KEYS)}`)
-            if (random(3) === 0) {
-              const row = await store.remove({ ...reference, mode: random(2) ? 'soft' : 'hard' })
-              if (row && row.status !== 'pending') recorded.push(nameOf('deleted', row.attemptId))
-              continue
-            }
-            const id = createAttemptId()
-            const expiresAt = new Date(clock() + 3_600_000)
-            const attempt = { id, scope: 'scope', ...reference, declaredSize: 1, expiresAt, overwrite: true }
-            try {
-              await store.reserve(attempt)
-              await store.confirm({ ...reference, id, size: 1 })
-              recorded.push(nameOf('activated', id))
-            } catch (error) {
-              // Another writer has replaced or removed the attempt.
-              expect(error).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
-            }
+      async function write(store: StorageObjectStore): Promise<void> {
+        for (let i = 0; i < WRITES; i++) {
+          const reference = at(`key ${random(KEYS)}`)
+          if (random(3) === 0) {
+            const row = await store.remove({ ...reference, mode: random(2) ? 'soft' : 'hard' })
+            if (row && row.status !== 'pending') recorded.push(nameOf('deleted', row.attemptId))
+            continue
+          }
+          const id = createAttemptId()
+          const expiresAt = new Date(clock() + 3_600_000)
+          const attempt = { id, scope: 'scope', ...reference, declaredSize: 1, expiresAt, overwrite: true }
+          try {
+            await store.reserve(attempt)
+            await store.confirm({ ...reference, id, size: 1 })
+            recorded.push(nameOf('activated', id))
+          } catch (error) {
+            // Another writer has replaced or removed the attempt.
+            expect(error).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
           }
         }
+      }
 
-        /** Claims as a process of its own, with one call at a time, so the time of each call is known. */
-        async function deliver(database: (typeof databases)[number]): Promise<void> {
-          let now = 0
-          const store = mongoAdapter(database, { now: () => new Date((now = clock())) })
-          while (!isWritten || (await waiting(store)) > 0) {
-            const calledAt = ++step
-            const reference = random(4) === 0 ? at(`key ${random(KEYS)}`) : {}
-            const events = await store.claimEvents({
-              ...{ limit: 1 + random(KEYS), claimSeconds: CLAIM_SECONDS },
-              ...reference,
-            })
-            const claimedAt = ++step
-            const own = events.map((event): Claim => {
-              const until = now + CLAIM_SECONDS * 1000
-              return { event, from: now, until, calledAt, claimedAt, settledAt: Infinity }
-            })
-            claims.push(...own)
+      /** Claims as a process of its own, with one call at a time, so the time of each call is known. */
+      async function deliver(database: (typeof databases)[number]): Promise<void> {
+        let now = 0
+        const store = mongoAdapter(database, { now: () => new Date((now = clock())) })
+        while (!isWritten || (await waiting(store)) > 0) {
+          const calledAt = ++step
+          const reference = random(4) === 0 ? at(`key ${random(KEYS)}`) : {}
+          const events = await store.claimEvents({
+            ...{ limit: 1 + random(KEYS), claimSeconds: CLAIM_SECONDS },
+            ...reference,
+          })
+          const claimedAt = ++step
+          const own = events.map((event): Claim => {
+            const until = now + CLAIM_SECONDS * 1000
+            return { event, from: now, until, calledAt, claimedAt, settledAt: Infinity }
+          })
+          claims.push(...own)
+          await pause(random(10))
+          // As if the process died: it never settles.
+          if (random(10) === 0) continue
+          if (random(3) === 0) {
+            const held = await store.extendClaims(events, { claimSeconds: CLAIM_SECONDS })
+            for (const claim of own) {
+              if (held.includes(claim.event.id)) claim.until = now + CLAIM_SECONDS * 1000
+            }
             await pause(random(10))
-            // As if the process died: it never settles.
-            if (random(10) === 0) continue
-            if (random(3) === 0) {
-              const held = await store.extendClaims(events, { claimSeconds: CLAIM_SECONDS })
-              for (const claim of own) {
-                if (held.includes(claim.event.id)) claim.until = now + CLAIM_SECONDS * 1000
-              }
-              await pause(random(10))
-            }
-            const entries = events.map(({ id, claim }) => ({
-              ...{ id, claim },
-              ...(random(10) === 0 && { retryAt: new Date(clock() + random(2000) - 1000) }),
-            }))
-            step++
-            for (const claim of own) claim.settledAt = step
-            const ended = await store.settleEvents(entries)
-            step++
-            const removed = entries.filter(({ id, retryAt }) => retryAt === undefined && ended.includes(id))
-            const ids = new Set(removed.map(({ id }) => id))
-            const responseAt = step
-            for (const claim of own) if (ids.has(claim.event.id)) settled.push({ claim, at: responseAt })
           }
+          const entries = events.map(({ id, claim }) => ({
+            ...{ id, claim },
+            ...(random(10) === 0 && { retryAt: new Date(clock() + random(2000) - 1000) }),
+          }))
+          step++
+          for (const claim of own) claim.settledAt = step
+          const ended = await store.settleEvents(entries)
+          step++
+          const removed = entries.filter(({ id, retryAt }) => retryAt === undefined && ended.includes(id))
+          const ids = new Set(removed.map(({ id }) => id))
+          const responseAt = step
+          for (const claim of own) if (ids.has(claim.event.id)) settled.push({ claim, at: responseAt })
         }
+      }
 
-        const storeOf = (database: (typeof databases)[number]) =>
-          mongoAdapter(database, { now: () => new Date(clock()) })
-        const writing = databases.flatMap((database) => {
-          const store = storeOf(database)
-          return Array.from({ length: WRITERS }, () => write(store))
-        })
-        const delivering = databases.flatMap((database) =>
-          Array.from({ length: CLAIMERS }, () => deliver(database)),
-        )
-        await Promise.all(writing)
-        isWritten = true
-        await Promise.all(delivering)
+      const storeOf = (database: (typeof databases)[number]) =>
+        mongoAdapter(database, { now: () => new Date(clock()) })
+      const writing = databases.flatMap((database) => {
+        const store = storeOf(database)
+        return Array.from({ length: WRITERS }, () => write(store))
+      })
+      const delivering = databases.flatMap((database) =>
+        Array.from({ length: CLAIMERS }, () => deliver(database)),
+      )
+      await Promise.all(writing)
+      isWritten = true
+      await Promise.all(delivering)
 
-        const delivered = settled.map(
-          ({
-            claim: {
-              event: { type, object },
-            },
-          }) => nameOf(type, object.attemptId),
-        )
-        expect(delivered.sort()).toEqual(recorded.sort())
-        expect(overlaps(claims)).toEqual([])
-        expect(lateClaims(claims, settled)).toEqual([])
-        expect(claims.length).toBeGreaterThan(settled.length)
-        for (const key of new Set(claims.map(({ event }) => event.object.key))) {
-          expect(orderOf(settled, key)).toEqual([])
-        }
-        const store = storeOf(databases[0]!)
-        expect(await store.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
-        expect(await databases[0]!.collection('svc_db_events').countDocuments()).toBe(0)
-        expect(await store.checkUsage()).toEqual([])
-      },
-    )
+      const delivered = settled.map(
+        ({
+          claim: {
+            event: { type, object },
+          },
+        }) => nameOf(type, object.attemptId),
+      )
+      expect(delivered.sort()).toEqual(recorded.sort())
+      expect(overlaps(claims)).toEqual([])
+      expect(lateClaims(claims, settled)).toEqual([])
+      expect(claims.length).toBeGreaterThan(settled.length)
+      for (const key of new Set(claims.map(({ event }) => event.object.key))) {
+        expect(orderOf(settled, key)).toEqual([])
+      }
+      const store = storeOf(databases[0]!)
+      expect(await store.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
+      expect(await databases[0]!.collection('svc_db_events').countDocuments()).toBe(0)
+      expect(await store.checkUsage()).toEqual([])
+    })
   },
 )
 

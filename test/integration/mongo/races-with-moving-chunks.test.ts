@@ -11,7 +11,6 @@ import { routerReason, SHARDED, startCluster } from './sharded-databases.js'
 
 /** Successful calls of each process between two changes. */
 const CALLS_BETWEEN = 20
-const TIMEOUT = 600_000
 
 describe.skipIf(routerReason !== '' || !isLongRun)(`a store with objects${routerReason}`, () => {
   let cluster: ShardedCluster
@@ -27,7 +26,7 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`a store with objects${router
     await cluster.remove()
   })
 
-  it('can be sharded, and its chunks moved, while processes write', { timeout: TIMEOUT }, async () => {
+  it('can be sharded, and its chunks moved, while processes write', async () => {
     const db = freshDatabase(client)
     await mongoAdapter(db).migrate()
     const reading = new AbortController()

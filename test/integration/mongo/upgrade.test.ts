@@ -3,7 +3,6 @@ import { mongoAdapter } from '@svc/db/mongo'
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/adapters/mongo/schema/version.js'
-import { runs } from '../../long-runs.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 import type { Version } from '../upgrade/load.js'
 import { describeWithRelease } from '../upgrade/describe-with-release.js'
@@ -23,7 +22,6 @@ import {
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
 const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
-const TIMEOUT = runs(120_000, 600_000)
 
 describeWithRelease('a MongoDB database of release 1.5.5', () => {
   describeMongo('with processes of 1.5.5 that go on writing', (url) => {
@@ -63,70 +61,62 @@ describeWithRelease('a MongoDB database of release 1.5.5', () => {
       return process
     }
 
-    it(
-      'is upgraded by several processes, and can go back and forward again',
-      { timeout: TIMEOUT },
-      async () => {
-        const keys = newKeys(4)
-        const oldLoads = startLoads(old, keys)
-        await untilCalls(oldLoads)
-        const migrations = await Promise.all(
-          [...recent, start('1.6')].map((process) => process.call('migrate')),
-        )
-        expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => SCHEMA_VERSION))
-        expect(migrations.filter(({ from }) => from === 1)).not.toHaveLength(0)
-        await untilCalls(oldLoads)
+    it('is upgraded by several processes, and can go back and forward again', async () => {
+      const keys = newKeys(4)
+      const oldLoads = startLoads(old, keys)
+      await untilCalls(oldLoads)
+      const migrations = await Promise.all(
+        [...recent, start('1.6')].map((process) => process.call('migrate')),
+      )
+      expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => SCHEMA_VERSION))
+      expect(migrations.filter(({ from }) => from === 1)).not.toHaveLength(0)
+      await untilCalls(oldLoads)
 
-        const loads = [...oldLoads, ...startLoads(recent, keys.slice(2))]
-        await untilCalls(loads)
-        const upgraded = await finishLoads(loads)
-        await expectSound([old[0]!, recent[0]!])
+      const loads = [...oldLoads, ...startLoads(recent, keys.slice(2))]
+      await untilCalls(loads)
+      const upgraded = await finishLoads(loads)
+      await expectSound([old[0]!, recent[0]!])
 
-        const backLoads = startLoads([...old, start('1.5.5'), start('1.5.5')], passedOn(upgraded))
-        await untilCalls(backLoads)
-        const back = await finishLoads(backLoads)
-        await expectSound([old[0]!, recent[0]!])
+      const backLoads = startLoads([...old, start('1.5.5'), start('1.5.5')], passedOn(upgraded))
+      await untilCalls(backLoads)
+      const back = await finishLoads(backLoads)
+      await expectSound([old[0]!, recent[0]!])
 
-        const againLoads = startLoads([...recent, ...old], passedOn(back))
-        await untilCalls(againLoads)
-        const again = await finishLoads(againLoads)
-        await expectSound([recent[0]!, old[0]!])
-        expect(await mongoAdapter(db).countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
-        console.info(
-          `Longest call on MongoDB: ${longestPause(upgraded)} ms while it was upgraded, ${longestPause([...back, ...again])} ms afterwards`,
-        )
-      },
-    )
+      const againLoads = startLoads([...recent, ...old], passedOn(back))
+      await untilCalls(againLoads)
+      const again = await finishLoads(againLoads)
+      await expectSound([recent[0]!, old[0]!])
+      expect(await mongoAdapter(db).countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
+      console.info(
+        `Longest call on MongoDB: ${longestPause(upgraded)} ms while it was upgraded, ${longestPause([...back, ...again])} ms afterwards`,
+      )
+    })
 
-    it(
-      'records the changes of all processes once those of 1.5.5 have ended',
-      { timeout: TIMEOUT },
-      async () => {
-        const keys = newKeys(4)
-        const oldLoads = startLoads([...old, start('1.5.5'), start('1.5.5')], keys)
-        await untilCalls(oldLoads)
-        await recent[0]!.call('migrate')
-        await untilCalls(oldLoads)
-        const before = await finishLoads(oldLoads)
+    it('records the changes of all processes once those of 1.5.5 have ended', async () => {
+      const keys = newKeys(4)
+      const oldLoads = startLoads([...old, start('1.5.5'), start('1.5.5')], keys)
+      await untilCalls(oldLoads)
+      await recent[0]!.call('migrate')
+      await untilCalls(oldLoads)
+      const before = await finishLoads(oldLoads)
 
-        const begin = Date.now()
-        const store = mongoAdapter(db, { events: true })
-        await store.migrate()
-        const switching = { begin, end: Date.now() }
-        // A process that is running learns of it within a minute, so these begin now.
-        const loads = startLoads(
-          Array.from({ length: 4 }, () => start('1.6')),
-          passedOn(before),
-        )
-        await untilCalls(loads)
-        const reports = await finishLoads(loads)
-        await expectSound([recent[0]!, old[0]!])
-        await expectEvents(
-          store,
-          [...before, ...reports].flatMap(({ changes }) => changes),
-          switching,
-        )
-      },
-    )
+      const begin = Date.now()
+      const store = mongoAdapter(db, { events: true })
+      await store.migrate()
+      const switching = { begin, end: Date.now() }
+      // A process that is running learns of it within a minute, so these begin now.
+      const loads = startLoads(
+        Array.from({ length: 4 }, () => start('1.6')),
+        passedOn(before),
+      )
+      await untilCalls(loads)
+      const reports = await finishLoads(loads)
+      await expectSound([recent[0]!, old[0]!])
+      await expectEvents(
+        store,
+        [...before, ...reports].flatMap(({ changes }) => changes),
+        switching,
+      )
+    })
   })
 })

@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
-import { runs } from '../../long-runs.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 import type { LoadReport, Version } from '../upgrade/load.js'
 import { describeWithRelease } from '../upgrade/describe-with-release.js'
@@ -23,7 +22,6 @@ import {
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
-const TIMEOUT = runs(120_000, 600_000)
 
 describeWithRelease('a Postgres database of release 1.5.5', () => {
   describePostgres('with processes of 1.5.5 that go on writing', (serverUrl) => {
@@ -81,44 +79,40 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
     const store = () => postgresAdapter(pool, { schema })
     const changesOf = (reports: readonly LoadReport[]) => reports.flatMap(({ changes }) => changes)
 
-    it(
-      'is upgraded by several processes, records changes of both versions, and can go back',
-      { timeout: TIMEOUT },
-      async () => {
-        const keys = newKeys(4)
-        const oldLoads = startLoads(old, keys)
-        await untilCalls(oldLoads)
-        const migrations = await Promise.all(
-          [...recent, start('1.6')].map((process) => process.call('migrate')),
-        )
-        expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => SCHEMA_VERSION))
-        expect(migrations.filter(({ from }) => from === 1)).not.toHaveLength(0)
-        await untilCalls(oldLoads)
+    it('is upgraded by several processes, records changes of both versions, and can go back', async () => {
+      const keys = newKeys(4)
+      const oldLoads = startLoads(old, keys)
+      await untilCalls(oldLoads)
+      const migrations = await Promise.all(
+        [...recent, start('1.6')].map((process) => process.call('migrate')),
+      )
+      expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => SCHEMA_VERSION))
+      expect(migrations.filter(({ from }) => from === 1)).not.toHaveLength(0)
+      await untilCalls(oldLoads)
 
-        const loads = [...oldLoads, ...startLoads(recent, keys.slice(2))]
-        await untilCalls(loads)
-        const switching = await turnOnEvents()
-        await untilCalls(loads)
-        const upgraded = await finishLoads(loads)
-        for (const { changes } of upgraded) {
-          expect(changes.filter(({ begin }) => begin > switching.end)).not.toHaveLength(0)
-        }
-        await expectSound([old[0]!, recent[0]!])
-        await expectEvents(store(), changesOf(upgraded), switching)
+      const loads = [...oldLoads, ...startLoads(recent, keys.slice(2))]
+      await untilCalls(loads)
+      const switching = await turnOnEvents()
+      await untilCalls(loads)
+      const upgraded = await finishLoads(loads)
+      for (const { changes } of upgraded) {
+        expect(changes.filter(({ begin }) => begin > switching.end)).not.toHaveLength(0)
+      }
+      await expectSound([old[0]!, recent[0]!])
+      await expectEvents(store(), changesOf(upgraded), switching)
 
-        const backLoads = startLoads([...old, start('1.5.5'), start('1.5.5')], passedOn(upgraded))
-        await untilCalls(backLoads)
-        const back = await finishLoads(backLoads)
-        await expectSound([old[0]!, recent[0]!])
+      const backLoads = startLoads([...old, start('1.5.5'), start('1.5.5')], passedOn(upgraded))
+      await untilCalls(backLoads)
+      const back = await finishLoads(backLoads)
+      await expectSound([old[0]!, recent[0]!])
 
-        const againLoads = startLoads([...recent, ...old], passedOn(back))
-        await untilCalls(againLoads)
-        const again = await finishLoads(againLoads)
-        await expectSound([recent[0]!, old[0]!])
-        await expectEvents(store(), changesOf([...upgraded, ...back, ...again]), switching)
-        console.info(`Longest call while Postgres was upgraded: ${longestPause(upgraded)} ms`)
-      },
-    )
+      const againLoads = startLoads([...recent, ...old], passedOn(back))
+      await untilCalls(againLoads)
+      const again = await finishLoads(againLoads)
+      await expectSound([recent[0]!, old[0]!])
+      await expectEvents(store(), changesOf([...upgraded, ...back, ...again]), switching)
+      console.info(`Longest call while Postgres was upgraded: ${longestPause(upgraded)} ms`)
+    })
 
     async function turnOnEvents(): Promise<Switching> {
       const begin = Date.now()
@@ -126,30 +120,26 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
       return { begin, end: Date.now() }
     }
 
-    it(
-      'is upgraded by postgresSchema() in one transaction of another tool, with events',
-      { timeout: TIMEOUT },
-      async () => {
-        const keys = newKeys(4)
-        const loads = startLoads(old, keys)
-        await untilCalls(loads)
-        const begin = Date.now()
-        const tool = await pool.connect()
-        await tool.query('BEGIN')
-        await tool.query(postgresSchema({ schema, events: true }))
-        await tool.query('COMMIT')
-        tool.release()
-        const switching = { begin, end: Date.now() }
-        await untilCalls(loads)
-        const all = [...loads, ...startLoads(recent, keys.slice(2))]
-        await untilCalls(all)
-        const reports = await finishLoads(all)
-        await expectSound([recent[0]!, old[0]!])
-        await expectEvents(store(), changesOf(reports), switching)
-        const { rows } = await pool.query(`SELECT version FROM ${quoted(schema)}.schema_version`)
-        expect(rows).toEqual([{ version: SCHEMA_VERSION }])
-        console.info(`Longest call while postgresSchema() ran on Postgres: ${longestPause(reports)} ms`)
-      },
-    )
+    it('is upgraded by postgresSchema() in one transaction of another tool, with events', async () => {
+      const keys = newKeys(4)
+      const loads = startLoads(old, keys)
+      await untilCalls(loads)
+      const begin = Date.now()
+      const tool = await pool.connect()
+      await tool.query('BEGIN')
+      await tool.query(postgresSchema({ schema, events: true }))
+      await tool.query('COMMIT')
+      tool.release()
+      const switching = { begin, end: Date.now() }
+      await untilCalls(loads)
+      const all = [...loads, ...startLoads(recent, keys.slice(2))]
+      await untilCalls(all)
+      const reports = await finishLoads(all)
+      await expectSound([recent[0]!, old[0]!])
+      await expectEvents(store(), changesOf(reports), switching)
+      const { rows } = await pool.query(`SELECT version FROM ${quoted(schema)}.schema_version`)
+      expect(rows).toEqual([{ version: SCHEMA_VERSION }])
+      console.info(`Longest call while postgresSchema() ran on Postgres: ${longestPause(reports)} ms`)
+    })
   })
 })

@@ -10,7 +10,6 @@ export const CALLERS = 16
 const MILLISECONDS = runs(1500, 2500)
 /** Minimum number of the events that a race is about. */
 const MIN_EVENTS = 100
-const TIMEOUT = 90_000
 
 /** The shared database of a race, and how the test accesses it. */
 export interface RaceFixture {
@@ -23,8 +22,7 @@ export interface RaceFixture {
 
 /** Registers the races that every adapter over a server must pass. Each race calls `fixture` once. */
 export function raceTests(fixture: () => RaceFixture): void {
-  const options = { timeout: TIMEOUT }
-  it('never exceeds a quota at its limit, and keeps every acknowledged write', options, async () => {
+  it('never exceeds a quota at its limit, and keeps every acknowledged write', async () => {
     const { store, ...more } = fixture()
     const { bytes, files } = await watchedRace(
       { store, ...more },
@@ -36,20 +34,20 @@ export function raceTests(fixture: () => RaceFixture): void {
     expect(usages.reduce((sum, usage) => sum + usage.files + usage.reservedFiles, 0)).toBe(files)
   })
 
-  it('never gives a key two owners', options, async () => {
+  it('never gives a key two owners', async () => {
     await watchedRace(fixture(), 'owners', ({ refused }) => refused > MIN_EVENTS)
   })
 
-  it('keeps the sums correct under all kinds of writes over few keys', options, async () => {
+  it('keeps the sums correct under all kinds of writes over few keys', async () => {
     await watchedRace(fixture(), 'mix', ({ acknowledged }) => acknowledged > MIN_EVENTS)
   })
 
-  it('ends an expired reservation once, by a confirm or a purge', options, async () => {
+  it('ends an expired reservation once, by a confirm or a purge', async () => {
     const { ends } = await watchedRace(fixture(), 'expiry', ({ ends }) => ends.length > MIN_EVENTS)
     expect(new Set(ends).size).toBe(ends.length)
   })
 
-  it('returns every acknowledged write', options, async () => {
+  it('returns every acknowledged write', async () => {
     await watchedRace(fixture(), 'ledger', ({ acknowledged }) => acknowledged > MIN_EVENTS)
   })
 }

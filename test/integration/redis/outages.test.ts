@@ -10,7 +10,6 @@ import { LOADED_SCOPES } from './usage-load.js'
 const PROCESSES = 4
 const CALLERS = 4
 const TTL_SECONDS = 1
-const TIMEOUT = 120_000
 
 describePrivateRedis(`${PROCESSES} processes`, (program) => {
   // The database doesn't matter to how the cache handles outages, so one is enough most of the time.
@@ -44,32 +43,24 @@ describePrivateRedis(`${PROCESSES} processes`, (program) => {
     }
     const untilUsed = () => load!.untilMore('hits', 20)
 
-    it(
-      'continue without a Redis that is killed, report it, and use it again after its restart',
-      { timeout: TIMEOUT },
-      async () => {
-        await untilUsed()
-        await redis.kill()
-        await load!.untilMore('errors', 1)
-        await expectProgress()
-        await redis.restart()
-        await untilUsed()
-      },
-    )
+    it('continue without a Redis that is killed, report it, and use it again after its restart', async () => {
+      await untilUsed()
+      await redis.kill()
+      await load!.untilMore('errors', 1)
+      await expectProgress()
+      await redis.restart()
+      await untilUsed()
+    })
 
-    it(
-      'continue without a Redis that hangs, report it, and use it again when it responds',
-      { timeout: TIMEOUT },
-      async () => {
-        await redis.halt()
-        await load!.untilMore('errors', 1)
-        await expectProgress()
-        await redis.resume()
-        await untilUsed()
-      },
-    )
+    it('continue without a Redis that hangs, report it, and use it again when it responds', async () => {
+      await redis.halt()
+      await load!.untilMore('errors', 1)
+      await expectProgress()
+      await redis.resume()
+      await untilUsed()
+    })
 
-    it('refill a Redis that is flushed', { timeout: TIMEOUT }, async () => {
+    it('refill a Redis that is flushed', async () => {
       for (let time = 0; time < 5; time++) {
         await client.flushall()
         await load!.untilMore('reads', 10)
@@ -77,22 +68,18 @@ describePrivateRedis(`${PROCESSES} processes`, (program) => {
       await untilUsed()
     })
 
-    it(
-      'continue without a Redis that is out of memory, report it, and use it again',
-      { timeout: TIMEOUT },
-      async () => {
-        await client.config('SET', 'maxmemory', '1')
-        await client.flushall()
-        await load!.untilMore('errors', 1)
-        await expectProgress()
-        await client.config('SET', 'maxmemory', '0')
-        await untilUsed()
-      },
-    )
+    it('continue without a Redis that is out of memory, report it, and use it again', async () => {
+      await client.config('SET', 'maxmemory', '1')
+      await client.flushall()
+      await load!.untilMore('errors', 1)
+      await expectProgress()
+      await client.config('SET', 'maxmemory', '0')
+      await untilUsed()
+    })
 
     // The copy contains the marks of the writes in progress. Nobody removes them, so until they expire after two minutes, the
     // usages of their scopes are not cached.
-    it('continue with a Redis that is restored from old data', { timeout: 3 * TIMEOUT }, async () => {
+    it('continue with a Redis that is restored from old data', async () => {
       await untilUsed()
       await redis.backUp()
       await load!.untilMore('writes', 1)
@@ -102,16 +89,12 @@ describePrivateRedis(`${PROCESSES} processes`, (program) => {
       await untilUsed()
     })
 
-    it(
-      'see no error during all of that, and no usage that is older than the lifetime',
-      { timeout: TIMEOUT },
-      async () => {
-        const reports = await load!.finish()
-        expect(reports.flatMap(({ faults }) => faults)).toEqual([])
-        const full = await database.getScopeUsage('load: a full one')
-        expect(full.files).toBe(LOADED_SCOPES['load: a full one'])
-        expect(await database.checkUsage()).toEqual([])
-      },
-    )
+    it('see no error during all of that, and no usage that is older than the lifetime', async () => {
+      const reports = await load!.finish()
+      expect(reports.flatMap(({ faults }) => faults)).toEqual([])
+      const full = await database.getScopeUsage('load: a full one')
+      expect(full.files).toBe(LOADED_SCOPES['load: a full one'])
+      expect(await database.checkUsage()).toEqual([])
+    })
   })
 })
