@@ -37,30 +37,29 @@ const entries = [
 
 console.log(`Node ${process.versions.node}, ${cpus().length} CPUs.
 
-Method: each measurement is two fresh processes, one after the other: one that imports the entry, and one that doesn't (both
-import the AWS SDK for S3, and Node's modules for the disk). All take turns for ${rounds} rounds. Figures are medians of the differences, in milliseconds of
-processor time until the import is done, with all threads of the process. Bars apply to them. Waiting is the same in
-wall-clock time, which other load on the machine affects.
+Method: each measurement is two fresh processes, one after the other: one that imports the entry, and one that doesn't. Both
+import the AWS SDK for S3, and Node's own modules for the disk. All take turns for ${rounds} rounds. Figures are medians of the
+differences, in milliseconds of processor time until the import is done, with all threads of the process. Bars apply to them.
+Waiting is the same in wall-clock time, which other load on the machine affects.
 `)
 
 const pairs = new Map(entries.map(({ entry }) => [entry, []]))
 await startOf([])
 for (let round = 0; round < rounds; round++) {
   for (const { entry, driver } of round % 2 === 0 ? entries : entries.toReversed()) {
-    const withoutFirst = round % 4 < 2
-    const first = await startOf(withoutFirst ? driver : [...driver, entry])
-    const second = await startOf(withoutFirst ? [...driver, entry] : driver)
-    pairs.get(entry).push(withoutFirst ? [first, second] : [second, first])
+    const without = await startOf(driver)
+    const imported = await startOf([...driver, entry])
+    pairs.get(entry).push({ without, imported })
   }
 }
 
 const results = entries.map(({ entry, bar }) => {
   const added = (what) =>
-    median(pairs.get(entry).map(([without, imported]) => imported[what] - without[what]))
+    median(pairs.get(entry).map(({ without, imported }) => imported[what] - without[what]))
   const milliseconds = added('processor')
   return {
     name: entry,
-    start: median(pairs.get(entry).map(([without]) => without.processor)),
+    start: median(pairs.get(entry).map(({ without }) => without.processor)),
     ratio: milliseconds,
     waiting: added('waiting'),
     bar,

@@ -78,7 +78,7 @@ describeMongo(
         }
       }
 
-      /** Claims as a process of its own, with one call at a time, so the time of each call is known. */
+      /** Claims events as a separate process would, one call at a time, so that the time of each call is known. */
       async function deliver(database: (typeof databases)[number]): Promise<void> {
         let now = 0
         const store = mongoAdapter(database, { now: () => new Date((now = clock())) })
