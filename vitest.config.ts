@@ -31,12 +31,14 @@ const longRuns = [
   'test/package/{node-versions,oldest-peers,sqlite-adapter,typescript}.test.ts',
 ]
 
+/** Only ends what hangs, because a busy machine may need long for any test. In milliseconds. */
+const TIME_LIMIT = 900_000
+
 /** MongoDB is the only server without a distribution package, so it may be missing. */
 const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram('mongod') !== null
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'long'
-  const timeLimit = isLong ? 900_000 : 300_000
   const filesIn = (folder: string) =>
     isLong ? longRuns.filter((pattern) => pattern.startsWith(folder)) : [`${folder}/**/*.test.ts`]
   // A worker runs many files in one module graph, because importing takes longer than most tests do.
@@ -45,9 +47,8 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       env: isLong ? { TEST_LONG: '1' } : {},
-      // Limits only end what hangs. A busy machine may need long for any test.
-      testTimeout: timeLimit,
-      hookTimeout: timeLimit,
+      testTimeout: TIME_LIMIT,
+      hookTimeout: TIME_LIMIT,
       // Many files wait for servers, so one more worker than processors keeps these busy.
       maxWorkers: availableParallelism() + 1,
       coverage: {

@@ -61,7 +61,12 @@ export const installedMongos = () => installedProgram('mongos')
 
 async function asServer(program: string, from: string): Promise<RunningServer> {
   // Not durable, because the data is removed after the tests.
-  const set = await startReplicaSet(program, { members: 1, durable: false })
+  const set = await startReplicaSet(program, {
+    members: 1,
+    durable: false,
+    // As docs/mongo.md recommends, because processes that tests kill leave transactions open.
+    transactionSeconds: 15,
+  })
   return { url: set.url, from, stop: () => set.remove() }
 }
 

@@ -137,6 +137,26 @@ describeStandalone(
   },
 )
 
+describeStandalone(
+  `svc-db on a server with its default settings${program === null ? ' (no mongod on PATH)' : ''}`,
+  () => {
+    it('warns that the transaction of a killed process outlives the calls that it blocks', async () => {
+      const set = await startReplicaSet(program!, { members: 1, durable: false })
+      const target = new URL(set.url)
+      target.pathname = '/files'
+      try {
+        await command.run(['migrate'], { MONGODB_URL: target.href })
+        const { stderr } = await command.run(['verify'], { MONGODB_URL: target.href })
+        expect(stderr).toMatch(
+          /^transactionLifetimeLimitSeconds is 60: .* Set it to 15\.\nNo problems found\.\n$/,
+        )
+      } finally {
+        await set.remove()
+      }
+    })
+  },
+)
+
 describeStandalone(`svc-db on a standalone server${program === null ? ' (no mongod on PATH)' : ''}`, () => {
   it('exits with 5 and asks for a replica set', async () => {
     const standalone = await startStandalone(program!)

@@ -11,7 +11,7 @@ describeMongo('deliverEvents in several processes', (url) => {
 
   it('delivers every event in order, whatever is killed', async () => {
     const db = freshDatabase(client)
-    // A killed process can leave a transaction that blocks the database for a minute. The server is removed anyway.
+    // A killed process can leave a transaction that blocks the database for a while. The server is removed anyway.
     onTestFinished(async () => void (await db.dropDatabase({ maxTimeMS: 5000 }).catch(() => false)))
     const store = mongoAdapter(db, { events: true })
     await store.migrate()
