@@ -67,6 +67,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
           limit: 1000,
           before: null,
           withMetadata: true,
+          fromPrimary: true,
         })
         const isHistory = rows.some(({ storageKey }) => storageKey === command.storageKey)
         return isHistory ? { outcome: 'known', object: null, scopes: [] } : driver.adopt!(command)

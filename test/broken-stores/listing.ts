@@ -267,6 +267,22 @@ export const listingMutants: readonly Mutant[] = [
       'listByScope: returns rows without metadata if asked to, with a cursor that works either way',
     ],
   },
+  {
+    defect: 'lists from the primary as it was before the last page',
+    createStore: overDriver((driver) => {
+      let last: StorageObject[] = []
+      return {
+        async list(query) {
+          const rows = await driver.list(query)
+          if (!query.fromPrimary) return rows
+          const outdated = last
+          last = rows
+          return outdated
+        },
+      }
+    }),
+    rejectedBy: ['listByScope: returns every acknowledged write from the primary'],
+  },
 ]
 
 function withOwnOrder(order: (a: StorageObject, b: StorageObject) => number): Mutant['createStore'] {

@@ -49,7 +49,8 @@ export function memoryPlaces(broken: Breaking = () => ({})): MemoryPlaces {
     async tamper(store, scope) {
       const { tables } = databases.get(store)!
       const [row] = await createMemoryDriver(tables).list({
-        ...{ scope, statuses: ['active'], route: null, before: null, withMetadata: true, limit: 1 },
+        ...{ scope, statuses: ['active'], route: null, before: null, limit: 1 },
+        ...{ withMetadata: true, fromPrimary: true },
       })
       const live = tables.liveRows(row!)
       // The usage is charged as if the row before had been smaller.

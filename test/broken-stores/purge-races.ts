@@ -62,6 +62,7 @@ export const purgeRaceMutants: readonly Mutant[] = [
             route: null,
             before: null,
             withMetadata: true,
+            fromPrimary: true,
             limit: 1000,
           })
           dropped += rows.filter(({ deletedAt }) => deletedAt! <= command.before).length

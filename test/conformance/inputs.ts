@@ -74,6 +74,7 @@ export const INPUTS = {
     limit: optional(types.pageLimit, choices.limit),
     cursor: optional(types.cursor, choices.cursor),
     withMetadata: optional(types.boolean, literal(fc.constantFrom(null, null, true, false))),
+    fromPrimary: optional(types.boolean, literal(fc.constantFrom(null, null, true, false))),
   },
   countByScope: {
     scope: required(types.name, choices.scope),

@@ -5,7 +5,7 @@ import { NO_USAGE } from '../../core/store/usage.js'
 import { createBatchedWrites } from './batched-writes.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
-import { createCall } from './connection/retries.js'
+import { createCall, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
 import { listMethods } from './listings.js'
 import { objectChangeMethods } from './object-changes.js'
@@ -52,7 +52,7 @@ export function createPostgresDriver({
   const writes = writeStatements(schema)
   const usages = usageStatements(schema)
   const call = createCall(database)
-  const callReplica = createCall(readDatabase)
+  const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase)
   const batchedWrites = createBatchedWrites(call, writes)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
@@ -66,7 +66,7 @@ export function createPostgresDriver({
     contract: '1.6',
     ...createEventMethods(call, eventStatements(schema)),
 
-    async list({ scope, statuses, route, before, limit, withMetadata }) {
+    async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {
       const [status, ...more] = statuses
       const position = [scope, before ?? LAST_ID, limit]
       const ofStatus = more.length > 0 ? [] : [status!]
@@ -80,8 +80,9 @@ export function createPostgresDriver({
           : route === null
             ? lists.list
             : lists.listRoute
+      const callList = fromPrimary ? call : callReplica
       return readObjects(
-        await callReplica(statement, [...position, ...ofStatus, ...ofRoute], { repeatable: true }),
+        await callList(statement, [...position, ...ofStatus, ...ofRoute], { repeatable: true }),
       )
     },
 

@@ -13,6 +13,7 @@ export interface ListQuery {
   readonly before: string | null
   readonly limit: number
   readonly withMetadata: boolean
+  readonly fromPrimary: boolean
 }
 
 export interface CountQuery {

@@ -76,7 +76,8 @@ export interface StoreDriver {
   /**
    * Returns rows of the scope with `id < before` (all rows if `before` is `null`), by `id` descending, at most `limit`.
    * MUST NOT read rows that it doesn't return: a page costs the same at any depth. The rows MUST be the state of one moment.
-   * If `withMetadata` is `false`, a driver of 1.6 MUST return `null` as metadata, and SHOULD NOT read it.
+   * If `withMetadata` is `false`, a driver of 1.6 MUST return `null` as metadata, and SHOULD NOT read it. The rows may lag
+   * behind acknowledged writes, as those of a replica do, unless `fromPrimary` is `true`.
    */
   list(query: ListQuery): Promise<StorageObject[]>
   /** Returns the number of rows with these statuses at one moment. MUST take constant time. */

@@ -20,6 +20,8 @@ export interface ListByScopeInput {
   readonly cursor?: Maybe<string>
   /** `false` doesn't read the metadata: it is `null` in every row. Default `true`. */
   readonly withMetadata?: Maybe<boolean>
+  /** `true` reads from the primary, which has every acknowledged write, even if lists are served by a replica. Default `false`. */
+  readonly fromPrimary?: Maybe<boolean>
 }
 
 export interface FindInput extends ObjectReference {

@@ -6,7 +6,7 @@ const PAGE = 1000
 
 /**
  * Yields the rows of a scope in one state, newest first, without metadata. Rows may leave the scope meanwhile: a cursor is a
- * position in the order of ids, so no other row is missed.
+ * position in the order of ids, so no other row is missed. Reads from the primary, because a replica may not have every row yet.
  */
 export async function* rowsOfScope(
   objects: StorageObjectStore,
@@ -15,7 +15,11 @@ export async function* rowsOfScope(
 ): AsyncGenerator<readonly StorageObject[], void> {
   let cursor: string | undefined
   do {
-    const page = await objects.listByScope({ scope, status, cursor, limit: PAGE, withMetadata: false })
+    const page = await objects.listByScope({
+      ...{ scope, status, cursor, limit: PAGE },
+      withMetadata: false,
+      fromPrimary: true,
+    })
     yield page.objects
     cursor = page.nextCursor
   } while (cursor !== undefined)

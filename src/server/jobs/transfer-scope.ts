@@ -56,7 +56,7 @@ export async function transferScope(
   if (from === to) throw invalid('to', `must be another scope than from (got ${shown(to)}).`)
   const quota = checkQuota(options.quota)
 
-  const total = await records.objects.countByScope(from, 'active')
+  const { files: total } = await records.objects.getScopeUsage(from)
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })
   let transferred = 0
   // Without `attemptId`: an upload that was confirmed since the list was read belongs to `from` as well.

@@ -120,6 +120,23 @@ export const listCases: CaseGroup = {
       same(idsOf((await pagesOf(store, { scope, limit: 2 })).flat()), newestFirst, 'ids page by page')
     },
 
+    'returns every acknowledged write from the primary': async (given) => {
+      const { store, scope } = given
+      const fromPrimary = async (status?: 'pending' | 'active' | 'deleted') =>
+        (await pagesOf(store, { scope, status, limit: 2, fromPrimary: true })).flat()
+      const rows = []
+      for (const key of ['a', 'b', 'c']) {
+        rows.unshift(await given.reserve({ key }))
+        same(await fromPrimary(), rows, `the rows after the reserve of ${key}`)
+      }
+      const active = await given.confirm({ key: 'b' })
+      same(await fromPrimary('active'), [active], 'active rows')
+      same(await fromPrimary('pending'), [rows[0], rows[2]], 'pending rows')
+      const deleted = await store.remove({ bucket: 'bucket', key: 'b' })
+      same(await fromPrimary('deleted'), [deleted], 'deleted rows')
+      same(await fromPrimary(), [rows[0], rows[2]], 'rows that are not deleted')
+    },
+
     'returns rows without metadata if asked to, with a cursor that works either way': async (given) => {
       const { store, scope } = given
       const rows = []

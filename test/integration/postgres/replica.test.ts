@@ -1,4 +1,12 @@
-import { StorageError, type StorageObjectStore } from '@svc/db'
+import {
+  createS3Server,
+  db,
+  eraseScope,
+  memoryStorage,
+  StorageError,
+  transferScope,
+  type StorageObjectStore,
+} from '@svc/db'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -115,6 +123,30 @@ describePrivatePostgres('a streaming replica', (programs) => {
       await untilReplayed()
       expect(await store.listByScope({ scope })).toEqual({ objects: [active, before] })
       expect([await store.countByScope(scope), await store.countByScope(scope, 'active')]).toEqual([2, 1])
+    } finally {
+      await pools.standby.query('SELECT pg_wal_replay_resume()')
+    }
+  })
+
+  it('delays no list from the primary, and neither transferScope nor eraseScope', async () => {
+    const s3 = createS3Server({
+      storage: memoryStorage(),
+      bucket: BUCKET,
+      plugins: [db({ client: store, resolveScope: () => null })],
+    })
+    const [scope, to] = ['leaves', 'stays']
+    await pools.standby.query('SELECT pg_wal_replay_pause()')
+    await untilOnStandby("pg_get_wal_replay_pause_state() = 'paused'")
+    try {
+      const row = await store.reserve(attempt(scope, 'to transfer'))
+      const active = await store.confirm({ ...at('to transfer'), id: row.id, size: 5 })
+      expect(await store.listByScope({ scope })).toEqual({ objects: [] })
+      expect(await store.listByScope({ scope, fromPrimary: true })).toEqual({ objects: [active] })
+      expect(await transferScope(s3, { from: scope, to })).toEqual({ transferred: 1, failed: [] })
+
+      await store.reserve(attempt(to, 'to end'))
+      expect(await eraseScope(s3, { scope: to })).toMatchObject({ objects: 1, reservations: 1, failed: [] })
+      expect(await store.listByScope({ scope: to, fromPrimary: true })).toEqual({ objects: [] })
     } finally {
       await pools.standby.query('SELECT pg_wal_replay_resume()')
     }

@@ -8,6 +8,7 @@ import {
   beginAndPut,
   bytesOfSize,
   expectStatus,
+  listFromEmptyReplica,
   startService,
   type ServiceOptions,
 } from './service.js'
@@ -45,6 +46,20 @@ describe('eraseScope', () => {
     })
     expect((await caller.handler(new Request(url))).status).toBe(404)
     expect(await service.objects.find({ bucket: 'files', key })).toBeNull()
+  })
+
+  it('erases what a replica does not list yet', async () => {
+    const service = startService()
+    const caller = service.as(scope)
+    await caller.upload()
+    await caller.begun()
+    await caller.delete((await caller.upload()).key)
+    listFromEmptyReplica(service)
+    const erased = { objects: 1, bytes: 3, reservations: 1, failed: [] }
+    expect(await eraseScope(service.s3, { scope })).toMatchObject(erased)
+    const rows = await service.objects.listByScope({ scope, fromPrimary: true })
+    expect(rows).toEqual({ objects: [] })
+    expect(await service.objects.checkUsage()).toEqual([])
   })
 
   it('leaves a leftover while an upload URL may still write, and cleanUp removes what arrives', async () => {

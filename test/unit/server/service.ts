@@ -106,6 +106,16 @@ export function around<Name extends keyof StorageObjectStore>(
   objects[name] = wrap(objects[name].bind(objects) as StorageObjectStore[Name])
 }
 
+/** Lets the store list and count like a replica that has received nothing yet. */
+export function listFromEmptyReplica({ objects }: Pick<Service, 'objects'>): void {
+  around(
+    objects,
+    'listByScope',
+    (call) => async (input) => (input.fromPrimary ? call(input) : { objects: [] }),
+  )
+  around(objects, 'countByScope', () => () => Promise.resolve(0))
+}
+
 export type Service = ReturnType<typeof startService>
 
 export function bytesOfSize(size: number, fill = 7): Uint8Array<ArrayBuffer> {

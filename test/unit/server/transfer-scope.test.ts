@@ -6,7 +6,7 @@ import { partsOf } from '../../../src/core/store/store-parts.js'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
 import { until } from './events/changed-objects.js'
 import { Crash } from './crash.js'
-import { around, beginAndPut, bytesOfSize, startService } from './service.js'
+import { around, beginAndPut, bytesOfSize, listFromEmptyReplica, startService } from './service.js'
 import { createWorld, KEY, putReport, uploadReport } from './world.js'
 
 const from = 'user:1'
@@ -50,6 +50,17 @@ describe('transferScope', () => {
     expect(await objects.countByScope(from)).toBe(0)
     expect(await objects.countByScope(to)).toBe(2001)
     expect(progress).toEqual(Array.from({ length: 2001 }, (_, index) => index + 1))
+  })
+
+  it('transfers objects that a replica does not list yet', async () => {
+    const service = startService()
+    const { key } = await service.as(from).upload()
+    listFromEmptyReplica(service)
+    const progress: unknown[] = []
+    const onProgress = (each: unknown) => void progress.push(each)
+    expect(await transferScope(service.s3, { from, to, onProgress })).toEqual({ transferred: 1, failed: [] })
+    expect(await service.as(to).bytes(key)).toEqual(bytesOfSize(3))
+    expect(progress).toEqual([{ done: 1, total: 1 }])
   })
 
   it('transfers a replacement that is confirmed after the list was read', async () => {

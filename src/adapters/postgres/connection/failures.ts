@@ -67,6 +67,17 @@ export function databaseError(error: unknown): unknown {
   return new StorageError('DATABASE_UNAVAILABLE', { cause: error })
 }
 
+/** Lets the message of an error name `readPool`, because an operator would look at the primary otherwise. */
+export function readPoolError(error: unknown): unknown {
+  if (!(error instanceof StorageError)) return error
+  const { code, message, cause, retryable } = error
+  return new StorageError(code, {
+    message: `readPool: ${message}`,
+    cause,
+    ...(!retryable && { retryable: false }),
+  })
+}
+
 function byState(messages: Readonly<Record<string, string>>, state: string): string | undefined {
   return messages[state] ?? messages[state.slice(0, 2)]
 }

@@ -1,5 +1,11 @@
 import type { Database, PostgresValue, Statement, TextRow } from './database.js'
-import { databaseError, isInFailedTransaction, lostResponse, wasRolledBack } from './failures.js'
+import {
+  databaseError,
+  isInFailedTransaction,
+  lostResponse,
+  readPoolError,
+  wasRolledBack,
+} from './failures.js'
 
 const MAX_ROLLBACKS = 5
 const MAX_DELAY_MILLISECONDS = 20
@@ -52,4 +58,13 @@ export function createCall(database: Database): Call {
       }
     }
   }
+}
+
+/** Creates calls to the database of `readPool`. */
+export function createReadPoolCall(database: Database): Call {
+  const call = createCall(database)
+  return (...args) =>
+    call(...args).catch((error: unknown) => {
+      throw readPoolError(error)
+    })
 }

@@ -30,7 +30,7 @@ export function statuses(value: unknown): readonly ObjectStatus[] {
 }
 
 export function listQuery(input: ListByScopeInput): Driver.ListQuery {
-  const { scope, status, route, limit, cursor, withMetadata } = checkObject('input', input)
+  const { scope, status, route, limit, cursor, withMetadata, fromPrimary } = checkObject('input', input)
   return {
     scope: checkText('scope', scope),
     statuses: statuses(status),
@@ -38,6 +38,7 @@ export function listQuery(input: ListByScopeInput): Driver.ListQuery {
     limit: pageLimit(limit),
     before: optional(cursor, decodeCursor),
     withMetadata: optional(withMetadata, (value) => checkBoolean('withMetadata', value)) ?? true,
+    fromPrimary: optional(fromPrimary, (value) => checkBoolean('fromPrimary', value)) ?? false,
   }
 }
 

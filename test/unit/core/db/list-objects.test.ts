@@ -190,7 +190,7 @@ describe('the store calls of GET /db/objects', () => {
   it('are one page of the scope', async () => {
     await ask(`${LIST}?status=deleted&limit=7&route=avatars&cursor=${encodeCursor(idNumber(1))}`)
     const filter = { scope: 'user:1', statuses: ['deleted'], route: 'avatars' }
-    const input = { ...filter, before: idNumber(1), limit: 8, withMetadata: false }
+    const input = { ...filter, before: idNumber(1), limit: 8, withMetadata: false, fromPrimary: false }
     expect(calls).toEqual([{ method: 'list', args: [input] }])
   })
 

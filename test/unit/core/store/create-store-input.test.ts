@@ -25,7 +25,10 @@ const QUOTA = { maxBytes: 1000, maxFiles: 10 }
 
 describeInput<ListByScopeInput>('listByScope', (store, input) => store.listByScope(input), {
   least: { scope: 'user:1' },
-  nulls: { scope: 'user:1', status: null, route: null, limit: null, cursor: null, withMetadata: null },
+  nulls: {
+    ...{ scope: 'user:1', status: null, route: null, limit: null, cursor: null },
+    ...{ withMetadata: null, fromPrimary: null },
+  },
   leastResolved: {
     scope: 'user:1',
     statuses: ['pending', 'active'],
@@ -33,6 +36,7 @@ describeInput<ListByScopeInput>('listByScope', (store, input) => store.listBySco
     limit: 101,
     before: null,
     withMetadata: true,
+    fromPrimary: false,
   },
   most: {
     scope: 'user:1',
@@ -41,6 +45,7 @@ describeInput<ListByScopeInput>('listByScope', (store, input) => store.listBySco
     limit: 1000,
     cursor: encodeCursor(idNumber(9)),
     withMetadata: false,
+    fromPrimary: true,
   },
   mostResolved: {
     scope: 'user:1',
@@ -49,6 +54,7 @@ describeInput<ListByScopeInput>('listByScope', (store, input) => store.listBySco
     limit: 1001,
     before: idNumber(9),
     withMetadata: false,
+    fromPrimary: true,
   },
 })
 
