@@ -25,6 +25,9 @@ describePostgres('the commands of docs/capacity.md and docs/scaling.md', (server
     const database = await createDatabase(serverUrl)
     const folder = mkdtempSync(join(tmpdir(), 'svc-db-capacity-'))
     try {
+      const pool = poolOf(database.url, { max: 1 })
+      await postgresAdapter(pool).migrate()
+      await pool.end()
       // Outside a transaction, because it vacuums.
       for (const statement of table!.split(/;\n/)) await database.query(statement)
       const { hostname, port, username, pathname } = new URL(database.url)
