@@ -2,12 +2,11 @@
 // --rows=N: number of uploads of each.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { createAttemptId } from '@svc/db'
 import { postgresAdapter } from '@svc/db/postgres'
 import { printSizes } from '../ratio-table.mjs'
 import { readOptions, withSeparators } from '../servers/options.mjs'
 import { bucket } from '../servers/scopes.mjs'
-import { SIZE } from '../servers/store-calls.mjs'
+import { ample, reserve, SIZE } from '../servers/store-calls.mjs'
 import { startCluster } from './cluster.mjs'
 import { measureSizes } from './loaded-scopes.mjs'
 
@@ -58,13 +57,7 @@ await cluster.stop()
 
 /** Makes an upload with a random key, as those of `createS3Server` are. */
 async function upload(store, scope) {
-  const id = createAttemptId()
-  const key = `uploads/${randomUUID().replaceAll('-', '')}`
-  await store.reserve({
-    ...{ id, scope, bucket, key, declaredSize: SIZE, storageKey: key },
-    expiresAt: new Date(Date.now() + 3_600_000),
-    ...{ route: 'common', filename: 'holiday picture.jpg', contentType: 'image/jpeg' },
-  })
+  const { key, id } = await reserve(store, scope, ample, `uploads/${randomUUID().replaceAll('-', '')}`)
   await new Promise((resolve) => setTimeout(resolve, Math.random() * LONGEST_UPLOAD_MS))
-  await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: randomUUID() })
+  await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: randomUUID(), quota: ample })
 }

@@ -11,9 +11,10 @@ export async function upload(store, scope) {
   await store.confirm({ bucket, key, id, scope, size: SIZE, eTag: 'e', quota: ample })
 }
 
-export function reserve(store, scope, limits) {
+/** Reserves a key, by default a new one that sorts after all earlier ones. */
+export function reserve(store, scope, limits, ownKey) {
   const id = createAttemptId()
-  const key = `uploads/${id}`
+  const key = ownKey ?? `uploads/${id}`
   const expiresAt = new Date(Date.now() + 3_600_000)
   return store.reserve({
     id,
