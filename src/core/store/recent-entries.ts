@@ -1,6 +1,7 @@
 /**
- * Keeps at least the latest `least` entries, and at most twice as many. A `Map` without a limit would grow for ever, and dropping
- * its oldest entries one by one takes 50 times as long: each time, it skips those that were dropped before.
+ * Keeps at least the latest `least` entries that were set, less those deleted since, and at most twice as many. A `Map` without
+ * a limit would grow for ever, and dropping its oldest entries one by one takes 50 times as long: each time, it skips those that
+ * were dropped before.
  */
 export class RecentEntries<Value extends NonNullable<unknown>> {
   readonly #least: number

@@ -12,17 +12,19 @@ const calls: fc.Arbitrary<readonly Call[]> = fc.array(
   { maxLength: 40 },
 )
 
-it('keeps the latest entries as they were set last, and never more than twice as many', () => {
+it('keeps the latest entries that were set, less those deleted, and never more than twice as many', () => {
   fc.assert(
     fc.property(calls, (program) => {
       const entries = new RecentEntries<number>(LEAST)
-      // The latest last.
-      const expected = new Map<string, number>()
+      // In the order in which they were set. One that was deleted keeps its place.
+      const expected = new Map<string, number | null>()
       for (const { name, value } of program) {
-        expected.delete(name)
-        if (value === null) entries.delete(name)
-        else {
+        if (value === null) {
+          entries.delete(name)
+          if (expected.has(name)) expected.set(name, null)
+        } else {
           entries.set(name, value)
+          expected.delete(name)
           expected.set(name, value)
         }
         const latest = [...expected].slice(-LEAST)
