@@ -26,12 +26,14 @@ export interface EventDeliveryOptions {
 
 /**
  * The end of one delivery. `delivered`: the handler returned and the claim still held. `failed`: it threw, so the event is due
- * again later. `lost`: it returned after another caller had claimed the event.
+ * again later. `lost`: another caller claimed the event before it returned, or before it was called.
  */
 export type DeliveryResult =
   | { readonly outcome: 'delivered' }
   | { readonly outcome: 'lost' }
   | { readonly outcome: 'failed'; readonly event: StoredEvent; readonly error: unknown }
+
+const LOST = { outcome: 'lost' } as const
 
 /** A claimed event whose handler runs. */
 interface Running {
@@ -60,9 +62,14 @@ export class EventDelivery {
    * then comes back when its claim expires.
    */
   async claim(input: Pick<ClaimEventsInput, 'limit' | 'bucket' | 'key'>): Promise<Promise<DeliveryResult>[]> {
-    const { store, claimSeconds } = this.#options
+    const { store, claimSeconds, now } = this.#options
+    const start = now().getTime()
     const events = await store.claimEvents({ ...input, claimSeconds })
-    return events.map((event) => this.#deliver(event))
+    const seconds = (now().getTime() - start) / 1000
+    // A claim starts when it is asked for. After a slow answer, the first extension could be too late.
+    const isSlow = seconds > claimSeconds / EXTENSIONS_PER_CLAIM
+    const held = isSlow ? await this.#extendClaims(events) : new Set(events.map(({ id }) => id))
+    return events.map((event) => (held.has(event.id) ? this.#deliver(event) : Promise.resolve(LOST)))
   }
 
   async #deliver(event: StoredEvent): Promise<DeliveryResult> {
@@ -120,19 +127,24 @@ export class EventDelivery {
   }
 
   async #extend(): Promise<void> {
-    const { store, claimSeconds, report } = this.#options
     const all = [...this.#running.values()]
     this.#stopTimer = null
     this.#isExtending = true
     try {
-      const claims = all.map(({ event: { id, claim } }) => ({ id, claim }))
-      const held = new Set(await store.extendClaims(claims, { claimSeconds }))
+      const held = await this.#extendClaims(all.map(({ event }) => event))
       for (const running of all) if (!held.has(running.event.id)) this.#lose(running)
     } catch (error) {
-      report(error)
+      this.#options.report(error)
     }
     this.#isExtending = false
     if (this.#running.size > 0) this.#extendLater()
+  }
+
+  /** Extends the claims of these events, and returns the ids of those that still hold. */
+  async #extendClaims(events: readonly StoredEvent[]): Promise<ReadonlySet<string>> {
+    const { store, claimSeconds } = this.#options
+    const claims = events.map(({ id, claim }) => ({ id, claim }))
+    return new Set(await store.extendClaims(claims, { claimSeconds }))
   }
 
   /** Another caller has the event. A handler that has ended is not concerned: its settlement finds out. */

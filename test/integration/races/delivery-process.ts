@@ -8,8 +8,8 @@ export type OpenDeliveryStore = (connection: DeliveryTask['connection']) => {
   readonly close: () => Promise<void>
 }
 
-/** How long a handler runs that outlives its claim, in milliseconds. */
-const LONG_WORK = 1600
+/** Which handler of each process runs for longer than a claim. */
+const LONG_HANDLER = 5
 
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
@@ -36,13 +36,14 @@ export function serveAsDeliveryProcess(open: OpenDeliveryStore): void {
       if (death === 'before settling' && entries.length > 0) die()
       return settle(entries)
     }
+    let handlers = 0
     await deliverEvents(store, {
       async onEvent({ id, attempts, type, object }) {
         const line = { id, attempts, pid: process.pid, key: object.key, name: `${type} ${object.attemptId}` }
         write({ kind: 'started', ...line })
         if (death === 'in a handler') die()
         const chance = Math.random()
-        if (chance < 0.02) await wait(LONG_WORK)
+        if (++handlers === LONG_HANDLER) await wait(1200 * claimSeconds)
         else if (chance < 0.5) await wait(chance * 20)
         const isFailure = attempts === 1 && chance > 0.97
         write({ kind: isFailure ? 'threw' : 'returned', ...line })

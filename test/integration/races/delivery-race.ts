@@ -37,7 +37,7 @@ export type DeliveryLine =
 
 const PROCESSES = 3
 /** Longer than a busy machine delays a process that extends its claims. */
-const CLAIM_SECONDS = 3
+const CLAIM_SECONDS = 10
 const KEYS = Array.from({ length: 12 }, (_, index) => `key ${index}`)
 
 export interface DeliveryTest {

@@ -70,6 +70,39 @@ describe('a claim', () => {
     expect(extended).toEqual([3, 2])
   })
 
+  it('that took long to get is extended before its handler starts', async () => {
+    for (const key of ['a', 'b']) await activate(store, key, clock)
+    const claim = store.claimEvents.bind(store)
+    around(store, 'claimEvents', (claimEvents) => async (input) => {
+      const events = await claimEvents(input)
+      clock.advance(59 * SECOND)
+      return events
+    })
+    const handler = deferred()
+    const run = deliver(() => handler.promise)
+    await pass(2)
+    expect(await claim()).toEqual([])
+    handler.resolve()
+    expect(await run).toEqual({ delivered: 2, failed: [] })
+  })
+
+  it('that another caller replaced before it was received starts no handler', async () => {
+    await activate(store, 'a', clock)
+    const claim = store.claimEvents.bind(store)
+    let calls = 0
+    around(store, 'claimEvents', (claimEvents) => async (input) => {
+      const events = await claimEvents(input)
+      if (++calls > 1) return events
+      clock.advance(60 * SECOND)
+      await claim()
+      return events
+    })
+    const seen: string[] = []
+    expect(await deliver(({ object }) => void seen.push(object.key))).toEqual({ delivered: 0, failed: [] })
+    expect(seen).toEqual([])
+    expect(await store.countEvents()).toMatchObject({ claimed: 1 })
+  })
+
   it('aborts the signal of its handler when another caller has the event', async () => {
     await activate(store, 'a', clock)
     around(store, 'settleEvents', (settle) => (entries) => {
