@@ -13,24 +13,6 @@ const source = {
   })),
 }
 
-/**
- * The files that have a long version: more runs of each property, more kills, rounds and flows. `npm test` runs them
- * with the short counts of `test/long-runs.ts`, `npm run test:long` runs only them, with the long ones.
- */
-const longRuns = [
-  'test/conformance-runs/**/*.test.ts',
-  'test/unit/server/{crashes,erase-scope-interleaving}.test.ts',
-  'test/unit/server/import-objects/resuming.test.ts',
-  'test/integration/**/{conformance,crashes,races}*.test.ts',
-  'test/integration/postgres/{batch-function,pgbouncer,plans,upgrade-of-release}.test.ts',
-  'test/integration/mongo/{client-options,routed-calls,sharded-cluster,upgrade}.test.ts',
-  'test/integration/redis/{outages,processes}.test.ts',
-  'test/integration/s3/{keys,large-files,listing}.test.ts',
-  'test/integration/imports/s3.test.ts',
-  'test/browser/demo-s3.test.ts',
-  'test/package/{node-versions,oldest-peers,sqlite-adapter,typescript}.test.ts',
-]
-
 /** Only ends what hangs, because a busy machine may need long for any test. In milliseconds. */
 const TIME_LIMIT = 900_000
 
@@ -39,8 +21,7 @@ const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram(
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'long'
-  const filesIn = (folder: string) =>
-    isLong ? longRuns.filter((pattern) => pattern.startsWith(folder)) : [`${folder}/**/*.test.ts`]
+  const filesIn = (folder: string) => [`${folder}/**/*.test.ts`]
   // A worker runs many files in one module graph, because importing takes longer than most tests do.
   const shared = { isolate: false } as const
 

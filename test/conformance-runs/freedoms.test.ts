@@ -1,4 +1,4 @@
-import { describe, it } from 'vitest'
+import { groupsOnce } from '../conformance-groups.js'
 import { runs } from '../long-runs.js'
 import type { ObjectReference, StorageObject } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
@@ -65,6 +65,6 @@ const permissive = overDriver((driver) => {
 storeConformance({
   name: 'a store that uses every freedom of the contract',
   createStore: permissive,
-  test: { describe, it },
+  test: groupsOnce(),
   numRuns: runs(20, 50),
 })

@@ -1,6 +1,6 @@
-import { describe, it } from 'vitest'
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
+import { groupsOnce } from '../conformance-groups.js'
 import { runs } from '../long-runs.js'
 import { delayed } from './delayed-store.js'
 import { memoryPlaces } from '../broken-stores/memory-places.js'
@@ -9,7 +9,7 @@ storeConformance({
   name: 'memoryAdapter',
   createStore: memoryAdapter,
   close: (store) => store.close(),
-  test: { describe, it },
+  test: groupsOnce(),
   numRuns: runs(20, 50),
 })
 
@@ -17,14 +17,14 @@ storeConformance({
   name: 'memory stores on shared places',
   ...memoryPlaces(),
   driver: true,
-  test: { describe, it },
+  test: groupsOnce(),
   numRuns: runs(20, 50),
 })
 
 storeConformance({
   name: 'memoryAdapter over a simulated network',
   createStore: (context) => delayed(memoryAdapter(context)),
-  test: { describe, it },
+  test: groupsOnce(),
   numRuns: runs(20, 50),
   delays: 2,
 })

@@ -1,8 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { storeConformance } from '@svc/db/conformance'
-import { afterAll, describe, it } from 'vitest'
+import { afterAll, describe } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { isLongRun, runs } from '../../long-runs.js'
+import { groupsOnce, isLongLists } from '../../conformance-groups.js'
+import { runs } from '../../long-runs.js'
 
 describe('PGlite', () => {
   const database = new PGlite()
@@ -12,11 +13,8 @@ describe('PGlite', () => {
   storeConformance({
     name: 'postgresAdapter on PGlite in memory',
     numRuns: runs(2, 4),
-    // The statements are those of a server, where long lists are tested each time.
-    test: {
-      describe: (title, body) => describe.skipIf(!isLongRun && title.startsWith('long lists'))(title, body),
-      it,
-    },
+    // The statements are those of a server, where `npm test` tests long lists.
+    test: groupsOnce(isLongLists),
     async createStore({ now, events }) {
       const schema = events ? 'with_events' : 'without_events'
       const store = postgresAdapter(database, { schema, now, events })

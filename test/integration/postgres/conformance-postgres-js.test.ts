@@ -1,7 +1,8 @@
 import { storeConformance } from '@svc/db/conformance'
 import postgres from 'postgres'
-import { afterAll, describe, it } from 'vitest'
-import { isLongRun, runs } from '../../long-runs.js'
+import { afterAll } from 'vitest'
+import { groupsOnce, isLongLists } from '../../conformance-groups.js'
+import { runs } from '../../long-runs.js'
 import { describePostgres, poolOf, storesInEmptySchemas } from './schemas.js'
 
 describePostgres('Postgres through postgres.js', (url) => {
@@ -17,11 +18,8 @@ describePostgres('Postgres through postgres.js', (url) => {
     name: 'postgresAdapter over postgres.js',
     numRuns: runs(2, 4),
     delays: 5,
-    // The statements are those of a server, where long lists are tested each time.
-    test: {
-      describe: (title, body) => describe.skipIf(!isLongRun && title.startsWith('long lists'))(title, body),
-      it,
-    },
+    // The statements are those of a server, where `npm test` tests long lists.
+    test: groupsOnce(isLongLists),
     ...stores,
     driver: true,
   })

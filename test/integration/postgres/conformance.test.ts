@@ -1,5 +1,6 @@
 import { storeConformance } from '@svc/db/conformance'
-import { afterAll, describe, it } from 'vitest'
+import { afterAll } from 'vitest'
+import { groupsOnce } from '../../conformance-groups.js'
 import { runs } from '../../long-runs.js'
 import { describePostgres, poolOf, storesInEmptySchemas } from './schemas.js'
 
@@ -15,7 +16,7 @@ describePostgres('Postgres', (url) => {
     name: 'postgresAdapter on a server',
     numRuns: runs(8, 20),
     delays: 5,
-    test: { describe, it },
+    test: groupsOnce(),
     ...stores,
     driver: true,
   })
