@@ -18,12 +18,33 @@ export function parseJson(text: string): unknown {
     return `"${mark}${names.length - 1}"${colon}`
   })
   if (names.length === 0) return parsed
-  const nameOf = (name: string) => (name.startsWith(mark) ? names[Number(name.slice(mark.length))]! : name)
-  return JSON.parse(safe, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).map(([name, member]) => [nameOf(name), member as unknown]))
-      : value,
-  )
+  const value: unknown = JSON.parse(safe)
+  renameMembers(value, mark, names)
+  return value
+}
+
+/**
+ * Puts the names back in place of their stand-ins. Neither calls itself nor uses a reviver of `JSON.parse`, because both fail at
+ * some thousands of levels.
+ */
+function renameMembers(root: unknown, mark: string, names: readonly string[]): void {
+  const unvisited = [root]
+  while (unvisited.length > 0) {
+    const value = unvisited.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const members = Object.entries(value)
+    const hasStandIns = !Array.isArray(value) && members.some(([name]) => name.startsWith(mark))
+    for (const [name, member] of members as readonly [string, unknown][]) {
+      unvisited.push(member)
+      if (!hasStandIns) continue
+      // Every member moves to the end, so their order stays. `__proto__` can only be defined.
+      Reflect.deleteProperty(value, name)
+      const original = name.startsWith(mark) ? names[Number(name.slice(mark.length))]! : name
+      Object.defineProperty(value, original, {
+        ...{ value: member, writable: true, enumerable: true, configurable: true },
+      })
+    }
+  }
 }
 
 /** Returns a short text that isn't part of another. It is random, so that no text can contain all that are tried. */

@@ -44,6 +44,14 @@ it.each([
   expect(JSON.stringify(parseJson(JSON.stringify(value)))).toBe(JSON.stringify(value))
 })
 
+it('reads a text that is nested as deeply as JSON.parse reads it', () => {
+  const inner = (depth: number) => `${'[{"\\n":'.repeat(depth)}1${'}]'.repeat(depth)}`
+  let value = parseJson(inner(30_000))
+  let levels = 0
+  for (; Array.isArray(value); levels++) value = (value as { '\n': unknown }[])[0]!['\n']
+  expect({ value, levels }).toEqual({ value: 1, levels: 30_000 })
+})
+
 it('equals what was stringified', () => {
   const name = fc.string({ unit: fc.constantFrom('\\', '"', '\n', 'u', '0', 'a', ':', '\u{e000}', '{') })
   const { tree } = fc.letrec((tie) => ({
