@@ -52,6 +52,8 @@ export interface ReplicaSetOptions {
   readonly signIn?: boolean
   /** Seconds after which every member ends a transaction that its client has abandoned. Default: 60, MongoDB's own. */
   readonly transactionSeconds?: number
+  /** Whether members accept `configureFailPoint`. Default: `false`. */
+  readonly failPoints?: boolean
 }
 
 const NAME = 'tests'
@@ -79,12 +81,14 @@ export async function startReplicaSet(
     cacheGigabytes = 0.25,
     signIn = false,
     transactionSeconds,
+    failPoints = false,
   }: ReplicaSetOptions,
 ): Promise<ReplicaSet> {
   const folder = await privateFolder('mongod', null)
   try {
     const settings = ['--replSet', NAME, '--wiredTigerCacheSizeGB', String(cacheGigabytes)]
     if (signIn) settings.push('--auth', '--keyFile', await writeKeyFile(folder))
+    if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
     if (transactionSeconds !== undefined) settings.push(...endTransactionsAfter(transactionSeconds))
     const members: Member[] = []
     for (let i = 0; i < count; i++) members.push(await startMember(folder, program, `data-${i}`, settings))
@@ -116,6 +120,9 @@ export async function startStandalone(program: string): Promise<RunningServer> {
     throw error
   }
 }
+
+/** The setting of a member that makes it accept `configureFailPoint`. */
+export const ALLOW_FAIL_POINTS = ['--setParameter', 'enableTestCommands=1'] as const
 
 /** Returns the setting of a member that limits how long a transaction may stay open. */
 export function endTransactionsAfter(seconds: number): readonly string[] {

@@ -1,4 +1,11 @@
-import { endTransactionsAfter, onServer, responds, startMember, type Member } from './mongod.js'
+import {
+  ALLOW_FAIL_POINTS,
+  endTransactionsAfter,
+  onServer,
+  responds,
+  startMember,
+  type Member,
+} from './mongod.js'
 import { freePort, privateFolder } from './private-server.js'
 
 export interface ShardedCluster {
@@ -22,6 +29,8 @@ export interface ShardedClusterOptions {
 }
 
 const TRANSACTION_SECONDS = 5
+/** How long a move of a chunk waits for the locks of other calls. MongoDB's own 500 ms are too short on a busy machine. */
+const MOVES_WAIT = ['--setParameter', 'migrationLockAcquisitionMaxWaitMS=30000'] as const
 
 /** Starts a config server, two shards with one member each, and a router. */
 export async function startShardedCluster({
@@ -39,7 +48,8 @@ export async function startShardedCluster({
     const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25']
     // A process or a shard that is killed leaves transactions open for so long, by default a minute.
     settings.push(...endTransactionsAfter(TRANSACTION_SECONDS))
-    if (failPoints) settings.push('--setParameter', 'enableTestCommands=1')
+    if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
+    settings.push(...MOVES_WAIT)
     if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
     const member = await startMember(folder, mongod, name, settings)
     const config = {
