@@ -78,4 +78,28 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${router
       expect(unavailable).toBe(0)
     })
   }
+
+  it('a call that waits for shards without a primary rejects with DATABASE_UNAVAILABLE, and succeeds later', async () => {
+    const store = mongoAdapter(await databaseOf(client, 'sharded by a hashed _id'))
+    await store.migrate()
+    const at = { bucket: 'files', key: 'a' }
+    const input = { scope: 'ann', ...at, declaredSize: 5, expiresAt: new Date('2100-01-01') }
+    const row = await store.reserve(input)
+    for (const shard of cluster.shards) await shard.kill()
+    const calls = [
+      store.findPending(at),
+      store.listByScope({ scope: 'ann' }),
+      store.countByScope('ann'),
+      store.getScopeUsage('ann'),
+      store.listExpired({ before: new Date() }),
+      store.reserve({ ...input, key: 'b' }),
+      store.confirm({ ...at, size: 5 }),
+    ]
+    const results = await Promise.allSettled(calls)
+    expect(results).toMatchObject(
+      calls.map(() => ({ status: 'rejected', reason: { code: 'DATABASE_UNAVAILABLE', retryable: true } })),
+    )
+    for (const shard of cluster.shards) await shard.restart()
+    expect(await store.findPending(at)).toEqual(row)
+  })
 })

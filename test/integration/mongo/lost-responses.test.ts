@@ -228,4 +228,30 @@ describeMongo('lost connections', (url) => {
       expect(await store.forgetLeftover({ attemptId: id })).toBe(false)
     })
   })
+
+  // A router without a primary, and a server that ends the transaction, can report such an error after the commit. No server
+  // does so on demand.
+  it.each([133, 290])(
+    'a commit that fails with %i after it took effect is not repeated as a transaction',
+    async (code) => {
+      const at = { bucket: BUCKET, key: `commit ${code}` }
+      await activate(mongoAdapter(db), at)
+      const client = clientOf(url)
+      const startSession = client.startSession.bind(client)
+      let failures = 0
+      client.startSession = (options) => {
+        const session = startSession(options)
+        const commit = session.commitTransaction.bind(session)
+        session.commitTransaction = async () => {
+          await commit()
+          if (failures++ === 0) throw Object.assign(new Error('The router found no primary.'), { code })
+        }
+        return session
+      }
+      const store = mongoAdapter(client.db(db.databaseName))
+      expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at)
+      expect(failures).toBe(2)
+      await client.close()
+    },
+  )
 })

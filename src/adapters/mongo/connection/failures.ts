@@ -13,14 +13,20 @@ const UNKNOWN_INDEX = 2
 /** The transaction lasted longer than `transactionLifetimeLimitSeconds`. The server gives this error no label. */
 const TRANSACTION_EXPIRED = 290
 
-/** The member is not, or no longer, the primary, or is shutting down. The driver looks for another. */
-const NOT_PRIMARY = [6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
+/**
+ * The member is not, or no longer, the primary, or is shutting down, and the driver looks for another. Or a router has found
+ * no primary of a shard for 15 seconds.
+ */
+const NOT_PRIMARY = [6, 7, 89, 91, 133, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]
 
 /** The transaction or read lost against a concurrent one, a lock, or its time limit. */
 const CONFLICT = [24, WRITE_CONFLICT, 134, 239, 246, NO_SUCH_TRANSACTION, TRANSACTION_EXPIRED]
 
 /** The collection was sharded, or its chunks moved, after the router looked where they are or after the moment to read. */
 const MOVED = [63, 150, 249, 250, 272, 304, 13388]
+
+/** A commit that fails with one of these may have taken effect. The driver's label is missing for some. */
+const COMMIT_UNKNOWN = new Set([...NOT_PRIMARY, TRANSACTION_EXPIRED])
 
 const RETRYABLE = new Set([...NOT_PRIMARY, ...CONFLICT, ...MOVED, DUPLICATE_KEY])
 
@@ -76,7 +82,7 @@ export function isWriteConflict(error: unknown): boolean {
 /** Returns whether a commit that failed with this error may have taken effect. */
 export function leavesCommitUnknown(error: unknown): boolean {
   const code = serverCode(error)
-  return code === null || code === TRANSACTION_EXPIRED || hasLabel(error, 'UnknownTransactionCommitResult')
+  return code === null || COMMIT_UNKNOWN.has(code) || hasLabel(error, 'UnknownTransactionCommitResult')
 }
 
 /** Returns whether the application has closed its client, so that retrying does not help. */
