@@ -1,5 +1,6 @@
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
+import { isLongLists } from '../conformance-groups.js'
 import { isLongRun } from '../long-runs.js'
 import { collectTests } from './collect-tests.js'
 import { CASE_GROUPS } from '../conformance/cases/index.js'
@@ -21,8 +22,7 @@ const isScript = (title: string) => title.startsWith('scripts: ')
 
 /** Half of the time of all cases. They run only on the mutants that they must reject. */
 const isSlow = (title: string) =>
-  title.startsWith('long lists') ||
-  title === 'events: return rows with any text, any metadata and any size unchanged'
+  isLongLists(title) || title === 'events: return rows with any text, any metadata and any size unchanged'
 
 const addedTitles = new Set(
   CASE_GROUPS.filter(({ since, methods, events }) => since ?? methods ?? events).flatMap(({ title, cases }) =>

@@ -45,11 +45,10 @@ export async function startShardedCluster({
   const remove = () => folder.remove('SIGKILL')
 
   async function startSet(name: string, role: '--configsvr' | '--shardsvr'): Promise<Member> {
-    const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25']
+    const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25', ...MOVES_WAIT]
     // A process or a shard that is killed leaves transactions open for so long, by default a minute.
     settings.push(...endTransactionsAfter(TRANSACTION_SECONDS))
     if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
-    settings.push(...MOVES_WAIT)
     if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
     const member = await startMember(folder, mongod, name, settings)
     const config = {

@@ -1,6 +1,6 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type { Db } from 'mongodb'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { clientOf, describeMongo, freshDatabase, type DriverVersion } from './databases.js'
 import { wireProxy, type Fate, type WireProxy } from './wire-proxy.js'
@@ -237,6 +237,7 @@ describeMongo('lost connections', (url) => {
       const at = { bucket: BUCKET, key: `commit ${code}` }
       await activate(mongoAdapter(db), at)
       const client = clientOf(url)
+      onTestFinished(() => client.close())
       const startSession = client.startSession.bind(client)
       let failures = 0
       client.startSession = (options) => {
@@ -251,7 +252,6 @@ describeMongo('lost connections', (url) => {
       const store = mongoAdapter(client.db(db.databaseName))
       expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at)
       expect(failures).toBe(2)
-      await client.close()
     },
   )
 })

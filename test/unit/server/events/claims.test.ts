@@ -183,6 +183,30 @@ describe('a claim', () => {
     expect((await run).delivered).toBe(1)
   })
 
+  it('can be taken by another caller after two failed extensions, a third of its time apart', async () => {
+    await activate(store, 'a', clock)
+    let calls = 0
+    around(store, 'extendClaims', (extend) => (entries, options) => {
+      if (entries.length > 0 && ++calls <= 2) return Promise.reject(new Error('down'))
+      return extend(entries, options)
+    })
+    const handler = deferred()
+    let signal: AbortSignal | undefined
+    const run = deliver((_, context) => {
+      signal = context.signal
+      return handler.promise
+    })
+    // The job claims the event now, not after the first second.
+    await vi.advanceTimersByTimeAsync(0)
+    await pass(59)
+    clock.advance(SECOND)
+    expect(await store.claimEvents()).toHaveLength(1)
+    await pass(1)
+    expect({ calls, isAborted: signal?.aborted }).toEqual({ calls: 3, isAborted: true })
+    handler.resolve()
+    expect(await run).toEqual({ delivered: 0, failed: [] })
+  })
+
   it('is replaced by the next one of the same process, which aborts the older handler', async () => {
     await activate(store, 'a', clock)
     around(
