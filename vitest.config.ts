@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { entries } from './build/entries.js'
 import { installedProgram } from './test/servers/installed-program.js'
 
@@ -16,12 +16,17 @@ const source = {
 /** Only ends what hangs, because a busy machine may need long for any test. In milliseconds. */
 const TIME_LIMIT = 900_000
 
+/** How long tests wait for a condition. Ends before the test does, so that the failure shows the condition. */
+const POLL_TIME_LIMIT = TIME_LIMIT - 30_000
+
 /** MongoDB is the only server without a distribution package, so it may be missing. */
 const hasMongoDB = Boolean(process.env['TEST_MONGODB_URL']) || installedProgram('mongod') !== null
 
 export default defineConfig(({ mode }) => {
   const isLong = mode === 'long'
-  const filesIn = (folder: string) => [`${folder}/**/*.test.ts`]
+  // Long runs have files of their own, which `npm test` leaves out.
+  const filesIn = (folder: string) => [`${folder}/**/*${isLong ? '.long' : ''}.test.ts`]
+  const exclude = [...configDefaults.exclude, ...(isLong ? [] : ['**/*.long.test.ts'])]
   // A worker runs many files in one module graph, because importing takes longer than most tests do.
   const shared = { isolate: false } as const
 
@@ -30,6 +35,7 @@ export default defineConfig(({ mode }) => {
       env: isLong ? { TEST_LONG: '1' } : {},
       testTimeout: TIME_LIMIT,
       hookTimeout: TIME_LIMIT,
+      expect: { poll: { timeout: POLL_TIME_LIMIT } },
       // Many files wait for servers, so one more worker than processors keeps these busy.
       maxWorkers: availableParallelism() + 1,
       coverage: {
@@ -49,6 +55,7 @@ export default defineConfig(({ mode }) => {
           resolve: source,
           test: {
             name: 'unit',
+            exclude,
             include: filesIn('test/unit'),
             pool: 'threads',
             ...shared,
@@ -59,6 +66,7 @@ export default defineConfig(({ mode }) => {
           resolve: source,
           test: {
             name: 'conformance',
+            exclude,
             include: filesIn('test/conformance-runs'),
           },
         },
@@ -67,6 +75,7 @@ export default defineConfig(({ mode }) => {
           resolve: source,
           test: {
             name: 'integration',
+            exclude,
             include: filesIn('test/integration'),
             globalSetup: ['test/servers/global-setup.ts'],
             pool: 'forks',
@@ -78,15 +87,15 @@ export default defineConfig(({ mode }) => {
           resolve: source,
           test: {
             name: 'browser',
+            exclude,
             include: filesIn('test/browser'),
-            // A page waits for a browser, a server and a database, all of which start cold.
-            expect: { poll: { timeout: 20_000 } },
           },
         },
         {
           extends: true,
           test: {
             name: 'package',
+            exclude,
             include: filesIn('test/package'),
             globalSetup: ['test/package/build.ts'],
           },
