@@ -1,13 +1,8 @@
 import type { TestRunner } from '@svc/db/conformance'
 import { describe, it } from 'vitest'
-import { isLongRun } from './long-runs.js'
 
-/**
- * Registers the conformance suite for a store that `npm test` and the long runs check. `npm test` leaves out the groups for
- * which `isLong` holds. Long runs have these and the scripts, whose number of runs is larger there; all else would be the same.
- */
-export function groupsOnce(isLong: (group: string) => boolean = () => false): TestRunner {
-  const isWanted = (group: string) => (isLongRun ? group === 'scripts' || isLong(group) : !isLong(group))
+/** Registers those groups of the conformance suite for which `isWanted` holds. */
+export function groups(isWanted: (group: string) => boolean): TestRunner {
   return {
     it,
     describe(title, body) {
@@ -16,6 +11,9 @@ export function groupsOnce(isLong: (group: string) => boolean = () => false): Te
     },
   }
 }
+
+/** The random scripts. Long runs repeat only these with more runs, because every other group runs the same each time. */
+export const isScripts = (group: string) => group === 'scripts'
 
 /** Groups that take long because of their many rows. */
 export const isLongLists = (group: string) => group.startsWith('long lists')

@@ -1,30 +1,28 @@
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
-import { groupsOnce } from '../conformance-groups.js'
-import { runs } from '../long-runs.js'
-import { delayed } from './delayed-store.js'
+import { describe, it } from 'vitest'
 import { memoryPlaces } from '../broken-stores/memory-places.js'
+import { groups } from '../conformance-groups.js'
 
 storeConformance({
   name: 'memoryAdapter',
   createStore: memoryAdapter,
   close: (store) => store.close(),
-  test: groupsOnce(),
-  numRuns: runs(20, 50),
+  test: { describe, it },
+  numRuns: 20,
 })
+
+const NEEDING_PLACES = [
+  'a place without a schema',
+  'spoiled usage',
+  'two stores on one place',
+  'two stores on one place with events',
+  '`scopes` of the driver',
+]
 
 storeConformance({
   name: 'memory stores on shared places',
   ...memoryPlaces(),
   driver: true,
-  test: groupsOnce(),
-  numRuns: runs(20, 50),
-})
-
-storeConformance({
-  name: 'memoryAdapter over a simulated network',
-  createStore: (context) => delayed(memoryAdapter(context)),
-  test: groupsOnce(),
-  numRuns: runs(20, 50),
-  delays: 2,
+  test: groups((group) => NEEDING_PLACES.includes(group)),
 })

@@ -2,7 +2,7 @@ import { describe, it } from 'node:test'
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
 
-// node-test.test.ts runs this file in a separate process.
+// node-test.long.test.ts runs this file in a separate process.
 storeConformance({
   name: 'memoryAdapter',
   test: { describe, it },

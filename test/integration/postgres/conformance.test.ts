@@ -1,23 +1,10 @@
-import { storeConformance } from '@svc/db/conformance'
-import { afterAll } from 'vitest'
-import { groupsOnce } from '../../conformance-groups.js'
-import { runs } from '../../long-runs.js'
-import { describePostgres, poolOf, storesInEmptySchemas } from './schemas.js'
+import { describe, it } from 'vitest'
+import { groups, isScripts } from '../../conformance-groups.js'
+import { conformanceOnPglite, conformanceOnPostgres, conformanceOnPostgresJs } from './conformance.js'
 
-describePostgres('Postgres', (url) => {
-  const pool = poolOf(url)
-  const stores = storesInEmptySchemas(pool)
-  afterAll(async () => {
-    await stores.drop()
-    await pool.end()
-  })
+conformanceOnPostgres({ test: { describe, it }, numRuns: 5 })
 
-  storeConformance({
-    name: 'postgresAdapter on a server',
-    numRuns: runs(8, 20),
-    delays: 5,
-    test: groupsOnce(),
-    ...stores,
-    driver: true,
-  })
-})
+// The statements are those of a server. Other drivers can only differ in how they send and receive values.
+const ofValues = groups((group) => isScripts(group) || ['records', 'strings', 'metadata'].includes(group))
+conformanceOnPostgresJs({ test: ofValues, numRuns: 2 })
+conformanceOnPglite({ test: ofValues, numRuns: 2 })

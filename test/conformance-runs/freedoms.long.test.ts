@@ -1,7 +1,6 @@
-import { groupsOnce } from '../conformance-groups.js'
-import { runs } from '../long-runs.js'
 import type { ObjectReference, StorageObject } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
+import { describe, it } from 'vitest'
 import { overDriver } from '../broken-stores/mutant.js'
 import { permissiveEvents } from './permissive-events.js'
 
@@ -65,6 +64,6 @@ const permissive = overDriver((driver) => {
 storeConformance({
   name: 'a store that uses every freedom of the contract',
   createStore: permissive,
-  test: groupsOnce(),
-  numRuns: runs(20, 50),
+  test: { describe, it },
+  numRuns: 50,
 })
