@@ -37,23 +37,6 @@ describe('postgresAdapter', () => {
     )
   })
 
-  it('treats null like an omitted option', async () => {
-    const database = new PGlite()
-    const store = postgresAdapter(database, {
-      schema: null,
-      readPool: null,
-      namedStatements: null,
-      now: null,
-    })
-    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
-    const row = await store.reserve(attempt('key'))
-    expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })
-    expect(await postgresAdapter(database, null).find(row)).toEqual(row)
-    expect(postgresSchema({ schema: null })).toBe(postgresSchema())
-    expect(postgresSchema(null)).toBe(postgresSchema())
-    await database.close()
-  })
-
   it.each(['', 'a\0b', 'cash$', 'back\\slash', 'pg_mine', 'x'.repeat(64), 'é'.repeat(32), '\ud800', 7])(
     'refuses %o as a schema',
     (schema) => {
@@ -68,15 +51,20 @@ describe('postgresAdapter', () => {
     await pool.end()
   })
 
-  it('persists rows in a PGlite database on disk', async () => {
+  it('persists rows in a PGlite database on disk, between migrate() and its end', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-db-pglite-'))
     try {
       const first = new PGlite(folder)
       const store = postgresAdapter(first, { schema: 'files' })
+      await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        message: expect.stringContaining('migrate()') as string,
+      })
       expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
       const row = await store.reserve(attempt('kept'))
       await store.close()
       await first.close()
+      await expect(store.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
 
       const second = new PGlite(folder)
       const again = postgresAdapter(second, { schema: 'files' })
@@ -88,20 +76,23 @@ describe('postgresAdapter', () => {
       rmSync(folder, { recursive: true, force: true })
     }
   })
-
-  it('throws DATABASE_UNAVAILABLE if a PGlite database was never migrated or is closed', async () => {
-    const database = new PGlite()
-    const store = postgresAdapter(database)
-    await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toMatchObject({
-      code: 'DATABASE_UNAVAILABLE',
-      message: expect.stringContaining('migrate()') as string,
-    })
-    await database.close()
-    await expect(store.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
-  })
 })
 
 describePostgres('postgresAdapter on a server', (url) => {
+  it('treats null like an omitted option', async () => {
+    const pool = poolOf(url)
+    const schema = freshSchema()
+    const store = postgresAdapter(pool, { schema, readPool: null, namedStatements: null, now: null })
+    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
+    const row = await store.reserve(attempt('key'))
+    expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })
+    expect(() => postgresAdapter(pool, null)).not.toThrow()
+    expect(postgresSchema({ schema: null })).toBe(postgresSchema())
+    expect(postgresSchema(null)).toBe(postgresSchema())
+    await dropSchema(pool, schema)
+    await pool.end()
+  })
+
   it.each(['a{schema-literal}b', "{schema}'s {schema-literal}", '{schema-{schema}literal}', '"{schema}"'])(
     'works in a schema whose name contains a placeholder: %s',
     async (schema) => {

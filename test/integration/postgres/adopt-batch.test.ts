@@ -3,7 +3,6 @@ import { postgresAdapter } from '@svc/db/postgres'
 import fc from 'fast-check'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runs } from '../../long-runs.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const NOW = Date.parse('2030-01-01')
@@ -105,7 +104,7 @@ describePostgres('adopt_batch_v1', (url) => {
           },
         )
         .afterEach(empty),
-      { numRuns: runs(30, 500) },
+      { numRuns: 30 },
     )
   })
 

@@ -1,6 +1,5 @@
-import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
-import { afterAll, describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 
@@ -66,18 +65,6 @@ async function expectSameResults(sequential: StorageObjectStore, batched: Storag
   expect(await batched.getScopeUsage(SCOPE)).toEqual(await sequential.getScopeUsage(SCOPE))
   expect(await batched.checkUsage()).toEqual([])
 }
-
-describe('a batch in PGlite returns the same as single calls', () => {
-  const database = new PGlite()
-  afterAll(() => database.close())
-
-  it('for all values', async () => {
-    await expectSameResults(
-      postgresAdapter(database, { schema: 'sequential', now }),
-      postgresAdapter(database, { schema: 'batched', now }),
-    )
-  })
-})
 
 describePostgres('a batch on a server returns the same as single calls', (url) => {
   const settings = ['TimeZone=Asia/Kathmandu', 'DateStyle=SQL,DMY', 'extra_float_digits=-15']

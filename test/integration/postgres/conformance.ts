@@ -32,7 +32,13 @@ export function conformanceOnPostgresJs(extent: Extent): void {
       await stores.drop()
       await Promise.all([pool.end(), sql.end()])
     })
-    storeConformance({ name: 'postgresAdapter over postgres.js', ...stores, driver: true, delays: 5, ...extent })
+    storeConformance({
+      name: 'postgresAdapter over postgres.js',
+      ...stores,
+      driver: true,
+      delays: 5,
+      ...extent,
+    })
   })
 }
 

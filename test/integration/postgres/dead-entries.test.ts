@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const SCOPE = 'scope'
 const CONFIRMED = 20_000
@@ -18,7 +18,7 @@ const FILL = (schema: string) => `
 const CONFIRM = (schema: string) => `
   UPDATE ${schema}.objects SET status = 'active', size = 1, declared_size = NULL, expires_at = NULL, confirmed_at = '2029-01-01'`
 
-describePostgres('dead index entries of confirmed uploads, before a vacuum', (url) => {
+describeOwnDatabase('dead index entries of confirmed uploads, before a vacuum', (url) => {
   const schema = freshSchema()
   const pool = poolOf(url)
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { createAttemptId, type ListedEvent, type StorageObjectStore, type Stored
 import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 import { callsOfVersion15 } from './version-1-5.js'
 
 const BUCKET = 'bucket'
@@ -15,7 +15,7 @@ const shape = ({ type, object, previous }: Pick<StoredEvent, 'type' | 'object' |
   previous: previous?.attemptId ?? null,
 })
 
-describePostgres('claims of events on Postgres', (url) => {
+describeOwnDatabase('claims of events on Postgres', (url) => {
   const pool = poolOf(url, { max: 16 })
   let schema: string
   let store: StorageObjectStore

@@ -86,7 +86,7 @@ describePostgresJs('postgresAdapter over postgres.js fails as with pg', (server)
         await holder.query('ROLLBACK')
         holder.release()
       }
-      await store.reserve(attempt('held'))
+      await postgresAdapter(pool, { schema }).reserve(attempt('held'))
     },
   )
 

@@ -89,7 +89,7 @@ describePostgresJs(
         expect((await again).code).toBe('DATABASE_UNAVAILABLE')
       })
       await expect(transaction).rejects.toThrow()
-      await vi.waitFor(() => expect(reconnected).toHaveBeenCalled())
+      await expect.poll(() => reconnected).toHaveBeenCalled()
       await storeOf(sql).ping()
       expect(await inserted('lost with its connection')).toBe(false)
       expect([await reserved('first after loss'), await reserved('second after loss')]).toEqual([

@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
 import { eventCalls } from './event-calls.js'
@@ -24,46 +24,39 @@ describePostgres('each call makes one round trip', (url) => {
     await direct.end()
   })
 
-  for (const namedStatements of [true, false]) {
-    const statements = namedStatements ? 'named statements' : 'unnamed statements'
+  describe.each([
+    ['named statements', true],
+    ['unnamed statements', false],
+  ])('%s', (statements, namedStatements) => {
+    let store: StorageObjectStore
+    let client: pg.Client
+    beforeAll(async () => {
+      client = new pg.Client({ connectionString: proxy.url })
+      await client.connect()
+      store = postgresAdapter(client, { schema, namedStatements, now })
+    })
+    // An open client would keep the proxy from closing.
+    afterAll(() => client.end())
+
     const scope = `scope of ${statements}`
     const counting = { name: 'countEvents', call: (store: StorageObjectStore) => store.countEvents() }
     const calls: NamedCall[] = [...everyCall(scope, now), ...eventCalls(scope, now), counting]
-    for (const { name, prepare, call } of calls) {
-      it(`${name}, ${statements}`, async () => {
-        await withClient(async (client) => {
-          const store = postgresAdapter(client, { schema, namedStatements, now })
-          await prepare?.(store)
-          for (const attempt of ['first', 'second']) {
-            proxy.roundTrips = 0
-            await call(store).catch((error: unknown) => {
-              // Some calls succeed only once. Their refusal must be one round trip as well.
-              if (attempt === 'first') throw error
-            })
-            expect(proxy.roundTrips).toBe(1)
-          }
+    it.each(calls)('$name', async ({ prepare, call }) => {
+      await prepare?.(store)
+      for (const attempt of ['first', 'second']) {
+        proxy.roundTrips = 0
+        await call(store).catch((error: unknown) => {
+          // Some calls succeed only once. Their refusal must be one round trip as well.
+          if (attempt === 'first') throw error
         })
-      })
-    }
-  }
+        expect(proxy.roundTrips).toBe(1)
+      }
+    })
 
-  it('migrate, if there is nothing to do', async () => {
-    await withClient(async (client) => {
+    it('migrate, if there is nothing to do', async () => {
       proxy.roundTrips = 0
-      const result = await postgresAdapter(client, { schema }).migrate()
-      expect(result).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+      expect(await store.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
       expect(proxy.roundTrips).toBe(1)
     })
   })
-
-  /** Closes the client even if an assertion fails, because an open one would keep the proxy from closing. */
-  async function withClient(use: (client: pg.Client) => Promise<void>): Promise<void> {
-    const client = new pg.Client({ connectionString: proxy.url })
-    await client.connect()
-    try {
-      await use(client)
-    } finally {
-      await client.end()
-    }
-  }
 })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
-import { describe, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { describeWithServer } from '../../servers/describe-with-server.js'
 import { postgresPrograms } from '../../servers/private-cluster.js'
@@ -9,6 +10,33 @@ import { postgresPrograms } from '../../servers/private-cluster.js'
 /** Describes tests on the shared server, or a visible skip if there is none. */
 export function describePostgres(title: string, body: (url: string) => void): void {
   describeWithServer('postgres', title, body)
+}
+
+/**
+ * Describes tests on a database of their own, because Postgres counts deadlocks, and keeps dead rows for the transactions of
+ * others, per database. Expects that there was no deadlock in it. The tests close their connections.
+ */
+export function describeOwnDatabase(title: string, body: (url: string) => void): void {
+  describePostgres(title, (serverUrl) => {
+    const name = `test_${randomBytes(6).toString('hex')}`
+    const server = poolOf(serverUrl, { max: 1 })
+    beforeAll(async () => {
+      await server.query(`CREATE DATABASE ${name}`)
+    })
+    afterAll(async () => {
+      // A session reports its deadlocks when it ends.
+      const sessions = () => server.query('SELECT FROM pg_stat_activity WHERE datname = $1', [name])
+      while ((await sessions()).rowCount! > 0) await setTimeout(10)
+      const { rows } = await server.query<{ deadlocks: string }>(
+        'SELECT deadlocks FROM pg_stat_database WHERE datname = $1',
+        [name],
+      )
+      await server.query(`DROP DATABASE ${name}`)
+      await server.end()
+      expect(rows).toEqual([{ deadlocks: '0' }])
+    })
+    body(new URL(`/${name}`, serverUrl).href)
+  })
 }
 
 /** Describes tests that start their own cluster, or a visible skip if PostgreSQL is not installed. */

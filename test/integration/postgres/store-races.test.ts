@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url'
 import { postgresAdapter } from '@svc/db/postgres'
 import { storeRaces } from '@svc/db/conformance'
 import { afterAll, describe, expect, it } from 'vitest'
-import { runs } from '../../long-runs.js'
 import { bundleWorker } from '../races/bundled-worker.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 
@@ -24,7 +23,7 @@ describePostgres('storeRaces of the conformance suite', (url) => {
     open: (place: string) => postgresAdapter(pool, { schema: schemaOf(place) }),
     drop: (place: string) => dropSchema(pool, schemaOf(place)),
     processes: 2,
-    calls: runs(60, 1000),
+    calls: 60,
   }
 
   storeRaces({ name: 'postgresAdapter', ...options, test: { describe, it } })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import type { Database } from '../../../src/adapters/postgres/connection/database.js'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
@@ -182,8 +182,7 @@ describePostgres('a schema of version 1.5', (url) => {
   async function untilAwaited(table: string, mode: string): Promise<void> {
     const waiting = `SELECT FROM pg_locks
       WHERE relation = format('%I.%I', $1::text, $2::text)::regclass AND mode = $3 AND NOT granted`
-    const isAwaited = async () => expect((await pool.query(waiting, [schema, table, mode])).rowCount).toBe(1)
-    await vi.waitFor(isAwaited, { timeout: 20_000, interval: 5 })
+    await expect.poll(async () => (await pool.query(waiting, [schema, table, mode])).rowCount).toBe(1)
   }
 
   describe('with rows of both versions', () => {

@@ -1,13 +1,12 @@
 import type { StorageObjectStore } from '@svc/db'
 import { expect, it } from 'vitest'
-import { runs } from '../../long-runs.js'
 import { emptyReport, sumOfReports, type RaceReport, type RaceTask } from './race.js'
 import { HOT_SCOPES, type ProgramName } from './programs.js'
 import type { RaceProcesses } from './run-race.js'
 
 export const PROCESSES = 4
 export const CALLERS = 16
-const MILLISECONDS = runs(1500, 2500)
+const MILLISECONDS = 2500
 /** Minimum number of the events that a race is about. */
 const MIN_EVENTS = 100
 

@@ -1,15 +1,14 @@
 import type { ObjectPage, StorageObject } from '@svc/db'
 import { expect } from 'vitest'
-import { runs } from '../../long-runs.js'
 import { BUCKET, inAnHour, SCOPES, TIGHT, TIGHT_QUOTA, type LoadReport } from './load.js'
 import type { OwnKey } from './own-keys.js'
 import type { RunningLoad, UpgradeProcess } from './processes.js'
 
-const ROWS = runs(2000, 5000)
+const ROWS = 5000
 const CALLERS = 4
 const KEYS_OF_PROCESS = 30
 /** Calls of each process in each part of a scenario. */
-const CALLS = runs(120, 240)
+const CALLS = 240
 const PAGE = 100
 const FILLED_SCOPES = SCOPES.slice(0, 3)
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -19,16 +18,12 @@ import {
   startLoads,
   untilCalls,
 } from '../upgrade/scenario.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const ENTRY = fileURLToPath(new URL('./upgrade-process.ts', import.meta.url))
 
 describeWithRelease('a Postgres database of release 1.5.5', () => {
-  describePostgres('with processes of 1.5.5 that go on writing', (serverUrl) => {
-    // Its own database, because Postgres counts deadlocks per database and other tests cause some.
-    const name = `upgrade_${randomBytes(6).toString('hex')}`
-    const url = new URL(`/${name}`, serverUrl).href
-    const server = poolOf(serverUrl, { max: 1 })
+  describeOwnDatabase('with processes of 1.5.5 that go on writing', (url) => {
     const pool = poolOf(url)
     let released: ReleasedSource
     let programs: Record<Version, BundledWorker>
@@ -37,7 +32,6 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
     let old: UpgradeProcess[]
     let recent: UpgradeProcess[]
     beforeAll(async () => {
-      await server.query(`CREATE DATABASE ${name}`)
       released = releasedSource()
       programs = { '1.5.5': await released.bundle(ENTRY), '1.6': await bundleWorker(ENTRY) }
     })
@@ -52,23 +46,13 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
     afterEach(async () => {
       await Promise.all(processes.map((process) => process.close()))
       await dropSchema(pool, schema)
-      expect(await numberOfDeadlocks()).toBe(0)
     })
     afterAll(async () => {
       programs['1.5.5'].remove()
       programs['1.6'].remove()
       released.remove()
       await pool.end()
-      await server.query(`DROP DATABASE ${name}`)
-      await server.end()
     })
-
-    async function numberOfDeadlocks(): Promise<number> {
-      const { rows } = await pool.query<{ deadlocks: string }>(
-        'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
-      )
-      return Number(rows[0]!.deadlocks)
-    }
 
     function start(version: Version): UpgradeProcess {
       const process = startProcess(programs[version].file, version, { url, schema })

@@ -2,10 +2,9 @@ import { createAttemptId } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { isLongRun } from '../../long-runs.js'
 import { eventCalls } from './event-calls.js'
 import { everyCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const TABLES = ['objects', 'scope_usage', 'leftovers', 'events']
 /** Postgres decides at the sixth execution of a prepared statement whether to keep one plan for all further ones. */
@@ -56,72 +55,75 @@ const STATISTICS: Record<string, (pool: pg.Pool, schema: string) => Promise<void
   },
 }
 
-describePostgres('plans of small tables, kept by a role with enable_seqscan = off while they grow', (url) => {
-  let schema: string
-  // As docs/postgres.md recommends for the role.
-  const pool = poolOf(url, { max: 1, options: '-c enable_seqscan=off' })
-  beforeEach(async () => {
-    schema = freshSchema()
-    await postgresAdapter(pool, { schema, events: true }).migrate()
-    await pool.query(DISABLE_AUTOVACUUM(quoted(schema)))
-  })
-  afterEach(() => dropSchema(pool, schema))
-  afterAll(() => pool.end())
-
-  for (const rows of isLongRun ? [0, 20, 300] : [0, 300]) {
-    for (const [statistics, prepareStatistics] of Object.entries(STATISTICS)) {
-      it(`read few rows: ${rows} rows, ${statistics}`, async () => {
-        const store = postgresAdapter(pool, { schema, now })
-        await Promise.all(Array.from({ length: rows }, (_, row) => createSmallObject(row)))
-        await prepareStatistics(pool, schema)
-
-        for (let execution = 0; execution < EXECUTIONS; execution++) {
-          for (const { prepare, call } of allCalls(scopeOf(execution))) {
-            await prepare?.(store)
-            await call(store)
-          }
-        }
-        await pool.query(GROW(quoted(schema)))
-        for (const { name, prepare, call } of allCalls(scopeOf(EXECUTIONS))) {
-          await prepare?.(store)
-          expect(await rowsReadBy(() => call(store)), name).toBeLessThanOrEqual(MAX_ROWS)
-        }
-      })
-    }
-  }
-
-  async function createSmallObject(row: number): Promise<void> {
-    const store = postgresAdapter(pool, { schema, now })
-    const reference = { bucket: 'bucket', key: `small ${row}` }
-    const id = createAttemptId()
-    const expiresAt = new Date('2031-01-01')
-    await store.reserve({
-      ...reference,
-      id,
-      scope: `small ${row}`,
-      declaredSize: 1,
-      expiresAt,
-      route: 'photos',
+describeOwnDatabase(
+  'plans of small tables, kept by a role with enable_seqscan = off while they grow',
+  (url) => {
+    let schema: string
+    // As docs/postgres.md recommends for the role.
+    const pool = poolOf(url, { max: 1, options: '-c enable_seqscan=off' })
+    beforeEach(async () => {
+      schema = freshSchema()
+      await postgresAdapter(pool, { schema, events: true }).migrate()
+      await pool.query(DISABLE_AUTOVACUUM(quoted(schema)))
     })
-    await store.confirm({ ...reference, id, size: 1 })
-  }
+    afterEach(() => dropSchema(pool, schema))
+    afterAll(() => pool.end())
 
-  /** Returns how many rows the call reads, by scans and by indexes. */
-  async function rowsReadBy(call: () => Promise<unknown>): Promise<number> {
-    await pool.query('BEGIN')
-    const before = await rowsRead()
-    await call()
-    const after = await rowsRead()
-    await pool.query('COMMIT')
-    return after - before
-  }
+    for (const rows of [0, 20, 300]) {
+      for (const [statistics, prepareStatistics] of Object.entries(STATISTICS)) {
+        it(`read few rows: ${rows} rows, ${statistics}`, async () => {
+          const store = postgresAdapter(pool, { schema, now })
+          await Promise.all(Array.from({ length: rows }, (_, row) => createSmallObject(row)))
+          await prepareStatistics(pool, schema)
 
-  async function rowsRead(): Promise<number> {
-    const { rows } = await pool.query<{ read: number }>(
-      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read
+          for (let execution = 0; execution < EXECUTIONS; execution++) {
+            for (const { prepare, call } of allCalls(scopeOf(execution))) {
+              await prepare?.(store)
+              await call(store)
+            }
+          }
+          await pool.query(GROW(quoted(schema)))
+          for (const { name, prepare, call } of allCalls(scopeOf(EXECUTIONS))) {
+            await prepare?.(store)
+            expect(await rowsReadBy(() => call(store)), name).toBeLessThanOrEqual(MAX_ROWS)
+          }
+        })
+      }
+    }
+
+    async function createSmallObject(row: number): Promise<void> {
+      const store = postgresAdapter(pool, { schema, now })
+      const reference = { bucket: 'bucket', key: `small ${row}` }
+      const id = createAttemptId()
+      const expiresAt = new Date('2031-01-01')
+      await store.reserve({
+        ...reference,
+        id,
+        scope: `small ${row}`,
+        declaredSize: 1,
+        expiresAt,
+        route: 'photos',
+      })
+      await store.confirm({ ...reference, id, size: 1 })
+    }
+
+    /** Returns how many rows the call reads, by scans and by indexes. */
+    async function rowsReadBy(call: () => Promise<unknown>): Promise<number> {
+      await pool.query('BEGIN')
+      const before = await rowsRead()
+      await call()
+      const after = await rowsRead()
+      await pool.query('COMMIT')
+      return after - before
+    }
+
+    async function rowsRead(): Promise<number> {
+      const { rows } = await pool.query<{ read: number }>(
+        `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read
        FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
-      [schema],
-    )
-    return rows[0]!.read
-  }
-})
+        [schema],
+      )
+      return rows[0]!.read
+    }
+  },
+)

@@ -8,14 +8,13 @@ import { findServer, type RunningServer } from '../../servers/found-server.js'
 import { pgbouncerOver } from '../../servers/pgbouncer.js'
 import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
-import { runs } from '../../long-runs.js'
 import { dropSchema, freshSchema, poolOf } from './schemas.js'
 
 const PROCESSES = 4
 const CALLERS = 10
 const CLIENTS = PROCESSES * CALLERS
 const CONNECTIONS = 10
-const MILLISECONDS = runs(1000, 2000)
+const MILLISECONDS = 2000
 
 const postgres = inject('postgres')
 const pooler = postgres.url === null ? postgres : await poolerOver(postgres.url)

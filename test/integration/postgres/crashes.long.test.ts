@@ -4,17 +4,16 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
 import { EVENT_CALLERS, EVENT_PROCESSES, expectEveryEventDelivered } from '../races/event-test.js'
-import { runs } from '../../long-runs.js'
 import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 
-const KILLS = runs(2, 6)
+const KILLS = 6
 /** Calls that each process must complete between a start and the next kill. */
 const CALLS_BETWEEN = 250
 
-const EVENT_KILLS = runs(1, 2)
+const EVENT_KILLS = 2
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(80, 150)
+const EVENT_CALLS_BETWEEN = 150
 
 const title = `${CRASH_PROCESSES} processes with ${CRASH_CALLERS} connections each, while the server is killed ${KILLS} times`
 

@@ -9,10 +9,9 @@ import {
 } from '@svc/db'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { runs } from '../../long-runs.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
-const ROWS = runs(10_000, 1_000_000)
+const ROWS = 1_000_000
 const PAGE = 1000
 const BUCKET = 'files'
 const LONG_AGO = new Date('2020-01-01')

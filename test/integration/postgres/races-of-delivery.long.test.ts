@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { runs } from '../../long-runs.js'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
 
@@ -18,7 +17,7 @@ describePostgres('deliverEvents in several processes', (url) => {
       entry: fileURLToPath(new URL('./delivery-process.ts', import.meta.url)),
       connection: { url, schema },
       store,
-      changesPerKey: runs(14, 100),
+      changesPerKey: 100,
     })
   })
 })

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { runs } from '../../long-runs.js'
 import { describeErasureCrashes } from '../../unit/server/describe-erasure-crashes.js'
 import { expectZeros, rowsOfErased, type RawRow } from '../../unit/server/raw-remainder.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
@@ -43,6 +42,6 @@ describePostgres('a server with postgresAdapter', (url) => {
       expect(leftovers?.length).toBeGreaterThan(0)
       expect(events?.length).toBeGreaterThan(0)
     },
-    step: runs(16, 1),
+    step: 1,
   })
 })

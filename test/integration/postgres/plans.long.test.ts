@@ -1,0 +1,3 @@
+import { describePlans, EVERY_COMBINATION } from './plans.js'
+
+describePlans(EVERY_COMBINATION)
