@@ -166,7 +166,8 @@ void it('reads only what it returns, with and without statistics', async () => {
   await store.close()
 })
 
-const startWorker = (path: string) => fork(fileURLToPath(new URL('race-worker.ts', import.meta.url)), [path])
+const startWorker = (path: string, rounds: number) =>
+  fork(fileURLToPath(new URL('race-worker.ts', import.meta.url)), [path, String(rounds)])
 
 function reportOf(worker: ChildProcess): Promise<RaceReport> {
   return new Promise((resolve, reject) => {
@@ -180,7 +181,7 @@ function reportOf(worker: ChildProcess): Promise<RaceReport> {
 /** Several processes create the tables of one file, reserve under one quota, change the same keys and deliver events. */
 void it('is exact under several processes, and after one of them is killed', async () => {
   const path = freshPath()
-  const reports = await Promise.all([1, 2, 3, 4].map(() => reportOf(startWorker(path))))
+  const reports = await Promise.all([1, 2, 3, 4].map(() => reportOf(startWorker(path, 25))))
   const store = sqliteAdapter({ path })
   const sum = (numberOf: (report: RaceReport) => number) =>
     reports.reduce((all, one) => all + numberOf(one), 0)
@@ -202,7 +203,7 @@ void it('is exact under several processes, and after one of them is killed', asy
     sum(({ changes }) => changes),
   )
 
-  const victim = startWorker(path)
+  const victim = startWorker(path, Infinity)
   const ended = new Promise((resolve) => victim.on('exit', (_, signal) => resolve(signal)))
   let messages = 0
   victim.on('message', () => {

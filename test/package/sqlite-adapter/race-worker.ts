@@ -11,7 +11,6 @@ export interface RaceReport {
 }
 
 export const QUOTA = { maxFiles: 30 } as const
-const ROUNDS = 25
 const expiresAt = new Date(Date.now() + 3_600_000)
 
 /** Returns `null` if the write is refused with this code. */
@@ -25,12 +24,12 @@ async function unless<T>(code: ErrorCode, call: Promise<T>): Promise<T | null> {
 }
 
 /** Makes the calls of one process. */
-async function race(path: string): Promise<RaceReport> {
-  const store = sqliteAdapter({ path, events: true, busyTimeout: 30_000 })
+async function race(path: string, rounds: number): Promise<RaceReport> {
+  const store = sqliteAdapter({ path, events: true, busyTimeout: 900_000 })
   await store.migrate()
   let [accepted, changes] = [0, 0]
   const delivered: string[] = []
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const name = `${process.pid}/${round}`
     const mine = { scope: 'crowd', bucket: 'b', key: name, quota: QUOTA }
     const attempt = await unless('QUOTA_EXCEEDED', store.reserve({ ...mine, declaredSize: 1, expiresAt }))
@@ -58,6 +57,6 @@ async function race(path: string): Promise<RaceReport> {
 }
 
 if (process.send) {
-  const report = await race(process.argv[2]!)
+  const report = await race(process.argv[2]!, Number(process.argv[3]))
   process.send(report, () => process.disconnect())
 }
