@@ -1,70 +1,27 @@
-import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { classicFolders } from '../../build/classic-entries.js'
+import { afterAll, expect } from 'vitest'
 import { entries } from '../../build/entries.js'
+import { npm, repository, runProgram, type ProgramResult } from './programs.js'
 
-export const repository = fileURLToPath(new URL('../..', import.meta.url))
-const fixtures = fileURLToPath(new URL('fixtures', import.meta.url))
+/** The specifiers of all entries, such as `@svc/db/memory`. */
+export const specifiers = Object.keys(entries).map((name) =>
+  name === 'index' ? '@svc/db' : `@svc/db/${name}`,
+)
 
-/** The output of `npm pack`. */
+/** Creates a folder for the tests of a file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-package-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
 export interface Tarball {
   readonly file: string
   /** Paths relative to the root of the package. */
   readonly contents: readonly string[]
-}
-
-export interface ProgramResult {
-  readonly exitCode: number
-  /** stdout, followed by stderr if the exit code is not 0. */
-  readonly output: string
-}
-
-/** Runs a program until it exits. Rejects if it can't start or is killed. */
-export async function runProgram(folder: string, command: string, ...args: string[]): Promise<ProgramResult> {
-  return runProgramWith({}, folder, command, ...args)
-}
-
-/** Runs a program with additional environment variables. */
-export async function runProgramWith(
-  variables: Readonly<Record<string, string>>,
-  folder: string,
-  command: string,
-  ...args: string[]
-): Promise<ProgramResult> {
-  // These variables configure the workers of the test runner and would change how the program runs.
-  const cleared = { NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '', TEST_LONG: '' }
-  const env = { ...process.env, ...cleared, ...variables }
-  try {
-    const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env, maxBuffer: 2 ** 26 })
-    return { exitCode: 0, output: stdout }
-  } catch (error) {
-    const { code, stdout = '', stderr = '' } = error as { code?: unknown; stdout?: string; stderr?: string }
-    if (typeof code !== 'number') throw error
-    return { exitCode: code, output: stdout + stderr }
-  }
-}
-
-async function npm(folder: string, ...args: string[]): Promise<string> {
-  const { exitCode, output } = await runProgram(folder, 'npm', ...args)
-  if (exitCode !== 0) throw new Error(`npm ${args[0]} failed:\n${output}`)
-  return output
-}
-
-/** Builds the package if a file is missing in `dist` or older than a source. */
-export async function buildIfOutdated(): Promise<void> {
-  if (isOutdated()) await npm(repository, 'run', 'build')
 }
 
 /** Packs the built package with `npm pack`. */
@@ -74,51 +31,28 @@ export async function packPackage(into: string): Promise<Tarball> {
   return { file: join(into, packed.filename), contents: packed.files.map(({ path }) => path) }
 }
 
-/** The four files of every entry: an ES module and a CommonJS module, each with its types. */
-export const builtEntries: readonly string[] = Object.keys(entries).flatMap((name) =>
-  ['js', 'cjs', 'd.ts', 'd.cts'].map((extension) => `dist/${name}.${extension}`),
-)
-
-/** Every file that the build must have written: the entries and the command. */
-const builtFiles = [...builtEntries, 'dist/cli.js']
-
-function isOutdated(): boolean {
-  const classic = classicFolders.map((name) => join(name, 'package.json'))
-  const built = [...builtFiles, ...classic].map((path) => join(repository, path))
-  if (!built.every((path) => existsSync(path))) return true
-  const oldest = Math.min(...built.map((path) => statSync(path).mtimeMs))
-  return sourceFiles().some((path) => statSync(path).mtimeMs > oldest)
-}
-
-function sourceFiles(): string[] {
-  const folders = ['src', 'test/conformance', 'test/broken-stores'].flatMap((folder) =>
-    readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
-      join(folder, path),
-    ),
-  )
-  const settings = [
-    'build/entries.ts',
-    'build/classic-entries.ts',
-    'build/command.ts',
-    'build/rolldown.config.ts',
-    'build/tsup.config.ts',
-    'tsconfig.json',
-  ]
-  return [...folders, ...settings].map((path) => join(repository, path))
-}
-
-/** Creates an application with the tarball as its only package, and copies the fixtures into it. */
-export async function installInto(folder: string, { file }: Tarball): Promise<void> {
-  mkdirSync(folder, { recursive: true })
+/** Creates an application with the tarball as its only package, and with the files of `applications/<name>`. */
+export async function createApplication(folder: string, name: string): Promise<Tarball> {
+  cpSync(fileURLToPath(new URL(`applications/${name}`, import.meta.url)), folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
-  await npm(folder, 'install', '--offline', '--no-audit', '--no-fund', '--ignore-scripts', file)
-  cpSync(fixtures, folder, { recursive: true })
+  const tarball = await packPackage(folder)
+  await npm(folder, 'install', '--offline', '--ignore-scripts', tarball.file)
+  return tarball
 }
 
-/**
- * Links packages from `node_modules` of this repository, or of another folder, into the application. They bring their
- * dependencies.
- */
+type Loaded = Record<string, Record<'esm' | 'cjs', { names?: string[]; code?: string; message?: string }>>
+
+/** Loads specifiers as ESM and as CommonJS in the application `entries`. Returns the exported names, or the errors. */
+export async function loadEntries(
+  run: (...args: string[]) => Promise<ProgramResult>,
+  names: readonly string[] = specifiers,
+): Promise<Loaded> {
+  const { exitCode, output } = await run('load-entries.mjs', ...names)
+  expect(exitCode, output).toBe(0)
+  return JSON.parse(output) as Loaded
+}
+
+/** Links packages of this repository, or of another folder, into the application. They bring their dependencies. */
 export function linkPackages(folder: string, names: readonly string[], from = repository): void {
   for (const name of names) {
     const link = join(folder, 'node_modules', name)
@@ -127,37 +61,22 @@ export function linkPackages(folder: string, names: readonly string[], from = re
   }
 }
 
-/**
- * Type-checks a file of the application with strict settings, including the declarations of its packages by default.
- * `nodenext` checks it both as an ES module and as a CommonJS module.
- */
+/** Compiles files of an application, and returns the folder with the result and the errors in it and in the library. */
 export async function compile(
-  folder: string,
-  file: string,
-  options: {
-    readonly moduleResolution: 'nodenext' | 'bundler'
-    readonly types: readonly string[]
-    /** Set it for packages whose declarations don't compile. */
-    readonly skipLibCheck?: boolean
-  },
-): Promise<ProgramResult> {
-  const { moduleResolution } = options
-  const bothKinds = [file.replace(/ts$/, 'mts'), file.replace(/ts$/, 'cts')]
-  const files = moduleResolution === 'nodenext' ? bothKinds : [file]
-  for (const copy of bothKinds) copyFileSync(join(folder, file), join(folder, copy))
-
-  const config = join(folder, `tsconfig.${moduleResolution}.json`)
-  const compilerOptions = {
-    skipLibCheck: false,
-    ...options,
-    module: moduleResolution === 'nodenext' ? 'nodenext' : 'esnext',
-    target: 'ES2022',
-    lib: ['ES2023', 'DOM', 'DOM.Iterable'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-  }
-  writeFileSync(config, JSON.stringify({ compilerOptions, files }))
-  const compiler = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
-  return runProgram(folder, process.execPath, compiler, '-p', config)
+  application: string,
+  files: readonly string[],
+  options: Readonly<Record<string, unknown>>,
+  typescriptOf = repository,
+): Promise<{ readonly outDir: string; readonly errors: readonly string[] }> {
+  const outDir = mkdtempSync(join(application, 'out-'))
+  const strict = { strict: true, exactOptionalPropertyTypes: true, esModuleInterop: true }
+  const compilerOptions = { ...strict, ...options, rootDir: application, outDir }
+  const config = join(outDir, 'tsconfig.json')
+  const paths = files.map((file) => join(application, file))
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: paths }))
+  const compiler = join(typescriptOf, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { output } = await runProgram(application, process.execPath, compiler, '-p', config)
+  // Linked packages are outside of the application, and their declarations contradict each other.
+  const errors = output.split('\n').filter((line) => line !== '' && !line.startsWith('../'))
+  return { outDir, errors }
 }

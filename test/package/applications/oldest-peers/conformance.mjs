@@ -1,9 +1,70 @@
-// Runs the conformance suite under node:test. Arguments: the driver, the URL of its server, and the number of runs.
+// Runs the conformance suite once over the packages that are installed here. Arguments: the driver and the URL of its server.
 import { after, describe, it } from 'node:test'
+import { PGlite } from '@electric-sql/pglite'
+import Redis from 'ioredis'
+import { MongoClient } from 'mongodb'
+import pg from 'pg'
 import { storeConformance } from '@svc/db/conformance'
-import { openDriver } from './drivers.mjs'
+import { memoryAdapter } from '@svc/db/memory'
+import { mongoAdapter } from '@svc/db/mongo'
+import { postgresAdapter } from '@svc/db/postgres'
+import { redisUsageCache } from '@svc/db/redis'
 
-const [name, url, numRuns] = process.argv.slice(2)
-const { createStore, end } = await openDriver(name, url)
-storeConformance({ name, createStore, test: { describe, it }, numRuns: Number(numRuns), seed: 20260101 })
+let stores = 0
+const freshName = () => `oldest_${process.pid}_${stores++}`
+
+/** Each opens a driver. `createStore` returns an empty store. */
+const drivers = {
+  pg(connectionString) {
+    const pool = new pg.Pool({ connectionString })
+    return {
+      end: () => pool.end(),
+      createStore: ({ now }) => migrated(postgresAdapter(pool, { schema: freshName(), now })),
+    }
+  },
+
+  pglite() {
+    const database = new PGlite()
+    let ready
+    return {
+      end: () => database.close(),
+      async createStore({ now }) {
+        const store = postgresAdapter(database, { now })
+        // A schema for each store would take minutes.
+        await (ready ??= store.migrate())
+        await database.exec(
+          'DELETE FROM svc_db.objects; DELETE FROM svc_db.scope_usage; DELETE FROM svc_db.leftovers',
+        )
+        return store
+      },
+    }
+  },
+
+  async mongodb(url) {
+    const client = await new MongoClient(url).connect()
+    const database = client.db(freshName())
+    return {
+      end: () => database.dropDatabase().finally(() => client.close()),
+      createStore: ({ now }) =>
+        migrated(mongoAdapter(database, { collectionPrefix: `${freshName()}_`, now })),
+    }
+  },
+
+  ioredis(url) {
+    const redis = new Redis(url)
+    return {
+      end: () => redis.disconnect(),
+      createStore: ({ now }) => redisUsageCache(memoryAdapter({ now }), redis, { prefix: freshName() }),
+    }
+  },
+}
+
+async function migrated(store) {
+  await store.migrate()
+  return store
+}
+
+const [name, url] = process.argv.slice(2)
+const { createStore, end } = await drivers[name](url)
+storeConformance({ name, createStore, test: { describe, it }, numRuns: 1, seed: 20260101 })
 after(end)

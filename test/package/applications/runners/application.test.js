@@ -1,12 +1,16 @@
-// For jest and mocha, which both have `describe` and `it` as globals.
+// An application as it was written before ES modules, for jest and mocha: both have `describe` and `it` as globals.
 const assert = require('assert')
+const { createS3Server, db, memoryStorage } = require('@svc/db')
 const { createS3Client, dbClient } = require('@svc/db/client')
-const { postgresSchema } = require('@svc/db/postgres')
-const { createApplication } = require('./application.js')
+const { memoryAdapter } = require('@svc/db/memory')
 
 describe('an application', () => {
   it('stores a file and returns it', async () => {
-    const { handler } = createApplication()
+    const { handler } = createS3Server({
+      storage: memoryStorage(),
+      bucket: 'files',
+      plugins: [db({ client: memoryAdapter(), resolveScope: (request) => request.headers.get('x-user') })],
+    })
     const { api } = createS3Client({
       baseURL: 'http://app.test',
       plugins: [dbClient()],
@@ -25,7 +29,10 @@ describe('an application', () => {
     assert.strictEqual(await response.text(), 'hello')
   })
 
-  it('finds the entry of the database', () => {
-    assert.match(postgresSchema(), /CREATE TABLE/)
+  it('loads every other entry that needs no package', () => {
+    for (const name of ['adapter', 'disk', 'express', 'fastify', 'hono', 'koa', 'mongo', 'redis']) {
+      require(`@svc/db/${name}`)
+    }
+    assert.match(require('@svc/db/postgres').postgresSchema(), /CREATE TABLE/)
   })
 })

@@ -1,5 +1,6 @@
 // A CommonJS application that uses every entry. It compiles with the oldest supported packages, and runs.
 import { strict as assert } from 'assert'
+import { describe, it } from 'node:test'
 import { S3Client } from '@aws-sdk/client-s3'
 import { PGlite } from '@electric-sql/pglite'
 import express from 'express'
@@ -8,7 +9,7 @@ import { Hono } from 'hono'
 import Redis from 'ioredis'
 import Koa from 'koa'
 import { MongoClient, type Db } from 'mongodb'
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { createS3Server, db, memoryStorage, StorageError, type StorageObject } from '@svc/db'
 import { createStore, type StoreDriver } from '@svc/db/adapter'
 import { createS3Client, dbClient } from '@svc/db/client'
@@ -17,7 +18,13 @@ import { diskStorage } from '@svc/db/disk'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { fastifyBinding, fastifyRequest } from '@svc/db/fastify'
 import { honoBinding, honoContext } from '@svc/db/hono'
-import { koaBinding, koaContext } from '@svc/db/koa'
+import {
+  fetchRequest,
+  koaBinding,
+  koaContext,
+  type IncomingKoaContext,
+  type KoaMiddleware,
+} from '@svc/db/koa'
 import { memoryAdapter } from '@svc/db/memory'
 import { mongoAdapter } from '@svc/db/mongo'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
@@ -25,7 +32,8 @@ import { redisUsageCache } from '@svc/db/redis'
 import { s3Storage } from '@svc/db/s3'
 
 export const stores = {
-  pg: (pool: Pool) => postgresAdapter(pool),
+  pg: (pool: Pool) => postgresAdapter(pool, { schema: 'files', readPool: new Pool({ max: 2 }) }),
+  client: (client: Client) => postgresAdapter(client),
   pglite: (database: PGlite) => postgresAdapter(database),
   mongo: (database: Db) => mongoAdapter(database),
   cached: (redis: InstanceType<typeof Redis>) => redisUsageCache(memoryAdapter(), redis),
@@ -35,7 +43,13 @@ export const storages = {
   disk: (directory: string) => diskStorage({ directory }),
   s3: (client: S3Client) => s3Storage({ client }),
 }
-export const used = [MongoClient, Pool, S3Client, PGlite, Redis, storeConformance]
+export const used = [MongoClient, S3Client, PGlite, Redis]
+export const suite = () =>
+  storeConformance({
+    name: 'memory',
+    createStore: ({ now }) => memoryAdapter({ now }),
+    test: { describe, it },
+  })
 
 const s3 = createS3Server({
   storage: memoryStorage(),
@@ -51,7 +65,13 @@ const s3 = createS3Server({
 export const inExpress = express().use(expressBinding(s3))
 export const inFastify = fastify().register(fastifyBinding(s3))
 export const inHono = new Hono().use(honoBinding(s3))
-export const inKoa = new Koa().use(koaBinding(s3))
+const inEveryKoa: KoaMiddleware = koaBinding(s3)
+export const inKoa = new Koa().use(inEveryKoa).use((ctx) => {
+  const incoming: IncomingKoaContext = ctx
+  ctx.body = fetchRequest(incoming).url
+})
+// @ts-expect-error It accepts only the result of createS3Server() or db().
+export const refused = () => koaBinding({})
 export const usersOf = (request: Request) => [
   koaContext(request).get('x-user'),
   fastifyRequest(request).headers['x-user'],

@@ -1,0 +1,88 @@
+import { cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findEnvironment } from './environments.js'
+import { createApplication, linkPackages, specifiers, temporaryFolder } from './packed-package.js'
+import { repository, runProgram, startServer } from './programs.js'
+
+const { path, skipped } = await findEnvironment('toolchains')
+const application = temporaryFolder()
+const bundled = join(application, 'bundled')
+/** The test runners' own limits, of seconds, would fail on a busy machine. */
+const NO_TIME_LIMIT = 3_600_000
+
+beforeAll(async () => {
+  await createApplication(application, 'runners')
+  cpSync(fileURLToPath(new URL('applications/bundled', import.meta.url)), bundled, { recursive: true })
+  linkPackages(application, ['vitest', 'jsdom', 'happy-dom', 'express'])
+  if (path !== null) linkPackages(application, ['jest-environment-node26'], path)
+})
+
+async function succeeds(folder: string, ...args: string[]): Promise<string> {
+  const { exitCode, output } = await runProgram(folder, process.execPath, ...args)
+  expect(exitCode, output).toBe(0)
+  return output
+}
+
+describe.skipIf(path === null)(`tools of the environment${skipped}`, () => {
+  const tool = (...names: string[]) => join(path!, 'node_modules', ...names)
+
+  it.concurrent.each([
+    ['jest26', './node-globals-environment.js'],
+    ['jest29', 'node'],
+  ])('%s runs the tests of a CommonJS application', async (jest, testEnvironment) => {
+    const config = JSON.stringify({ testEnvironment, testMatch: ['**/*.test.js'] })
+    const options = ['--ci', `--config=${config}`, `--testTimeout=${NO_TIME_LIMIT}`]
+    await succeeds(application, tool(jest, 'bin', 'jest.js'), ...options)
+  })
+
+  it.concurrent('mocha runs the tests of a CommonJS application', async () => {
+    await succeeds(application, tool('mocha', 'bin', 'mocha.js'), '--no-timeout', 'application.test.js')
+  })
+
+  it.concurrent.each(['webpack4', 'webpack5'])('%s bundles the client', async (webpack) => {
+    await succeeds(bundled, 'webpack.cjs', tool(webpack), join('out', `${webpack}.js`))
+    await runsBundle(`${webpack}.js`)
+  })
+
+  it.concurrent('resolve, behind the rule import/no-unresolved, finds every entry', async () => {
+    const program = `
+      const { sync } = require(process.argv[1])
+      for (const name of process.argv.slice(2)) sync(name, { basedir: __dirname })`
+    await succeeds(application, '-e', program, tool('resolve'), ...specifiers)
+  })
+})
+
+it.concurrent('Vite bundles the client', async () => {
+  await succeeds(bundled, 'vite.mjs', join(repository, 'node_modules', 'vite', 'dist', 'node', 'index.js'))
+  await runsBundle('vite.mjs')
+})
+
+/** Runs the client as it was bundled. */
+async function runsBundle(file: string): Promise<void> {
+  const output = await succeeds(application, join('bundled', 'run-page.mjs'), join('bundled', 'out', file))
+  expect(JSON.parse(output)).toEqual({ filenames: ['hello.txt'], code: 'OBJECT_NOT_FOUND' })
+}
+
+describe('a page', () => {
+  let url: string
+  beforeAll(async () => {
+    const server = await startServer(application, process.execPath, 'serve.mjs')
+    url = server.url
+    return server.stop
+  })
+
+  it.concurrent.each(['jsdom', 'happy-dom'])(
+    'in vitest with %s uploads and downloads with the client',
+    async (environment) => {
+      const environmentOptions = { jsdom: { url }, happyDOM: { url } }
+      const test = { environment, environmentOptions, testTimeout: NO_TIME_LIMIT }
+      const configuration = join(application, `${environment}.config.mjs`)
+      writeFileSync(configuration, `export default ${JSON.stringify({ test })}`)
+      const vitest = join(repository, 'node_modules', 'vitest', 'vitest.mjs')
+      const options = ['--root=.', `--config=${configuration}`]
+      await succeeds(application, vitest, 'run', ...options, 'page.test.mjs')
+    },
+  )
+})
