@@ -1,14 +1,20 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { createS3Server, db, memoryStorage } from '@svc/db'
+import { memoryAdapter } from '@svc/db/memory'
+import { serverWithObjects, USER_HEADER } from '../http-table/fixture.js'
 import type { Step } from './framework.js'
 import { frameworks } from './frameworks.js'
-import { reading, readingAtOnce, streamed, type RequestBody } from './body-echo.js'
+import { parsed, reading, readingAtOnce, streamed } from './body-echo.js'
 
 const ways = [
   { way: 'opened as a stream', reading },
   { way: 'read at once', reading: readingAtOnce },
 ]
+const JSON_TEXT = '{"size":3}'
+const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON_TEXT }
 
 describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
   describe.each(ways)('$way', ({ reading }) => {
@@ -62,17 +68,47 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
       expect(await response.json()).toEqual(streamed('Jürgen'))
     })
   })
+})
 
-  it('is the same stream each time it is opened', async () => {
-    const app = newApp().bind({
-      ...reading,
-      handler: async (_request, options) => {
-        const body = options!.body as Extract<RequestBody, { kind: 'stream' }>
-        return Response.json(body.open() === body.open())
-      },
-    })
-    const { url } = await app.listen()
-    const response = await fetch(`${url}/api/s3/upload`, { method: 'PUT', body: 'bytes' })
-    expect(await response.json()).toBe(true)
+describe.each(frameworks)('a JSON parser in $name', ({ app: newApp }) => {
+  it('decompresses bodies for the library', async () => {
+    const { url } = await newApp().useJsonParser().bind(reading).listen()
+    const headers = { ...post.headers, 'content-encoding': 'gzip' }
+    const response = await fetch(`${url}/api/s3/upload`, { ...post, headers, body: gzipSync(JSON_TEXT) })
+    expect(await response.json()).toEqual(parsed({ size: 3 }))
+  })
+
+  it('passes on 10 kB of nested brackets, and they are a 400', async () => {
+    const { url } = await newApp().useJsonParser().bind(serverWithObjects()).listen()
+    const headers = { ...post.headers, [USER_HEADER]: 'user:1' }
+    for (const body of [
+      '['.repeat(5000) + ']'.repeat(5000),
+      `{"filename":"a.txt","metadata":${'{"a":'.repeat(1700)}1${'}'.repeat(1700)}}`,
+    ]) {
+      const response = await fetch(`${url}/api/s3/upload`, { ...post, headers, body })
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
+    }
+  })
+
+  it('consumes the bytes of uploads of JSON, which are refused', async () => {
+    const plugins = [db({ client: memoryAdapter(), resolveScope: () => 'user:1' })] as const
+    const s3 = createS3Server({ storage: memoryStorage(), bucket: 'files', plugins })
+    const { url } = await newApp().useJsonParser().bind(s3).listen()
+    const body = JSON.stringify({ filename: 'a.json', contentType: 'application/json', size: 10 })
+    const begun = await fetch(`${url}/api/s3/upload`, { ...post, body })
+    const { upload } = (await begun.json()) as { upload: { url: string; headers: Record<string, string> } }
+
+    const put = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: JSON_TEXT })
+
+    expect(put.status).toBe(400)
+    expect(await put.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
+  })
+
+  it('parses the bodies of other routes after the binding', async () => {
+    const { url } = await newApp().bind(reading).useJsonParser().routeOfParsedBody().listen()
+
+    expect(await (await fetch(`${url}/other`, post)).json()).toEqual({ size: 3 })
+    expect(await (await fetch(`${url}/api/s3/upload`, post)).json()).toEqual(streamed(JSON_TEXT))
   })
 })

@@ -28,46 +28,64 @@ function warnings() {
   return seen
 }
 
+type Stream = Extract<RequestBody, { kind: 'stream' }>
+
+/** What a handler does with a long body before it responds. */
+const readers: Readonly<Record<string, (body: Stream) => Promise<unknown>>> = {
+  '/not-opened': async () => undefined,
+  '/opened': async (body) => body.open(),
+  '/read-partially': async (body) => body.open()!.getReader().read(),
+  '/cancelled-immediately': async (body) => body.open()!.cancel(),
+  async '/cancelled-after-a-chunk'(body) {
+    const reader = body.open()!.getReader()
+    await reader.read()
+    await reader.cancel()
+  },
+  '/read-at-once-up-to-a-limit': async (body) => expect(await body.read!(100_000)).toBeNull(),
+  async '/being-read'(body) {
+    const reader = body.open()!.getReader()
+    await reader.read()
+    void reader.read()
+  },
+  async '/cancelled-while-being-read'(body) {
+    const reader = body.open()!.getReader()
+    await reader.read()
+    const waiting = reader.read()
+    await reader.cancel()
+    await waiting
+  },
+}
+
 describe.each(frameworks)('a reused connection, in $name', ({ app: newApp }) => {
-  it('has no leftover listeners after many requests', async () => {
+  it('retains no request and no listener after its responses', async () => {
     const sockets = new Set<Socket>()
+    const requests: WeakRef<Request>[] = []
+    const handler: Handler = async (request) => {
+      requests.push(new WeakRef(request))
+      return Response.json('answer')
+    }
     const app = newApp().use((req, _res, next) => {
       sockets.add(req.socket)
       next()
     })
-    app.bind({ basePath, handler: async () => Response.json('answer') })
-    const { port } = await app.listen()
+    const { port } = await app.bind({ basePath, handler }).listen()
     const connection = await RawConnection.open(port)
+    const total = 50
     const counts = []
-    for (let i = 0; i < 100; i++) {
-      expect((await connection.send(get('/api/s3/x')).response()).status).toBe(200)
+    for (let i = 0; i < total; i++) {
+      await connection.send(get('/api/s3/x')).response()
       await nextTurn()
       counts.push(listenersOf([...sockets][0]!))
     }
 
     expect(sockets.size).toBe(1)
     expect(counts.at(-1)).toEqual(counts[1])
-  })
-
-  it('retains no request after its response', async () => {
-    const requests: WeakRef<Request>[] = []
-    const handler: Handler = async (request) => {
-      requests.push(new WeakRef(request))
-      return Response.json('answer')
-    }
-    const { port } = await newApp().bind({ basePath, handler }).listen()
-    const connection = await RawConnection.open(port)
-    const total = 50
-    for (let i = 0; i < total; i++) await connection.send(get('/api/s3/x')).response()
-
     await until(() => {
       collectGarbage()
       // Node may retain the last requests of a connection.
       return requests.filter((request) => request.deref()).length < total / 5
     })
-
-    expect(requests.length).toBe(total)
-    expect(connection.socket.destroyed).toBe(false)
+    expect([requests.length, connection.socket.destroyed]).toEqual([total, false])
   })
 
   it('responds to pipelined requests in order', async () => {
@@ -91,70 +109,42 @@ describe.each(frameworks)('a reused connection, in $name', ({ app: newApp }) => 
     expect(seen).toEqual([])
   })
 
-  describe('serves the next request after a response that was sent before the end of the body', () => {
-    type Stream = Extract<RequestBody, { kind: 'stream' }>
-    const readers: Readonly<Record<string, (body: Stream) => Promise<unknown>>> = {
-      'that was not opened': async () => undefined,
-      'that was opened': async (body) => body.open(),
-      'that was read partially': async (body) => body.open()!.getReader().read(),
-      'that was cancelled immediately': async (body) => body.open()!.cancel(),
-      'that was cancelled after a chunk': async (body) => {
-        const reader = body.open()!.getReader()
-        await reader.read()
-        await reader.cancel()
-      },
-      'that was read at once up to a limit': async (body) => expect(await body.read!(100_000)).toBeNull(),
-      'that is being read': async (body) => {
-        const reader = body.open()!.getReader()
-        await reader.read()
-        void reader.read()
-      },
-      'that was cancelled while being read': async (body) => {
-        const reader = body.open()!.getReader()
-        await reader.read()
-        const waiting = reader.read()
-        await reader.cancel()
-        await waiting
-      },
+  it('serves the next request after a response that was sent before the end of the body', async () => {
+    const handler: Handler = async (request, options) => {
+      const body = options!.body as Stream
+      const read = readers[pathOf(request)]
+      if (!read) return Response.json((await readToEnd(body.open())).toString())
+      await read(body)
+      return Response.json('too long', { status: 400 })
     }
+    const { port } = await newApp().bind({ basePath, handler }).listen()
+    const connection = await RawConnection.open(port)
+    const half = 'x'.repeat(300_000)
+    const start = (path: string, length: number) =>
+      `PUT ${basePath}${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`
 
-    it.each(Object.entries(readers))('%s', async (_how, read) => {
-      const handler: Handler = async (request, options) => {
-        const body = options!.body as Stream
-        if (request.method === 'PUT') await read(body)
-        else return Response.json((await readToEnd(body.open())).toString())
-        return Response.json('too long', { status: 400 })
-      }
-      const { port } = await newApp().bind({ basePath, handler }).listen()
-      const connection = await RawConnection.open(port)
-      const half = 'x'.repeat(300_000)
+    for (const path of Object.keys(readers)) {
+      connection.send(start(path, 2 * half.length) + half)
+      expect([path, await connection.response()]).toMatchObject([path, { status: 400, body: '"too long"' }])
+      connection.send(half + start('/next', 3) + path.slice(1, 4))
+      const next = { status: 200, body: JSON.stringify(path.slice(1, 4)) }
+      expect([path, await connection.response()]).toMatchObject([path, next])
+    }
+  })
 
-      connection.send(
-        `PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`,
-      )
-      expect(await connection.response()).toMatchObject({ status: 400, body: '"too long"' })
-      connection.send(half)
-
-      for (const body of ['one', 'two']) {
-        connection.send(`POST /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n${body}`)
-        expect(await connection.response()).toMatchObject({ status: 200, body: JSON.stringify(body) })
-      }
+  it('serves the next request after one that middleware listened to', async () => {
+    const app = newApp().use((req, _res, next) => {
+      req.on('data', () => undefined)
+      next()
     })
+    app.bind({ basePath, handler: async () => Response.json('no', { status: 401 }) })
+    const { port } = await app.listen()
+    const connection = await RawConnection.open(port)
+    const body = 'x'.repeat(300_000)
 
-    it('that middleware listened to', async () => {
-      const app = newApp().use((req, _res, next) => {
-        req.on('data', () => undefined)
-        next()
-      })
-      app.bind({ basePath, handler: async () => Response.json('no', { status: 401 }) })
-      const { port } = await app.listen()
-      const connection = await RawConnection.open(port)
-      const body = 'x'.repeat(300_000)
-
-      for (let i = 0; i < 3; i++) {
-        connection.send(`PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
-        expect((await connection.response()).status).toBe(401)
-      }
-    })
+    for (let i = 0; i < 3; i++) {
+      connection.send(`PUT /api/s3/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      expect((await connection.response()).status).toBe(401)
+    }
   })
 })

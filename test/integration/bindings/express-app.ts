@@ -1,7 +1,6 @@
-import type { ErrorRequestHandler } from 'express'
+import express, { type ErrorRequestHandler } from 'express'
 import session from 'express-session'
 import { expressBinding, expressRequest, fetchRequest } from '@svc/db/express'
-import { versions, type Express } from '../express/versions.js'
 import type { Served } from '../http-table/fixture.js'
 import type { AppOptions, Framework, FrameworkApp, OwnRoute, Step } from './framework.js'
 import { listen, type Listening } from './listening.js'
@@ -12,23 +11,27 @@ declare module 'express-session' {
   }
 }
 
-export const expressFrameworks: readonly Framework[] = versions.map(({ name, express }) => ({
-  name,
-  app: (options) => new ExpressApp(express, options),
+export const expressFramework: Framework = {
+  name: 'Express 5',
+  app: (options) => new ExpressApp(options),
+  async load() {
+    const {
+      expressBinding: binding,
+      fetchRequest,
+      expressRequest: ownRequest,
+    } = await import('@svc/db/express')
+    return { binding, fetchRequest, ownRequest }
+  },
   sessionOf: (request) => expressRequest(request).session,
-  headerOf: (request, header) => expressRequest(request).get(header) ?? '',
   forwarded: 'first',
   refusesMalformedPaths: false,
-}))
+}
 
 class ExpressApp implements FrameworkApp {
   readonly errors: unknown[] = []
-  readonly #app
-  readonly #express
+  readonly #app = express()
 
-  constructor(express: Express, { trustsProxy }: AppOptions = {}) {
-    this.#express = express
-    this.#app = express()
+  constructor({ trustsProxy }: AppOptions = {}) {
     if (trustsProxy !== undefined) this.#app.set('trust proxy', trustsProxy)
   }
 
@@ -50,7 +53,7 @@ class ExpressApp implements FrameworkApp {
   }
 
   useJsonParser(moreTypes: readonly string[] = []): this {
-    this.#app.use(this.#express.json({ type: ['application/json', ...moreTypes] }))
+    this.#app.use(express.json({ type: ['application/json', ...moreTypes] }))
     return this
   }
 

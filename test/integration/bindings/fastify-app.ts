@@ -1,8 +1,9 @@
 import cookie from '@fastify/cookie'
 import session from '@fastify/session'
 import express from 'express'
+import { fastify } from 'fastify'
 import { fastifyBinding, fastifyRequest, fetchRequest } from '@svc/db/fastify'
-import { forAnyVersion, listenWith, versions, type App, type Fastify } from '../fastify/versions.js'
+import { listenWith, type App } from '../fastify/versions.js'
 import type { Served } from '../http-table/fixture.js'
 import type { AppOptions, Framework, FrameworkApp, OwnRoute, Step } from './framework.js'
 import type { Listening } from './listening.js'
@@ -13,14 +14,21 @@ declare module 'fastify' {
   }
 }
 
-export const fastifyFrameworks: readonly Framework[] = versions.map(({ name, fastify }) => ({
-  name,
-  app: (options) => new FastifyApp(fastify, options),
+export const fastifyFramework: Framework = {
+  name: 'Fastify 5',
+  app: (options) => new FastifyApp(options),
+  async load() {
+    const {
+      fastifyBinding: binding,
+      fetchRequest,
+      fastifyRequest: ownRequest,
+    } = await import('@svc/db/fastify')
+    return { binding, fetchRequest, ownRequest }
+  },
   sessionOf: (request) => fastifyRequest(request).session,
-  headerOf: (request, header) => fastifyRequest(request).headers[header]?.toString() ?? '',
   forwarded: 'last',
   refusesMalformedPaths: true,
-}))
+}
 
 class FastifyApp implements FrameworkApp {
   readonly errors: unknown[] = []
@@ -29,8 +37,8 @@ class FastifyApp implements FrameworkApp {
   #ignoresErrors = false
   #isBound = false
 
-  constructor(fastify: Fastify, { trustsProxy }: AppOptions = {}) {
-    const app: App = fastify({
+  constructor({ trustsProxy }: AppOptions = {}) {
+    this.#app = fastify({
       ...(trustsProxy !== undefined && { trustProxy: trustsProxy }),
       rewriteUrl: ({ url }) => this.#rewrite(url!),
       // Fastify only logs errors after the start of the response.
@@ -45,7 +53,6 @@ class FastifyApp implements FrameworkApp {
         },
       },
     })
-    this.#app = app
     this.#app.setErrorHandler(async (error, _request, reply) => {
       this.errors.push(error)
       if (this.#ignoresErrors) return reply.hijack()
@@ -77,8 +84,8 @@ class FastifyApp implements FrameworkApp {
   }
 
   useSessions(): this {
-    this.#app.register(forAnyVersion(cookie))
-    this.#app.register(forAnyVersion(session), {
+    this.#app.register(cookie)
+    this.#app.register(session, {
       secret: 'a secret with at least 32 characters',
       cookieName: 'connect.sid',
       cookie: { secure: false },

@@ -34,13 +34,22 @@ export interface FrameworkApp {
   listen(options?: { readonly ignoreErrors?: boolean }): Promise<Listening>
 }
 
+/** The public functions of a binding. */
+export interface BindingFunctions {
+  readonly binding: (served: Served) => unknown
+  /** Accepts the framework's own request or context. */
+  readonly fetchRequest: (own: never) => Request
+  /** Returns the framework's own request or context. */
+  readonly ownRequest: (request: Request) => object
+}
+
 export interface Framework {
   readonly name: string
   readonly app: (options?: AppOptions) => FrameworkApp
+  /** Imports the binding, again after `vi.resetModules`. */
+  readonly load: () => Promise<BindingFunctions>
   /** Returns the session from the framework's request. */
   readonly sessionOf: (request: Request) => { account?: string }
-  /** Returns a header from the framework's request. */
-  readonly headerOf: (request: Request, name: string) => string
   /** Which of several values of `X-Forwarded-Host` and `X-Forwarded-Proto` the framework uses. */
   readonly forwarded: 'first' | 'last'
   /** Whether the framework refuses paths with an invalid percent-encoding before the application sees them. */

@@ -19,16 +19,17 @@ interface Environment {
 }
 
 /** Hono runs on Node.js here. It has no built-in sessions, so the tests keep them in a context variable. */
-export const honoFrameworks: readonly Framework[] = [
-  {
-    name: 'Hono 4',
-    app: () => new HonoApp(),
-    sessionOf: (request) => honoContext(request).get('session') as Session,
-    headerOf: (request, header) => honoContext(request).req.header(header) ?? '',
-    forwarded: 'first',
-    refusesMalformedPaths: false,
+export const honoFramework: Framework = {
+  name: 'Hono 4',
+  app: () => new HonoApp(),
+  async load() {
+    const { honoBinding: binding, fetchRequest, honoContext: ownRequest } = await import('@svc/db/hono')
+    return { binding, fetchRequest, ownRequest }
   },
-]
+  sessionOf: (request) => honoContext(request).get('session') as Session,
+  forwarded: 'first',
+  refusesMalformedPaths: false,
+}
 
 class HonoApp implements FrameworkApp {
   readonly errors: unknown[] = []

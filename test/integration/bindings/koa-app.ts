@@ -1,26 +1,30 @@
 import { bodyParser } from '@koa/bodyparser'
+import Koa from 'koa'
 import mount from 'koa-mount'
 import session from 'koa-session'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
 import type { Served } from '../http-table/fixture.js'
-import { listenWith, versions, type Koa } from '../koa/versions.js'
+import { listenWith } from '../koa/versions.js'
 import type { AppOptions, Framework, FrameworkApp, OwnRoute, Step } from './framework.js'
 import type { Listening } from './listening.js'
 
-export const koaFrameworks: readonly Framework[] = versions.map(({ name, Koa }) => ({
-  name,
-  app: (options) => new KoaApp(Koa, options),
+export const koaFramework: Framework = {
+  name: 'Koa 3',
+  app: (options) => new KoaApp(options),
+  async load() {
+    const { koaBinding: binding, fetchRequest, koaContext: ownRequest } = await import('@svc/db/koa')
+    return { binding, fetchRequest, ownRequest }
+  },
   sessionOf: (request) => koaContext(request).session as { account?: string },
-  headerOf: (request, header) => koaContext(request).get(header),
   forwarded: 'first',
   refusesMalformedPaths: false,
-}))
+}
 
 class KoaApp implements FrameworkApp {
   readonly errors: unknown[] = []
   readonly #app
 
-  constructor(Koa: Koa, { trustsProxy }: AppOptions = {}) {
+  constructor({ trustsProxy }: AppOptions = {}) {
     this.#app = new Koa({ ...(trustsProxy !== undefined && { proxy: trustsProxy }) })
     this.#app.on('error', (error) => this.errors.push(error))
     this.#app.use(async (ctx, next) => {

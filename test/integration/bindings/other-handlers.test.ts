@@ -29,19 +29,6 @@ describe.each(frameworks)('a response that another handler has sent, in $name', 
     return { errors: app.errors, connection: await RawConnection.open(port) }
   }
 
-  it('before the library: cancels the body of the library', async () => {
-    const { body, cancelled } = unfinishedBody('a', 'b', 'c')
-    const { errors, connection } = await serve(async (response) => {
-      respondWithTimeout(response)
-      return new Response(body)
-    })
-
-    expect(await connection.send(get).response()).toMatchObject({ status: 200, body: 'timed out' })
-
-    await cancelled
-    expect(errors).toEqual([])
-  })
-
   it('before the library: ignores a response without a body', async () => {
     const { errors, connection } = await serve(async (response) => {
       respondWithTimeout(response)

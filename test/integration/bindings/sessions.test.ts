@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createObjectAccessGuard, createQuotaGuard, createS3Server, db, memoryStorage } from '@svc/db'
+import { createS3Server, db, memoryStorage } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { everyFramework } from './frameworks.js'
 import { cookiesOf, keysFor, objectsOfTwo } from './two-callers.js'
 
-describe.each(everyFramework)('the caller, in $name', ({ app: newApp, sessionOf, headerOf }) => {
+describe.each(everyFramework)('the caller, in $name', ({ app: newApp, sessionOf }) => {
   it('is read from the session', async () => {
     const plugin = db({
       client: memoryAdapter({ objects: objectsOfTwo }),
@@ -41,32 +41,5 @@ describe.each(everyFramework)('the caller, in $name', ({ app: newApp, sessionOf,
       expect(response.status).toBe(status)
       expect(cookiesOf(response)).toMatch(/^(connect\.sid|koa\.sess)=./)
     }
-  })
-
-  it('is resolved once per request by the library and all guards', async () => {
-    const asked: Request[] = []
-    const client = memoryAdapter({ objects: objectsOfTwo })
-    const resolveScope = async (request: Request) => {
-      asked.push(request)
-      return `user:${headerOf(request, 'x-name')}`
-    }
-    const s3 = createS3Server({
-      storage: memoryStorage(),
-      bucket: 'files',
-      plugins: [db({ client, resolveScope })],
-      download: {
-        guard: async (context) => void (await createQuotaGuard({ client, resolveScope })(context)),
-      },
-    })
-    const ownsAnn = createObjectAccessGuard({ client, resolveScope })
-    const app = newApp().useWork(async (request) => {
-      await ownsAnn({ request, bucket: 'files', key: 'ann.txt' })
-    })
-    const { url } = await app.bind(s3).listen()
-
-    const response = await fetch(`${url}/api/s3/download?key=ann.txt`, { headers: { 'x-name': 'ann' } })
-
-    expect(response.status).toBe(200)
-    expect(asked.length).toBe(1)
   })
 })

@@ -1,5 +1,5 @@
 import { expressBinding, type ExpressHandler } from '@svc/db/express'
-import { describeHttpTable, type Way } from '../bindings/describe-http-table.js'
+import { describeHttpTable, type Way } from '../http-table/describe-http-table.js'
 import { versions, type App, type ExpressVersion } from './versions.js'
 
 function way(
@@ -18,28 +18,22 @@ function way(
   }
 }
 
-describeHttpTable(versions, {
-  beforeParsers: [
-    way('app.use(b)', (app, b) => app.use(b)),
-    way(
-      'a router',
-      (app, b, { express }) => app.use('/v1', express.Router().use('/api', express.Router().use('/s3', b))),
-      '/v1',
-    ),
-  ],
-  afterParsers: [
-    way('express.json()', (app, b, { express }) => app.use(express.json(), b)),
-    way('all parsers', (app, b, { express }) =>
-      app.use(
-        express.json(),
-        express.urlencoded({ extended: true }),
-        express.text(),
-        express.raw({ type: 'image/*', limit: '1mb' }),
-        b,
-      ),
-    ),
-    way('a parser that keeps the bytes', (app, b, { express }) =>
-      app.use(express.raw({ type: () => true, limit: '9mb' }), b),
-    ),
-  ],
-})
+describeHttpTable(versions, [
+  way('app.use(b)', (app, b) => app.use(b)),
+  way(
+    'routers that form the base path together',
+    (app, b, { express }) => app.use('/v1', express.Router().use('/api', express.Router().use('/s3', b))),
+    '/v1',
+  ),
+  way('a route after all parsers', (app, b, { express, rest }) =>
+    app
+      .use(express.json(), express.urlencoded({ extended: true }), express.text())
+      .use(express.raw({ type: 'image/*', limit: '1mb' }))
+      .all(`/api/s3/${rest}`, b),
+  ),
+  way(
+    'a parser that keeps the bytes, under a parameter',
+    (app, b, { express }) => app.use('/:tenant', express.raw({ type: () => true, limit: '1mb' }), b),
+    '/a%20b',
+  ),
+])

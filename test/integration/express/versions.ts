@@ -11,7 +11,7 @@ export interface ExpressVersion {
   readonly rest: string
 }
 
-/** The tests use the types of Express 5. `types.test.ts` checks the binding against the types of both versions. */
+/** The tests use the types of Express 5. `test/types` checks the binding against the types of both versions. */
 export const versions: readonly ExpressVersion[] = [
   { name: 'Express 4', express: express4 as unknown as Express, rest: '*' },
   { name: 'Express 5', express: express5, rest: '*rest' },

@@ -1,9 +1,7 @@
 import { Hono } from 'hono'
 import { honoBinding, type HonoMiddleware } from '@svc/db/hono'
-import { describeHttpTable, type Way } from '../bindings/describe-http-table.js'
+import { describeHttpTable, type Way } from '../http-table/describe-http-table.js'
 import { listenerOf } from './listener.js'
-
-const versions = [{ name: 'Hono 4' }]
 
 function way(how: string, mount: (app: Hono, binding: HonoMiddleware) => void, prefix = ''): Way<object> {
   return {
@@ -11,30 +9,30 @@ function way(how: string, mount: (app: Hono, binding: HonoMiddleware) => void, p
     prefix,
     appOf(served) {
       const app = new Hono()
+      // Otherwise, Hono prints the error.
+      app.onError((_error, c) => c.text('by the application', 500))
       mount(app, honoBinding(served))
       return listenerOf(app)
     },
   }
 }
 
-describeHttpTable(versions, {
-  beforeParsers: [
+describeHttpTable(
+  [{ name: 'Hono 4' }],
+  [
     way('app.use(b)', (app, b) => app.use(b)),
     way(
       'app.route and basePath',
       (app, b) => app.route('/v1', new Hono().route('/api', new Hono().basePath('/s3').use(b))),
       '/v1',
     ),
-    way('a route', (app, b) => app.all('/api/s3/*', b)),
-  ],
-  afterParsers: [
-    way('c.req.text() for JSON', (app, b) =>
+    way('a route after c.req.text() for JSON', (app, b) =>
       app
         .use(async (c, next) => {
-          if (/^application\/json/i.test(c.req.header('content-type') ?? '')) await c.req.text()
+          if (c.req.header('content-type') === 'application/json') await c.req.text()
           await next()
         })
-        .use(b),
+        .all('/api/s3/*', b),
     ),
     way('c.req.arrayBuffer()', (app, b) =>
       app
@@ -45,4 +43,4 @@ describeHttpTable(versions, {
         .use(b),
     ),
   ],
-})
+)

@@ -33,57 +33,52 @@ const found: Readonly<Record<string, DbClientObject>> = {
 }
 
 interface Refusal {
-  readonly path: string
   readonly status: number
   readonly code: ErrorCode
   /** The invalid parameter. */
   readonly field?: string
+  readonly paths: readonly string[]
 }
-const badParameter = (field: string, path: string): Refusal => {
-  return { path, status: 400, code: 'VALIDATION_ERROR', field }
-}
-const badCursor = (path: string): Refusal => ({ path, status: 400, code: 'INVALID_CURSOR' })
-const missing = (path: string): Refusal => ({ path, status: 404, code: 'OBJECT_NOT_FOUND' })
-const badLimits = [
-  '101',
-  '0',
-  '05',
-  '1.5',
-  '1e1',
-  '+5',
-  '%2B5',
-  '-1',
-  '',
-  '%20',
-  '5%20',
-  'x',
-  '0x5',
-  '%EF%BC%95',
-]
-const badStatuses = ['', 'all', 'Active', 'active,pending', 'constructor']
-const badRoutes = ['', '%00', '%ff', '%zz', 'r'.repeat(256)]
-const badKeys = ['', '%00', '%ff', 'k'.repeat(1025)]
-const refusals: readonly Refusal[] = [
-  ...badLimits.map((limit) => badParameter('limit', `/db/objects?limit=${limit}`)),
-  ...badStatuses.map((status) => badParameter('status', `/db/objects?status=${status}`)),
-  badParameter('status', '/db/objects?status'),
-  ...badRoutes.map((route) => badParameter('route', `/db/objects?route=${route}`)),
-  ...['', 'made-up', 'A'.repeat(300)].map((cursor) => badCursor(`/db/objects?cursor=${cursor}`)),
-  ...['status', 'limit', 'route', 'cursor'].map((name) =>
-    badParameter(name, `/db/objects?${name}=5&${name}=5`),
+
+const many = (prefix: string, values: readonly string[]) => values.map((value) => prefix + value)
+const badParameter = (field: string, paths: readonly string[]): Refusal => ({
+  ...{ status: 400, code: 'VALIDATION_ERROR', field },
+  paths,
+})
+const badLimits = ['101', '0', '05', '1.5', '1e1', '+5', '%2B5', '-1', '', '%20', '5%20', 'x', '0x5']
+const refusals: Readonly<Record<string, Refusal>> = {
+  'an invalid limit': badParameter('limit', [
+    ...many('/db/objects?limit=', [...badLimits, '%EF%BC%95', '5&limit=5', '1&%6Cimit=2']),
+  ]),
+  'an invalid status': badParameter('status', [
+    '/db/objects?status',
+    ...many('/db/objects?status=', ['', 'all', 'Active', 'active,pending', 'constructor', '5&status=5']),
+  ]),
+  'an invalid route': badParameter(
+    'route',
+    many('/db/objects?route=', ['', '%00', '%ff', '%zz', 'r'.repeat(256), '5&route=5']),
   ),
-  badParameter('limit', '/db/objects?limit=1&%6Cimit=2'),
-  badParameter('key', '/db/object'),
-  ...badKeys.map((key) => badParameter('key', `/db/object?key=${key}`)),
-  badParameter('key', '/db/object?key=drafts/1&key=drafts/1'),
-  badParameter('bucket', '/db/object?key=drafts/1&bucket='),
-  badParameter('bucket', '/db/object?key=drafts/1&bucket=files&bucket=files'),
-  missing(keyOf(gone.key)),
-  missing(keyOf(foreign.key)),
-  missing(keyOf('missing.txt')),
-  missing('/db/object?key=Drafts/1'),
-  missing('/db/object?key=drafts/1&bucket=archive'),
-]
+  'an invalid cursor': {
+    ...{ status: 400, code: 'INVALID_CURSOR' },
+    paths: many('/db/objects?cursor=', ['', 'made-up', 'A'.repeat(300)]),
+  },
+  'a repeated cursor': badParameter('cursor', ['/db/objects?cursor=5&cursor=5']),
+  'an invalid key': badParameter('key', [
+    '/db/object',
+    ...many('/db/object?key=', ['', '%00', '%ff', 'k'.repeat(1025), 'drafts/1&key=drafts/1']),
+  ]),
+  'an invalid bucket': badParameter(
+    'bucket',
+    many('/db/object?key=drafts/1&bucket=', ['', 'files&bucket=files']),
+  ),
+  'a missing object': {
+    ...{ status: 404, code: 'OBJECT_NOT_FOUND' },
+    paths: [
+      ...[gone.key, foreign.key, 'missing.txt', 'Drafts/1'].map(keyOf),
+      '/db/object?key=drafts/1&bucket=archive',
+    ],
+  },
+}
 
 const unknownPaths = [
   '',
@@ -110,20 +105,21 @@ export function describeDbEndpoints(serve: Serve): void {
       baseURL = await serve(serverWithObjects())
     })
 
-    it.each(Object.entries(lists))('GET %s', async (path, expected) => {
-      expect(await exchange(baseURL, { request: `GET ${path}` })).toMatchObject({
-        status: 200,
-        json: { objects: expected },
-      })
-      const { json } = await exchange(baseURL, { request: `GET ${path}` })
-      if (!path.includes('limit=1')) expect(json).toEqual({ objects: expected })
+    const get = (path: string, as?: string | null) =>
+      exchange(baseURL, { request: `GET ${path}`, ...(as !== undefined && { as }) })
+
+    it('lists objects by status and route, newest first', async () => {
+      for (const [path, expected] of Object.entries(lists)) {
+        const { status, json } = await get(path)
+        expect([path, status, json]).toEqual([path, 200, { objects: expected }])
+      }
     })
 
     it('lists objects in pages, each with a cursor for the next', async () => {
       const seen: DbClientObject[] = []
       let query = '?limit=1'
       for (;;) {
-        const { json } = await exchange(baseURL, { request: `GET /db/objects${query}` })
+        const { json } = await get(`/db/objects${query}`)
         const { objects: page, nextCursor } = json as ObjectPage<DbClientObject>
         seen.push(...page)
         if (nextCursor === undefined) break
@@ -133,29 +129,29 @@ export function describeDbEndpoints(serve: Serve): void {
     })
 
     it('lists only objects of the caller', async () => {
-      const { json } = await exchange(baseURL, { request: 'GET /db/objects', as: 'user:2' })
-      expect(json).toEqual({ objects: [foreign] })
-      const other = await exchange(baseURL, { request: 'GET /db/objects', as: 'user:3' })
-      expect(other.json).toEqual({ objects: [] })
+      expect((await get('/db/objects', 'user:2')).json).toEqual({ objects: [foreign] })
+      expect((await get('/db/objects', 'user:3')).json).toEqual({ objects: [] })
     })
 
-    it.each(Object.entries(found))('GET %s', async (path, object) => {
-      const { status, json } = await exchange(baseURL, { request: `GET ${path}` })
-      expect({ status, json }).toEqual({ status: 200, json: { object } })
+    it('finds an object by its key', async () => {
+      for (const [path, object] of Object.entries(found)) {
+        const { status, json } = await get(path)
+        expect([path, status, json]).toEqual([path, 200, { object }])
+      }
     })
 
-    it.each(refusals)('GET $path → $status $code $field', async ({ path, status, code, field }) => {
-      const result = await exchange(baseURL, { request: `GET ${path}` })
-      expect(result.json).toEqual(errorOf(code, field))
-      expect(result.status).toBe(status)
-      const head = await exchange(baseURL, { request: `HEAD ${path}` })
-      expect(head.status).toBe(status)
+    it.each(Object.entries(refusals))('refuses %s', async (_what, { status, code, field, paths }) => {
+      for (const path of paths) {
+        const refused = await get(path)
+        expect([path, refused.status, refused.json]).toEqual([path, status, errorOf(code, field)])
+      }
+      expect((await exchange(baseURL, { request: `HEAD ${paths[0]}` })).status).toBe(status)
     })
 
     it('ignores thousands of malformed parameters', async () => {
       for (const malformed of ['%&', '%ff&', '=&', '%61&']) {
         const path = `/db/objects?${malformed.repeat(8100 / malformed.length)}status=pending`
-        const { status, json } = await exchange(baseURL, { request: `GET ${path}` })
+        const { status, json } = await get(path)
         expect({ status, json }).toEqual({ status: 200, json: { objects: [replacement, draft] } })
       }
     })
@@ -178,7 +174,7 @@ export function describeDbEndpoints(serve: Serve): void {
     it('returns the same response for a missing object and for another scope’s object', async () => {
       const responses = await Promise.all(
         [keyOf(foreign.key), keyOf('missing.txt'), keyOf(gone.key)].map(async (path) => {
-          const { status, headers, text } = await exchange(baseURL, { request: `GET ${path}` })
+          const { status, headers, text } = await get(path)
           return { status, text, headers: [...headers].filter(([name]) => name !== 'date') }
         }),
       )
@@ -186,41 +182,49 @@ export function describeDbEndpoints(serve: Serve): void {
       expect(responses[2]).toEqual(responses[0])
     })
 
-    it.each(['/db/objects', keyOf('drafts/1')])('HEAD %s is GET without a body', async (path) => {
+    it('responds to HEAD like to GET, without a body', async () => {
       const compared = ['content-type', 'cache-control', 'allow', 'retry-after']
-      const get = await exchange(baseURL, { request: `GET ${path}` })
-      const head = await exchange(baseURL, { request: `HEAD ${path}` })
-      expect(head.status).toBe(200)
-      expect(compared.map((name) => head.headers.get(name))).toEqual(
-        compared.map((name) => get.headers.get(name)),
-      )
-    })
-
-    it.each(['OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'])('%s is not allowed', async (method) => {
-      for (const path of ['/db/objects', '/db/objects?limit=0', '/db/object']) {
-        const { status, headers, json } = await exchange(baseURL, { request: `${method} ${path}`, as: null })
-        expect({ status, json }).toEqual({ status: 405, json: errorOf('METHOD_NOT_ALLOWED') })
-        expect(headers.get('allow')).toBe('GET, HEAD')
+      for (const path of ['/db/objects', keyOf('drafts/1')]) {
+        const expected = await get(path)
+        const { status, headers } = await exchange(baseURL, { request: `HEAD ${path}` })
+        expect([status, ...compared.map((name) => headers.get(name))]).toEqual([
+          200,
+          ...compared.map((name) => expected.headers.get(name)),
+        ])
       }
     })
 
-    it.each(unknownPaths)('returns NOT_FOUND for %j', async (path) => {
-      for (const method of ['GET', 'POST', 'OPTIONS']) {
-        const { status, json } = await exchange(baseURL, { request: `${method} ${path}`, as: null })
-        expect({ status, json }).toEqual({ status: 404, json: errorOf('NOT_FOUND') })
+    it('allows only GET and HEAD', async () => {
+      for (const method of ['OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+        for (const path of ['/db/objects', '/db/objects?limit=0', '/db/object']) {
+          const { status, headers, json } = await exchange(baseURL, {
+            request: `${method} ${path}`,
+            as: null,
+          })
+          expect({ status, json }).toEqual({ status: 405, json: errorOf('METHOD_NOT_ALLOWED') })
+          expect(headers.get('allow')).toBe('GET, HEAD')
+        }
       }
     })
 
-    it.each(['/db/objects', '/db/objects?limit=0', '/db/object', keyOf('drafts/1')])(
-      'GET %s requires authentication',
-      async (path) => {
-        const { status, json } = await exchange(baseURL, { request: `GET ${path}`, as: null })
+    it('returns NOT_FOUND for any other path', async () => {
+      for (const path of unknownPaths) {
+        for (const method of ['GET', 'POST', 'OPTIONS']) {
+          const { status, json } = await exchange(baseURL, { request: `${method} ${path}`, as: null })
+          expect([path, status, json]).toEqual([path, 404, errorOf('NOT_FOUND')])
+        }
+      }
+    })
+
+    it('requires authentication', async () => {
+      for (const path of ['/db/objects', '/db/objects?limit=0', '/db/object', keyOf('drafts/1')]) {
+        const { status, json } = await get(path, null)
         expect({ status, json }).toEqual({ status: 401, json: errorOf('UNAUTHORIZED') })
-      },
-    )
+      }
+    })
 
     it('hides the details of an internal error', async () => {
-      const { status, json } = await exchange(baseURL, { request: 'GET /db/objects', as: 'broken' })
+      const { status, json } = await get('/db/objects', 'broken')
       expect(status).toBe(500)
       expect(json).toEqual({ code: 'INTERNAL_ERROR', message: expect.any(String) as string })
     })

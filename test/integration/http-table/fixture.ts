@@ -70,72 +70,29 @@ const rows = {
   },
 }
 
-const createdAt = day.toISOString()
+/** What the API returns of every object. */
+const common = ({ id, bucket, key }: { id: string; bucket: string; key: string }) => ({
+  ...{ id, bucket, key },
+  createdAt: day.toISOString(),
+})
 
 /** The objects as the API returns them. */
 export const objects = {
   photo: {
-    id: rows.photo.id,
-    bucket: 'files',
-    key: 'photos/1.jpg',
+    ...common(rows.photo),
     status: 'active',
-    createdAt,
     filename: 'Urlaub ☀.jpg',
     contentType: 'image/jpeg',
     size: 10,
     route: 'photos',
   },
-  report: {
-    id: rows.report.id,
-    bucket: 'files',
-    key: rows.report.key,
-    status: 'active',
-    createdAt,
-    size: 5,
-    route: 'reports',
-  },
-  archived: {
-    id: rows.archived.id,
-    bucket: 'archive',
-    key: 'photos/1.jpg',
-    status: 'active',
-    createdAt,
-    size: 0,
-  },
-  draft: {
-    id: rows.draft.id,
-    bucket: 'files',
-    key: 'drafts/1',
-    status: 'pending',
-    createdAt,
-    declaredSize: 7,
-  },
-  replacement: {
-    id: rows.replacement.id,
-    bucket: 'files',
-    key: 'photos/1.jpg',
-    status: 'pending',
-    createdAt,
-    declaredSize: 20,
-  },
-  gone: { id: rows.gone.id, bucket: 'files', key: 'gone.txt', status: 'deleted', createdAt, size: 3 },
-  foreign: {
-    id: rows.foreign.id,
-    bucket: 'files',
-    key: 'foreign.txt',
-    status: 'active',
-    createdAt,
-    size: 0,
-  },
-  shared: {
-    id: rows.shared.id,
-    bucket: 'files',
-    key: 'shared.png',
-    status: 'active',
-    createdAt,
-    contentType: 'image/png',
-    size: 0,
-  },
+  report: { ...common(rows.report), status: 'active', size: 5, route: 'reports' },
+  archived: { ...common(rows.archived), status: 'active', size: 0 },
+  draft: { ...common(rows.draft), status: 'pending', declaredSize: 7 },
+  replacement: { ...common(rows.replacement), status: 'pending', declaredSize: 20 },
+  gone: { ...common(rows.gone), status: 'deleted', size: 3 },
+  foreign: { ...common(rows.foreign), status: 'active', size: 0 },
+  shared: { ...common(rows.shared), status: 'active', contentType: 'image/png', size: 0 },
 } satisfies Record<string, DbClientObject>
 
 /** Creates a server with these objects. Uploads go to the given storage and bucket. */

@@ -1,51 +1,15 @@
-import mount from 'koa-mount'
-import { describe, expect, it, vi } from 'vitest'
-import type { Handler } from '@svc/db'
+import Koa from 'koa'
+import { describe, expect, it } from 'vitest'
+import { db, type Handler } from '@svc/db'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
+import { memoryAdapter } from '@svc/db/memory'
 import { echo, echoOf } from '../bindings/echo.js'
-import { listenWith, versions } from './versions.js'
+import { RawConnection } from '../bindings/raw-connection.js'
+import { keysFor, objectsOfTwo } from '../bindings/two-callers.js'
+import { listenWith } from './versions.js'
 
-describe.each(versions)('the Request in $name', ({ Koa }) => {
-  it('has the headers as changed by middleware', async () => {
-    const app = new Koa().use((ctx, next) => {
-      delete ctx.headers['x-user']
-      ctx.headers['x-trace'] = 'abc'
-      return next()
-    })
-    const { url } = await listenWith(app.use(koaBinding(echo)))
-
-    const { headers } = await echoOf(await fetch(`${url}/api/s3/x`, { headers: { 'x-user': 'made up' } }))
-
-    expect(headers).toMatchObject({ 'x-trace': 'abc' })
-    expect(headers).not.toHaveProperty('x-user')
-  })
-
-  it('is the same object for a request in every middleware and application', async () => {
-    const seen = new Set<Request>()
-    const binding = koaBinding({
-      ...echo,
-      handler: async (request) => {
-        seen.add(request)
-        return Response.json(null)
-      },
-    })
-    const app = new Koa().use((ctx, next) => {
-      seen.add(fetchRequest(ctx))
-      return next()
-    })
-    const inner = new Koa().use((ctx, next) => {
-      seen.add(fetchRequest(ctx))
-      return next()
-    })
-    const { url } = await listenWith(app.use(mount('/v1', inner.use(binding))))
-
-    await fetch(`${url}/v1/api/s3/db`)
-    expect(seen.size).toBe(1)
-    await fetch(`${url}/v1/api/s3/db`)
-    expect(seen.size).toBe(2)
-  })
-
-  it('gives access to the context of the binding', async () => {
+describe('the Request in Koa 3', () => {
+  it('gives access to the context of the binding, with its state', async () => {
     const handler: Handler = async (request) =>
       Response.json([
         'tenant' in koaContext(request),
@@ -63,28 +27,25 @@ describe.each(versions)('the Request in $name', ({ Koa }) => {
     expect(await (await fetch(`${url}/api/s3/db`)).json()).toEqual([true, true, { user: 'ann' }])
   })
 
-  it('is shared by two copies of the library, such as the ESM and the CommonJS build', async () => {
-    vi.resetModules()
-    const copy = await import('@svc/db/koa')
-    expect(copy.fetchRequest).not.toBe(fetchRequest)
-    const app = new Koa().use((ctx) => {
-      const request = fetchRequest(ctx)
-      ctx.body = [copy.koaContext(request) === ctx, copy.fetchRequest(ctx) === request]
+  it('belongs to the context that asyncLocalStorage returns', async () => {
+    const app = new Koa({ asyncLocalStorage: true })
+    const plugin = db({
+      client: memoryAdapter({ objects: objectsOfTwo }),
+      resolveScope: (request) =>
+        app.currentContext === koaContext(request) ? `user:${koaContext(request).get('x-name')}` : null,
     })
-    const { url } = await listenWith(app)
+    const { url } = await listenWith(app.use(koaBinding(plugin)))
 
-    expect(await (await fetch(url)).json()).toEqual([true, true])
+    expect(await keysFor(url, { 'x-name': 'ann' })).toEqual(['ann.txt'])
   })
 
-  it('has no body, and leaves the stream to later handlers', async () => {
-    const app = new Koa().use(async (ctx) => {
-      const request = fetchRequest(ctx)
-      ctx.body = [request.body, Buffer.concat((await ctx.req.toArray()) as Buffer[]).toString()]
-    })
-    const { url } = await listenWith(app)
-
-    const response = await fetch(`${url}/files`, { method: 'POST', body: 'bytes' })
-
-    expect(await response.json()).toEqual([null, 'bytes'])
+  it('has the host that Koa parses from the header', async () => {
+    const { port } = await listenWith(new Koa().use(koaBinding(echo)))
+    const connection = await RawConnection.open(port)
+    const hosts = { 'user:password@other.example': 'other.example', 'a,b': 'a', '[::1': 'localhost' }
+    for (const [header, host] of Object.entries(hosts)) {
+      connection.send(`GET /api/s3/x HTTP/1.1\r\nHost: ${header}\r\n\r\n`)
+      expect(await echoOf(await connection.response())).toMatchObject({ url: `http://${host}/api/s3/x` })
+    }
   })
 })

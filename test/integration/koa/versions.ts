@@ -11,7 +11,7 @@ export interface KoaVersion {
   readonly Koa: Koa
 }
 
-/** The tests use the types of Koa 3. `types.test.ts` checks the binding against the types of both versions. */
+/** The tests use the types of Koa 3. `test/types` checks the binding against the types of both versions. */
 export const versions: readonly KoaVersion[] = [
   { name: 'Koa 2', Koa: Koa2 as unknown as Koa },
   { name: 'Koa 3', Koa: Koa3 },

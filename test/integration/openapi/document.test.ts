@@ -112,19 +112,13 @@ describe('the document', () => {
   })
 
   it('is included in a bundle only if it is imported', async () => {
-    const bundleOf = async (name: string) => {
-      const index = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
-      const contents = `import { ${name} } from ${JSON.stringify(index)}; console.log(${name})`
-      const { outputFiles } = await build({
-        stdin: { contents, resolveDir: '.' },
-        bundle: true,
-        write: false,
-        format: 'esm',
-      })
-      return outputFiles[0]!.text
-    }
-    expect(await bundleOf('openApiDocument')).toContain('3.1.0')
-    expect(await bundleOf('createS3Server')).not.toContain('3.1.0')
+    const index = fileURLToPath(new URL('../../../src/index.ts', import.meta.url))
+    const contents = `import { createS3Server } from ${JSON.stringify(index)}; console.log(createS3Server)`
+    const { outputFiles } = await build({
+      ...{ stdin: { contents, resolveDir: '.' }, bundle: true, write: false, format: 'esm' },
+    })
+    expect(outputFiles[0]!.text).toContain('createS3Server')
+    expect(outputFiles[0]!.text).not.toContain(openApiDocument(plugin()).openapi)
   })
 
   it('requires a server or plugin of the library', () => {
