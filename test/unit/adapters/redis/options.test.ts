@@ -58,6 +58,14 @@ it('redisUsageCache accepts null options, keeps the clock of the store and wraps
   expect(await redisUsageCache(store, redis).getScopeUsage('s')).toMatchObject({ reservedFiles: 1 })
 })
 
+it('redisUsageCache accepts a store of another copy of the library, as ESM and CommonJS load two', async () => {
+  vi.resetModules()
+  const copy = await import('@svc/db/memory')
+  vi.resetModules()
+  expect(copy.memoryAdapter).not.toBe(memoryAdapter)
+  expect(() => redisUsageCache(copy.memoryAdapter(), redis)).not.toThrow()
+})
+
 describe('redisUsageCache without a global crypto', () => {
   afterEach(() => {
     vi.unstubAllGlobals()

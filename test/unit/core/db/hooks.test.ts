@@ -6,7 +6,6 @@ import { requestOf, resolveUser } from './db-requests.js'
 
 const now = () => NOON
 const request = requestOf('user:1', '/upload')
-const REFERENCE = { bucket: 'photos', key: 'a' }
 
 let client: StorageObjectStore
 
@@ -23,10 +22,10 @@ function spies() {
 }
 
 describe('the hooks of db()', () => {
-  it('get the server record and the request after the database has the change', async () => {
+  it('get the record and the request after the database has the change, and are awaited', async () => {
     const seen: unknown[] = []
     const note = (name: string) => async (event: { object: unknown }) => {
-      seen.push([name, event, await client.find(REFERENCE)])
+      seen.push([name, event, await client.find({ bucket: 'photos', key: 'a' })])
     }
     const files = plugin({
       onReserved: note('reserved'),
@@ -43,66 +42,30 @@ describe('the hooks of db()', () => {
     ])
   })
 
-  it('are awaited', async () => {
-    let finished = false
-    const onReserved = async () => {
-      await new Promise((resolve) => setImmediate(resolve))
-      finished = true
-    }
-    await plugin({ onReserved }).reserve(request, { key: 'a', declaredSize: 5 })
-    expect(finished).toBe(true)
-  })
-
-  it('get the previous record if an object is replaced', async () => {
+  it('get the replaced record, and are not called for a repeated confirm', async () => {
     const hooks = spies()
     const files = plugin(hooks)
-    await files.reserve(request, { key: 'a', declaredSize: 5 })
-    const before = await files.confirm(request, { key: 'a', size: 5, eTag: 'one' })
-    const attempt = await files.reserve(request, { key: 'a', declaredSize: 6 })
-    const object = await files.confirm(request, { key: 'a', id: attempt.id, size: 6, eTag: 'two' })
-    expect(hooks.onActivated).toHaveBeenLastCalledWith({ object, replaced: before, request })
-  })
-
-  it.each([
-    ['named by its id', true],
-    ['known by size and ETag', false],
-  ])('are not called for a repeated confirm, %s', async (_how, named) => {
-    const hooks = spies()
-    const files = plugin(hooks)
-    const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
-    const input = { key: 'a', size: 5, eTag: 'etag', ...(named && { id }) }
-    const first = await files.confirm(request, input)
-    expect(await files.confirm(request, input)).toEqual(first)
+    const first = await files.reserve(request, { key: 'a', declaredSize: 5 })
+    const replaced = await files.confirm(request, { key: 'a', size: 5, eTag: 'one' })
+    await files.confirm(request, { key: 'a', size: 5, eTag: 'one' })
+    await files.confirm(request, { key: 'a', id: first.id, size: 5 })
+    const { id } = await files.reserve(request, { key: 'a', declaredSize: 6 })
+    await files.confirm(request, { key: 'a', id: first.id, size: 5 })
     expect(hooks.onActivated).toHaveBeenCalledTimes(1)
-  })
-
-  it('are not called for a repeated confirm during a replacement', async () => {
-    const hooks = spies()
-    const files = plugin(hooks)
-    const { id } = await files.reserve(request, { key: 'a', declaredSize: 5 })
-    await files.confirm(request, { key: 'a', id, size: 5 })
-    await files.reserve(request, { key: 'a', declaredSize: 6 })
-    await files.confirm(request, { key: 'a', id, size: 5 })
-    expect(hooks.onActivated).toHaveBeenCalledTimes(1)
+    const object = await files.confirm(request, { key: 'a', id, size: 6, eTag: 'two' })
+    expect(hooks.onActivated.mock.calls.slice(1)).toEqual([[{ object, replaced, request }]])
   })
 
   it('are not called for refused calls', async () => {
     const hooks = spies()
     const files = plugin(hooks)
-    await expect(files.confirm(request, { key: 'a', size: 5 })).rejects.toMatchObject({
-      code: 'OBJECT_NOT_FOUND',
-    })
-    await expect(files.reserve(request, { key: 'a', declaredSize: -1 })).rejects.toMatchObject({
-      code: 'VALIDATION_ERROR',
-    })
-    await expect(files.confirm(request, { key: '', size: 5 })).rejects.toMatchObject({
-      params: { field: 'key' },
-    })
+    await expect(files.confirm(request, { key: 'a', size: 5 })).rejects.toThrow()
+    await expect(files.reserve(request, { key: 'a', declaredSize: -1 })).rejects.toThrow()
     expect(await files.remove(request, { key: 'a' })).toBeNull()
     for (const hook of Object.values(hooks)) expect(hook).not.toHaveBeenCalled()
   })
 
-  it('report only deletions of active objects, in both modes', async () => {
+  it('report only deletions of active objects', async () => {
     const hooks = spies()
     const files = plugin(hooks)
     await files.reserve(request, { key: 'a', declaredSize: 5 })
@@ -118,7 +81,7 @@ describe('the hooks of db()', () => {
   })
 
   it.each(['throws', 'rejects'])(
-    "don't affect the caller if one %s, and onError gets the error",
+    "don't affect the caller if one %s, and onError gets its error",
     async (how) => {
       const error = new Error('the mail server is down')
       const failing = (): Promise<never> => {
@@ -130,11 +93,9 @@ describe('the hooks of db()', () => {
       expect(await files.reserve(request, { key: 'a', declaredSize: 5 })).toMatchObject({ status: 'pending' })
       expect(await files.confirm(request, { key: 'a', size: 5 })).toMatchObject({ status: 'active' })
       expect(await files.remove(request, { key: 'a' })).toMatchObject({ status: 'deleted' })
-      expect(onError.mock.calls).toEqual([
-        [error, { request, operation: 'onReserved' }],
-        [error, { request, operation: 'onActivated' }],
-        [error, { request, operation: 'onDeleted' }],
-      ])
+      expect(onError.mock.calls).toEqual(
+        ['onReserved', 'onActivated', 'onDeleted'].map((operation) => [error, { request, operation }]),
+      )
     },
   )
 })

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createStore, db, StorageError, type DbOptions, type ServerEnvironment } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { afterNoon, NOON } from '../settable-clock.js'
-import { failingDriver } from '../store/recording-driver.js'
+import { failingDriver } from '../store/failing-driver.js'
 import { requestOf, resolveUser } from './db-requests.js'
 
 const request = requestOf('user:1', '/v1/db/objects')
@@ -16,10 +16,8 @@ function installed(options: Partial<DbOptions> = {}, environment: Partial<Server
 }
 
 describe('db() on a server', () => {
-  it('is found by its id, and provides the records', () => {
+  it('provides the records with its options, by default for a day and with soft deletes', () => {
     const client = memoryAdapter()
-    const plugin = db({ client, resolveScope: resolveUser })
-    expect(plugin.id).toBe('db')
     const { records, context, endpoints } = installed({ client, deleteMode: 'hard', pendingTtlSeconds: 60 })
     expect(records).toMatchObject({ objects: client, deleteMode: 'hard', pendingTtlSeconds: 60 })
     expect(context.objects).toBe(client)
@@ -27,9 +25,6 @@ describe('db() on a server', () => {
       'GET /db/objects',
       'GET /db/object',
     ])
-  })
-
-  it('reserves for a day and deletes softly by default', () => {
     expect(installed().records).toMatchObject({ deleteMode: 'soft', pendingTtlSeconds: 86_400 })
   })
 
@@ -70,21 +65,14 @@ describe('db() on a server', () => {
     expect(own.report).not.toHaveBeenCalled()
   })
 
-  it('confirms late without a request, and calls the hook', async () => {
-    const onActivated = vi.fn()
-    const { records, client } = installed({ hooks: { onActivated } })
+  it('confirms late without a request, calls the hook and reports its error', async () => {
+    const error = new Error('the mail server is down')
+    const onActivated = vi.fn(() => Promise.reject(error))
+    const { records, client, report } = installed({ hooks: { onActivated } })
     const expiresAt = afterNoon(1)
     await client.reserve({ scope: 'user:1', bucket: 'files', key: 'a', declaredSize: 5, expiresAt })
     const object = await records!.confirm({ bucket: 'files', key: 'a', size: 5 })
     expect(onActivated.mock.calls).toStrictEqual([[{ object, replaced: null }]])
-  })
-
-  it('reports the error of a hook without a request', async () => {
-    const error = new Error('the mail server is down')
-    const { records, client, report } = installed({ hooks: { onActivated: () => Promise.reject(error) } })
-    const expiresAt = afterNoon(1)
-    await client.reserve({ scope: 'user:1', bucket: 'files', key: 'a', declaredSize: 5, expiresAt })
-    await records!.confirm({ bucket: 'files', key: 'a', size: 5 })
     expect(report.mock.calls).toStrictEqual([[error, { operation: 'onActivated' }]])
   })
 

@@ -5,20 +5,19 @@ import { ERROR_CODES } from '../../../../src/core/errors.js'
 import { runGuards } from '../../../../src/core/guards/guard.js'
 
 const CONTEXT = { request: new Request('http://localhost/'), bucket: 'photos', key: 'a.png' }
+const ALLOWED = { error: null, reported: [] }
+
+/** Runs the guards. Returns the error with which they deny, and what was reported. */
+async function denialOf(...guards: (Guard | null | undefined)[]) {
+  const report = vi.fn()
+  const error: unknown = await runGuards(guards, CONTEXT, report).then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  return { error, reported: report.mock.calls.map(([first]) => first as unknown) }
+}
 
 describe('the guards of the application', () => {
-  async function denialOf(...guards: (Guard | null | undefined)[]) {
-    const report = vi.fn()
-    const error: unknown = await runGuards(guards, CONTEXT, report).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
-    return {
-      error: error as StorageError | null,
-      reported: report.mock.calls.map(([first]) => first as unknown),
-    }
-  }
-
   it('run in order, each awaited, with the same context, skipping absent ones', async () => {
     const seen: unknown[] = []
     const first: Guard = async (context) => {
@@ -26,53 +25,38 @@ describe('the guards of the application', () => {
       seen.push('first', context)
     }
     const second: Guard = (context) => seen.push('second', context)
-    expect(await denialOf(first, null, undefined, second)).toEqual({ error: null, reported: [] })
+    expect(await denialOf(first, null, undefined, second)).toEqual(ALLOWED)
     expect(seen).toEqual(['first', CONTEXT, 'second', CONTEXT])
     expect(seen[1]).toBe(CONTEXT)
   })
 
   it('allow whatever they resolve to: only a throw denies', async () => {
+    const returned = new StorageError('FORBIDDEN')
     expect(
       await denialOf(
         () => false,
-        async () => new StorageError('FORBIDDEN'),
+        async () => returned,
       ),
-    ).toEqual({ error: null, reported: [] })
+    ).toEqual(ALLOWED)
   })
 
-  it('stop at the first that denies', async () => {
+  it('stop at the first that denies, whose StorageError is passed on and not reported', async () => {
     const later = vi.fn()
-    const denying: Guard = () => {
-      throw new StorageError('FORBIDDEN')
+    for (const code of ERROR_CODES) {
+      for (const cause of [undefined, new Error('not a member')]) {
+        const denial = new StorageError(code, { message: 'No.', params: { max: 1 }, cause })
+        expect(await denialOf(() => Promise.reject(denial), later)).toEqual({ error: denial, reported: [] })
+      }
     }
-    await denialOf(denying, later)
     expect(later).not.toHaveBeenCalled()
-  })
-
-  it('keep the status and the code of a StorageError, and report nothing', async () => {
-    const denial = new StorageError('QUOTA_EXCEEDED', { message: 'Full.', params: { max: 1 } })
-    expect(await denialOf(() => Promise.reject(denial))).toEqual({ error: denial, reported: [] })
-  })
-
-  it.each(ERROR_CODES)('report no %s of their own, with or without a cause', async (code) => {
-    for (const cause of [undefined, new Error('not a member'), 'not a member']) {
-      const denial = new StorageError(code, { cause })
-      expect(await denialOf(() => Promise.reject(denial))).toEqual({ error: denial, reported: [] })
-    }
   })
 
   it('report an unexpected error of authorize', async () => {
     const cause = new Error('the role table is gone')
     const client = memoryAdapter({ objects: [{ scope: 'user:1', bucket: 'photos', key: 'a.png' }] })
-    const guard = createObjectAccessGuard({
-      client,
-      resolveScope: () => 'user:1',
-      authorize: () => Promise.reject(cause),
-    })
-    expect(await denialOf(guard as Guard)).toEqual({
-      error: expect.objectContaining({ code: 'FORBIDDEN' }) as unknown,
-      reported: [cause],
-    })
+    const authorize = () => Promise.reject(cause)
+    const guard = createObjectAccessGuard({ client, resolveScope: () => 'user:1', authorize })
+    expect(await denialOf(guard as Guard)).toMatchObject({ error: { code: 'FORBIDDEN' }, reported: [cause] })
   })
 
   it.each([new TypeError('x is not a function'), 'no', 0, null, undefined] as Error[])(
@@ -94,31 +78,24 @@ describe('the guards of the application', () => {
 describe('chainHooks', () => {
   it('returns a hook that runs all hooks in order, each awaited, skipping absent ones', async () => {
     const seen: string[] = []
-    const hook = chainHooks<string>(
-      undefined,
-      async (event) => {
-        await Promise.resolve()
-        seen.push(`first ${event}`)
-      },
-      null,
-      (event) => seen.push(`second ${event}`),
-    )
+    const first = async (event: string) => {
+      await Promise.resolve()
+      seen.push(`first ${event}`)
+    }
+    const hook = chainHooks<string>(undefined, first, null, (event) => seen.push(`second ${event}`))
     expect(await hook('event')).toBeUndefined()
     expect(seen).toEqual(['first event', 'second event'])
+    await expect(chainHooks()('event')).resolves.toBeUndefined()
   })
 
   it('stops at the first throw and rethrows it', async () => {
     const thrown = new Error('no')
     const later = vi.fn()
-    await expect(chainHooks(() => Promise.reject(thrown), later)('event')).rejects.toBe(thrown)
     const throwing = () => {
       throw thrown
     }
-    await expect(chainHooks(throwing, later)('event')).rejects.toBe(thrown)
+    for (const failing of [() => Promise.reject(thrown), throwing])
+      await expect(chainHooks(failing, later)('event')).rejects.toBe(thrown)
     expect(later).not.toHaveBeenCalled()
-  })
-
-  it('does nothing without hooks', async () => {
-    await expect(chainHooks()('event')).resolves.toBeUndefined()
   })
 })

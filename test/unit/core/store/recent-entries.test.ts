@@ -35,10 +35,3 @@ it('keeps the latest entries that were set, less those deleted, and never more t
     }),
   )
 })
-
-it('forgets entries that were set long ago', () => {
-  const entries = new RecentEntries<number>(LEAST)
-  for (const [index, name] of NAMES.entries()) entries.set(name, index)
-  expect(entries.get('a')).toBe(null)
-  expect(entries.get('j')).toBe(9)
-})

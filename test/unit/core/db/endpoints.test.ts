@@ -1,0 +1,124 @@
+import { describe, expect, it, vi } from 'vitest'
+import { StorageError, type DbOptions, type ListByScopeInput } from '@svc/db'
+import { memoryAdapter, type SeedObject } from '@svc/db/memory'
+import { idNumber } from '../rows.js'
+import { NOON } from '../settable-clock.js'
+import { requester, errorOf, listOf } from './db-requests.js'
+
+// The HTTP table tests the endpoints as clients meet them. These are the options of `db()`, and rows that it doesn't have.
+
+const LIST = '/api/s3/db/objects'
+const GET = '/api/s3/db/object'
+const USAGE = '/api/s3/db/usage'
+
+function object(number: number, fields: Partial<SeedObject> = {}): SeedObject {
+  return { scope: 'user:1', bucket: 'photos', key: `key ${number}`, id: idNumber(number), ...fields }
+}
+
+describe('GET /db/objects', () => {
+  const objects = Array.from({ length: 120 }, (_, index) => object(index + 1))
+  const client = memoryAdapter({ now: () => NOON, objects })
+  const ask = requester(client)
+
+  it('lists the 50 newest objects by default', async () => {
+    const keys = listOf(await ask(LIST)).objects.map(({ key }) => key)
+    expect(keys).toEqual(Array.from({ length: 50 }, (_, index) => `key ${120 - index}`))
+  })
+
+  it.each([1, 9, 10, 99, 100])('accepts the limit %i', async (limit) => {
+    expect(listOf(await ask(`${LIST}?limit=${limit}`)).objects).toHaveLength(limit)
+  })
+
+  it('reads one page without metadata, which clients never get', async () => {
+    const listByScope = vi.fn((input: ListByScopeInput) => client.listByScope(input))
+    await requester({ ...client, listByScope })(`${LIST}?limit=7`)
+    expect(listByScope.mock.calls).toMatchObject([[{ scope: 'user:1', limit: 7, withMetadata: false }]])
+  })
+})
+
+describe('GET /db/object', () => {
+  const client = memoryAdapter({
+    now: () => NOON,
+    objects: [
+      object(1),
+      object(2, { status: 'pending', uploadId: 'upload' }),
+      object(3, { key: 'key 1', status: 'pending' }),
+      object(4, { bucket: 'videos' }),
+      object(5, { status: 'deleted' }),
+      object(6, { scope: 'user:2' }),
+      object(7, { scope: 'user:2', status: 'pending' }),
+    ],
+  })
+  const ask = requester(client)
+
+  it.each([1, 2, 3, 4])('finds live objects by id, in any bucket: %i', async (number) => {
+    const { status, body } = await ask(`${GET}?id=${idNumber(number)}`)
+    expect({ status, body }).toMatchObject({ status: 200, body: { object: { id: idNumber(number) } } })
+  })
+
+  it.each([5, 6, 7])(
+    "returns the same 404 for the ids of deleted, missing and other scopes' objects: %i",
+    async (number) => {
+      const missing = await ask(`${GET}?id=${idNumber(99)}`)
+      expect(await ask(`${GET}?id=${idNumber(number)}`)).toEqual({ ...missing, status: 404 })
+      expect(await ask(`${GET}?key=key%20${number}`)).toEqual({ ...missing, status: 404 })
+    },
+  )
+
+  it.each([
+    ['both a key and an id', `?key=a&id=${idNumber(1)}`, 'key'],
+    ['an id with a bucket', `?id=${idNumber(1)}&bucket=photos`, 'bucket'],
+    ['an empty id', '?id=', 'id'],
+    ['an id that is no UUIDv7', '?id=1', 'id'],
+    ['two ids', `?id=${idNumber(1)}&id=${idNumber(1)}`, 'id'],
+  ])('refuses %s', async (_what, query, field) => {
+    const response = await ask(GET + query)
+    expect(response.status).toBe(400)
+    expect(errorOf(response)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
+  })
+
+  it('requires a bucket if the plugin has none', async () => {
+    const askWithout = requester(client, { bucket: undefined })
+    const refusal = await askWithout(`${GET}?key=key%201`)
+    expect(errorOf(refusal)).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'bucket' } })
+    expect((await askWithout(`${GET}?key=key%201&bucket=photos`)).status).toBe(200)
+  })
+})
+
+describe('GET /db/usage', () => {
+  const usage = { bytes: 5, files: 1, reservedBytes: 0, reservedFiles: 0 }
+  const client = memoryAdapter({ objects: [object(1, { size: 5 })] })
+  const ask = (options: Partial<DbOptions>) => requester(client, { usageEndpoint: true, ...options })(USAGE)
+
+  it.each<[DbOptions['quota'], object]>([
+    [{ maxBytes: null, maxFiles: undefined }, {}],
+    [{ maxBytes: 0 }, { maxBytes: 0 }],
+    [() => null, {}],
+    [async (scope) => ({ maxFiles: scope === 'user:1' ? 3 : 4 }), { maxFiles: 3 }],
+  ])('returns the limits that there are: %o', async (quota, limits) => {
+    expect((await ask({ quota })).body).toEqual({ usage, quota: limits })
+  })
+
+  it.each<[string, DbOptions['quota'], string]>([
+    ['throws', () => Promise.reject(new Error('plans.internal')), 'INTERNAL_ERROR'],
+    ['throws a StorageError', () => Promise.reject(new StorageError('FORBIDDEN')), 'FORBIDDEN'],
+    ['returns undefined', () => undefined as never, 'INTERNAL_ERROR'],
+  ])('fails if the quota function %s', async (_what, quota, code) => {
+    expect(errorOf(await ask({ quota, onError: () => undefined })).code).toBe(code)
+  })
+
+  it.each([undefined, null])('does not exist with usageEndpoint: %s', async (usageEndpoint) => {
+    expect(errorOf(await ask({ usageEndpoint })).code).toBe('NOT_FOUND')
+  })
+})
+
+it.each([
+  ['/files', '/files/db/objects'],
+  ['/files/', '/files/db/objects'],
+  ['', '/db/objects'],
+  ['/', '/db/objects'],
+])('the endpoints are under the base path %j', async (basePath, path) => {
+  const ask = requester(memoryAdapter(), { basePath })
+  expect((await ask(path)).status).toBe(200)
+  expect((await ask(LIST)).status).toBe(404)
+})
