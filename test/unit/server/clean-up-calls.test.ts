@@ -132,15 +132,6 @@ describe('the bucket calls of cleanUp every five minutes, over 25 hours', () => 
     },
   )
 
-  it('abort an upload in parts in the first run', async () => {
-    const service = countedService()
-    await situations['an upload in parts that ended with parts in the bucket']!(service)
-    const [leftover] = await service.objects.listLeftovers()
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-    const at = { bucket: 'files', key: leftover!.storageKey! }
-    expect(await service.storage.multipart!.list(at)).toEqual([])
-  })
-
   it('are made once a day for an upload that a row uses', async () => {
     const service = countedService({ routes: { docs: {} } })
     const { object } = await service.as(OWNER).begun()

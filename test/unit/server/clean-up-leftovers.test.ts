@@ -50,17 +50,6 @@ describe('cleanUp of leftovers', () => {
     return leftover!
   }
 
-  it('removes the bytes of an upload that finishes after its attempt has ended', async () => {
-    const service = startService()
-    const begun = await service.as('user:1').begun()
-    await service.as('user:1').abort(begun.object)
-    service.clock.advance(899 * SECOND)
-    await expectStatus(await service.as('user:1').put(begun.upload, bytesOfSize(3)), 200)
-    service.clock.advance(MINUTE)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-    expect(await stored(service, begun.object.key)).toBeNull()
-  })
-
   it('keeps replaced bytes for the lifetime of a download URL', async () => {
     const service = startService({ routes: overwriting, download: { expiresIn: 2 * 3600 } })
     const caller = service.as('user:1')
@@ -76,23 +65,6 @@ describe('cleanUp of leftovers', () => {
     service.clock.advance(1)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
     expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
-  })
-
-  it('keeps replaced bytes for 900 seconds if downloads are disabled', async () => {
-    const service = startService({ download: false })
-    await aborted(service)
-    service.clock.advance(899 * SECOND)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['waiting'])
-    service.clock.advance(SECOND)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-  })
-
-  it('forgets the leftover of a delete that removed the bytes', async () => {
-    const service = startService()
-    const { key } = await service.as('user:1').upload()
-    await service.as('user:1').delete(key)
-    service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
   })
 
   it('keeps bytes that a live row uses', async () => {
@@ -119,17 +91,6 @@ describe('cleanUp of leftovers', () => {
     clock.advance(DAY)
     expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['kept'])
     expect(await stored(service, key)).not.toBeNull()
-  })
-
-  it('removes bytes under another storage key than that of the live row', async () => {
-    const service = startService({ routes: overwriting })
-    const caller = service.as('user:1')
-    await caller.upload({}, 1)
-    await caller.upload({}, 2)
-    await caller.begun()
-    service.clock.advance(HOUR)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-    expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
   it.each(['head', 'remove'] as const)(

@@ -1,7 +1,7 @@
 import { cleanUp, createAttemptId } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
-import { around, beginAndPut, bytesOfSize, outcomesOf, startService } from './service.js'
+import { around, beginAndPut, outcomesOf, startService } from './service.js'
 
 /** Long enough for every reservation in these tests to expire. */
 const LATER = 3 * HOUR
@@ -68,25 +68,6 @@ describe('cleanUp of expired reservations', () => {
     await beginAndPut(service.as('user:1'))
     service.clock.advance(LATER)
     expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
-  })
-
-  it('does not affect the object that an abandoned upload was to replace', async () => {
-    const service = startService({ routes: overwriting })
-    await service.as('user:1').upload({}, 1)
-    await service.as('user:1').begun()
-    service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
-    expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 1))
-  })
-
-  it('confirms a finished replacement', async () => {
-    const service = startService({ routes: overwriting })
-    const first = await service.as('user:1').upload({}, 1)
-    await beginAndPut(service.as('user:1'), 2)
-    service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
-    expect(await service.objects.findActive(first)).toMatchObject({ id: first.id })
-    expect(await service.as('user:1').bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
   it('leaves a reservation unchanged if the storage fails, and continues with the others', async () => {
@@ -168,14 +149,5 @@ describe('cleanUp of expired reservations', () => {
     expect(await service.reportedBy('cleanUp')).toEqual([new Error('socket closed')])
     broken.clear()
     expect((await service.as('user:1').confirm(object)).status).toBe(200)
-  })
-
-  it('does not confirm if another scope has reserved the key since', async () => {
-    const service = startService({ routes: overwriting })
-    await beginAndPut(service.as('user:1'), 1)
-    service.clock.advance(LATER)
-    await service.as('user:2').upload({}, 2)
-    expect((await cleanUp(service.s3)).reservations).toEqual([])
-    expect(await service.as('user:2').bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 })

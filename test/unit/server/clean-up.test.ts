@@ -1,7 +1,7 @@
 import { cleanUp, type S3ServerCore } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
-import { around, beginAndPut, outcomesOf, startService } from './service.js'
+import { around, outcomesOf, startService } from './service.js'
 
 /** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
@@ -35,24 +35,6 @@ describe('cleanUp', () => {
     const { reservations, leftovers } = await cleanUp(service.s3, { limit: 1 })
     expect([reservations.length, leftovers.length, pages]).toEqual([4, 0, 5])
     expect((await cleanUp(service.s3, { limit: 1 })).leftovers).toHaveLength(4)
-  })
-
-  it('can run concurrently, and calls each hook once or twice per object', async () => {
-    let activated = 0
-    const service = startService({ hooks: { onActivated: () => void activated++ } })
-    for (let count = 0; count < 6; count++) await beginAndPut(service.as('user:1'))
-    for (let count = 0; count < 6; count++) await service.as('user:1').begun()
-    service.clock.advance(LATER)
-    const runs = await Promise.all([cleanUp(service.s3), cleanUp(service.s3), cleanUp(service.s3)])
-    for (const { reservations } of runs) expect(outcomesOf(reservations)).not.toContain('failed')
-    expect(await service.objects.getScopeUsage('user:1')).toEqual({
-      bytes: 18,
-      files: 6,
-      reservedBytes: 0,
-      reservedFiles: 0,
-    })
-    expect(await service.objects.checkUsage()).toEqual([])
-    expect(activated).toBeGreaterThanOrEqual(6)
   })
 
   it('accepts only servers of createS3Server, which hide their dependencies', async () => {

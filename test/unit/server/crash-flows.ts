@@ -18,8 +18,6 @@ import {
 /** An operation during which a process crashes. */
 export interface CrashFlow {
   readonly options?: ServiceOptions
-  /** Moves megabytes, so that only long runs also stop the job that follows. */
-  readonly isLarge?: true
   /** Creates the initial state and returns the subject of the operation. */
   readonly prepare: (service: Service, world: World) => Promise<Subject>
   /** The operation that crashes and may be retried. Returns the status of its response, if it has one. */
@@ -274,29 +272,11 @@ const filesFlows: Record<string, CrashFlow> = {
     retryStatuses: [null],
     finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
   },
-  'a put by the server in parts': {
-    isLarge: true,
-    prepare: (service) => uploadReport(service, 1),
-    act: (service) => putFile(service, twoParts(2)),
-    retryStatuses: [null],
-    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
-  },
   'a put by the server whose body fails': {
     prepare: (service) => uploadReport(service, 1),
     act: ({ s3 }) =>
       s3.files
         .put({ scope: OWNER, route: 'docs', key: KEY, size: 3, body: failing() })
-        .then(() => 200)
-        .catch(() => null),
-    retryStatuses: [null],
-    finalContent: always(1),
-  },
-  'a put by the server in parts whose body fails': {
-    isLarge: true,
-    prepare: (service) => uploadReport(service, 1),
-    act: ({ s3 }) =>
-      s3.files
-        .put({ scope: OWNER, route: 'docs', key: KEY, size: 2 * PART_OF_FILES, body: failing(twoParts(2)) })
         .then(() => 200)
         .catch(() => null),
     retryStatuses: [null],
@@ -315,11 +295,33 @@ async function* failing(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array, voi
   throw new Error('reset')
 }
 
-export const crashFlows: Readonly<Record<string, CrashFlow>> = {
+/** Moves megabytes. */
+const largeFlows: Record<string, CrashFlow> = {
+  'a put by the server in parts': {
+    prepare: (service) => uploadReport(service, 1),
+    act: (service) => putFile(service, twoParts(2)),
+    retryStatuses: [null],
+    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
+  },
+  'a put by the server in parts whose body fails': {
+    prepare: (service) => uploadReport(service, 1),
+    act: ({ s3 }) =>
+      s3.files
+        .put({ scope: OWNER, route: 'docs', key: KEY, size: 2 * PART_OF_FILES, body: failing(twoParts(2)) })
+        .then(() => 200)
+        .catch(() => null),
+    retryStatuses: [null],
+    finalContent: always(1),
+  },
+}
+
+export const smallCrashFlows: Readonly<Record<string, CrashFlow>> = {
   ...singlePutFlows,
   ...multipartFlows,
   ...filesFlows,
 }
+
+export const crashFlows: Readonly<Record<string, CrashFlow>> = { ...smallCrashFlows, ...largeFlows }
 
 const REPRESENTATIVE = [
   'a confirm of a replacement',

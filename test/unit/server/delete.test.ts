@@ -1,64 +1,64 @@
 import { StorageError, type Guard, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
-import { ManualClock, SECOND } from '../../conformance/clock.js'
+import { ManualClock } from '../../conformance/clock.js'
 import { around, BASE, bytesOfSize, errorOf, expectStatus, startService } from './service.js'
 import { storeOfVersion15 } from './store-of-version-1-5.js'
 
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
 describe('DELETE /object', () => {
-  it('removes the row, then the bytes, and invalidates signed URLs', async () => {
-    const { as, objects, storage } = startService()
-    const caller = as('user:1')
-    const object = await caller.upload()
-    const { url } = (await expectStatus(await caller.download(object.key), 200)) as { url: string }
-    const response = await caller.delete(object.key)
-    expect([response.status, await response.text()]).toEqual([204, ''])
-
-    expect(await objects.find(object)).toMatchObject({ status: 'deleted', size: 3 })
-    expect(await objects.getScopeUsage('user:1')).toMatchObject({ bytes: 0, files: 0 })
-    expect(await storage.head({ bucket: 'files', key: object.key })).toBeNull()
-    expect((await caller.handler(new Request(url))).status).toBe(404)
-    expect(await errorOf(await caller.delete(object.key))).toMatchObject({
-      status: 404,
-      code: 'OBJECT_NOT_FOUND',
-    })
-  })
-
-  it('removes the row before the bytes', async () => {
-    const statuses: unknown[] = []
-    const { as, objects } = startService({
+  it('removes the row, calls the hook, then removes the bytes, even if the client disconnects', async () => {
+    const disconnect = new AbortController()
+    const steps: unknown[] = []
+    const failure = new Error('mail server down')
+    const { as, s3, objects, storage, reported } = startService({
       storage: (memory) => ({
         ...memory,
         async remove(at) {
-          statuses.push((await objects.find(at))?.status)
+          steps.push(['bytes', (await objects.find(at))?.status])
           return memory.remove(at)
         },
       }),
+      hooks: {
+        async onDeleted({ object, request }) {
+          steps.push(['hook', object, await objects.find(object), new URL(request!.url).pathname])
+          disconnect.abort()
+          throw failure
+        },
+      },
     })
     const { key } = await as('user:1').upload()
-    await as('user:1').delete(key)
-    expect(statuses).toEqual(['deleted'])
-  })
-
-  it('completes if the client disconnects', async () => {
-    const abort = new AbortController()
-    const { as, s3, storage, reported } = startService({ hooks: { onDeleted: () => abort.abort() } })
-    const { key } = await as('user:1').upload()
     const request = as('user:1').request('DELETE', `/object?key=${encodeURIComponent(key)}`)
-    expect((await s3.handler(new Request(request, { signal: abort.signal }))).status).toBe(204)
+    expect((await s3.handler(new Request(request, { signal: disconnect.signal }))).status).toBe(204)
     expect(await storage.head({ bucket: 'files', key })).toBeNull()
-    expect(reported).toEqual([])
+    const row = await objects.find({ bucket: 'files', key })
+    expect(row).toMatchObject({ status: 'deleted', size: 3 })
+    expect(steps).toEqual([
+      ['hook', row, row, '/api/s3/object'],
+      ['bytes', 'deleted'],
+    ])
+    expect(reported).toMatchObject([{ error: failure, operation: 'onDeleted' }])
   })
 
-  it('keeps no history with deleteMode: hard', async () => {
-    const { as, objects } = startService({ deleteMode: 'hard' })
-    const object = await as('user:1').upload()
-    expect((await as('user:1').delete(object.key)).status).toBe(204)
-    expect(await objects.find(object)).toBeNull()
+  it.each([
+    ['no key', '', 'key'],
+    ['an empty key', 'key=', 'key'],
+    ['two keys', 'key=a&key=b', 'key'],
+    ['a key of 1025 bytes', `key=${'x'.repeat(1025)}`, 'key'],
+    ['a key that is not UTF-8', 'key=%ff', 'key'],
+    ['an empty bucket', 'key=a&bucket=', 'bucket'],
+    ['two buckets', 'key=a&bucket=b&bucket=b', 'bucket'],
+  ])('refuses %s, as GET /download does', async (_, query, field) => {
+    const caller = startService().as('user:1')
+    for (const request of [
+      ['GET', '/download'],
+      ['DELETE', '/object'],
+    ] as const) {
+      const error = { status: 400, code: 'VALIDATION_ERROR', params: { field } }
+      expect(await errorOf(await caller.send(request[0], `${request[1]}?${query}`))).toMatchObject(error)
+    }
   })
-
   it('deletes a pending upload', async () => {
     const deleted: unknown[] = []
     const { as, objects, storage } = startService({ hooks: { onDeleted: (event) => deleted.push(event) } })
@@ -96,35 +96,6 @@ describe('DELETE /object', () => {
       { code: 'STORAGE_UNAVAILABLE', cause: { message: 'timeout' } },
     ])
     expect(await objects.listLeftovers()).toMatchObject([{ storageKey: object.key }])
-  })
-
-  it('removes only the row of an object without storageKey', async () => {
-    const removed: string[] = []
-    const { as, objects, clock } = startService({
-      storage: (memory) => ({
-        ...memory,
-        async remove({ key }) {
-          removed.push(key)
-        },
-      }),
-    })
-    const row = { bucket: 'files', key: 'own/file' }
-    await objects.reserve({ ...row, scope: 'user:1', declaredSize: 1, expiresAt: clock.in(SECOND) })
-    await objects.confirm({ ...row, size: 1 })
-    expect((await as('user:1').delete('own/file')).status).toBe(204)
-    expect(await objects.findActive(row)).toBeNull()
-    expect(removed).toEqual([])
-  })
-
-  it('returns OBJECT_NOT_FOUND if the object was deleted concurrently', async () => {
-    const { as, objects } = startService()
-    const object = await as('user:1').upload()
-    around(objects, 'find', (find) => async (reference) => {
-      const row = await find(reference)
-      await objects.remove(reference)
-      return row
-    })
-    expect((await as('user:1').delete(object.key)).status).toBe(404)
   })
 
   it.each([
@@ -268,14 +239,5 @@ describe('DELETE /object', () => {
     })
     expect((await service.as('user:1').delete('report')).status).toBe(204)
     expect((await service.as('user:1').delete('report')).status).toBe(404)
-  })
-
-  it('frees the key for every scope', async () => {
-    const { as } = startService({ routes: overwriting })
-    await as('user:1').upload()
-    await as('user:1').delete('report')
-    expect(await as('user:2').upload({}, 2)).toMatchObject({ key: 'report', status: 'active' })
-    expect((await as('user:1').download('report')).status).toBe(404)
-    expect(await as('user:2').bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 })

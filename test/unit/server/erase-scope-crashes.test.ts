@@ -1,3 +1,3 @@
 import { describeErasureCrashes } from './describe-erasure-crashes.js'
 
-describeErasureCrashes()
+describeErasureCrashes({ step: 5 })

@@ -1,4 +1,4 @@
-import { cleanUp, eraseScope, type ObjectStorage, type S3ServerCore, type StorageObject } from '@svc/db'
+import { eraseScope, type ObjectStorage, type S3ServerCore, type StorageObject } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
 import { HOUR, ManualClock, SECOND } from '../../conformance/clock.js'
@@ -7,7 +7,6 @@ import {
   around,
   beginAndPut,
   bytesOfSize,
-  expectStatus,
   listFromEmptyReplica,
   startService,
   type ServiceOptions,
@@ -32,22 +31,6 @@ function failingStorage(...names: readonly ('head' | 'remove')[]) {
 }
 
 describe('eraseScope', () => {
-  it('deletes bytes whose download URL is still valid', async () => {
-    const service = startService()
-    const caller = service.as(scope)
-    const { key } = await caller.upload()
-    const { url } = (await expectStatus(await caller.download(key), 200)) as { url: string }
-    expect(await eraseScope(service.s3, { scope })).toEqual({
-      objects: 1,
-      bytes: 3,
-      reservations: 0,
-      history: 0,
-      failed: [],
-    })
-    expect((await caller.handler(new Request(url))).status).toBe(404)
-    expect(await service.objects.find({ bucket: 'files', key })).toBeNull()
-  })
-
   it('erases what a replica does not list yet', async () => {
     const service = startService()
     const caller = service.as(scope)
@@ -60,37 +43,6 @@ describe('eraseScope', () => {
     const rows = await service.objects.listByScope({ scope, fromPrimary: true })
     expect(rows).toEqual({ objects: [] })
     expect(await service.objects.checkUsage()).toEqual([])
-  })
-
-  it('leaves a leftover while an upload URL may still write, and cleanUp removes what arrives', async () => {
-    const service = startService()
-    const { object, upload } = await service.as(scope).begun()
-    expect(await eraseScope(service.s3, { scope })).toMatchObject({ reservations: 1, failed: [] })
-    await expectStatus(await service.as(scope).put(upload, bytesOfSize(3)), 200)
-    expect((await service.as(scope).confirm(object)).status).toBe(404)
-    expect(await service.objects.listLeftovers({ scope })).toHaveLength(1)
-
-    service.clock.advance(LATER)
-    await cleanUp(service.s3)
-    await cleanUp(service.s3)
-    expect(await service.storage.head({ bucket: 'files', key: object.key })).toBeNull()
-    expect(await service.objects.listLeftovers()).toEqual([])
-  })
-
-  it('forgets a leftover that nothing can write to any more, after it has removed its bytes', async () => {
-    const service = startService()
-    const { object } = await beginAndPut(service.as(scope))
-    await service.as(scope).abort(object)
-    service.clock.advance(LATER)
-    expect(await eraseScope(service.s3, { scope })).toEqual({
-      objects: 0,
-      bytes: 0,
-      reservations: 0,
-      history: 0,
-      failed: [],
-    })
-    expect(await service.storage.head({ bucket: 'files', key: object.key })).toBeNull()
-    expect(await service.objects.listLeftovers()).toEqual([])
   })
 
   it('deletes at once what a store records whose clock is ahead', async () => {
@@ -235,18 +187,6 @@ describe('eraseScope', () => {
       expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 1, bytes: 0, failed: [] })
       expect(await service.as('user:2').bytes(key)).toEqual(bytesOfSize(3))
     })
-  })
-
-  it('leaves the bytes of another scope that uploads to the same key', async () => {
-    const service = startService({ routes: { docs: { key: () => 'report', overwrite: true } } })
-    await service.as(scope).upload({}, 1)
-    around(service.objects, 'remove', (call) => async (input) => {
-      const removed = await call(input)
-      await service.as('user:2').upload({}, 2)
-      return removed
-    })
-    expect(await eraseScope(service.s3, { scope })).toMatchObject({ objects: 1, bytes: 3, failed: [] })
-    expect(await service.as('user:2').bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
   it('reports its progress, and stops when its signal aborts', async () => {

@@ -55,19 +55,29 @@ function areIndependent(one: CallKind, other: CallKind): boolean {
   return one.system !== other.system || (one.reads && other.reads)
 }
 
-/** Calls `run` once for every sequence of choices that it can make. Returns the number of sequences. */
-export async function forEverySchedule(run: (choose: () => 0 | 1) => Promise<void>): Promise<number> {
-  const pending: (0 | 1)[][] = [[]]
+/**
+ * Calls `run` once for every sequence of choices that changes between the processes at most `maxSwitches` times. Returns the
+ * number of sequences. Few changes are enough to show most races.
+ */
+export async function forEverySchedule(
+  run: (choose: () => 0 | 1) => Promise<void>,
+  maxSwitches = Infinity,
+): Promise<number> {
+  const pending: (0 | 1)[][] = [[], [1]]
   for (let count = 0; ; count++) {
     const prefix = pending.pop()
     if (!prefix) return count
     const chosen: (0 | 1)[] = []
     await run(() => {
-      const choice = prefix[chosen.length] ?? 0
+      const choice = prefix[chosen.length] ?? chosen.at(-1) ?? 0
       chosen.push(choice)
       return choice
     })
-    for (let at = prefix.length; at < chosen.length; at++) pending.push([...chosen.slice(0, at), 1])
+    const switches = prefix.filter((choice, at) => at > 0 && choice !== prefix[at - 1]).length
+    if (switches >= maxSwitches) continue
+    for (let at = Math.max(1, prefix.length); at < chosen.length; at++) {
+      pending.push([...chosen.slice(0, at), chosen[at] === 0 ? 1 : 0])
+    }
   }
 }
 
@@ -75,7 +85,7 @@ export async function forEverySchedule(run: (choose: () => 0 | 1) => Promise<voi
 export async function forSomeSchedules(
   count: number,
   run: (choose: () => 0 | 1) => Promise<void>,
-): Promise<number> {
+): Promise<void> {
   let state = 1
   // The generator of Park and Miller.
   const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
@@ -84,5 +94,4 @@ export async function forSomeSchedules(
     const share = random()
     await run(() => (random() < share ? 1 : 0))
   }
-  return count
 }

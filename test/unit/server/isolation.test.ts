@@ -1,6 +1,14 @@
 import { createAttemptId } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { bytesOfSize, startService, type Caller, type Service, type ServiceOptions } from './service.js'
+import * as inParts from './multipart/in-parts.js'
+import {
+  beginAndPut,
+  BUCKET,
+  startService,
+  type Caller,
+  type Service,
+  type ServiceOptions,
+} from './service.js'
 
 /** Everything in a response that a client can see. */
 async function seen(response: Response) {
@@ -9,28 +17,28 @@ async function seen(response: Response) {
 
 interface Target {
   readonly key: string
-  /** The current or former attempt of the other scope. */
+  /** The current or former attempt of the owner. */
   readonly id: string
+  readonly uploadId?: string
 }
 
 const KEY = 'shared/report'
 const MISSING: Target = { key: KEY, id: createAttemptId() }
-
 const routes = { docs: { key: () => KEY, overwrite: true } }
 
 /** The states of the owner's key. */
 const states: Record<string, (owner: Caller) => Promise<Target>> = {
   pending: async (owner) => (await owner.begun()).object,
-  'pending and uploaded': async (owner) => {
-    const { object, upload } = await owner.begun()
-    await owner.put(upload, bytesOfSize(3))
-    return object
+  'pending and uploaded': async (owner) => (await beginAndPut(owner)).object,
+  'pending and uploaded in parts': async (owner) => {
+    const parts = await inParts.begun(owner)
+    await inParts.sendParts(owner, parts)
+    return { ...parts.object, uploadId: parts.uploadId }
   },
-  active: async (owner) => owner.upload(),
+  active: (owner) => owner.upload(),
   'active, with its latest attempt id': async (owner) => {
     await owner.upload()
-    const { object, upload } = await owner.begun()
-    await owner.put(upload, bytesOfSize(3))
+    const { object } = await beginAndPut(owner)
     await owner.confirm(object)
     return object
   },
@@ -50,25 +58,37 @@ const states: Record<string, (owner: Caller) => Promise<Target>> = {
   },
 }
 
-/** Every request that names an object. */
-const verbs: Record<string, (caller: Caller, target: Target) => Promise<Response>> = {
+type Ask = (caller: Caller, target: Target) => Promise<Response>
+const named = (path: string, { key }: Target) => `${path}?key=${encodeURIComponent(key)}`
+const multipart = (verb: string): [string, Ask] => [
+  `multipart ${verb}`,
+  (caller, { key, id, uploadId = 'u1' }) =>
+    caller.send('POST', `/multipart/${verb}`, { key, id, uploadId, partNumbers: [1] }),
+]
+
+/** Every request that names an object, or counts or lists objects. */
+const verbs: Record<string, Ask> = {
   confirm: (caller, target) => caller.confirm(target),
   'confirm of an unknown attempt': (caller, { key }) => caller.confirm({ key, id: MISSING.id }),
   abort: (caller, target) => caller.abort(target),
   'abort of an unknown attempt': (caller, { key }) => caller.abort({ key, id: MISSING.id }),
+  ...Object.fromEntries(['parts', 'list', 'complete', 'abort'].map(multipart)),
   download: (caller, { key }) => caller.download(key),
+  'HEAD of a download': (caller, target) => caller.send('HEAD', named('/download', target)),
   file: (caller, { key }) => caller.file({ key }),
   'file by id': (caller, { id }) => caller.file({ id }),
-  'HEAD of a file': (caller, { key }) => caller.send('HEAD', `/file?key=${encodeURIComponent(key)}`),
+  'HEAD of a file': (caller, target) => caller.send('HEAD', named('/file', target)),
   delete: (caller, { key }) => caller.delete(key),
-  'db.getObject': (caller, { key }) => caller.send('GET', `/db/object?key=${encodeURIComponent(key)}`),
+  'db.getObject': (caller, target) => caller.send('GET', named('/db/object', target)),
   'db.getObject by id': (caller, { id }) => caller.send('GET', `/db/object?id=${id}`),
   'db.getUsage': (caller) => caller.send('GET', '/db/usage'),
-  'HEAD of a download': (caller, { key }) => caller.send('HEAD', `/download?key=${encodeURIComponent(key)}`),
   'db.listObjects of active': (caller) => caller.send('GET', '/db/objects'),
   'db.listObjects of pending': (caller) => caller.send('GET', '/db/objects?status=pending'),
   'db.listObjects of deleted': (caller) => caller.send('GET', '/db/objects?status=deleted'),
 }
+
+const reading = ['download', 'HEAD of a download', 'file', 'file by id', 'HEAD of a file']
+const readable = new Set([...reading, 'db.getObject', 'db.getObject by id'])
 
 /** The complete state of the service. */
 async function holdings({ objects, storage }: Service, owner: string) {
@@ -79,117 +99,94 @@ async function holdings({ objects, storage }: Service, owner: string) {
   const leftovers = await objects.listLeftovers()
   const bytes = []
   for (const { storageKey } of [...rows, ...leftovers]) {
-    bytes.push(await storage.head({ bucket: 'files', key: storageKey ?? KEY }))
+    const at = { bucket: BUCKET, key: storageKey ?? KEY }
+    bytes.push(await storage.head(at), await storage.multipart!.list(at))
   }
   return { rows, leftovers, bytes, usage: await objects.getScopeUsage(owner) }
 }
 
-/** The application's `mayRead`, where it hides every object. */
-const hiding: Record<string, ServiceOptions['mayRead']> = {
-  'no mayRead': null,
-  'mayRead that resolves to false': async () => false,
-  'mayRead that returns a truthy value': (() => 'yes') as never,
+/** The application's `mayRead`, where it hides every object, and where it shows them. */
+const rules: Record<string, { readonly mayRead: ServiceOptions['mayRead']; readonly shows?: true }> = {
+  'no mayRead': { mayRead: null },
+  'mayRead that resolves to false': { mayRead: async () => Promise.resolve(false) },
+  'mayRead that returns a truthy value': { mayRead: (() => 'yes') as never },
+  'mayRead that shows everything': { mayRead: () => true, shows: true },
 }
 
 /** Scopes with names similar to the owner's, and no scope. */
 const strangers = ['user:1', 'user:10', 'user:2 ', 'USER:2', null]
 
-const rules = Object.entries(hiding).flatMap(([rule, mayRead]) =>
-  Object.entries(states).map(([state, make]) => ({ rule, mayRead, state, make })),
-)
-
-describe.each(rules)("with $rule, another scope's object that is $state", ({ mayRead, make }) => {
-  it.each(Object.entries(verbs))('looks like a missing object to %s', async (__, ask) => {
-    for (const scope of strangers) {
-      const usageEndpoint = true
-      const missing = await seen(await ask(startService({ routes, usageEndpoint }).as(scope), MISSING))
-
+describe.each(Object.entries(rules))("with %s, another scope's object", (_, { mayRead, shows }) => {
+  it.each(Object.entries(states))(
+    'that is %s looks like a missing one, unless it may be read',
+    async (_, make) => {
+      const empty = startService({ routes, usageEndpoint: true })
       const guarded: unknown[] = []
-      const guard = ({ scope: caller }: { scope?: string | null }) => guarded.push(caller)
+      const guard = ({ scope }: { scope?: string | null }) => guarded.push(scope)
       const service = startService({
-        ...{ routes, mayRead, usageEndpoint },
-        ...{ download: { guard }, delete: { guard } },
+        ...{ routes, mayRead, usageEndpoint: true },
+        ...(!shows && { download: { guard }, delete: { guard } }),
       })
       const target = await make(service.as('user:2'))
+      const active = await service.objects.findActive({ bucket: BUCKET, key: KEY })
       guarded.length = 0
       const before = await holdings(service, 'user:2')
-      expect(await seen(await ask(service.as(scope), target))).toEqual(missing)
-      expect(await holdings(service, 'user:2')).toEqual(before)
-      expect({ guarded, reported: service.reported }).toEqual({ guarded: [], reported: [] })
-    }
-  })
-})
-
-describe('an object that mayRead shows to everyone', () => {
-  const mayRead = () => true
-  const reading = ['download', 'file', 'file by id', 'HEAD of a file', 'HEAD of a download']
-  const readable = new Set([...reading, 'db.getObject', 'db.getObject by id'])
-
-  it.each(Object.entries(states))('and that is %s can only be read', async (_, make) => {
-    for (const [verb, ask] of Object.entries(verbs)) {
-      for (const scope of strangers) {
-        const service = startService({ routes, mayRead, usageEndpoint: true })
-        const target = await make(service.as('user:2'))
-        const before = await holdings(service, 'user:2')
-        const response = await seen(await ask(service.as(scope), target))
-        expect(await holdings(service, 'user:2')).toEqual(before)
-        const active = await service.objects.findActive({ bucket: 'files', key: KEY })
-        // The id of an attempt that replaces the object names no active object.
-        const isNamed = !verb.endsWith('by id') || active?.id === target.id
-        if (active && isNamed && readable.has(verb)) {
-          expect([200, 302]).toContain(response.status)
-        } else {
-          const missing = await ask(startService({ routes, usageEndpoint: true }).as(scope), MISSING)
-          expect([verb, response]).toEqual([verb, await seen(missing)])
+      for (const [verb, ask] of Object.entries(verbs)) {
+        for (const scope of strangers) {
+          const response = await seen(await ask(service.as(scope), target))
+          // The id of an attempt that replaces the object names no active object.
+          const isNamed = !verb.endsWith('by id') || active?.id === target.id
+          if (shows && active && isNamed && readable.has(verb)) {
+            expect([200, 302], verb).toContain(response.status)
+          } else {
+            expect(response, verb).toEqual(await seen(await ask(empty.as(scope), MISSING)))
+          }
         }
+        expect(await holdings(service, 'user:2'), verb).toEqual(before)
       }
-    }
-  })
+      expect({ guarded, reported: service.reported }).toEqual({ guarded: [], reported: [] })
+    },
+  )
 })
 
 describe("the caller's own object", () => {
   it.each(['deleted', 'released'])('that is %s looks like a missing object', async (state) => {
-    const empty = startService({ routes, usageEndpoint: true })
-    const service = startService({ routes, usageEndpoint: true })
-    const target = await states[state]!(service.as('user:2'))
+    const empty = startService({ routes, usageEndpoint: true }).as('user:2')
+    const owner = startService({ routes, usageEndpoint: true }).as('user:2')
+    const target = await states[state]!(owner)
     for (const [verb, ask] of Object.entries(verbs)) {
       if (verb === 'db.listObjects of deleted') continue
-      const missing = await seen(await ask(empty.as('user:2'), MISSING))
-      expect(await seen(await ask(service.as('user:2'), target))).toEqual(missing)
+      expect(await seen(await ask(owner, target)), verb).toEqual(await seen(await ask(empty, MISSING)))
     }
   })
 
-  it('is found by each of the requests above', async () => {
-    const found: Record<string, number[]> = {}
-    for (const [verb, ask] of Object.entries(verbs)) {
-      found[verb] = []
-      for (const make of Object.values(states)) {
-        const service = startService({ routes })
-        found[verb].push((await ask(service.as('user:2'), await make(service.as('user:2')))).status)
-      }
+  it.each([
+    ['confirm', [409, 200, 404, 200, 200, 409, 404, 404]],
+    ['abort', [204, 204, 404, 404, 404, 204, 404, 404]],
+    ['multipart complete', [404, 404, 200, 200, 200, 404, 404, 404]],
+    ['multipart abort', [404, 404, 204, 404, 404, 404, 404, 404]],
+    ['download', [404, 404, 404, 200, 200, 200, 404, 404]],
+    ['file', [404, 404, 404, 302, 302, 302, 404, 404]],
+    ['delete', [204, 204, 204, 204, 204, 204, 404, 404]],
+    ['db.getObject', [200, 200, 200, 200, 200, 200, 404, 404]],
+  ])('is found by %s in these states: %j', async (verb, expected) => {
+    const statuses = []
+    for (const make of Object.values(states)) {
+      const owner = startService({ routes }).as('user:2')
+      statuses.push((await verbs[verb]!(owner, await make(owner))).status)
     }
-    expect(found).toMatchObject({
-      confirm: [409, 200, 200, 200, 409, 404, 404],
-      abort: [204, 204, 404, 404, 204, 404, 404],
-      download: [404, 404, 200, 200, 200, 404, 404],
-      file: [404, 404, 302, 302, 302, 404, 404],
-      delete: [204, 204, 204, 204, 204, 404, 404],
-      'db.getObject': [200, 200, 200, 200, 200, 404, 404],
-    })
+    expect(statuses).toEqual(expected)
   })
 })
 
-describe('an upload to the key of another scope', () => {
-  it('is refused with KEY_CONFLICT, the only response that reveals a key', async () => {
-    const service = startService({ routes })
-    await service.as('user:2').upload()
-    const before = await holdings(service, 'user:2')
-    const active = await seen(await service.as('user:1').begin())
-    expect(active.status).toBe(409)
-    expect(await holdings(service, 'user:2')).toEqual(before)
-
-    const pending = startService({ routes })
-    await pending.as('user:2').begun()
-    expect(await seen(await pending.as('user:1').begin())).toEqual(active)
-  })
+it('an upload to the key of another scope is a KEY_CONFLICT, the only response that reveals a key', async () => {
+  const service = startService({ routes })
+  await service.as('user:2').upload()
+  const before = await holdings(service, 'user:2')
+  const active = await seen(await service.as('user:1').begin())
+  expect(active.status).toBe(409)
+  expect(await holdings(service, 'user:2')).toEqual(before)
+  const pending = startService({ routes })
+  await pending.as('user:2').begun()
+  expect(await seen(await pending.as('user:1').begin())).toEqual(active)
 })

@@ -39,17 +39,17 @@ describe('transferScope', () => {
 
   it('transfers more objects than fit in a page, while they leave the list', async () => {
     const { objects, clock, s3 } = startService()
-    for (let index = 0; index < 2001; index++) {
+    for (let index = 0; index < 1001; index++) {
       const at = { bucket: 'files', key: `${index}` }
       await objects.reserve({ scope: from, ...at, declaredSize: 1, expiresAt: clock.in(HOUR) })
       await objects.confirm({ ...at, size: 1 })
     }
     const progress: number[] = []
     const onProgress = ({ done }: { done: number }) => void progress.push(done)
-    expect(await transferScope(s3, { from, to, onProgress })).toEqual({ transferred: 2001, failed: [] })
+    expect(await transferScope(s3, { from, to, onProgress })).toEqual({ transferred: 1001, failed: [] })
     expect(await objects.countByScope(from)).toBe(0)
-    expect(await objects.countByScope(to)).toBe(2001)
-    expect(progress).toEqual(Array.from({ length: 2001 }, (_, index) => index + 1))
+    expect(await objects.countByScope(to)).toBe(1001)
+    expect(progress).toEqual(Array.from({ length: 1001 }, (_, index) => index + 1))
   })
 
   it('transfers objects that a replica does not list yet', async () => {
@@ -93,17 +93,6 @@ describe('transferScope', () => {
       // A count, a list and four transfers.
       expect(crashed).toBe(callsBefore < 6)
     }
-  })
-
-  it('does not count objects that are deleted meanwhile', async () => {
-    const service = startService()
-    const { key } = await service.as(from).upload()
-    around(service.objects, 'listByScope', (call) => async (input) => {
-      const page = await call(input)
-      await service.as(from).delete(key)
-      return page
-    })
-    expect(await transferScope(service.s3, { from, to })).toEqual({ transferred: 0, failed: [] })
   })
 
   it('lists objects that exceed the quota as failed, and transfers those that fit', async () => {

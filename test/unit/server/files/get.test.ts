@@ -212,7 +212,7 @@ describe('files.get', () => {
 
   it('streams what it reads into another file', async () => {
     const { files } = watchedService()
-    const bytes = pattern(20 * MIB)
+    const bytes = pattern(9 * MIB)
     const { key } = await files.put({ scope: OWNER, body: iterableOf([bytes]).body, size: bytes.byteLength })
     const { object, body } = await files.get({ key })
     const copy = await files.put({ scope: 'user:2', body, size: object.size! })

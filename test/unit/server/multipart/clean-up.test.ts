@@ -2,7 +2,7 @@ import { cleanUp, type ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../conformance/clock.js'
 import { bytesOfSize, expectStatus, outcomesOf, startService, type Service } from '../service.js'
-import { abort, begun, complete, PART, sendParts, uploaded, withMultipart, type Parts } from './in-parts.js'
+import { abort, begun, complete, PART, sendParts, withMultipart, type Parts } from './in-parts.js'
 
 const DAY = 24 * HOUR
 const OWNER = 'user:1'
@@ -105,27 +105,6 @@ describe('cleanUp of leftovers of multipart uploads', () => {
     expect(await run(again)).toEqual([[], ['forgotten']])
   })
 
-  it('continues if an abort fails', async () => {
-    let stuck = ''
-    const storage = withMultipart((memory) => ({
-      abort: (at) => (at.uploadId === stuck ? Promise.reject(new Error('timeout')) : memory.abort(at)),
-    }))
-    const service = startService({ storage })
-    const all = [
-      await begun(service.as(OWNER)),
-      await begun(service.as(OWNER)),
-      await begun(service.as(OWNER)),
-    ]
-    for (const { object } of all) await service.objects.release({ bucket: 'files', key: object.key })
-    stuck = all[0]!.uploadId
-    expect((await run(service))[1]!.sort()).toEqual(['failed', 'removed', 'removed'])
-    expect(await Promise.all(all.map((parts) => uploadsOf(service, parts)))).toEqual([[stuck], [], []])
-    expect(await service.reportedBy('cleanUp')).toHaveLength(1)
-    stuck = ''
-    service.clock.advance(HOUR)
-    expect((await run(service))[1]!.sort()).toEqual(['removed', 'waiting', 'waiting'])
-  })
-
   it('aborts all uploads to the key if no id is recorded, even if one abort fails', async () => {
     let stuck = ''
     const storage = withMultipart((memory) => ({
@@ -207,18 +186,6 @@ describe('cleanUp of leftovers of multipart uploads', () => {
     expect(await storage.multipart!.list(at)).toEqual([other.uploadId])
   })
 
-  it('keeps an upload of the application that a live row refers to', async () => {
-    const service = startService()
-    const { objects, storage, clock } = service
-    const at = { bucket: 'files', key: 'theirs', contentType: 'text/plain', attemptId: 'none' }
-    const { uploadId } = await storage.multipart!.create(at)
-    const row = { scope: OWNER, bucket: 'files', key: 'theirs', declaredSize: 3, expiresAt: clock.in(MINUTE) }
-    await objects.reserve({ ...row, uploadId })
-    await objects.reserve({ ...row, uploadId })
-    expect(await run(service)).toEqual([[], ['kept']])
-    expect(await storage.multipart!.list(at)).toEqual([uploadId])
-  })
-
   it('checks uploads before bytes, which finds an upload that is completed in between', async () => {
     const order: string[] = []
     const storage = (memory: ObjectStorage): ObjectStorage => ({
@@ -236,14 +203,5 @@ describe('cleanUp of leftovers of multipart uploads', () => {
     order.length = 0
     expect(await run(service)).toEqual([[], ['forgotten']])
     expect(order).toEqual(['uploads', 'head'])
-  })
-
-  it('removes the bytes of a deleted object that was a multipart upload', async () => {
-    const service = startService()
-    const { key } = await uploaded(service.as(OWNER))
-    await service.as(OWNER).delete(key)
-    service.clock.advance(2 * DAY)
-    expect(await run(service)).toEqual([[], ['forgotten']])
-    expect(await service.storage.head({ bucket: 'files', key })).toBeNull()
   })
 })

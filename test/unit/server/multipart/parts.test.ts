@@ -1,208 +1,222 @@
-import type { SignPartInput } from '@svc/db'
-import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE, SECOND } from '../../../conformance/clock.js'
-import { bytesOfSize, errorOf, startService } from '../service.js'
-import {
-  abort,
-  begun,
-  list,
-  listed,
-  PART,
-  putPart,
-  sendParts,
-  sign,
-  signed,
-  withMultipart,
-} from './in-parts.js'
+import type { StoredPart } from '@svc/db'
+import { describe, expect, it, vi } from 'vitest'
+import { MINUTE, SECOND } from '../../../conformance/clock.js'
+import { BUCKET, bytesOfSize, errorOf, expectStatus, startService } from '../service.js'
+import * as inParts from './in-parts.js'
+import { abort, begun, complete, list, listed, PART, putPart, sendParts, sign, signed } from './in-parts.js'
+
+const MISMATCH = { status: 409, code: 'UPLOAD_MISMATCH' }
 
 describe('POST /multipart/parts', () => {
   it('returns a URL for each part, which accepts only its exact size', async () => {
     const { as, clock } = startService()
     const caller = as('user:1')
     const parts = await begun(caller, { size: PART + 3 })
-    const urls = await signed(caller, parts, [2, 1])
-    expect(urls.map(({ partNumber, expiresAt }) => [partNumber, expiresAt])).toEqual([
-      [2, clock.in(15 * MINUTE).toISOString()],
-      [1, clock.in(15 * MINUTE).toISOString()],
+    const [last, first] = await signed(caller, parts, [2, 1])
+    const expiresAt = clock.in(15 * MINUTE).toISOString()
+    expect([last, first]).toMatchObject([
+      { partNumber: 2, expiresAt },
+      { partNumber: 1, expiresAt },
     ])
-    const [last, first] = urls
-    expect((await putPart(caller, last!.url, bytesOfSize(2))).status).toBe(400)
-    expect((await putPart(caller, last!.url, bytesOfSize(4))).status).toBe(400)
+    for (const size of [2, 4]) expect((await putPart(caller, last!.url, bytesOfSize(size))).status).toBe(400)
     expect((await putPart(caller, first!.url, bytesOfSize(PART + 3))).status).toBe(400)
     expect((await listed(caller, parts)).parts).toEqual([])
     expect((await putPart(caller, last!.url, bytesOfSize(3))).status).toBe(200)
-    expect((await putPart(caller, first!.url, bytesOfSize(PART))).status).toBe(200)
-    expect(await listed(caller, parts)).toEqual({
-      partSize: PART,
-      parts: [
-        { partNumber: 1, size: PART },
-        { partNumber: 2, size: 3 },
-      ],
-    })
+    expect((await listed(caller, parts)).parts).toEqual([{ partNumber: 2, size: 3 }])
   })
 
-  it('passes the end of the reservation to the storage', async () => {
-    const inputs: SignPartInput[] = []
-    const storage = withMultipart((memory) => ({
-      signPart(input) {
-        inputs.push(input)
-        return memory.signPart(input)
-      },
+  it('signs up to 100 parts, whose URLs know the end of the reservation', async () => {
+    const ends: unknown[] = []
+    const storage = inParts.withMultipart((memory) => ({
+      signPart: (input) => (ends.push(input.writableUntil), memory.signPart(input)),
     }))
     const { as, objects } = startService({ storage })
-    const parts = await begun(as('user:1'))
-    await signed(as('user:1'), parts)
-    const row = await objects.findPending(parts.object)
-    expect(inputs).toMatchObject([{ writableUntil: row!.expiresAt }])
-  })
-
-  it('returns up to 100 URLs, one for each requested number', async () => {
-    const caller = startService().as('user:1')
-    const parts = await begun(caller, { size: 200 * PART })
+    const parts = await begun(as('user:1'), { size: 200 * PART })
     const numbers = Array.from({ length: 100 }, (_, index) => 200 - index)
-    const urls = await signed(caller, parts, numbers)
+    const urls = await signed(as('user:1'), parts, numbers)
     expect(urls.map(({ partNumber }) => partNumber)).toEqual(numbers)
     expect(new Set(urls.map(({ url }) => url)).size).toBe(100)
+    const { expiresAt } = (await objects.findPending(parts.object))!
+    expect(ends).toEqual(numbers.map(() => expiresAt))
   })
 
-  it.each([
-    [undefined],
-    [null],
-    [1],
-    ['1'],
-    [[]],
-    [[0]],
-    [[10_001]],
-    [[1.5]],
-    [['1']],
-    [[1, null]],
-    [{ length: 1, 0: 1 }],
-    [Array<number>(101).fill(1)],
-  ])('refuses invalid part numbers: %j', async (partNumbers) => {
+  it('refuses invalid part numbers', async () => {
     const caller = startService().as('user:1')
     const parts = await begun(caller, { size: 200 * PART })
-    const body = { key: parts.object.key, id: parts.object.id, uploadId: parts.uploadId, partNumbers }
-    const response = await caller.send('POST', '/multipart/parts', body)
-    expect(await errorOf(response)).toMatchObject({
-      status: 400,
-      code: 'VALIDATION_ERROR',
-      params: { field: 'partNumbers' },
-    })
+    const many = Array<number>(101).fill(1)
+    const refused = [null, 1, '1', [], [0], [10_001], [1.5], ['1'], [1, null], { length: 1, 0: 1 }, many]
+    for (const partNumbers of refused) {
+      const error = { status: 400, code: 'VALIDATION_ERROR', params: { field: 'partNumbers' } }
+      expect(await errorOf(await sign(caller, parts, partNumbers))).toMatchObject(error)
+    }
   })
 
-  it('sets the lifetime of URLs to expiresIn', async () => {
-    const { as, clock } = startService({ multipart: { expiresIn: 60 }, upload: { expiresIn: 1 } })
+  it('signs URLs for expiresIn, none that outlives the reservation, and none after it has expired', async () => {
+    const { as, clock } = startService({ multipart: { expiresIn: 60 }, pendingTtlSeconds: 100 })
     const caller = as('user:1')
     const parts = await begun(caller)
-    const [{ url, expiresAt } = { url: '', expiresAt: '' }] = await signed(caller, parts)
-    expect(expiresAt).toBe(clock.in(MINUTE).toISOString())
+    const end = clock.in(100 * SECOND).toISOString()
+    const [first] = await signed(caller, parts)
+    expect(first!.expiresAt).toBe(clock.in(MINUTE).toISOString())
     clock.advance(MINUTE)
-    expect((await errorOf(await putPart(caller, url, bytesOfSize(3)))).code).toBe('FORBIDDEN')
-    await sendParts(caller, parts)
-  })
-
-  it('signs no URL that outlives the reservation, and none after it has expired', async () => {
-    const { as, clock } = startService({ pendingTtlSeconds: 1000 })
-    const caller = as('user:1')
-    const parts = await begun(caller)
-    const lapses = clock.in(1000 * SECOND).toISOString()
-    clock.advance(999 * SECOND)
-    expect((await signed(caller, parts))[0]!.expiresAt).toBe(lapses)
-    clock.advance(SECOND)
+    expect((await putPart(caller, first!.url, bytesOfSize(3))).status).toBe(403)
+    expect((await signed(caller, parts))[0]!.expiresAt).toBe(end)
+    clock.advance(40 * SECOND)
     expect(await errorOf(await sign(caller, parts))).toMatchObject({ status: 404, code: 'OBJECT_NOT_FOUND' })
     expect((await list(caller, parts)).status).toBe(200)
   })
 
-  it('returns STORAGE_UNAVAILABLE if the storage fails, and leaves the upload unchanged', async () => {
+  it('leaves the upload unchanged if the storage fails', async () => {
     let failing = true
-    const storage = withMultipart((memory) => ({
-      signPart: (input) => (failing ? Promise.reject(new Error('clock skew')) : memory.signPart(input)),
+    const cause = new Error('clock skew')
+    const storage = inParts.withMultipart((memory) => ({
+      signPart: (input) => (failing ? Promise.reject(cause) : memory.signPart(input)),
     }))
     const service = startService({ storage })
-    const caller = service.as('user:1')
-    const parts = await begun(caller)
-    expect((await errorOf(await sign(caller, parts))).code).toBe('STORAGE_UNAVAILABLE')
+    const parts = await begun(service.as('user:1'))
+    const code = 'STORAGE_UNAVAILABLE'
+    expect(await errorOf(await sign(service.as('user:1'), parts))).toMatchObject({ code })
     failing = false
-    await sendParts(caller, parts)
-    expect(await service.reportedBy('multipart.parts')).toMatchObject([{ cause: { message: 'clock skew' } }])
+    await sendParts(service.as('user:1'), parts)
+    expect(await service.reportedBy('multipart.parts')).toMatchObject([{ cause }])
   })
 })
 
+/** Lists one part a page. */
+const onePartPages = inParts.withMultipart((memory) => ({
+  listParts: async (input) => {
+    const page = await memory.listParts(input)
+    const [first, ...more] = page?.parts ?? []
+    return page && { parts: first ? [first] : [], next: more.length > 0 ? first!.partNumber : null }
+  },
+}))
+
 describe('POST /multipart/list', () => {
-  it('starts after a part number', async () => {
-    const caller = startService().as('user:1')
+  it('returns the parts after a number, and where the next page starts', async () => {
+    const caller = startService({ storage: onePartPages }).as('user:1')
     const parts = await begun(caller, { size: 2 * PART + 1 })
     await sendParts(caller, parts, { only: [1, 3] })
-    const numbers = async (after?: number) =>
-      (await listed(caller, parts, after)).parts.map(({ partNumber }) => partNumber)
-    expect(await numbers()).toEqual([1, 3])
-    expect(await numbers(0)).toEqual([1, 3])
-    expect(await numbers(1)).toEqual([3])
-    expect(await numbers(3)).toEqual([])
+    const first = { partSize: PART, parts: [{ partNumber: 1, size: PART }], next: 1 }
+    for (const after of [undefined, 0]) expect(await listed(caller, parts, after)).toEqual(first)
+    expect(await listed(caller, parts, 1)).toEqual({ partSize: PART, parts: [{ partNumber: 3, size: 1 }] })
+    expect(await listed(caller, parts, 3)).toEqual({ partSize: PART, parts: [] })
+    for (const after of [-1, 1.5, '1', 10_001, [1]]) {
+      const params = { field: 'after' }
+      expect(await errorOf(await list(caller, parts, after))).toMatchObject({ status: 400, params })
+    }
+  })
+})
+
+describe('POST /multipart/complete', () => {
+  it('assembles the parts in order, whatever the order of their uploads and pages', async () => {
+    const { as, objects } = startService({ storage: onePartPages })
+    const caller = as('user:1')
+    const parts = await begun(caller, { size: PART + 2 })
+    for (const number of [2, 1]) await sendParts(caller, parts, { only: [number] })
+    const { object } = (await expectStatus(await complete(caller, parts), 200)) as { object: object }
+    expect(object).toEqual({ ...parts.object, declaredSize: undefined, status: 'active', size: PART + 2 })
+    const expected = Buffer.concat([bytesOfSize(PART, 1), bytesOfSize(2, 2)])
+    expect(Buffer.compare(await caller.bytes(parts.object.key), expected)).toBe(0)
+    expect(await objects.findActive(parts.object)).toMatchObject({ uploadId: null })
+    expect(await errorOf(await list(caller, parts))).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
   })
 
-  it('returns the start of the next page, if there is one', async () => {
-    const seen: number[] = []
-    const storage = withMultipart((memory) => ({
-      listParts: async (input) => {
-        seen.push(input.after)
-        const page = await memory.listParts(input)
-        const [first] = page!.parts
-        return { parts: first ? [first] : [], next: page!.parts.length > 1 ? first!.partNumber : null }
+  const stored = (partNumber: number, size: number): StoredPart => ({ partNumber, size, eTag: 'x' })
+  it.each([
+    ['no part', [], 0],
+    ['missing parts', [stored(2, PART), stored(3, 1)], 2],
+    ['a part of another size', [stored(1, PART), stored(2, PART), stored(3, 2)], 2],
+    ['an extra part', [stored(1, PART), stored(2, PART), stored(3, 1), stored(4, 0)], 3],
+  ])('refuses an upload with %s, and leaves it open', async (_, found, matching) => {
+    const completed = vi.fn()
+    const listParts = () => Promise.resolve({ parts: found, next: null })
+    const storage = inParts.withMultipart(() => ({ listParts, complete: completed }))
+    const { as, objects } = startService({ storage })
+    const parts = await begun(as('user:1'), { size: 2 * PART + 1 })
+    const message = expect.stringContaining(`${matching} of the 3 parts`) as string
+    expect(await errorOf(await complete(as('user:1'), parts))).toMatchObject({ ...MISMATCH, message })
+    expect(completed).not.toHaveBeenCalled()
+    expect(await objects.findPending(parts.object)).toMatchObject({ id: parts.object.id })
+  })
+
+  it('succeeds when it is repeated after the response of the bucket was lost', async () => {
+    let isLost = true
+    const storage = inParts.withMultipart((memory) => ({
+      complete: async (input) => {
+        const done = await memory.complete(input)
+        return isLost ? Promise.reject(new Error('timeout')) : done
       },
     }))
     const caller = startService({ storage }).as('user:1')
-    const parts = await begun(caller, { size: PART + 1 })
+    const parts = await begun(caller)
     await sendParts(caller, parts)
-    expect(await listed(caller, parts)).toMatchObject({ parts: [{ partNumber: 1 }], next: 1 })
-    expect(await listed(caller, parts, 1)).toEqual({ partSize: PART, parts: [{ partNumber: 2, size: 1 }] })
-    expect(seen).toEqual([0, 1])
+    expect((await errorOf(await complete(caller, parts))).code).toBe('STORAGE_UNAVAILABLE')
+    isLost = false
+    expect((await complete(caller, parts)).status).toBe(200)
   })
 
-  it.each([-1, 1.5, '1', 10_001, [1]])('refuses an invalid part number: %j', async (after) => {
-    const caller = startService().as('user:1')
-    const response = await errorOf(await list(caller, await begun(caller), after))
-    expect(response).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'after' } })
-  })
-
-  it('returns OBJECT_NOT_FOUND if the bucket has dropped the upload', async () => {
-    const { as, storage } = startService()
-    const parts = await begun(as('user:1'))
-    await storage.multipart!.abort({ bucket: 'files', key: parts.object.key, uploadId: parts.uploadId })
-    expect((await errorOf(await list(as('user:1'), parts))).code).toBe('OBJECT_NOT_FOUND')
+  it('keeps the reservation if the bucket has dropped the upload, which can only be aborted then', async () => {
+    const { as, objects, storage } = startService()
+    const caller = as('user:1')
+    const parts = await begun(caller)
+    await sendParts(caller, parts)
+    await storage.multipart!.abort({ bucket: BUCKET, key: parts.object.key, uploadId: parts.uploadId })
+    expect(await errorOf(await list(caller, parts))).toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+    expect(await errorOf(await complete(caller, parts))).toMatchObject(MISMATCH)
+    expect(await objects.findPending(parts.object)).not.toBeNull()
+    expect((await abort(caller, parts)).status).toBe(204)
   })
 })
 
 describe('POST /multipart/abort', () => {
-  it('ends the attempt and removes its parts', async () => {
-    const { as, objects, storage } = startService()
+  it('removes the parts, also of an expired upload, and ends its URLs', async () => {
+    const { as, clock, storage } = startService({ pendingTtlSeconds: 60 })
     const caller = as('user:1')
     const parts = await begun(caller, { size: PART + 1 })
     await sendParts(caller, parts, { only: [2] })
-    const [{ url } = { url: '' }] = await signed(caller, parts)
-    const response = await abort(caller, parts)
-    expect([response.status, await response.text()]).toEqual([204, ''])
-    expect(await objects.countByScope('user:1')).toBe(0)
-    expect(await storage.multipart!.list({ bucket: 'files', key: parts.object.key })).toEqual([])
-    expect((await errorOf(await putPart(caller, url, bytesOfSize(PART)))).code).toBe('OBJECT_NOT_FOUND')
-    expect((await errorOf(await abort(caller, parts))).code).toBe('OBJECT_NOT_FOUND')
-    expect(await objects.listLeftovers()).toMatchObject([{ uploadId: parts.uploadId }])
+    const [{ url } = { url: '' }] = await signed(caller, parts, [2])
+    expect((await abort(caller, parts)).status).toBe(204)
+    expect(await storage.multipart!.list({ bucket: BUCKET, key: parts.object.key })).toEqual([])
+    expect((await errorOf(await putPart(caller, url, bytesOfSize(1)))).code).toBe('OBJECT_NOT_FOUND')
+    const expired = await begun(caller)
+    clock.advance(MINUTE)
+    expect((await abort(caller, expired)).status).toBe(204)
   })
 
   it('succeeds if the bucket fails, reports the error, and leaves the parts to cleanUp', async () => {
-    const storage = withMultipart(() => ({ abort: () => Promise.reject(new Error('timeout')) }))
-    const service = startService({ storage })
+    const cause = new Error('timeout')
+    const service = startService({
+      storage: inParts.withMultipart(() => ({ abort: () => Promise.reject(cause) })),
+    })
     const caller = service.as('user:1')
     expect((await abort(caller, await begun(caller))).status).toBe(204)
-    expect(await service.reportedBy('multipart.abort')).toMatchObject([{ cause: { message: 'timeout' } }])
+    expect(await service.reportedBy('multipart.abort')).toMatchObject([{ cause }])
     expect(await service.objects.listLeftovers()).toHaveLength(1)
   })
-
-  it('ends an expired upload', async () => {
-    const { as, clock, objects } = startService()
-    const parts = await begun(as('user:1'))
-    clock.advance(25 * HOUR)
-    expect((await abort(as('user:1'), parts)).status).toBe(204)
-    expect(await objects.countByScope('user:1')).toBe(0)
-  })
 })
+
+it.each(Object.entries({ parts: sign, list, complete, abort }))(
+  'POST /multipart/%s names its upload by all ids, and does not exist without multipart uploads',
+  async (name, verb) => {
+    const { as, objects } = startService()
+    const caller = as('user:1')
+    const [parts, other] = [await begun(caller), await begun(caller)]
+    const single = { object: (await caller.begun()).object, uploadId: 'u1', partSize: 1 }
+    const wrong = [
+      { ...parts, uploadId: other.uploadId },
+      { ...parts, object: { ...parts.object, id: other.object.id } },
+      { ...parts, object: { ...parts.object, bucket: 'other' } },
+      single,
+    ]
+    for (const reference of wrong) {
+      expect((await errorOf(await verb(caller, reference))).code).toBe('OBJECT_NOT_FOUND')
+    }
+    for (const { object } of [parts, single]) expect((await objects.findPending(object))!.id).toBe(object.id)
+    for (const options of [{ multipart: false }, { storage: inParts.withoutMultipart }] as const) {
+      const without = startService(options).as('user:1')
+      for (const path of ['/multipart', `/multipart/${name}`]) {
+        expect(await errorOf(await without.send('POST', path, {}))).toMatchObject({ code: 'NOT_FOUND' })
+      }
+    }
+  },
+)

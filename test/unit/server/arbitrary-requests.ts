@@ -1,0 +1,149 @@
+import { ERROR_CODES, StorageError } from '@svc/db'
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import { bytesOfSize, ORIGIN, startService } from './service.js'
+
+const paths = [
+  ...['/upload', '/upload/confirm', '/upload/abort', '/download', '/object', '/db/objects', '/db/object'],
+  ...['/multipart', '/_storage', '/_storage/', '/_storage/x.y', '/', ''],
+]
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom(
+    ...['', 'a', '\0', '\ud800', '..', '../..', '__proto__', 'constructor', '%', '%00', '%ff'],
+    'x'.repeat(3000),
+  ),
+)
+
+/** Raw query strings: valid, malformed, and with repeated parameters. */
+const query = fc.oneof(
+  text.map((rest) => `?${rest}`),
+  fc
+    .array(fc.tuple(fc.constantFrom('key', 'bucket', 'status', 'limit', 'cursor', 'route', 'x'), text), {
+      maxLength: 4,
+    })
+    .map((pairs) => `?${pairs.map(([name, value]) => `${name}=${percentEncoded(value)}`).join('&')}`),
+)
+
+function percentEncoded(value: string): string {
+  return encodeURIComponent(value.replace(/\p{Surrogate}/gu, '\ufffd'))
+}
+
+interface Known {
+  readonly key: string
+  readonly id: string
+  readonly url: string
+}
+
+/** Bodies with known field names and arbitrary values. Some refer to existing objects. */
+function bodyFor({ key, id }: Known) {
+  const value = fc.oneof(
+    { weight: 2, arbitrary: fc.constantFrom<unknown>(key, id, 'text/plain', 'default', 3, 0, null) },
+    text,
+    fc.jsonValue(),
+  )
+  const fields = fc.constantFrom(
+    ...['route', 'filename', 'contentType', 'size', 'metadata', 'key', 'id', 'bucket', '__proto__'],
+  )
+  const record = fc
+    .array(fc.tuple(fields, value), { maxLength: 8 })
+    .map((entries) => JSON.stringify(Object.fromEntries(entries)))
+  const upload = fc
+    .record({
+      filename: text,
+      contentType: fc.constantFrom('text/plain', 'a/b;c="d"'),
+      size: fc.nat(),
+      metadata: fc.jsonValue(),
+    })
+    .map((input) => JSON.stringify(input))
+  return fc.oneof(
+    record,
+    upload,
+    fc.json(),
+    fc.string({ unit: 'binary' }),
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => new Uint8Array(bytes)),
+    fc.integer({ min: 1, max: 80_000 }).map((size) => bytesOfSize(size, 0x20)),
+  )
+}
+
+const header = fc.tuple(
+  fc.constantFrom(
+    ...['accept', 'range', 'if-none-match', 'content-length', 'x-amz-meta-attempt-id'],
+    'x-http-method-override',
+  ),
+  fc.constantFrom('*', '0', '-1', 'bytes=0-1', '9999999999999999999', 'DELETE', 'a, b'),
+)
+
+/** Sends arbitrary requests, and expects no 5xx, no hang, and only error messages of the library. */
+export async function sendArbitraryRequests(numRuns: number): Promise<void> {
+  const service = startService({ quota: { maxBytes: 2 ** 40, maxFiles: 10_000 } })
+  const owner = service.as('user:1')
+  const object = await owner.upload()
+  const { upload } = await owner.begun()
+  const known: Known = { ...object, url: upload.url }
+
+  const request = fc
+    .record({
+      method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND', 'get'),
+      path: fc.oneof(
+        { weight: 4, arbitrary: fc.constantFrom(...paths).map((path) => `/api/s3${path}`) },
+        fc.constant(new URL(known.url).pathname),
+        text.map((rest) => `/api/s3/_storage/${percentEncoded(rest)}`),
+        fc.webPath(),
+      ),
+      query,
+      contentType: fc.constantFrom('application/json', 'Application/JSON; charset=utf-8', 'text/plain', null),
+      scope: fc.constantFrom('user:1', 'user:2', null),
+      headers: fc.array(header, { maxLength: 3 }),
+      body: bodyFor(known),
+    })
+    .map(({ method, path, query: search, contentType, scope, headers, body }) => {
+      const sent = new Headers(headers)
+      if (scope !== null) sent.set('x-scope', scope)
+      if (contentType !== null) sent.set('content-type', contentType)
+      const bodiless = /^(?:get|head)$/i.test(method)
+      return new Request(ORIGIN + path + search, { method, headers: sent, ...(!bodiless && { body }) })
+    })
+
+  await fc.assert(
+    fc.asyncProperty(request, async (asked) => {
+      const response = await service.s3.handler(asked)
+      expect(response.status).toBeLessThan(500)
+      expect(response.headers.get('cache-control')).toMatch(/^private/)
+      const text = await response.text()
+      if (response.status < 400 || asked.method === 'HEAD') return
+      const { code, message, params = {}, ...rest } = JSON.parse(text) as Record<string, unknown>
+      expect(ERROR_CODES).toContain(code)
+      expect(new StorageError(code as 'NOT_FOUND').status).toBe(response.status)
+      expect(message).toEqual(expect.stringMatching(/^[A-Za-z].*\.$/s))
+      expect(
+        Object.values(params as object).every((value) => /string|number|boolean/.test(typeof value)),
+      ).toBe(true)
+      expect(rest).toEqual({})
+    }),
+    { numRuns },
+  )
+  expect(service.reported).toEqual([])
+  expect(await service.objects.checkUsage()).toEqual([])
+}
+
+/** Passes arbitrary results of a body parser, and expects a 400. */
+export async function sendArbitraryBodies(numRuns: number): Promise<void> {
+  const { s3, as, reported } = startService()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('/upload', '/upload/confirm', '/upload/abort'),
+      fc.oneof(fc.jsonValue(), fc.anything(), fc.uint8Array(), fc.string({ unit: 'binary' })),
+      async (path, value) => {
+        const response = await s3.handler(as('user:1').request('POST', path, {}), {
+          body: { kind: 'parsed', value },
+        })
+        expect(response.status).toBe(400)
+      },
+    ),
+    { numRuns },
+  )
+  expect(reported).toEqual([])
+}

@@ -1,0 +1,4 @@
+import { crashFlows } from './crash-flows.js'
+import { describeCrashes } from './describe-crashes.js'
+
+describeCrashes(crashFlows, { maxJobCalls: 16 })

@@ -1,0 +1,3 @@
+import { describeErasureCrashes } from './describe-erasure-crashes.js'
+
+describeErasureCrashes()

@@ -1,0 +1,3 @@
+import { describeConcurrentErasures } from './concurrent-erasures.js'
+
+describeConcurrentErasures(true)
