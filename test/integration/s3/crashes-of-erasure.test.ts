@@ -1,21 +1,3 @@
-import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
-import { s3Storage } from '@svc/db/s3'
-import { expect } from 'vitest'
-import { runs } from '../../long-runs.js'
-import { describeErasureCrashes } from '../../unit/server/describe-erasure-crashes.js'
-import { clientOf, describeS3, freshBucket, keysIn } from './s3-server.js'
+import { describeErasureCrashesOnS3 } from './crashes-on-s3.js'
 
-describeS3('a server with s3Storage', (server) => {
-  const client = clientOf(server)
-  const bucketName = freshBucket(client)
-  describeErasureCrashes({
-    bucket: { bucketName, storage: (now) => s3Storage({ client, now }) },
-    async inspect(_, { ofApplication, ofOther }) {
-      const others = ofOther.filter(({ fill }) => fill !== null).map(({ object }) => object.storageKey)
-      expect((await keysIn(client, bucketName)).sort()).toEqual([...ofApplication, ...others].sort())
-      const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucketName }))
-      expect(Uploads ?? []).toEqual([])
-    },
-    step: runs(60, 3),
-  })
-})
+describeErasureCrashesOnS3(60)

@@ -51,13 +51,6 @@ describeS3('bytes that the server moves with s3Storage', (server) => {
       }
     })
 
-    it('stores an empty object', async () => {
-      const file = fileAt(createAttemptId(), new Uint8Array())
-      expect(await storage.write!(file)).toBe(true)
-      expect(await readAll(await storage.read!(file))).toHaveLength(0)
-      expect(await storage.head(file)).toMatchObject({ size: 0 })
-    })
-
     it('stores an object in parts, and reads ranges of it', async () => {
       const multipart = storage.multipart!
       const bytes = new Uint8Array(SMALLEST_PART + 3).map((_, index) => index * 7 + (index >> 12))

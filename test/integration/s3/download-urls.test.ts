@@ -29,11 +29,11 @@ describeS3('the download URLs of s3Storage', (server) => {
   })
 
   it('can be shown in place and cached, and stay the same for the same signedAt', async () => {
-    const signedAt = new Date(Date.now() - 20_000)
+    const signedAt = new Date(Date.now() - HOUR)
     const input = {
       ...download,
       signedAt,
-      expiresAt: new Date(signedAt.getTime() + MINUTE),
+      expiresAt: new Date(signedAt.getTime() + 3 * HOUR),
       disposition: 'inline',
       cacheControl: 'private, immutable, max-age=60',
     } as const
@@ -46,12 +46,6 @@ describeS3('the download URLs of s3Storage', (server) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 15_400 })
     expect((await storage.signDownload(input)).url).toBe(url)
     expect((await s3Storage({ client }).signDownload(input)).url).toBe(url)
-  })
-
-  it('expire as given, whenever they were signed', async () => {
-    const now = Date.now()
-    const at = { signedAt: new Date(now - 2 * MINUTE), expiresAt: new Date(now - MINUTE) }
-    expect(await get((await storage.signDownload({ ...download, ...at })).url)).toMatchObject({ status: 403 })
   })
 
   it('return byte ranges', async () => {
@@ -82,7 +76,7 @@ describeS3('the download URLs of s3Storage', (server) => {
         const header = (await get(url)).headers.get('content-disposition') ?? ''
         expect(decodeURIComponent(/filename\*=UTF-8''(.*)$/.exec(header)?.[1] ?? '')).toBe(filename)
       }),
-      { numRuns: 50 },
+      { numRuns: 10 },
     )
   })
 
@@ -115,8 +109,9 @@ describeS3('the download URLs of s3Storage', (server) => {
   })
 
   it('expire', async () => {
-    for (const expiresAt of [new Date(Date.now() - HOUR), new Date(Date.now() - 1)]) {
-      const { url } = await storage.signDownload({ ...download, expiresAt })
+    const expiresAt = new Date(Date.now() - MINUTE)
+    for (const terms of [{ expiresAt }, { expiresAt, signedAt: new Date(Date.now() - HOUR) }]) {
+      const { url } = await storage.signDownload({ ...download, ...terms })
       expect(await get(url)).toMatchObject({ status: 403 })
     }
   })

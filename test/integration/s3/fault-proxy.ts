@@ -15,7 +15,8 @@ export type Fault =
   /** The response breaks off within its body, or, if it has none, within its headers. */
   | 'cut within'
   | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly delayMilliseconds: number }
+  /** The request is forwarded once the promise resolves. */
+  | { readonly until: Promise<unknown> }
 
 /** A proxy to a real service that injects faults. */
 export interface FaultProxy {
@@ -91,9 +92,7 @@ async function inject(
     outgoing.writeHead(fault.status, fault.headers).end(fault.body)
     return
   }
-  if (typeof fault === 'object') {
-    await new Promise((resolve) => setTimeout(resolve, fault.delayMilliseconds))
-  }
+  if (typeof fault === 'object') await fault.until
   const response = await forward(incoming, endpoint)
   if (fault === 'cut after') {
     outgoing.destroy()

@@ -7,7 +7,7 @@ describeS3('the listing of s3Storage', (server) => {
   const client = clientOf(server)
   const storage = s3Storage({ client })
 
-  testListing(() => ({ storage, freshBucket: () => bucketOfTest(client) }))
+  testListing(() => ({ storage, freshBucket: () => bucketOfTest(client) }), 4)
 
   it('rejects for a missing bucket', async () => {
     const bucket = freshName()

@@ -1,11 +1,8 @@
-import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
-import { cleanUp } from '@svc/db'
 import { expect, it } from 'vitest'
-import { expectStatus, outcomesOf, type Begun, type Caller } from '../../unit/server/service.js'
+import { expectStatus, type Begun, type Caller } from '../../unit/server/service.js'
 import { put } from './browser-requests.js'
-import { faultProxyTo } from './fault-proxy.js'
 import { bucketOfTest, clientOf, describeS3 } from './s3-server.js'
-import { expectAccounted, FILE, LATER, serviceOn } from './service-on-s3.js'
+import { FILE, serviceOn } from './service-on-s3.js'
 
 const MIB = 1024 ** 2
 const ANN = 'user:ann'
@@ -19,22 +16,15 @@ interface BegunInParts {
 describeS3('multipart uploads with s3Storage', (server) => {
   const client = clientOf(server)
 
-  const proxy = faultProxyTo(server.endpoint)
-
-  async function uploadsIn(bucket: string): Promise<number> {
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))
-    return Uploads.length
-  }
-
-  async function started(quota?: { maxBytes: number }) {
+  async function started() {
     const bucket = await bucketOfTest(client)
-    const service = serviceOn(client, bucket, quota ? { quota } : {})
+    const service = serviceOn(client, bucket)
     const ann = service.as(ANN)
     const begin = async (size: number) => {
       const file = { ...FILE, filename: 'film.mp4', contentType: 'video/mp4', size }
       return (await expectStatus(await ann.send('POST', '/multipart', file), 201)) as BegunInParts
     }
-    return { bucket, service, ann, begin }
+    return { ann, begin }
   }
 
   const verb = (ann: Caller, name: string, { object, uploadId }: BegunInParts, more: object = {}) =>
@@ -48,7 +38,7 @@ describeS3('multipart uploads with s3Storage', (server) => {
 
   it('and single-PUT uploads accept every spelling of a media type', async () => {
     const { ann } = await started()
-    for (const contentType of ['text/plain;\ta=b', 'a/b; x="a\tb  c"', 'a/b;x="\\""', 'a/b;']) {
+    for (const contentType of ['a/b; x="a\tb  c"', 'a/b;x="\\""']) {
       const begun = await ann.begun({ ...FILE, contentType })
       expect((await ann.put(begun.upload, new Uint8Array(3))).status).toBe(200)
       expect((await ann.confirm(begun.object)).status).toBe(200)
@@ -74,75 +64,5 @@ describeS3('multipart uploads with s3Storage', (server) => {
     process.off('warning', note)
     expect(new Set(parts.map(({ url }) => url)).size).toBe(100)
     expect(warnings).toEqual([])
-  })
-
-  it('become one object with the size of all parts, idempotently', async () => {
-    const size = 8 * MIB + 5
-    const { bucket, service, ann, begin } = await started({ maxBytes: size })
-    const begun = await begin(size)
-    const sizes = [begun.partSize, size - begun.partSize]
-    for (const [at, bytes] of sizes.entries()) {
-      const url = await urlOf(ann, begun, at + 1)
-      expect((await put({ url }, new Uint8Array(bytes - 1))).status).toBe(403)
-      expect((await verb(ann, 'complete', begun)).status).toBe(409)
-      expect((await put({ url }, new Uint8Array(bytes).fill(at + 1))).status).toBe(200)
-    }
-    const listed = await expectStatus(await verb(ann, 'list', begun), 200)
-    expect(listed).toMatchObject({ parts: sizes.map((bytes, at) => ({ partNumber: at + 1, size: bytes })) })
-    const completed = await expectStatus(await verb(ann, 'complete', begun), 200)
-    expect(completed).toMatchObject({ object: { id: begun.object.id, status: 'active', size } })
-    expect(await expectStatus(await verb(ann, 'complete', begun), 200)).toEqual(completed)
-    const stored = await ann.bytes(begun.object.key)
-    expect([stored.length, stored[0], stored.at(-1)]).toEqual([size, 1, 2])
-    await expectAccounted(service, { client, bucket, scopes: [ANN] })
-    expect(service.reported).toEqual([])
-  })
-
-  it('become one object with concurrent completions', async () => {
-    const { bucket, service, ann, begin } = await started()
-    const begun = await begin(5)
-    await put({ url: await urlOf(ann, begun, 1) })
-    const responses = await Promise.all([1, 2, 3].map(() => verb(ann, 'complete', begun)))
-    for (const response of responses) expect([200, 502]).toContain(response.status)
-    expect((await verb(ann, 'complete', begun)).status).toBe(200)
-    await expectAccounted(service, { client, bucket, scopes: [ANN] })
-  })
-
-  it('leave nothing behind if they are aborted or abandoned', async () => {
-    const { bucket, service, ann, begin } = await started()
-    const aborted = await begin(5)
-    const late = await urlOf(ann, aborted, 1)
-    await put({ url: late })
-    expect((await verb(ann, 'abort', aborted)).status).toBe(204)
-    expect((await put({ url: late })).status).toBe(404)
-    const abandoned = await begin(5)
-    await put({ url: await urlOf(ann, abandoned, 1) })
-
-    service.clock.advance(24 * LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
-    for (let run = 0; run < 3; run++) {
-      service.clock.advance(LATER)
-      await cleanUp(service.s3)
-    }
-    expect(await uploadsIn(bucket)).toBe(0)
-    expect(await service.objects.listLeftovers()).toEqual([])
-    await expectAccounted(service, { client, bucket, scopes: [ANN] })
-    expect(service.reported).toEqual([])
-  })
-
-  it('leave nothing behind if the response to their creation was lost', async () => {
-    const bucket = await bucketOfTest(client)
-    const service = serviceOn(clientOf(server, { endpoint: proxy.endpoint }), bucket)
-    const file = { ...FILE, filename: 'film.mp4', contentType: 'video/mp4', size: 5 }
-    proxy.faults('cut after', 'none')
-    expect((await service.as(ANN).send('POST', '/multipart', file)).status).toBe(502)
-    expect(await uploadsIn(bucket)).toBe(2)
-    for (let run = 0; run < 3; run++) {
-      service.clock.advance(24 * LATER)
-      await cleanUp(service.s3)
-    }
-    expect(await uploadsIn(bucket)).toBe(0)
-    expect(await service.objects.listLeftovers()).toEqual([])
-    await expectAccounted(service, { client, bucket, scopes: [ANN] })
   })
 })

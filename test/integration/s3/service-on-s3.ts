@@ -13,7 +13,7 @@ export function serviceOn(client: S3Client, bucket: string, options: ServiceOpti
   const clock = options.clock ?? new ManualClock()
   return startService({
     routes: { files: {}, docs: { key: ({ scope, filename }) => `${scope}/${filename}`, overwrite: true } },
-    storage: () => s3Storage({ client, now: clock.now, timeoutSeconds: 10 }),
+    storage: () => s3Storage({ client, now: clock.now }),
     ...options,
     bucket,
     clock,

@@ -1,7 +1,7 @@
 import { CreateBucketCommand, DeleteBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { s3Storage } from '@svc/db/s3'
 import { expect, it } from 'vitest'
-import { downloadFrom, inAMinute, partOf, put, uploadTo } from './browser-requests.js'
+import { downloadFrom, inHours, partOf, put, uploadTo } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 describeS3('s3Storage', (server) => {
@@ -24,15 +24,6 @@ describeS3('s3Storage', (server) => {
   it('describes an object that was written without a signed URL', async () => {
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'other', Body: 'abc' }))
     expect(await storage.head({ bucket, key: 'other' })).toMatchObject({ size: 3, attemptId: null })
-  })
-
-  it('works with several buckets', async () => {
-    const other = `${bucket}-other`
-    await client.send(new CreateBucketCommand({ Bucket: other }))
-    const upload = uploadTo(bucket)
-    await put(await storage.signUpload(upload))
-    expect(await storage.head({ bucket: other, key: upload.key })).toBeNull()
-    await client.send(new DeleteBucketCommand({ Bucket: other }))
   })
 
   it('rejects for a bucket that does not exist, and never returns null', async () => {
@@ -87,7 +78,7 @@ describeS3('s3Storage', (server) => {
       storage.head(at),
       storage.remove(at),
       multipart.create({ ...at, contentType: 'a/b', attemptId: 'a' }),
-      multipart.signPart({ ...partOf(upload), signal, expiresAt: inAMinute() }),
+      multipart.signPart({ ...partOf(upload), signal, expiresAt: inHours() }),
       multipart.listParts({ ...upload, after: 0 }),
       multipart.complete({ ...upload, parts: [] }),
       multipart.abort(upload),

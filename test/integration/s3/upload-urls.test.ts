@@ -3,7 +3,7 @@ import { s3Storage } from '@svc/db/s3'
 import { S3Client } from '@aws-sdk/client-s3'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
-import { HELLO, inAMinute, put, uploadTo } from './browser-requests.js'
+import { HELLO, inHours, put, uploadTo } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 const DAY = 24 * HOUR
@@ -34,12 +34,6 @@ describeS3('the upload URLs of s3Storage', (server) => {
     })
   })
 
-  it.each([0, 1, 300_000])('accept a file of %d bytes', async (size) => {
-    const upload = { ...uploadTo(bucket), size }
-    expect(await put(await storage.signUpload(upload), new Uint8Array(size))).toMatchObject({ status: 200 })
-    expect(await storage.head(upload)).toMatchObject({ size })
-  })
-
   it.each([
     'text/plain; charset=utf-8',
     'text/plain;charset="utf-8";  format=flowed',
@@ -50,17 +44,6 @@ describeS3('the upload URLs of s3Storage', (server) => {
     const upload = { ...uploadTo(bucket), contentType }
     expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })
     expect(await storage.head(upload)).toMatchObject({ contentType })
-  })
-
-  it.each([
-    ['a byte less', 'hell'],
-    ['a byte more', 'hello!'],
-    ['nothing', null],
-    ['far more', 'x'.repeat(1_000_000)],
-  ])('refuse another size: %s', async (_, body) => {
-    const upload = uploadTo(bucket)
-    expect(await put(await storage.signUpload(upload), body)).toMatchObject(REFUSED)
-    expect(await storage.head(upload)).toBeNull()
   })
 
   it('refuse a body without Content-Length', async () => {
@@ -167,10 +150,13 @@ describeS3('the upload URLs of s3Storage', (server) => {
 
   it('have a lifetime by the clock of the storage, and a date by that of the system', async () => {
     const start = new Date('2031-05-06T07:08:09Z')
-    const elsewhen = s3Storage({ client, now: () => start })
-    const upload = { ...uploadTo(bucket), expiresAt: new Date(start.getTime() + MINUTE) }
+    // A client that has had no response yet signs by the clock of this machine.
+    const elsewhen = s3Storage({ client: clientOf(server), now: () => start })
+    const upload = { ...uploadTo(bucket), expiresAt: new Date(start.getTime() + 2 * HOUR) }
+    const before = Date.now()
     const signed = await elsewhen.signUpload(upload)
-    expect(Math.abs(endOf(signed.url) - Date.now() - MINUTE)).toBeLessThan(10 * SECOND)
+    expect(endOf(signed.url)).toBeGreaterThan(before + 2 * HOUR - SECOND)
+    expect(endOf(signed.url)).toBeLessThanOrEqual(Date.now() + 2 * HOUR)
     expect(await put(signed)).toMatchObject({ status: 200 })
   })
 
@@ -246,7 +232,7 @@ describeS3('the upload URLs of s3Storage', (server) => {
   })
 
   it('contain no secret', async () => {
-    const { url, headers } = await storage.signUpload({ ...uploadTo(bucket), expiresAt: inAMinute() })
+    const { url, headers } = await storage.signUpload({ ...uploadTo(bucket), expiresAt: inHours() })
     expect(url + JSON.stringify(headers)).not.toContain(server.owner.secretAccessKey)
   })
 })

@@ -19,11 +19,8 @@ const storages: readonly [name: string, open: () => ObjectStorage][] = [
   ['diskStorage', () => diskStorage({ directory: temporaryFolder() })],
 ]
 
-/** A character of each plane, and one that JSON writes with six. */
-const characters = [
-  '\u0001',
-  ...Array.from({ length: 17 }, (_, plane) => String.fromCodePoint(plane * 0x10000 + 0xfffd)),
-]
+/** A character that JSON writes with six, and characters of three and four bytes of UTF-8. */
+const characters = ['\u0001', '\ufffd', '\u{1fffd}', '\u{10fffd}']
 const codeOf = (character: string) => `U+${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).byteLength

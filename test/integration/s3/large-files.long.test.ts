@@ -5,7 +5,6 @@ import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
 import { s3Storage } from '@svc/db/s3'
 import { describe, expect, it } from 'vitest'
-import { runs } from '../../long-runs.js'
 import { temporaryFolder } from '../../unit/storage/temporary-folder.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
@@ -24,7 +23,7 @@ describe('a large file of the server', () => {
 })
 
 function describeLargeFile(bucket: string, open: () => ObjectStorage): void {
-  const size = runs(40, 1024) * MIB + 1
+  const size = 1024 * MIB + 1
 
   it(`is streamed with less memory than three parts (${size} bytes)`, async () => {
     const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })]

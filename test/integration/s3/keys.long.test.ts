@@ -1,0 +1,3 @@
+import { describeKeys } from './described-keys.js'
+
+describeKeys(1, 50)
