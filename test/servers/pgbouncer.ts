@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { installedProgram } from './installed-program.js'
 import { responds, userOfServer } from './postgres.js'
-import { freePort, privateFolder } from './private-server.js'
+import { privateFolder } from './private-server.js'
 import type { RunningServer, ServerKind } from './found-server.js'
 
 /** Where Debian and Homebrew install it. Not always on PATH. */
@@ -35,7 +35,6 @@ async function startPgbouncer(
   const version = /\d+\.\d+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '0.0'
   const folder = await privateFolder('pgbouncer', userOfServer())
   try {
-    const port = await freePort()
     const { hostname, port: target, username, password, pathname } = new URL(database)
     const parts = {
       host: hostname,
@@ -52,7 +51,6 @@ async function startPgbouncer(
       `behind = ${connection.join(' ')}`,
       '[pgbouncer]',
       'listen_addr = 127.0.0.1',
-      `listen_port = ${port}`,
       'unix_socket_dir =',
       'auth_type = any',
       'pool_mode = transaction',
@@ -61,11 +59,17 @@ async function startPgbouncer(
       // Older versions have no such setting, and never keep statements.
       ...(keepsStatements(version) ? ['max_prepared_statements = 0'] : []),
     ]
-    const url = `postgres://tests@127.0.0.1:${port}/behind`
     const file = join(folder.path, 'pgbouncer.ini')
-    await writeFile(file, `${settings.join('\n')}\n`)
-    await folder.serve(program, [file], () => responds(url))
-    return { url, from: `${program} ${version}`, stop: () => folder.remove('SIGINT') }
+    const urlOf = (port: number) => `postgres://tests@127.0.0.1:${port}/behind`
+    const { port } = await folder.serveOnFreePort(
+      program,
+      async (port) => {
+        await writeFile(file, [...settings, `listen_port = ${port}`, ''].join('\n'))
+        return [file]
+      },
+      (port) => responds(urlOf(port)),
+    )
+    return { url: urlOf(port), from: `${program} ${version}`, stop: () => folder.remove('SIGINT') }
   } catch (error) {
     await folder.remove('SIGKILL')
     throw error

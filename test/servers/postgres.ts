@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 import type { RunningServer, ServerKind } from './found-server.js'
-import { freePort, privateFolder, type ServerUser } from './private-server.js'
+import { privateFolder, type ServerUser } from './private-server.js'
 
 /** Where Debian and Homebrew (on either kind of Mac) install it. Not always on PATH. */
 const FOLDERS = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt']
@@ -43,19 +43,23 @@ export async function startPostgres(binaries: string, from: string): Promise<Run
   try {
     const programs = await readableBy(user, binaries, folder.path)
     const data = join(folder.path, 'data')
-    const port = await freePort()
     const cluster = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
     await folder.run(join(programs, 'initdb'), ['-D', data, ...cluster])
-    const settings = SETTINGS.flatMap((setting) => ['-c', setting])
-    const server = ['-D', data, '-p', String(port), '-k', folder.path, ...settings]
-    const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-    await folder.serve(join(programs, 'postgres'), server, () => responds(url))
-    return { url, from, stop: () => folder.remove('SIGINT') }
+    const settings = ['-D', data, '-k', folder.path, ...SETTINGS.flatMap((setting) => ['-c', setting])]
+    const { port } = await folder.serveOnFreePort(
+      join(programs, 'postgres'),
+      (port) => ['-p', String(port), ...settings],
+      (port) => responds(urlOf(port)),
+    )
+    return { url: urlOf(port), from, stop: () => folder.remove('SIGINT') }
   } catch (error) {
     await folder.remove('SIGKILL')
     throw error
   }
 }
+
+/** Returns the URL of a local server for its superuser. */
+export const urlOf = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`
 
 export async function responds(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url })

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { embeddedBinaries, installedBinaries, readableBy, responds, userOfServer } from './postgres.js'
-import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
+import { embeddedBinaries, installedBinaries, readableBy, responds, urlOf, userOfServer } from './postgres.js'
+import { privateFolder, type PrivateFolder } from './private-server.js'
 
 /** A private PostgreSQL, which a test may kill. */
 export interface PrivateCluster {
@@ -24,8 +23,6 @@ export interface PrivateClusters {
 /** Acknowledged writes are on disk: these clusters exist to test crashes. */
 const DURABLE = ['fsync=on', 'synchronous_commit=on', 'full_page_writes=on']
 const SETTINGS = ['listen_addresses=127.0.0.1', 'max_connections=150', 'shared_buffers=64MB', ...DURABLE]
-
-const RESTART_TIMEOUT = 30_000
 
 /** Returns the folder of the server's programs; `null` if there are none. */
 export function postgresPrograms(): string | null {
@@ -113,19 +110,19 @@ async function startCluster({
   data: string
   settings: readonly string[]
 }): Promise<PrivateCluster> {
-  const port = await freePort()
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const flags = [...SETTINGS, ...settings].flatMap((setting) => ['-c', setting])
-  const start = () =>
-    folder.serve(program, ['-D', data, '-p', String(port), '-k', folder.path, ...flags], () => responds(url))
-  await start()
+  const server = await folder.serveOnFreePort(
+    program,
+    (port) => ['-D', data, '-p', String(port), '-k', folder.path, ...flags],
+    (port) => responds(urlOf(port)),
+  )
 
   return {
-    url,
+    url: urlOf(server.port),
+    restart: () => server.restart(),
 
     async kill() {
-      const [line] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
-      const postmaster = Number(line)
+      const postmaster = server.pid
       // The server's processes share no process group. A stopped postmaster starts no new processes and doesn't notice
       // that its children die one by one.
       process.kill(postmaster, 'SIGSTOP')
@@ -137,19 +134,7 @@ async function startCluster({
         for (const { pid } of children) killIfThere(pid)
         await new Promise((resolve) => setTimeout(resolve, 1))
       }
-      process.kill(postmaster, 'SIGKILL')
-    },
-
-    async restart() {
-      const deadline = Date.now() + RESTART_TIMEOUT
-      for (;;) {
-        try {
-          return await start()
-        } catch (error) {
-          // It refuses to start until the previous server is gone completely.
-          if (Date.now() > deadline) throw error
-        }
-      }
+      await server.kill()
     },
   }
 }

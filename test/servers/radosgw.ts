@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
-import { freePort, privateFolder, type PrivateFolder } from './private-server.js'
+import { onFreePort, privateFolder, type PrivateFolder } from './private-server.js'
 
 /** The programs of Ceph that are needed. Debian has them in three packages. */
 const PROGRAMS = [
@@ -32,16 +33,15 @@ export const RADOSGW: ServerKind = {
   ways: [
     async () => {
       const programs = installedPrograms()
-      return programs === null ? null : startRadosgw(programs)
+      return programs === null ? null : onFreePort((port) => startRadosgw(programs, port))
     },
   ],
 }
 
-/** Starts the smallest Ceph cluster that serves S3: a monitor, an in-memory store and the gateway. */
-async function startRadosgw(programs: Programs): Promise<RunningServer> {
+/** Starts the smallest Ceph cluster that serves S3: a monitor on this port, an in-memory store and the gateway. */
+async function startRadosgw(programs: Programs, monitorPort: number): Promise<RunningServer> {
   const folder = await privateFolder('radosgw', null)
   try {
-    const monitorPort = await freePort()
     const identity = { cluster: randomUUID(), store: randomUUID() }
     const configuration = await configure(folder.path, identity.cluster, monitorPort)
     const keyring = join(folder.path, 'keyring')
@@ -55,21 +55,18 @@ async function startRadosgw(programs: Programs): Promise<RunningServer> {
     ])
     const monitor = [...configuration, '-i', 'a']
     await folder.run(programs['ceph-mon'], [...monitor, '--mkfs', '--monmap', map, '--keyring', keyring])
-    // The next command waits until the monitor responds.
-    await folder.serve(programs['ceph-mon'], [...monitor, '-f'], async () => true)
-    await folder.run(programs.ceph, [
-      ...configuration,
-      ...['--connect-timeout', '20', 'osd', 'new', identity.store],
-    ])
+    await folder.serve(programs['ceph-mon'], [...monitor, '-f'], () => isOpen(monitorPort))
+    await folder.run(programs.ceph, [...configuration, 'osd', 'new', identity.store])
     const store = [...configuration, '-i', '0', '--no-mon-config']
     await folder.run(programs['ceph-osd'], [...store, '--mkfs', '--osd-uuid', identity.store])
     await folder.serve(programs['ceph-osd'], [...store, '-f'], async () => true)
 
     const gateway = [...configuration, '-n', 'client.gateway', '--no-mon-config']
-    // Chosen only now: another test could take a port that has been free for seconds.
-    const port = await freePort()
-    const frontend = `--rgw_frontends=beast endpoint=127.0.0.1:${port}`
-    await folder.serve(programs.radosgw, [...gateway, frontend, '-f'], () => responds(port))
+    const { port } = await folder.serveOnFreePort(
+      programs.radosgw,
+      (port) => [...gateway, `--rgw_frontends=beast endpoint=127.0.0.1:${port}`, '-f'],
+      responds,
+    )
     const accounts = ['owner', 'guest'].map((name) => ({ name, secret: randomUUID() }))
     for (const { name, secret } of accounts) {
       const user = [
@@ -149,6 +146,15 @@ async function createKeys(folder: PrivateFolder, programs: Programs, keyring: st
   for (const name of ['client.admin', 'osd.0', 'client.gateway']) {
     await create([keyring, '--gen-key', '-n', name, ...everything('mon', 'osd', 'mgr')])
   }
+}
+
+/** Returns whether something listens on a port. */
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
 }
 
 async function responds(port: number): Promise<boolean> {

@@ -3,12 +3,10 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
-import { freePort, privateFolder } from './private-server.js'
+import { privateFolder } from './private-server.js'
 
 /** Where Debian and Homebrew install it. Not always on PATH. */
 const FOLDERS = ['/usr/bin', '/opt/homebrew/bin', '/usr/local/bin']
-
-const RESTART_TIMEOUT = 30_000
 
 export const REDIS: ServerKind = {
   name: 'redis',
@@ -41,46 +39,30 @@ export interface PrivateRedis extends RunningServer {
 export async function startRedis(program: string, more: readonly string[] = []): Promise<PrivateRedis> {
   const folder = await privateFolder('redis', null)
   try {
-    const port = await freePort()
-    const url = `redis://127.0.0.1:${port}`
     const dump = join(folder.path, 'dump.rdb')
     const copy = join(folder.path, 'copy.rdb')
-    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-    const start = () =>
-      folder.serve(program, [...settings, '--dir', folder.path, ...more], () => responds(url))
-    await start()
-    let pid = await processOf(url)
+    const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder.path]
+    const urlOf = (port: number) => `redis://127.0.0.1:${port}`
+    const running = await folder.serveOnFreePort(
+      program,
+      (port) => ['--port', String(port), ...settings, ...more],
+      (port) => responds(urlOf(port)),
+    )
+    const url = urlOf(running.port)
 
     const server: PrivateRedis = {
       url,
       from: program,
       stop: () => folder.remove('SIGKILL'),
-
-      async kill() {
-        process.kill(pid, 'SIGKILL')
-        await untilGone(pid)
-      },
-
-      async restart() {
-        const deadline = Date.now() + RESTART_TIMEOUT
-        for (;;) {
-          try {
-            await start()
-            break
-          } catch (error) {
-            // The port may still be in use.
-            if (Date.now() > deadline) throw error
-          }
-        }
-        pid = await processOf(url)
-      },
+      kill: () => running.kill(),
+      restart: () => running.restart(),
 
       async halt() {
-        process.kill(pid, 'SIGSTOP')
+        process.kill(running.pid, 'SIGSTOP')
       },
 
       async resume() {
-        process.kill(pid, 'SIGCONT')
+        process.kill(running.pid, 'SIGCONT')
       },
 
       async backUp() {
@@ -112,11 +94,6 @@ async function responds(url: string): Promise<boolean> {
   }
 }
 
-async function processOf(url: string): Promise<number> {
-  const info = await withClient(url, (client) => client.info('server'))
-  return Number(/^process_id:(\d+)/m.exec(info)?.[1])
-}
-
 async function withClient<T>(url: string, use: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 })
   // Without a listener, ioredis prints every lost connection.
@@ -126,16 +103,5 @@ async function withClient<T>(url: string, use: (client: Redis) => Promise<T>): P
     return await use(client)
   } finally {
     client.disconnect()
-  }
-}
-
-async function untilGone(pid: number): Promise<void> {
-  for (;;) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      return
-    }
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

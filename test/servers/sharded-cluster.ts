@@ -6,7 +6,7 @@ import {
   startMember,
   type Member,
 } from './mongod.js'
-import { freePort, privateFolder } from './private-server.js'
+import { privateFolder } from './private-server.js'
 
 export interface ShardedCluster {
   /** The URL of the router. */
@@ -66,13 +66,16 @@ export async function startShardedCluster({
       startSet('shard-0', '--shardsvr'),
       startSet('shard-1', '--shardsvr'),
     ])
+    const configdb = `config/${new URL(config.url).host}`
+    const settings = ['--bind_ip', '127.0.0.1', '--nounixsocket', '--configdb', configdb]
+    const urlOf = (port: number) => `mongodb://127.0.0.1:${port}/`
     const addRouter = async () => {
-      const port = await freePort()
-      const url = `mongodb://127.0.0.1:${port}/`
-      const location = ['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket']
-      const configdb = `config/${new URL(config.url).host}`
-      await folder.serve(mongos, [...location, '--configdb', configdb], () => responds(url))
-      return url
+      const { port } = await folder.serveOnFreePort(
+        mongos,
+        (port) => ['--port', String(port), ...settings],
+        (port) => responds(urlOf(port)),
+      )
+      return urlOf(port)
     }
     const url = await addRouter()
     for (const [index, { url: shard }] of shards.entries()) {
