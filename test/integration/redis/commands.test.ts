@@ -6,6 +6,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
 import { partsOf } from '../../../src/core/store/store-parts.js'
 import { freePort } from '../../servers/private-server.js'
+import { until } from '../../until.js'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
 import { everyCall } from '../postgres/every-call.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
@@ -56,7 +57,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
   /** Returns the commands since the last call. */
   async function commands(): Promise<string[]> {
     await client.echo('end')
-    while (!seen.includes('echo')) await new Promise((resolve) => setImmediate(resolve))
+    await until(() => seen.includes('echo'))
     return seen.splice(0).filter((command) => command !== 'echo')
   }
 
@@ -67,9 +68,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     await store.getScopeUsage('another')
     await store.remove({ bucket: 'another', key: 'another', scope: 'another' })
     // No call waits for the script that stores a usage, so this waits until Redis has loaded all four.
-    while (seen.filter((command) => command === 'eval').length < 4) {
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+    await until(() => seen.filter((command) => command === 'eval').length === 4)
   })
   for (const { name, prepare, call } of everyCall('scope', now)) {
     const [method = ''] = name.split(/[ ,]/)
@@ -178,9 +177,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
       ])
       const admin = clientOf(node.url)
       await admin.cluster('ADDSLOTSRANGE', 0, 16383)
-      while (!(await admin.cluster('INFO')).includes('cluster_state:ok')) {
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      }
+      await expect.poll(() => admin.cluster('INFO')).toContain('cluster_state:ok')
       const { hostname, port } = new URL(node.url)
       const cluster = new Cluster([{ host: hostname, port: Number(port) }])
       try {

@@ -1,27 +1,14 @@
-import { inject } from 'vitest'
 import { clientOf, describeMongo, freshDatabase } from '../mongo/databases.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/schemas.js'
 import type { LoadedDatabase } from './loaded-database.js'
 
 /** Registers tests over an empty database. `drop` removes it. */
-type Body = (database: LoadedDatabase, drop: () => Promise<void>) => void
+export type DatabaseTests = (database: LoadedDatabase, drop: () => Promise<void>) => void
 
-/** Registers the same tests over each database that several processes can share. */
-export function describeEachDatabase(title: string, body: Body): void {
-  describeOverPostgres(title, body)
-  describeOverMongo(title, body)
-}
-
-/** Registers the tests over the first database that is available. */
-export function describeFirstDatabase(title: string, body: Body): void {
-  if (inject('postgres').url !== null) describeOverPostgres(title, body)
-  else describeOverMongo(title, body)
-}
-
-function describeOverPostgres(title: string, body: Body): void {
-  describePostgres(`${title} Postgres`, (url) => {
+export function describeOverPostgres(title: string, tests: DatabaseTests): void {
+  describePostgres(title, (url) => {
     const schema = freshSchema()
-    body({ kind: 'postgres', url, schema }, async () => {
+    tests({ kind: 'postgres', url, schema }, async () => {
       const pool = poolOf(url)
       await dropSchema(pool, schema)
       await pool.end()
@@ -29,11 +16,11 @@ function describeOverPostgres(title: string, body: Body): void {
   })
 }
 
-function describeOverMongo(title: string, body: Body): void {
-  describeMongo(`${title} MongoDB`, (url) => {
+export function describeOverMongo(title: string, tests: DatabaseTests): void {
+  describeMongo(title, (url) => {
     const client = clientOf(url)
     const db = freshDatabase(client)
-    body({ kind: 'mongo', url, name: db.databaseName }, async () => {
+    tests({ kind: 'mongo', url, name: db.databaseName }, async () => {
       await db.dropDatabase()
       await client.close()
     })

@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import { redisUsageCache } from '@svc/db/redis'
 import { openDatabase } from './loaded-database.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
 import { wrapRedis } from './shared-store.js'
@@ -30,8 +29,9 @@ async function work({ database, redis: url, prefix, ttlSeconds, callers, worker,
       return result
     })
     const onError = () => void report.errors++
-    const withCache = isReliable ? longTimeoutCache : redisUsageCache
-    const cached = withCache(store, counted, { prefix, ttlSeconds, onError })
+    // A Redis that hangs must time out. One that only takes long counts as an error too, which does no harm.
+    const timeout = isReliable ? {} : { timeout: 2000 }
+    const cached = longTimeoutCache(store, counted, { prefix, ttlSeconds, onError, ...timeout })
     await runLoad({ cached, database: store }, report, {
       callers,
       prefix: `worker ${worker}`,

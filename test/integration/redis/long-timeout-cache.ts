@@ -8,6 +8,8 @@ export interface LongTimeoutCacheOptions {
   readonly prefix: string
   readonly ttlSeconds?: number
   readonly onError: (error: unknown) => unknown
+  /** Milliseconds. Default: longer than any test. */
+  readonly timeout?: number
 }
 
 /**
@@ -17,13 +19,13 @@ export interface LongTimeoutCacheOptions {
 export function longTimeoutCache(
   store: StorageObjectStore,
   redis: RedisClient,
-  { prefix, ttlSeconds = 60, onError }: LongTimeoutCacheOptions,
+  { prefix, ttlSeconds = 60, onError, timeout = 3_600_000 }: LongTimeoutCacheOptions,
 ): StorageObjectStore {
   return cachedStore(partsOf(store)!, {
     redis,
     prefix,
     ttlMilliseconds: ttlSeconds * 1000,
-    timeout: 20_000,
+    timeout,
     report: createReport(onError),
   })
 }

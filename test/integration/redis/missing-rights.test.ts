@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { memoryAdapter } from '@svc/db/memory'
-import { redisUsageCache } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
+import { longTimeoutCache } from './long-timeout-cache.js'
 import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
 import { inAnHour, usage } from './two-processes.js'
 
@@ -48,7 +48,7 @@ describePrivateRedis('a Redis user with a missing permission', (program) => {
       const errors: string[] = []
       const client = await clientWith(rights)
       onTestFinished(() => client.disconnect())
-      const store = redisUsageCache(database, client, {
+      const store = longTimeoutCache(database, client, {
         prefix,
         onError: (error) => void errors.push(`${error as Error} ${(error as Error).cause as Error}`),
       })

@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
-import { isLongRun } from '../../long-runs.js'
-import { describeEachDatabase, describeFirstDatabase } from './describe-each-database.js'
+import type { DatabaseTests } from './describe-over.js'
 import { startLoad, type LoadProcesses } from './load-processes.js'
 import { openDatabase } from './loaded-database.js'
-import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
+import { clientOf, freshPrefix } from './redis-servers.js'
 import { LOADED_SCOPES } from './usage-load.js'
 
 const PROCESSES = 4
 const CALLERS = 4
 const TTL_SECONDS = 1
 
-describePrivateRedis(`${PROCESSES} processes`, (program) => {
-  // The database doesn't matter to how the cache handles outages, so one is enough most of the time.
-  const describeOver = isLongRun ? describeEachDatabase : describeFirstDatabase
-  describeOver('over', (location, drop) => {
+/** Registers tests of processes that share a database, and a Redis that fails in every way. */
+export const outageTests =
+  (program: string): DatabaseTests =>
+  (location, drop) => {
     const { store: database, close } = openDatabase(location, CALLERS)
     let redis: PrivateRedis
     let client: ReturnType<typeof clientOf>
@@ -90,11 +89,11 @@ describePrivateRedis(`${PROCESSES} processes`, (program) => {
     })
 
     it('see no error during all of that, and no usage that is older than the lifetime', async () => {
+      await load!.untilMore('refused', 1)
       const reports = await load!.finish()
       expect(reports.flatMap(({ faults }) => faults)).toEqual([])
       const full = await database.getScopeUsage('load: a full one')
       expect(full.files).toBe(LOADED_SCOPES['load: a full one'])
       expect(await database.checkUsage()).toEqual([])
     })
-  })
-})
+  }

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { redisUsageCache, type RedisClient } from '@svc/db/redis'
+import type { RedisClient } from '@svc/db/redis'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
+import { longTimeoutCache } from './long-timeout-cache.js'
 import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
 import { wrapRedis } from './shared-store.js'
 import { inAnHour, usage } from './two-processes.js'
@@ -44,7 +45,7 @@ describePrivateRedis('the cache bypasses a Redis', (program) => {
       return result
     })
     const onError = (error: unknown) => void process.errors.push(String((error as Error).cause))
-    return Object.assign(process, { store: redisUsageCache(database, watched, { prefix, onError }) })
+    return Object.assign(process, { store: longTimeoutCache(database, watched, { prefix, onError }) })
   }
 
   const reserve = (store: StorageObjectStore) =>
@@ -54,16 +55,19 @@ describePrivateRedis('the cache bypasses a Redis', (program) => {
     })
 
   async function untilUsed(process: ReturnType<typeof processAt>): Promise<void> {
-    for (const { hits } = process; process.hits === hits;) {
-      await process.store.getScopeUsage(scope)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    const { hits } = process
+    await expect
+      .poll(async () => {
+        await process.store.getScopeUsage(scope)
+        return process.hits
+      })
+      .toBeGreaterThan(hits)
   }
 
   /** Makes the second server a replica of the first, and waits until it has caught up. */
   async function replicate(): Promise<void> {
     await other!.replicaof('127.0.0.1', new URL(servers[0]!.url).port)
-    while (!(await other!.info('replication')).includes('master_link_status:up')) await other!.ping()
+    await expect.poll(() => other!.info('replication')).toContain('master_link_status:up')
   }
 
   it('that is a replica, because it may lag behind', async () => {
@@ -103,7 +107,7 @@ describePrivateRedis('the cache bypasses a Redis', (program) => {
     const [late, early] = [processAt(one!), processAt(other!)]
     await untilUsed(late)
     await one!.call('FAILOVER')
-    while (!(await other!.info('replication')).includes('role:master')) await other!.ping()
+    await expect.poll(() => other!.info('replication')).toContain('role:master')
     await untilUsed(early)
     expect(await late.store.getScopeUsage(scope)).toEqual(usage(0, 0))
     await reserve(early.store)
