@@ -49,7 +49,7 @@ describeMongo('while an open transaction blocks a scope', (url) => {
   }
 
   it('a call that gives up names the transaction, not the server, as the reason', async () => {
-    const driver = createMongoDriver({ namespace: openNamespace(db, 'svc_db_'), timeout: 300 })
+    const driver = createMongoDriver({ namespace: openNamespace(db, 'svc_db_'), timeout: 5000 })
     const impatient = createStore(driver, { now: clock.now })
     await reserve('blocked', 'first')
     const unblock = await block('blocked')

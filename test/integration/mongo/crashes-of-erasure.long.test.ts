@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { runs } from '../../long-runs.js'
 import { describeErasureCrashes } from '../../unit/server/describe-erasure-crashes.js'
 import { expectZeros, rowsOfErased, type RawRow } from '../../unit/server/raw-remainder.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
@@ -36,6 +35,6 @@ describeMongo('a server with mongoAdapter', (url) => {
       expect(leftovers?.length).toBeGreaterThan(0)
       expect(events?.length).toBeGreaterThan(0)
     },
-    step: runs(24, 3),
+    step: 3,
   })
 })

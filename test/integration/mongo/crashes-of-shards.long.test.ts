@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { isLongRun } from '../../long-runs.js'
 import { expectNothingLost } from '../races/crash-test.js'
 import { lostLeftovers } from '../races/leftover-program.js'
 import type { OwedAttempt } from '../races/race.js'
@@ -21,7 +20,7 @@ const CALLS_BETWEEN = 20
 /** Fewer attempts would not show much. */
 const LEAST_OWED = 50
 
-describe.skipIf(routerReason !== '' || !isLongRun)(`races through mongos${routerReason}`, () => {
+describe.skipIf(routerReason !== '')(`races through mongos${routerReason}`, () => {
   let cluster: ShardedCluster
   let client: MongoClient
   beforeAll(async () => {

@@ -11,7 +11,6 @@ import {
 } from '../../servers/mongod.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
 import { expectEveryEventDelivered, type EventTest } from '../races/event-test.js'
-import { isLongRun, runs } from '../../long-runs.js'
 import { clientOf, emptyKeys } from './databases.js'
 
 const DATABASE = 'crashes'
@@ -19,10 +18,10 @@ const EVENT_DATABASE = 'crashes_with_events'
 /** Successful calls of each process between two failures of the server. */
 const CALLS_BETWEEN = 40
 
-const KILLS = runs(1, 3)
-const EVENT_KILLS = runs(1, 2)
+const KILLS = 3
+const EVENT_KILLS = 2
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
-const EVENT_CALLS_BETWEEN = runs(50, 80)
+const EVENT_CALLS_BETWEEN = 80
 /**
  * Seconds after which a member ends the transactions of a killed process. MongoDB's own 60 are longer than callers wait.
  * Every member needs the setting, because each may become the primary.
@@ -113,41 +112,37 @@ describe.skipIf(program === null)(
       )
     })
 
-    // Three members and their elections take most of a minute, so only long runs have them.
-    it.runIf(isLongRun)(
-      `callers get no error and no event is lost when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`,
-      async () => {
-        const started = await start({
-          members: 3,
-          electionTimeout: 2000,
-          transactionSeconds: TRANSACTION_SECONDS,
-        })
-        const stepDown = async () => {
-          const primary = await primaryOf(started.client)
-          const admin = clientOf(memberAt(started.set, primary).url)
-          // The response may be lost with the connection, or another election may be in progress.
-          await admin
-            .db('admin')
-            .command({ replSetStepDown: 2, secondaryCatchUpPeriodSecs: 1, force: true })
-            .catch(() => {})
-          await admin.close()
-          await untilOtherPrimary(started.client, primary)
-        }
-        const kill = async () => {
-          const primary = await primaryOf(started.client)
-          const member = memberAt(started.set, primary)
-          await member.kill()
-          await untilOtherPrimary(started.client, primary)
-          await member.restart()
-        }
-        const failures = Array.from({ length: STEP_DOWNS + PRIMARY_KILLS }, (_, i) =>
-          i % 4 === 1 ? kill : stepDown,
-        )
-        expect(failures.filter((failure) => failure === kill)).toHaveLength(PRIMARY_KILLS)
-        await expectNoErrors(started, failures)
-        await expectEveryEvent(started, [stepDown, kill, 'kill a worker', stepDown])
-      },
-    )
+    it(`callers get no error and no event is lost when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`, async () => {
+      const started = await start({
+        members: 3,
+        electionTimeout: 2000,
+        transactionSeconds: TRANSACTION_SECONDS,
+      })
+      const stepDown = async () => {
+        const primary = await primaryOf(started.client)
+        const admin = clientOf(memberAt(started.set, primary).url)
+        // The response may be lost with the connection, or another election may be in progress.
+        await admin
+          .db('admin')
+          .command({ replSetStepDown: 2, secondaryCatchUpPeriodSecs: 1, force: true })
+          .catch(() => {})
+        await admin.close()
+        await untilOtherPrimary(started.client, primary)
+      }
+      const kill = async () => {
+        const primary = await primaryOf(started.client)
+        const member = memberAt(started.set, primary)
+        await member.kill()
+        await untilOtherPrimary(started.client, primary)
+        await member.restart()
+      }
+      const failures = Array.from({ length: STEP_DOWNS + PRIMARY_KILLS }, (_, i) =>
+        i % 4 === 1 ? kill : stepDown,
+      )
+      expect(failures.filter((failure) => failure === kill)).toHaveLength(PRIMARY_KILLS)
+      await expectNoErrors(started, failures)
+      await expectEveryEvent(started, [stepDown, kill, 'kill a worker', stepDown])
+    })
   },
 )
 

@@ -1,13 +1,12 @@
 import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { runs } from '../../long-runs.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
 const KEYS = 6
 const CLIENTS = 4
 const WRITERS = 3
-const WRITES = runs(12, 30)
+const WRITES = 30
 const CLAIMERS = 4
 const CLAIM_SECONDS = 2
 /** How much faster than time the clocks run, so that claims expire. */

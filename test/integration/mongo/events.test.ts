@@ -1,6 +1,6 @@
 import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
 import type { Db } from 'mongodb'
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 import { watchedClient } from './watched-client.js'
@@ -358,7 +358,7 @@ describeMongo('events in MongoDB', (url) => {
       take()
       const claiming = store.claimEvents()
       // Looks for what the first command has claimed.
-      await vi.waitUntil(() => take().some(({ name }) => name === 'find'), { timeout: 20_000 })
+      await expect.poll(() => take().map(({ name }) => name)).toContain('find')
       await unblock()
       expect(keysOf(await claiming).sort()).toEqual(['a', 'b', 'c'])
     })
@@ -371,7 +371,7 @@ describeMongo('events in MongoDB', (url) => {
       const soon = Date.now() + 60_000
       const extended = async () =>
         (await store.listEvents()).items.filter(({ dueAt }) => dueAt.getTime() > soon)
-      await vi.waitUntil(async () => (await extended()).length === 3, { timeout: 20_000 })
+      await expect.poll(() => extended()).toHaveLength(3)
       await unblock()
       expect(await extending).toEqual(events.map(({ id }) => id))
       expect(await extended()).toHaveLength(4)
@@ -382,7 +382,7 @@ describeMongo('events in MongoDB', (url) => {
       const events = await store.claimEvents()
       const unblock = await block('b')
       const settling = store.settleEvents(claimsOf(events))
-      await vi.waitUntil(async () => (await documents()) === 2, { timeout: 20_000 })
+      await expect.poll(() => documents()).toBe(2)
       await unblock()
       expect(await settling).toEqual(events.map(({ id }) => id))
       expect(await documents()).toBe(0)

@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { installedMongod, startReplicaSet, type ReplicaSet } from '../../servers/mongod.js'
 import { freshDatabase } from './databases.js'
@@ -40,7 +40,7 @@ describe.skipIf(program === null)(
       const aborted = await abortedTransactions()
       await hang('alwaysOn')
       const reserving = store.reserve({ ...at, scope: 'ann', declaredSize: 5, expiresAt: EXPIRES })
-      await vi.waitUntil(async () => (await abortedTransactions()) > aborted, { timeout: 20_000 })
+      await expect.poll(() => abortedTransactions()).toBeGreaterThan(aborted)
       await hang('off')
       const row = await reserving
       expect(await store.findPending(at)).toEqual(row)

@@ -91,51 +91,48 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ]
 
-describeMongo('lost connections', (url) => {
-  const direct = clientOf(url)
-  const db = freshDatabase(direct)
-  let proxy: WireProxy
-  beforeAll(async () => {
-    proxy = await wireProxy(url)
-    await mongoAdapter(db).migrate()
-  })
-  beforeEach(async () => {
-    proxy.onCommand = () => 'pass'
-    for (const name of ['objects', 'history', 'leftovers'])
-      await db.collection(`svc_db_${name}`).deleteMany({})
-  })
-  afterAll(async () => {
-    await db.dropDatabase()
-    await direct.close()
-    await proxy.close()
-  })
+/** Registers tests of responses that never arrive. */
+export function lostResponseTests(driver: DriverVersion): void {
+  describeMongo(`lost connections`, (url) => {
+    const direct = clientOf(url)
+    const db = freshDatabase(direct)
+    let proxy: WireProxy
+    beforeAll(async () => {
+      proxy = await wireProxy(url)
+      await mongoAdapter(db).migrate()
+    })
+    beforeEach(async () => {
+      proxy.onCommand = () => 'pass'
+      for (const name of ['objects', 'history', 'leftovers'])
+        await db.collection(`svc_db_${name}`).deleteMany({})
+    })
+    afterAll(async () => {
+      await db.dropDatabase()
+      await direct.close()
+      await proxy.close()
+    })
 
-  async function throughProxy<T>(
-    use: (own: Db) => Promise<T>,
-    driver: DriverVersion = 7,
-    options = {},
-  ): Promise<T> {
-    const client = clientOf(proxy.url, options, driver)
-    try {
-      return await use(client.db(db.databaseName))
-    } finally {
-      await client.close()
+    async function throughProxy<T>(use: (own: Db) => Promise<T>): Promise<T> {
+      const client = clientOf(proxy.url, {}, driver)
+      try {
+        return await use(client.db(db.databaseName))
+      } finally {
+        await client.close()
+      }
     }
-  }
 
-  /** Applies a fate to the next commands of that name. Returns a function that counts them. */
-  function fail(name: string, fate: Fate, times = 1): () => number {
-    let count = 0
-    proxy.onCommand = (command) => {
-      if (!(name in command) || command['lsid'] === undefined || count === times) return 'pass'
-      count++
-      return fate
+    /** Applies a fate to the next commands of that name. Returns a function that counts them. */
+    function fail(name: string, fate: Fate, times = 1): () => number {
+      let count = 0
+      proxy.onCommand = (command) => {
+        if (!(name in command) || command['lsid'] === undefined || count === times) return 'pass'
+        count++
+        return fate
+      }
+      return () => count
     }
-    return () => count
-  }
 
-  for (const driver of [7, 6] as const) {
-    describe.each(['cut-before', 'cut-after'] as const)(`driver ${driver}: %s`, (fate) => {
+    describe.each(['cut-before', 'cut-after'] as const)('%s', (fate) => {
       for (const { name, prepare, act, rows, leftovers } of SCENARIOS) {
         it(`${name} takes effect exactly once, whichever command fails`, async () => {
           const plain = mongoAdapter(db)
@@ -174,84 +171,84 @@ describeMongo('lost connections', (url) => {
                 expect(failures()).toBe(times)
               }
             }
-          }, driver)
+          })
           expect(await plain.checkUsage()).toEqual([])
         })
       }
     })
-  }
 
-  it('are retried for 16 concurrent callers: every call returns its result and takes effect once', async () => {
-    await throughProxy(async (own) => {
-      const store = mongoAdapter(own)
-      await store.getScopeUsage(SCOPE)
-      let count = 0
-      // A broken connection also fails the other commands in progress on it. Rarer than the commands of a transaction, so that
-      // each ends some time.
-      proxy.onCommand = (command) => {
-        if (command['lsid'] === undefined || ++count % 11 > 0) return 'pass'
-        return count % 2 ? 'cut-after' : 'cut-before'
-      }
-      const keys = Array.from({ length: 16 }, (_, caller) =>
-        Array.from({ length: 6 }, (_, i) => ({ bucket: BUCKET, key: `${caller} ${i}` })),
-      )
-      await Promise.all(
-        keys.map(async (own, caller) => {
-          for (const at of own) {
-            const scope = caller % 2 ? SCOPE : `scope ${caller}`
-            const { id } = await store.reserve({ scope, ...at, declaredSize: 5, expiresAt: inAnHour() })
-            expect(await store.confirm({ ...at, id, size: 5 })).toMatchObject({ attemptId: id })
-          }
-        }),
-      )
-      proxy.onCommand = () => 'pass'
-      expect(await store.getScopeUsage(SCOPE)).toEqual({
-        bytes: 8 * 6 * 5,
-        files: 8 * 6,
-        reservedBytes: 0,
-        reservedFiles: 0,
+    it('are retried for 16 concurrent callers: every call returns its result and takes effect once', async () => {
+      await throughProxy(async (own) => {
+        const store = mongoAdapter(own)
+        await store.getScopeUsage(SCOPE)
+        let count = 0
+        // A broken connection also fails the other commands in progress on it. Rarer than the commands of a transaction, so that
+        // each ends some time.
+        proxy.onCommand = (command) => {
+          if (command['lsid'] === undefined || ++count % 11 > 0) return 'pass'
+          return count % 2 ? 'cut-after' : 'cut-before'
+        }
+        const keys = Array.from({ length: 16 }, (_, caller) =>
+          Array.from({ length: 6 }, (_, i) => ({ bucket: BUCKET, key: `${caller} ${i}` })),
+        )
+        await Promise.all(
+          keys.map(async (own, caller) => {
+            for (const at of own) {
+              const scope = caller % 2 ? SCOPE : `scope ${caller}`
+              const { id } = await store.reserve({ scope, ...at, declaredSize: 5, expiresAt: inAnHour() })
+              expect(await store.confirm({ ...at, id, size: 5 })).toMatchObject({ attemptId: id })
+            }
+          }),
+        )
+        proxy.onCommand = () => 'pass'
+        expect(await store.getScopeUsage(SCOPE)).toEqual({
+          bytes: 8 * 6 * 5,
+          files: 8 * 6,
+          reservedBytes: 0,
+          reservedFiles: 0,
+        })
+      })
+      expect(await mongoAdapter(db).checkUsage()).toEqual([])
+    })
+
+    it('forgetLeftover returns true exactly once', async () => {
+      const plain = mongoAdapter(db)
+      const at = { bucket: BUCKET, key: 'left' }
+      await reserve(plain, at)
+      const { id } = (await plain.release(at))!
+      await throughProxy(async (own) => {
+        const store = mongoAdapter(own)
+        await store.getScopeUsage(SCOPE)
+        fail('commitTransaction', 'cut-after')
+        expect(await store.forgetLeftover({ attemptId: id })).toBe(true)
+        expect(await store.forgetLeftover({ attemptId: id })).toBe(false)
       })
     })
-    expect(await mongoAdapter(db).checkUsage()).toEqual([])
-  })
 
-  it('forgetLeftover returns true exactly once', async () => {
-    const plain = mongoAdapter(db)
-    const at = { bucket: BUCKET, key: 'left' }
-    await reserve(plain, at)
-    const { id } = (await plain.release(at))!
-    await throughProxy(async (own) => {
-      const store = mongoAdapter(own)
-      await store.getScopeUsage(SCOPE)
-      fail('commitTransaction', 'cut-after')
-      expect(await store.forgetLeftover({ attemptId: id })).toBe(true)
-      expect(await store.forgetLeftover({ attemptId: id })).toBe(false)
-    })
-  })
-
-  // A router without a primary, and a server that ends the transaction, can report such an error after the commit. No server
-  // does so on demand.
-  it.each([133, 290])(
-    'a commit that fails with %i after it took effect is not repeated as a transaction',
-    async (code) => {
-      const at = { bucket: BUCKET, key: `commit ${code}` }
-      await activate(mongoAdapter(db), at)
-      const client = clientOf(url)
-      onTestFinished(() => client.close())
-      const startSession = client.startSession.bind(client)
-      let failures = 0
-      client.startSession = (options) => {
-        const session = startSession(options)
-        const commit = session.commitTransaction.bind(session)
-        session.commitTransaction = async () => {
-          await commit()
-          if (failures++ === 0) throw Object.assign(new Error('The router found no primary.'), { code })
+    // A router without a primary, and a server that ends the transaction, can report such an error after the commit. No server
+    // does so on demand.
+    it.each([133, 290])(
+      'a commit that fails with %i after it took effect is not repeated as a transaction',
+      async (code) => {
+        const at = { bucket: BUCKET, key: `commit ${code}` }
+        await activate(mongoAdapter(db), at)
+        const client = clientOf(url)
+        onTestFinished(() => client.close())
+        const startSession = client.startSession.bind(client)
+        let failures = 0
+        client.startSession = (options) => {
+          const session = startSession(options)
+          const commit = session.commitTransaction.bind(session)
+          session.commitTransaction = async () => {
+            await commit()
+            if (failures++ === 0) throw Object.assign(new Error('The router found no primary.'), { code })
+          }
+          return session
         }
-        return session
-      }
-      const store = mongoAdapter(client.db(db.databaseName))
-      expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at)
-      expect(failures).toBe(2)
-    },
-  )
-})
+        const store = mongoAdapter(client.db(db.databaseName))
+        expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at)
+        expect(failures).toBe(2)
+      },
+    )
+  })
+}

@@ -34,7 +34,7 @@ describeMongo('query plans', (url) => {
   const take = () => watched.take()
   const db = freshDatabase(client)
   const store = mongoAdapter(db)
-  beforeAll(() => fill(store), 120_000)
+  beforeAll(() => fill(store))
   afterAll(async () => {
     await db.dropDatabase()
     await client.close()
@@ -225,7 +225,7 @@ describeMongo('query plans', (url) => {
 
   describe('examine as many keys and documents as the page has', () => {
     const store = mongoAdapter(db, { collectionPrefix: 'names.' })
-    beforeAll(() => fillNames(store), 60_000)
+    beforeAll(() => fillNames(store))
 
     it('scopes', async () => {
       let after: string | undefined

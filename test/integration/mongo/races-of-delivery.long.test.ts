@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { runs } from '../../long-runs.js'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 
@@ -19,7 +18,7 @@ describeMongo('deliverEvents in several processes', (url) => {
       entry: fileURLToPath(new URL('./delivery-process.ts', import.meta.url)),
       connection: { url, database: db.databaseName },
       store,
-      changesPerKey: runs(14, 100),
+      changesPerKey: 100,
     })
   })
 })

@@ -3,7 +3,6 @@ import type { StorageObjectStore } from '@svc/db'
 import { Long, MongoClient, type Db } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { isLongRun } from '../../long-runs.js'
 import type { ShardedCluster } from '../../servers/sharded-cluster.js'
 import { expectNothingLost } from '../races/crash-test.js'
 import { emptyKeys, freshDatabase } from './databases.js'
@@ -12,7 +11,7 @@ import { routerReason, SHARDED, startCluster } from './sharded-databases.js'
 /** Successful calls of each process between two changes. */
 const CALLS_BETWEEN = 20
 
-describe.skipIf(routerReason !== '' || !isLongRun)(`a store with objects${routerReason}`, () => {
+describe.skipIf(routerReason !== '')(`a store with objects${routerReason}`, () => {
   let cluster: ShardedCluster
   let client: MongoClient
   beforeAll(async () => {

@@ -2,14 +2,13 @@ import { fileURLToPath } from 'node:url'
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { runs } from '../../long-runs.js'
 import { expectEveryEventDelivered } from '../races/event-test.js'
 import { CALLERS, PROCESSES, raceTests } from '../races/race-tests.js'
 import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
 import { clientOf, describeMongo, emptyKeys, freshDatabase } from './databases.js'
 
 /** Successful calls of each process while changes and claims of events race. */
-const CALLS = runs(250, 400)
+const CALLS = 400
 
 describeMongo(`races of ${PROCESSES} processes with ${CALLERS} connections each`, (url) => {
   const client = clientOf(url)

@@ -2,11 +2,12 @@ import { createAttemptId } from '@svc/db'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { BUCKET, CALLS, fillScope, makeCall, quota, reserve } from './counted-calls.js'
-import { describeMongo, freshDatabase } from './databases.js'
+import { describeMongo, freshDatabase, type DriverVersion } from './databases.js'
 import { watchedClient } from './watched-client.js'
 
-describeMongo('commands per call', (url) => {
-  for (const driver of [7, 6] as const) {
+/** Registers tests of the commands that each call sends. */
+export function roundTripTests(driver: DriverVersion): void {
+  describeMongo(`commands per call with driver ${driver}`, (url) => {
     const watched = watchedClient(url, {}, driver)
     const { client } = watched
     const take = () => watched.take()
@@ -23,12 +24,12 @@ describeMongo('commands per call', (url) => {
 
     for (const counted of CALLS) {
       const { name, commands } = counted
-      it(`${name} with driver ${driver}: ${commands.join(', ')}`, async () => {
+      it(`${name}: ${commands.join(', ')}`, async () => {
         expect(await makeCall(store, counted, take)).toEqual(commands)
       })
     }
 
-    it(`confirm, without a scope, of an attempt of another process with driver ${driver}: 4 commands`, async () => {
+    it('confirm, without a scope, of an attempt of another process: 4 commands', async () => {
       const at = { bucket: BUCKET, key: createAttemptId() }
       await reserve(store, at)
       const other = mongoAdapter(db)
@@ -38,7 +39,7 @@ describeMongo('commands per call', (url) => {
       expect(take().map(({ name }) => name)).toEqual(['find', 'find', 'update', 'commitTransaction'])
     })
 
-    it(`64 concurrent writes of one scope with driver ${driver}: those that wait for the first share 3 commands`, async () => {
+    it('64 concurrent writes of one scope: those that wait for the first share 3 commands', async () => {
       const keys = Array.from({ length: 65 }, () => ({ bucket: BUCKET, key: createAttemptId() }))
       await store.getScopeUsage('scope')
       take()
@@ -55,5 +56,5 @@ describeMongo('commands per call', (url) => {
         ...['find', 'delete', 'insert', 'update', 'commitTransaction'],
       ])
     })
-  }
-})
+  })
+}

@@ -2,7 +2,6 @@ import { storeConformance, type TestRunner } from '@svc/db/conformance'
 import { mongoAdapter } from '@svc/db/mongo'
 import { MongoClient, type Db } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isLongRun, runs } from '../../long-runs.js'
 import type { ShardedCluster } from '../../servers/sharded-cluster.js'
 import {
   databaseOf,
@@ -35,7 +34,7 @@ function shorterRunner(): TestRunner {
   }
 }
 
-describe.skipIf(routerReason !== '' || !isLongRun)(`mongoAdapter through mongos${routerReason}`, () => {
+describe.skipIf(routerReason !== '')(`mongoAdapter through mongos${routerReason}`, () => {
   let cluster: ShardedCluster
   let client: MongoClient
   let databases = 0
@@ -116,7 +115,7 @@ describe.skipIf(routerReason !== '' || !isLongRun)(`mongoAdapter through mongos$
           const { db, events } = opened.get(store)!
           free[`${events}`].push(db)
         },
-        numRuns: runs(1, 3),
+        numRuns: 3,
         test: shorterRunner(),
       })
     })

@@ -47,7 +47,7 @@ describeMongo('the MongoDB adapter', (url) => {
   it.each(['find', 'update', 'commitTransaction'])(
     'rejects when the server does not respond to %s, and the call can be repeated',
     async (statement) => {
-      await withTimeout(700, async (store, own) => {
+      await withTimeout(5000, async (store, own) => {
         const input = { ...attempt(`silent ${statement}`), id: createAttemptId() }
         await store.getScopeUsage(SCOPE)
         proxy.onCommand = (command) =>
@@ -63,7 +63,7 @@ describeMongo('the MongoDB adapter', (url) => {
   )
 
   it('does not delay writes of other scopes while those of one scope hang', async () => {
-    await withTimeout(1500, async (store) => {
+    await withTimeout(10_000, async (store) => {
       await store.getScopeUsage(SCOPE)
       proxy.onCommand = (command) => {
         const text = JSON.stringify(command, (_, value: unknown) => (typeof value === 'bigint' ? '' : value))

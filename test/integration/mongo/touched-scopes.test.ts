@@ -13,7 +13,7 @@ const PREFIX = 'svc_db_'
 describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
   const client = clientOf(url)
   const db = freshDatabase(client)
-  const driver = createMongoDriver({ namespace: openNamespace(db, PREFIX), timeout: 30_000 })
+  const driver = createMongoDriver({ namespace: openNamespace(db, PREFIX), timeout: 3_600_000 })
   let proxy: WireProxy
   beforeAll(async () => {
     proxy = await wireProxy(url)
@@ -27,12 +27,12 @@ describeMongo('the MongoDB driver reports the touched scopes of', (url) => {
 
   itNamesTouchedScopes(() => driver)
 
-  /** Creates a driver with a timeout of two seconds, whose next commits never reach the server. */
+  /** Creates a driver with a timeout of five seconds, whose next commits never reach the server. */
   async function driverWithLostCommits(count: number) {
     const proxied = clientOf(proxy.url)
     onTestFinished(() => proxied.close())
     const namespace = openNamespace(proxied.db(db.databaseName), PREFIX)
-    const failing: StoreDriver = createMongoDriver({ namespace, timeout: 2000 })
+    const failing: StoreDriver = createMongoDriver({ namespace, timeout: 5000 })
     await failing.usage('user:6')
     let commits = 0
     proxy.onCommand = (command) => ('commitTransaction' in command && commits++ < count ? 'swallow' : 'pass')

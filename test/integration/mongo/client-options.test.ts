@@ -1,0 +1,3 @@
+import { clientOptionTests } from './client-options.js'
+
+clientOptionTests(7)

@@ -1,0 +1,3 @@
+import { lostResponseTests } from './lost-responses.js'
+
+lostResponseTests(7)

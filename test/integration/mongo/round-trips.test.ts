@@ -1,0 +1,3 @@
+import { roundTripTests } from './round-trips.js'
+
+roundTripTests(7)
