@@ -1,5 +1,6 @@
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll } from 'vitest'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterEach } from 'vitest'
+import { openContext } from './chromium.js'
 import { startClientPage, type ClientPage } from './client-page.js'
 
 /** A server and a browser context that one test uses. */
@@ -11,16 +12,11 @@ export interface BrowserSession {
   readonly openPage: () => Promise<Page>
 }
 
-/** Launches a browser for a suite. Returns a function that starts the session of a test, which ends with that test. */
-export function useBrowserSessions(executablePath: string | null): () => Promise<BrowserSession> {
-  let browser: Browser
+/** Returns a function that starts the session of a test, which ends with that test. */
+export function useBrowserSessions(browser: () => Browser): () => Promise<BrowserSession> {
   let server: ClientPage
   let context: BrowserContext
 
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath ?? '' })
-  })
-  afterAll(() => browser.close())
   afterEach(async () => {
     await context.close()
     await server.stop()
@@ -35,7 +31,14 @@ export function useBrowserSessions(executablePath: string | null): () => Promise
 
   return async () => {
     server = await startClientPage()
-    context = await browser.newContext()
+    context = await openContext(browser())
     return { server, context, page: await openPage(), openPage }
   }
+}
+
+/** Limits the upload rate of a page, in bytes per second. */
+export async function throttle(page: Page, uploadThroughput: number): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const conditions = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput }
+  await session.send('Network.emulateNetworkConditions', conditions)
 }

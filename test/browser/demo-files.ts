@@ -1,140 +1,139 @@
 import { describe, expect, it } from 'vitest'
-import { findChromium } from './chromium.js'
 import { openWindow, textFile } from './demo-page.js'
-import { useDemo } from './demo-suite.js'
+import type { DemoSuite } from './demo-suite.js'
 
-const executablePath = await findChromium()
+export function fileTests(suite: DemoSuite): void {
+  describe('files', () => {
+    it('are renamed, and keep their extension unless the user changes it', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.choose(textFile('draft.txt', 5))
+      await demo.shows(['draft.txt'])
+      await page.getByRole('button', { name: 'Rename draft.txt' }).click()
+      await page.keyboard.type('final')
+      await page.keyboard.press('Enter')
+      await demo.shows(['final.txt'])
+      await page.reload()
+      await demo.shows(['final.txt'])
+      const downloading = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'Download final.txt' }).click()
+      expect((await downloading).suggestedFilename()).toBe('final.txt')
 
-describe.skipIf(executablePath === null)('files of the demo', () => {
-  const suite = useDemo(executablePath)
-
-  it('are renamed, and keep their extension unless the user changes it', async () => {
-    const { demo } = suite
-    const { page } = demo
-    await demo.choose(textFile('draft.txt', 5))
-    await demo.shows(['draft.txt'])
-    await page.getByRole('button', { name: 'Rename draft.txt' }).click()
-    await page.keyboard.type('final')
-    await page.keyboard.press('Enter')
-    await demo.shows(['final.txt'])
-    await page.reload()
-    await demo.shows(['final.txt'])
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Download final.txt' }).click()
-    expect((await downloading).suggestedFilename()).toBe('final.txt')
-
-    await page.getByRole('button', { name: 'Rename final.txt' }).click()
-    await page.keyboard.type('other')
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    await demo.shows(['final.txt'])
-  })
-
-  it('open by a click on the picture or the name', async () => {
-    const { demo } = suite
-    await demo.choose(textFile('notes.txt', 5))
-    await demo.shows(['notes.txt'])
-    for (const part of ['open', 'name']) {
-      const opening = demo.page.waitForEvent('popup')
-      await demo.card('notes.txt').locator(`[data-part=${part}]`).click()
-      const opened = await opening
-      await opened.getByText('xxxxx').waitFor()
-      await opened.close()
-    }
-  })
-
-  it('are deleted together, and come back together', async () => {
-    const { demo } = suite
-    const { page } = demo
-    const names = ['a.txt', 'b.txt', 'c.txt']
-    await demo.choose(...names.map((name) => textFile(name)))
-    await demo.shows(names)
-    await page.getByRole('checkbox', { name: 'Select a.txt' }).check()
-    await page.getByText('1 file selected').waitFor()
-    await page.getByRole('button', { name: 'Select all' }).click()
-    await page.getByRole('checkbox', { name: 'Select c.txt' }).uncheck()
-    await page.getByText('2 files selected').waitFor()
-    await page.getByRole('button', { name: 'Delete', exact: true }).click()
-    await demo.shows(['c.txt'])
-    await demo.usage('1 of 40 files')
-    await page
-      .locator('.toast', { hasText: 'Deleted 2 files.' })
-      .getByRole('button', { name: 'Undo' })
-      .click()
-    await demo.shows(names)
-    await demo.usage('3 of 40 files')
-  })
-
-  it('are searched and sorted, also those that were not loaded yet', async () => {
-    const { demo } = suite
-    const { page } = demo
-    const numbers = Array.from({ length: 14 }, (_, index) => index + 1)
-    await demo.choose(...numbers.map((number) => textFile(`report ${number}.txt`, number)))
-    await demo.uploaded()
-    await page.reload()
-    await expect.poll(async () => (await demo.names()).length).toBe(12)
-    await page.getByLabel('Sort by').selectOption('By name')
-    const byName = numbers.map((number) => `report ${number}.txt`)
-    await expect.poll(() => demo.names()).toEqual(byName)
-    await page.getByLabel('Sort by').selectOption('Largest first')
-    await expect.poll(() => demo.names()).toEqual([...byName].reverse())
-    await page.getByLabel('Search by name').fill('REPORT 1.')
-    await expect.poll(() => page.locator('#file-list .file:visible').count()).toBe(1)
-    await page.getByLabel('Search by name').fill('nothing')
-    await page.getByText('No file has').waitFor()
-  })
-
-  it('show control characters in their names', async () => {
-    const { demo } = suite
-    await demo.choose(textFile('photo\u202Egnp.exe'))
-    await demo.shows(['photo\ufffdgnp.exe'])
-    await demo.card('photo\ufffdgnp.exe').getByText('EXE', { exact: true }).waitFor()
-    await demo.page.locator('.toast', { hasText: 'Uploaded 1 file.' }).waitFor()
-  })
-
-  it('appear, change and go in other windows too', async () => {
-    const { demo } = suite
-    const other = await openWindow(demo)
-    await demo.choose(textFile('a.txt'), textFile('b.txt'))
-    await other.shows(['a.txt', 'b.txt'])
-    await other.usage('2 of 40 files')
-    await other.delete('a.txt')
-    await demo.shows(['b.txt'])
-    await demo.usage('1 of 40 files')
-  })
-
-  it('that no longer exist go away when the user does something with them', async () => {
-    const { demo } = suite
-    const { page } = demo
-    await demo.choose(textFile('a.txt'))
-    await demo.shows(['a.txt'])
-    // The page doesn't hear of this.
-    await page.evaluate(async () => {
-      const { objects } = (await (await fetch('/api/s3/db/objects')).json()) as { objects: { key: string }[] }
-      await fetch(`/api/s3/object?key=${encodeURIComponent(objects[0]!.key)}`, { method: 'DELETE' })
+      await page.getByRole('button', { name: 'Rename final.txt' }).click()
+      await page.keyboard.type('other')
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+      await demo.shows(['final.txt'])
     })
-    await page.getByRole('button', { name: 'Share a.txt by its link' }).click()
-    await page.getByText('no longer exists').waitFor()
-    await demo.shows([])
-    await demo.usage('0 of 40 files')
-  })
 
-  it('come with what the library did for them', async () => {
-    const { demo } = suite
-    const { page } = demo
-    await page.getByText('What happened').click()
-    await demo.choose(textFile('a.txt', 2000))
-    await demo.chooseLarge('huge.bin', 26_000_000)
-    const entry = (kind: string, text: string) =>
-      page.locator(`.entry[data-kind=${kind}]`, { hasText: text }).first()
-    await entry('reserved', '2 kB for').waitFor()
-    await entry('reserved', 'With it, 2 kB of 25 MB are taken.').waitFor()
-    await entry('confirmed', 'is in the bucket with 2 kB').waitFor()
-    await entry('event', 'was delivered to the event handler').waitFor()
-    await entry('refused', 'QUOTA_EXCEEDED').waitFor()
-    await entry('confirmed', 'a.txt').getByText('Record').click()
-    await entry('confirmed', 'a.txt').getByText('"scope": "user:ada"').waitFor()
-    await demo.switchTo('Grace')
-    await page.getByText('Nothing here yet').waitFor()
-    await expect.poll(() => page.locator('.entry', { hasText: 'a.txt' }).count()).toBe(0)
+    it('open by a click on the picture or the name', async () => {
+      const { demo } = suite
+      await demo.choose(textFile('notes.txt', 5))
+      await demo.shows(['notes.txt'])
+      for (const part of ['open', 'name']) {
+        const opening = demo.page.waitForEvent('popup')
+        await demo.card('notes.txt').locator(`[data-part=${part}]`).click()
+        const opened = await opening
+        await opened.getByText('xxxxx').waitFor()
+        await opened.close()
+      }
+    })
+
+    it('are deleted together, and come back together', async () => {
+      const { demo } = suite
+      const { page } = demo
+      const names = ['a.txt', 'b.txt', 'c.txt']
+      await demo.choose(...names.map((name) => textFile(name)))
+      await demo.shows(names)
+      await page.getByRole('checkbox', { name: 'Select a.txt' }).check()
+      await page.getByText('1 file selected').waitFor()
+      await page.getByRole('button', { name: 'Select all' }).click()
+      await page.getByRole('checkbox', { name: 'Select c.txt' }).uncheck()
+      await page.getByText('2 files selected').waitFor()
+      await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      await demo.shows(['c.txt'])
+      await demo.usage('1 of 40 files')
+      await page
+        .locator('.toast', { hasText: 'Deleted 2 files.' })
+        .getByRole('button', { name: 'Undo' })
+        .click()
+      await demo.shows(names)
+      await demo.usage('3 of 40 files')
+    })
+
+    it('are searched and sorted, also those that were not loaded yet', async () => {
+      const { demo } = suite
+      const { page } = demo
+      const numbers = Array.from({ length: 14 }, (_, index) => index + 1)
+      await demo.choose(...numbers.map((number) => textFile(`report ${number}.txt`, number)))
+      await demo.uploaded()
+      await page.reload()
+      await expect.poll(async () => (await demo.names()).length).toBe(12)
+      await page.getByLabel('Sort by').selectOption('By name')
+      const byName = numbers.map((number) => `report ${number}.txt`)
+      await expect.poll(() => demo.names()).toEqual(byName)
+      await page.getByLabel('Sort by').selectOption('Largest first')
+      await expect.poll(() => demo.names()).toEqual([...byName].reverse())
+      await page.getByLabel('Search by name').fill('REPORT 1.')
+      await expect.poll(() => page.locator('#file-list .file:visible').count()).toBe(1)
+      await page.getByLabel('Search by name').fill('nothing')
+      await page.getByText('No file has').waitFor()
+    })
+
+    it('show control characters in their names', async () => {
+      const { demo } = suite
+      await demo.choose(textFile('photo\u202Egnp.exe'))
+      await demo.shows(['photo\ufffdgnp.exe'])
+      await demo.card('photo\ufffdgnp.exe').getByText('EXE', { exact: true }).waitFor()
+      await demo.page.locator('.toast', { hasText: 'Uploaded 1 file.' }).waitFor()
+    })
+
+    it('appear, change and go in other windows too', async () => {
+      const { demo } = suite
+      const other = await openWindow(demo)
+      await demo.choose(textFile('a.txt'), textFile('b.txt'))
+      await other.shows(['a.txt', 'b.txt'])
+      await other.usage('2 of 40 files')
+      await other.delete('a.txt')
+      await demo.shows(['b.txt'])
+      await demo.usage('1 of 40 files')
+    })
+
+    it('that no longer exist go away when the user does something with them', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await demo.choose(textFile('a.txt'))
+      await demo.shows(['a.txt'])
+      // The page doesn't hear of this.
+      await page.evaluate(async () => {
+        const { objects } = (await (await fetch('/api/s3/db/objects')).json()) as {
+          objects: { key: string }[]
+        }
+        await fetch(`/api/s3/object?key=${encodeURIComponent(objects[0]!.key)}`, { method: 'DELETE' })
+      })
+      await page.getByRole('button', { name: 'Share a.txt by its link' }).click()
+      await page.getByText('no longer exists').waitFor()
+      await demo.shows([])
+      await demo.usage('0 of 40 files')
+    })
+
+    it('come with what the library did for them', async () => {
+      const { demo } = suite
+      const { page } = demo
+      await page.getByText('What happened').click()
+      await demo.choose(textFile('a.txt', 2000))
+      await demo.chooseLarge('huge.bin', 26_000_000)
+      const entry = (kind: string, text: string) =>
+        page.locator(`.entry[data-kind=${kind}]`, { hasText: text }).first()
+      await entry('reserved', '2 kB for').waitFor()
+      await entry('reserved', 'With it, 2 kB of 25 MB are taken.').waitFor()
+      await entry('confirmed', 'is in the bucket with 2 kB').waitFor()
+      await entry('event', 'was delivered to the event handler').waitFor()
+      await entry('refused', 'QUOTA_EXCEEDED').waitFor()
+      await entry('confirmed', 'a.txt').getByText('Record').click()
+      await entry('confirmed', 'a.txt').getByText('"scope": "user:ada"').waitFor()
+      await demo.switchTo('Grace')
+      await page.getByText('Nothing here yet').waitFor()
+      await expect.poll(() => page.locator('.entry', { hasText: 'a.txt' }).count()).toBe(0)
+    })
   })
-})
+}

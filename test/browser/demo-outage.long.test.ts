@@ -1,11 +1,10 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { chromium } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { findServer } from '../servers/found-server.js'
 import { createDatabase } from '../servers/fresh-database.js'
 import { POSTGRES } from '../servers/postgres.js'
 import { privateFolder } from '../servers/private-server.js'
-import { findChromium } from './chromium.js'
+import { findChromium, useBrowser } from './chromium.js'
 import { openDemo, textFile } from './demo-page.js'
 import { startDemo } from './demo-server.js'
 
@@ -15,15 +14,15 @@ const postgres = await findServer(POSTGRES)
 describe.skipIf(executablePath === null || 'reason' in postgres)(
   'an outage of the database of the demo',
   () => {
+    const browser = useBrowser(executablePath)
+
     it('shows that the list is missing, and the list once the database is back', async () => {
       if ('reason' in postgres) return
       const database = await createDatabase(postgres.url)
       const proxy = await switchedProxy(database.url)
       const folder = await privateFolder('demo', null)
-      const browser = await chromium.launch({ executablePath: executablePath ?? '' })
       const server = await startDemo({ dataFolder: folder.path, settings: { DATABASE_URL: proxy.url } })
       onTestFinished(async () => {
-        await browser.close()
         await server.stop()
         await folder.remove('SIGKILL')
         proxy.close()
@@ -31,7 +30,7 @@ describe.skipIf(executablePath === null || 'reason' in postgres)(
         await postgres.stop()
       })
 
-      const demo = await openDemo(browser, server.url)
+      const demo = await openDemo(browser(), server.url)
       const { page } = demo
       await demo.choose(textFile('a.txt'))
       await demo.shows(['a.txt'])

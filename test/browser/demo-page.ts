@@ -1,5 +1,6 @@
 import type { Browser, CDPSession, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { openContext } from './chromium.js'
 
 export interface ChosenFile {
   readonly name: string
@@ -48,7 +49,7 @@ export async function openDemo(
   url: string,
   options?: Parameters<Browser['newContext']>[0],
 ): Promise<DemoPage> {
-  const context = await browser.newContext(options)
+  const context = await openContext(browser, options)
   const page = await context.newPage()
   const complaints: string[] = []
   const demo = demoPage(page, complaints)

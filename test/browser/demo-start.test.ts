@@ -1,22 +1,39 @@
 import { spawn } from 'node:child_process'
-import { createServer, type Server } from 'node:net'
+import { createServer, type AddressInfo, type Server } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
-import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
+import { demoEnvironment, type DemoOptions } from './demo-server.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What the demo does first. Called in this process, because each start of the demo bundles it. */
+interface Start {
+  readSettings(environment: NodeJS.ProcessEnv): unknown
+  openStorage(folder: string): Promise<unknown>
+  openDatabase(folder: string): Promise<unknown>
+  listen(server: Server, options: { host: string; port: number | null; folder: string }): Promise<void>
+  rememberPort(folder: string, port: number): void
+}
+
+async function loadStart(): Promise<Start> {
+  const files = ['settings', 'storage', 'database', 'port'].map((name) => `examples/demo/${name}.mjs`)
+  const modules = files.map((file) => import(/* @vite-ignore */ new URL(file, `file://${ROOT}`).href))
+  return Object.assign({}, ...(await Promise.all(modules))) as Start
+}
 
 describe('npm start', () => {
   let folder: PrivateFolder
   let dataFolder: string
+  let start: Start
   beforeAll(async () => {
+    start = await loadStart()
     folder = await privateFolder('demo', null)
     dataFolder = `${folder.path}/data`
   })
   afterAll(() => folder.remove('SIGKILL'))
 
-  it('prints the URL first, and chooses the same port at the next start if that is free', async () => {
+  it('prints the URL first, of a port from 3000', async () => {
     const npm = await npmStart({ dataFolder, port: '' })
     const { url } = npm
     const chosen = Number(new URL(url).port)
@@ -28,34 +45,24 @@ describe('npm start', () => {
     } finally {
       await npm.stop()
     }
+  })
 
-    const again = await startDemo({ dataFolder, port: '' })
-    expect(again.url).toBe(url)
-    expect(await again.stop()).toEqual({ code: 0, complaints: '' })
-
-    const blocker = await listenOn(chosen)
-    try {
-      const elsewhere = await startDemo({ dataFolder, port: '' })
-      expect(elsewhere.url).not.toBe(url)
-      expect(await elsewhere.stop()).toEqual({ code: 0, complaints: '' })
-    } finally {
-      blocker.close()
-    }
+  it('chooses the port of the previous start if that is free', async () => {
+    const previous = await freePort()
+    start.rememberPort(folder.path, previous)
+    expect(await listeningOn(null)).toBe(previous)
+    expect(await listeningOn(null)).not.toBe(previous)
   })
 
   it('refuses a PORT that is already in use', async () => {
     const port = await freePort()
-    const blocker = await listenOn(port)
-    try {
-      expect(await refusalOf({ port })).toBe(
-        `Port ${port} (from PORT) is already in use. Set PORT to a free port, or unset it to let the demo choose one.`,
-      )
-    } finally {
-      blocker.close()
-    }
+    await listeningOn(port)
+    await expect(listeningOn(port)).rejects.toThrow(
+      `Port ${port} (from PORT) is already in use. Set PORT to a free port, or unset it to let the demo choose one.`,
+    )
   })
 
-  it.concurrent.each([
+  it.each([
     [{ port: 'abc' }, 'PORT must be an integer from 0 to 65535 (got abc).'],
     [{ port: '70000' }, 'PORT must be an integer from 0 to 65535 (got 70000).'],
     [
@@ -83,7 +90,7 @@ describe('npm start', () => {
     expect(await refusalOf(options)).toBe(expected)
   })
 
-  it.concurrent.each([
+  it.each([
     {
       store: 'the PostgreSQL server at HOST/files:',
       settings: (host: string) => ({ DATABASE_URL: `postgres://ada:secret@${host}/files` }),
@@ -109,15 +116,28 @@ describe('npm start', () => {
     expect(refusal).not.toContain('secret')
   })
 
-  /** What the demo prints on stderr when it refuses to start, without the words that every refusal starts with. */
+  /** Returns why the demo refuses to start, without the words that every refusal starts with. */
   async function refusalOf(options: Omit<DemoOptions, 'dataFolder'>): Promise<string> {
-    const started = startDemo({ dataFolder: `${folder.path}/unused`, ...options })
-    const { message } = await started.then(
-      () => new Error('It runs.'),
-      (error: Error) => error,
-    )
-    const [, refusal = message] = /^\S+ ended with 1: The demo can't start: (.*)\n$/.exec(message) ?? []
-    return refusal
+    const environment = demoEnvironment({ dataFolder, ...options })
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
+    try {
+      start.readSettings(process.env)
+      await start.openStorage(dataFolder)
+      await start.openDatabase(dataFolder)
+      return 'It runs.'
+    } catch (error) {
+      return (error as Error).message
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  }
+
+  /** Listens as the demo does, until the test ends. Returns the port. */
+  async function listeningOn(port: number | null): Promise<number> {
+    const server = createServer()
+    await start.listen(server, { host: '127.0.0.1', port, folder: folder.path })
+    onTestFinished(() => void server.close())
+    return (server.address() as AddressInfo).port
   }
 })
 
@@ -153,9 +173,4 @@ async function npmStart(options: DemoOptions): Promise<NpmStart> {
       await ended
     },
   }
-}
-
-function listenOn(port: number): Promise<Server> {
-  const server = createServer()
-  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)))
 }

@@ -1,10 +1,11 @@
-import { chromium, type Browser } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import type { ExampleProcess } from '../servers/example-process.js'
 import type { PrivateFolder } from '../servers/private-server.js'
+import { useBrowser } from './chromium.js'
 import { demoFolder } from './demo-folders.js'
 import { openDemo, type DemoPage } from './demo-page.js'
-import { startDemo, type DemoOptions } from './demo-server.js'
+import { startDemo } from './demo-server.js'
 
 /** What the tests of a suite use: one demo and one browser, and a page in a new context for each test. */
 export interface DemoSuite {
@@ -14,37 +15,37 @@ export interface DemoSuite {
 }
 
 /** Starts a demo for the suite. After each test it checks the browser's console, and deletes the files of both users. */
-export function useDemo(executablePath: string | null, options: Partial<DemoOptions> = {}): DemoSuite {
+export function useDemo(executablePath: string | null): DemoSuite {
+  const browser = useBrowser(executablePath)
   let folder: PrivateFolder
-  let browser: Browser
   let server: ExampleProcess
   let demo: DemoPage
 
   beforeAll(async () => {
     folder = await demoFolder()
-    ;[server, browser] = await Promise.all([
-      startDemo({ dataFolder: folder.path, ...options }),
-      chromium.launch({ executablePath: executablePath ?? '' }),
-    ])
+    server = await startDemo({ dataFolder: folder.path })
   })
   afterAll(async () => {
-    await browser.close()
     const stopped = await server.stop()
     await folder.remove('SIGKILL')
     expect(stopped).toEqual({ code: 0, complaints: '' })
   })
   beforeEach(async () => {
-    demo = await openDemo(browser, server.url)
+    demo = await openDemo(browser(), server.url)
   })
   afterEach(async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()))
+    await Promise.all(
+      browser()
+        .contexts()
+        .map((context) => context.close()),
+    )
     expect(demo.complaints).toEqual([])
     await deleteAll(server.url)
   })
 
   return {
     get browser() {
-      return browser
+      return browser()
     },
     get server() {
       return server

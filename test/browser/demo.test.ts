@@ -2,9 +2,13 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { findChromium } from './chromium.js'
+import { accessibilityTests } from './demo-accessibility.js'
+import { fileTests } from './demo-files.js'
+import { interruptionTests } from './demo-interruptions.js'
 import { openDemo, quoted, textFile, type DemoPage } from './demo-page.js'
+import { restartTests } from './demo-restart.js'
 import { useDemo } from './demo-suite.js'
-import { picture } from './pictures.js'
+import { thumbnailTests } from './demo-thumbnails.js'
 
 const executablePath = await findChromium()
 
@@ -15,14 +19,17 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     demo = suite.demo
   })
 
-  it('shows an empty list and no usage at first', async () => {
-    await demo.page.getByText('Nothing here yet').waitFor()
-    await demo.usage('0 bytes of 25 MB')
-    await demo.usage('0 of 40 files')
-  })
+  // One file, because a browser and a demo take longer to start than most of the tests.
+  fileTests(suite)
+  interruptionTests(suite)
+  thumbnailTests(suite)
+  accessibilityTests(suite)
+  restartTests(() => suite.browser, ['SIGKILL'])
 
   it('uploads several files at once with progress for each, then lists them', async () => {
     const { page } = demo
+    await demo.usage('0 bytes of 25 MB')
+    await demo.usage('0 of 40 files')
     const files = [textFile('one.txt', 300_000), textFile('two.txt', 400_000), textFile('three.txt', 500_000)]
     await page.evaluate(() => {
       const seen: Record<string, number[]> = {}
@@ -80,27 +87,6 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     expect(usage).toMatchObject({ usage: { files: 1, reservedFiles: 0, reservedBytes: 0 } })
   })
 
-  it('shows thumbnails for pictures and the extension for other files', async () => {
-    await demo.choose(
-      { name: 'wide.png', mimeType: 'image/png', buffer: picture(320, 200, [200, 80, 60]) },
-      { name: 'tall.png', mimeType: 'image/png', buffer: picture(90, 400, [40, 120, 90]) },
-      { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') },
-      textFile('notes.md'),
-    )
-    await demo.uploaded()
-    await demo.page.reload()
-    for (const [name, width] of [
-      ['wide.png', 320],
-      ['tall.png', 90],
-    ] as const) {
-      const image = demo.card(name).locator('img')
-      await image.waitFor()
-      expect(await image.evaluate((element: HTMLImageElement) => element.naturalWidth)).toBe(width)
-    }
-    await demo.card('broken.png').getByText('PNG', { exact: true }).waitFor()
-    await demo.card('notes.md').getByText('MD', { exact: true }).waitFor()
-  })
-
   it('lists files in pages, and refuses a file beyond the file limit', async () => {
     const files = Array.from({ length: 41 }, (_, index) => textFile(`file ${index + 1}.txt`))
     await demo.choose(...files)
@@ -117,7 +103,11 @@ describe.skipIf(executablePath === null)('the demo in a browser', () => {
     const more = demo.page.getByRole('button', { name: 'Load more' })
     for (const shown of [12, 24, 36, 40]) {
       await expect.poll(async () => (await demo.names()).length).toBe(shown)
-      if (shown < 40) await more.click()
+      // The focus moves to the first new file.
+      if (shown > 12) await expect.poll(() => indexOfFocus(demo.page)).toBe(shown === 40 ? 36 : shown - 12)
+      if (shown === 40) break
+      await more.focus()
+      await demo.page.keyboard.press('Enter')
     }
     await more.waitFor({ state: 'hidden' })
     await demo.shows(files.map((file) => file.name).filter((one) => one !== name))
@@ -316,4 +306,11 @@ function storedNames(page: Page): Promise<string[]> {
     }
     return objects.map(({ filename }) => filename)
   })
+}
+
+/** Returns the position of the file whose name has the focus. */
+function indexOfFocus(page: Page): Promise<number> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('#file-list [data-part=name]')].indexOf(document.activeElement as Element),
+  )
 }

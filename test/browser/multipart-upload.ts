@@ -1,8 +1,7 @@
 import type * as clientExports from '@svc/db/client'
-import type { BrowserContext, Page } from 'playwright-core'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { useBrowserSessions } from './browser-session.js'
-import { findChromium } from './chromium.js'
+import type { Browser, Page } from 'playwright-core'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { throttle, useBrowserSessions } from './browser-session.js'
 import type { ClientPage } from './client-page.js'
 
 declare global {
@@ -13,7 +12,6 @@ declare global {
   }
 }
 
-const executablePath = await findChromium()
 const NOTHING_USED = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 const PART = 8 * 1024 ** 2
 /** Five parts, the last of them small. */
@@ -46,103 +44,93 @@ function upload(page: Page): Promise<Outcome> {
   )
 }
 
-describe.skipIf(executablePath === null)('a multipart upload', () => {
-  const startSession = useBrowserSessions(executablePath)
-  let server: ClientPage
-  let context: BrowserContext
-  let page: Page
-  let openPage: () => Promise<Page>
+export const multipartUploads = (browser: () => Browser): void => {
+  describe('a multipart upload', () => {
+    const startSession = useBrowserSessions(browser)
+    let server: ClientPage
+    let page: Page
+    let openPage: () => Promise<Page>
 
-  beforeEach(async () => {
-    ;({ server, context, page, openPage } = await startSession())
-  })
-
-  /** Waits until the page has sent all parts, of which the bucket has stored the first two. */
-  async function untilHalfSent(): Promise<void> {
-    await vi.waitUntil(() => server.partsStored.length === 2 && server.partsSent.length === 5, {
-      timeout: 30_000,
+    beforeEach(async () => {
+      ;({ server, page, openPage } = await startSession())
     })
-  }
 
-  async function expectWhole({ object }: Outcome): Promise<void> {
-    expect(object).toMatchObject({ status: 'active', filename: 'film.mp4', size: SIZE })
-    const bytes = await server.bytesOf(object!.key)
-    expect(bytes).toHaveLength(SIZE)
-    const wrong = [0, 1, 2, 3, 4].filter((part) => {
-      const slice = bytes.subarray(part * PART, (part + 1) * PART)
-      return !slice.equals(Buffer.alloc(slice.length, part + 1))
-    })
-    expect(wrong).toEqual([])
-  }
-
-  it('resumes after a reload, and sends only the missing parts', async () => {
-    server.hold([3, 4, 5])
-    const interrupted = upload(page).catch(() => null)
-    await untilHalfSent()
-    expect([...server.partsStored].sort()).toEqual([1, 2])
-    await page.reload()
-    expect(await interrupted).toBeNull()
-    await page.waitForFunction(() => 'client' in window)
-    expect(await server.usage()).toEqual({ ...NOTHING_USED, reservedBytes: SIZE, reservedFiles: 1 })
-    server.hold([])
-    const before = server.toAPI.length
-
-    const resumed = await upload(page)
-    const requests = server.toAPI.slice(before)
-    await expectWhole(resumed)
-    expect([...server.partsStored].sort()).toEqual([1, 2, 3, 4, 5])
-    expect(server.partsSent).toHaveLength(8)
-    expect(resumed.loaded[0]).toBe(2 * PART)
-    expect(resumed.loaded.at(-1)).toBe(SIZE)
-    expect(requests).toEqual(['POST /multipart/list', 'POST /multipart/parts', 'POST /multipart/complete'])
-    expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: SIZE, files: 1 })
-    expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
-  })
-
-  it('reports increasing progress in bytes of the whole file', async () => {
-    const session = await context.newCDPSession(page)
-    await session.send('Network.emulateNetworkConditions', {
-      offline: false,
-      latency: 0,
-      downloadThroughput: -1,
-      uploadThroughput: 20_000_000,
-    })
-    const outcome = await upload(page)
-    await expectWhole(outcome)
-    const { loaded } = outcome
-    expect(loaded).toEqual([...new Set(loaded)].sort((one, other) => one - other))
-    expect(loaded.some((bytes) => bytes % PART !== 0 && bytes < SIZE)).toBe(true)
-    expect(loaded.at(-1)).toBe(SIZE)
-  })
-
-  it('is aborted at the server, and not resumed afterwards', async () => {
-    server.hold([3, 4, 5])
-    const aborted = upload(page)
-    await untilHalfSent()
-    await page.evaluate(() => window.stopUpload())
-    expect((await aborted).code).toBe('ABORTED')
-    expect(server.toAPI.at(-1)).toBe('POST /multipart/abort')
-    expect(await server.usage()).toEqual(NOTHING_USED)
-    expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
-    server.hold([])
-    await expectWhole(await upload(page))
-    expect(server.toAPI).not.toContain('POST /multipart/list')
-  })
-
-  it('creates two objects when run in two tabs at once', async () => {
-    const other = await openPage()
-    const outcomes = await Promise.all([upload(page), upload(other)])
-    for (const outcome of outcomes) await expectWhole(outcome)
-    expect(new Set(outcomes.map(({ object }) => object?.key)).size).toBe(2)
-    expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 2 * SIZE, files: 2 })
-  })
-
-  it('sends no headers and cookies of the application to signed URLs', async () => {
-    await upload(page)
-    expect(server.toBucket).toHaveLength(5)
-    for (const headers of server.toBucket) {
-      for (const name of ['cookie', 'authorization', 'x-user', 'content-type'])
-        expect(headers).not.toHaveProperty(name)
+    /** Waits until the page has sent all parts, of which the bucket has stored the first two. */
+    async function untilHalfSent(): Promise<void> {
+      await expect.poll(() => [server.partsStored.length, server.partsSent.length]).toEqual([2, 5])
     }
+
+    async function expectWhole({ object }: Outcome): Promise<void> {
+      expect(object).toMatchObject({ status: 'active', filename: 'film.mp4', size: SIZE })
+      const bytes = await server.bytesOf(object!.key)
+      expect(bytes).toHaveLength(SIZE)
+      const wrong = [0, 1, 2, 3, 4].filter((part) => {
+        const slice = bytes.subarray(part * PART, (part + 1) * PART)
+        return !slice.equals(Buffer.alloc(slice.length, part + 1))
+      })
+      expect(wrong).toEqual([])
+    }
+
+    it('resumes after a reload, and sends only the missing parts', async () => {
+      server.hold([3, 4, 5])
+      const interrupted = upload(page).catch(() => null)
+      await untilHalfSent()
+      expect([...server.partsStored].sort()).toEqual([1, 2])
+      await page.reload()
+      expect(await interrupted).toBeNull()
+      await page.waitForFunction(() => 'client' in window)
+      expect(await server.usage()).toEqual({ ...NOTHING_USED, reservedBytes: SIZE, reservedFiles: 1 })
+      server.hold([])
+      const before = server.toAPI.length
+
+      const resumed = await upload(page)
+      const requests = server.toAPI.slice(before)
+      await expectWhole(resumed)
+      expect([...server.partsStored].sort()).toEqual([1, 2, 3, 4, 5])
+      expect(server.partsSent).toHaveLength(8)
+      expect(resumed.loaded[0]).toBe(2 * PART)
+      expect(resumed.loaded.at(-1)).toBe(SIZE)
+      expect(requests).toEqual(['POST /multipart/list', 'POST /multipart/parts', 'POST /multipart/complete'])
+      expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: SIZE, files: 1 })
+      expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
+    })
+
+    it('reports increasing progress in bytes of the whole file, and sends no headers and cookies to signed URLs', async () => {
+      await throttle(page, 20_000_000)
+      const outcome = await upload(page)
+      await expectWhole(outcome)
+      const { loaded } = outcome
+      expect(loaded).toEqual([...new Set(loaded)].sort((one, other) => one - other))
+      expect(loaded.some((bytes) => bytes % PART !== 0 && bytes < SIZE)).toBe(true)
+      expect(loaded.at(-1)).toBe(SIZE)
+      // Nothing of the application goes to signed URLs.
+      expect(server.toBucket).toHaveLength(5)
+      for (const headers of server.toBucket) {
+        for (const name of ['cookie', 'authorization', 'x-user', 'content-type'])
+          expect(headers).not.toHaveProperty(name)
+      }
+    })
+
+    it('is aborted at the server, and not resumed afterwards', async () => {
+      server.hold([3, 4, 5])
+      const aborted = upload(page)
+      await untilHalfSent()
+      await page.evaluate(() => window.stopUpload())
+      expect((await aborted).code).toBe('ABORTED')
+      expect(server.toAPI.at(-1)).toBe('POST /multipart/abort')
+      expect(await server.usage()).toEqual(NOTHING_USED)
+      expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
+      server.hold([])
+      await expectWhole(await upload(page))
+      expect(server.toAPI).not.toContain('POST /multipart/list')
+    })
+
+    it('creates two objects when run in two tabs at once', async () => {
+      const other = await openPage()
+      const outcomes = await Promise.all([upload(page), upload(other)])
+      for (const outcome of outcomes) await expectWhole(outcome)
+      expect(new Set(outcomes.map(({ object }) => object?.key)).size).toBe(2)
+      expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 2 * SIZE, files: 2 })
+    })
   })
-})
+}

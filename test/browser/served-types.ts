@@ -5,12 +5,10 @@ import { diskStorage } from '@svc/db/disk'
 import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
 import express from 'express'
-import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Browser, Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../unit/storage/temporary-folder.js'
-import { findChromium } from './chromium.js'
-
-const executablePath = await findChromium()
+import { openContext } from './chromium.js'
 
 const SCRIPT = `top.document.title = 'script has run'`
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg"><script>${SCRIPT}; document.documentElement.setAttribute('ran', '')</script></svg>`
@@ -70,57 +68,51 @@ function listen(server: Server): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
 }
 
-describe.skipIf(executablePath === null).each(storages)('a browser with files of %s', (_, open) => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath ?? '' })
-  })
-  afterAll(() => browser.close())
+export const servedTypes = (browser: () => Browser): void => {
+  describe.each(storages)('a browser with files of %s', (_, open) => {
+    async function newPage(): Promise<Page> {
+      const context = await openContext(browser())
+      onTestFinished(() => context.close())
+      return context.newPage()
+    }
 
-  async function newPage(): Promise<Page> {
-    const context = await browser.newContext()
-    onTestFinished(() => context.close())
-    return context.newPage()
-  }
+    async function titleWithScript(contentType: string, replaced?: Replaced): Promise<string> {
+      const { origin, url } = await served(open(), SCRIPT, contentType, replaced)
+      const page = await newPage()
+      await page.goto(`${origin}/?script=${encodeURIComponent(url)}`)
+      return page.title()
+    }
 
-  async function titleWithScript(contentType: string, replaced?: Replaced): Promise<string> {
-    const { origin, url } = await served(open(), SCRIPT, contentType, replaced)
-    const page = await newPage()
-    await page.goto(`${origin}/?script=${encodeURIComponent(url)}`)
-    return page.title()
-  }
-
-  it.each([
-    'text/javascript',
-    'Application/X-JavaScript; charset=utf-8',
-    'text/ecmascript',
-    'application/octet-stream',
-  ])('does not run a file of type %s as a script', async (contentType) => {
-    expect(await titleWithScript(contentType)).toBe('quiet')
-  })
-
-  it('would run it under its own type', async () => {
-    expect(await titleWithScript('text/javascript', { 'content-type': 'text/javascript' })).toBe(
-      'script has run',
+    it.each(['text/javascript', 'Application/X-JavaScript; charset=utf-8'])(
+      'does not run a file of type %s as a script',
+      async (contentType) => {
+        expect(await titleWithScript(contentType)).toBe('quiet')
+      },
     )
-  })
 
-  /** Opens an SVG image as a page, and returns whether its script has run. */
-  async function runsScript(replaced: Replaced): Promise<boolean> {
-    // Files are sent as attachments. Without that header, a browser shows the image.
-    const { url } = await served(open(), SVG, 'image/svg+xml', { 'content-disposition': '', ...replaced })
-    const page = await newPage()
-    const response = await page.goto(url)
-    expect(response!.headers()['content-type']).toBe('image/svg+xml')
-    expect(await page.locator('svg').count()).toBe(1)
-    return page.locator('svg').evaluate((svg) => svg.hasAttribute('ran'))
-  }
+    it('would run it under its own type', async () => {
+      expect(await titleWithScript('text/javascript', { 'content-type': 'text/javascript' })).toBe(
+        'script has run',
+      )
+    })
 
-  it('does not run scripts of an SVG image that it opens', async () => {
-    expect(await runsScript({})).toBe(false)
-  })
+    /** Opens an SVG image as a page, and returns whether its script has run. */
+    async function runsScript(replaced: Replaced): Promise<boolean> {
+      // Files are sent as attachments. Without that header, a browser shows the image.
+      const { url } = await served(open(), SVG, 'image/svg+xml', { 'content-disposition': '', ...replaced })
+      const page = await newPage()
+      const response = await page.goto(url)
+      expect(response!.headers()['content-type']).toBe('image/svg+xml')
+      expect(await page.locator('svg').count()).toBe(1)
+      return page.locator('svg').evaluate((svg) => svg.hasAttribute('ran'))
+    }
 
-  it('would run them without the sandbox', async () => {
-    expect(await runsScript({ 'content-security-policy': '' })).toBe(true)
+    it('does not run scripts of an SVG image that it opens', async () => {
+      expect(await runsScript({})).toBe(false)
+    })
+
+    it('would run them without the sandbox', async () => {
+      expect(await runsScript({ 'content-security-policy': '' })).toBe(true)
+    })
   })
-})
+}

@@ -1,7 +1,7 @@
 import type * as clientExports from '@svc/db/client'
-import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { findChromium } from './chromium.js'
+import type { Browser, Page } from 'playwright-core'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { throttle, useBrowserSessions } from './browser-session.js'
 import { startClientPage, type ClientPage, type PolicyOf } from './client-page.js'
 
 declare global {
@@ -10,7 +10,6 @@ declare global {
   }
 }
 
-const executablePath = await findChromium()
 const NOTHING_USED = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
 /** The result of an upload in the page. */
@@ -27,134 +26,112 @@ interface UploadPlan {
   readonly atFirst?: 'abort' | 'throw'
 }
 
-describe.skipIf(executablePath === null)('an upload with XMLHttpRequest', () => {
-  let browser: Browser
-  let server: ClientPage
-  let page: Page
+export const xhrUploads = (browser: () => Browser): void => {
+  describe('an upload with XMLHttpRequest', () => {
+    const startSession = useBrowserSessions(browser)
+    let server: ClientPage
+    let page: Page
 
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath ?? '' })
-  })
-  afterAll(() => browser.close())
-  beforeEach(async () => {
-    server = await startClientPage()
-    page = await (await browser.newContext()).newPage()
-    await openPage()
-  })
-  afterEach(async () => {
-    await page.context().close()
-    await server.stop()
-  })
-
-  async function openPage(): Promise<void> {
-    await page.goto(server.url)
-    await page.waitForFunction(() => 'client' in window)
-  }
-
-  /** Bytes a second. */
-  async function throttle(speed: number): Promise<void> {
-    const session = await page.context().newCDPSession(page)
-    await session.send('Network.emulateNetworkConditions', {
-      offline: false,
-      latency: 0,
-      downloadThroughput: -1,
-      uploadThroughput: speed,
+    beforeEach(async () => {
+      ;({ server, page } = await startSession())
     })
-  }
 
-  function upload(plan: UploadPlan): Promise<Outcome> {
-    return page.evaluate(async ({ size, atFirst }): Promise<Outcome> => {
-      const { api } = window.client.createS3Client({
-        plugins: [],
-        headers: { 'x-user': 'ada', authorization: 'Bearer secret' },
-        credentials: 'include',
-      })
-      const controller = new AbortController()
-      const steps: clientExports.UploadProgress[] = []
-      const onProgress = (step: clientExports.UploadProgress) => {
-        steps.push(step)
-        if (atFirst === 'abort') controller.abort()
-        if (atFirst === 'throw') throw new Error('The progress bar is gone.')
-      }
-      const file = new File([new Uint8Array(size).fill(7)], 'ä.bin', { type: 'text/plain;charset=utf-8' })
-      return api.upload(file, { onProgress, signal: controller.signal }).then(
-        (object) => ({ object, steps }),
-        ({ code, message }: clientExports.S3ClientError) => ({ code, message, steps }),
-      )
-    }, plan)
-  }
-
-  it("needs the bucket's origin in the connect-src of a Content-Security-Policy", async () => {
-    const openWith = async (policyOf: PolicyOf) => {
-      await server.stop()
-      server = await startClientPage(policyOf)
-      await openPage()
+    function upload(plan: UploadPlan): Promise<Outcome> {
+      return page.evaluate(async ({ size, atFirst }): Promise<Outcome> => {
+        const { api } = window.client.createS3Client({
+          plugins: [],
+          headers: { 'x-user': 'ada', authorization: 'Bearer secret' },
+          credentials: 'include',
+        })
+        const controller = new AbortController()
+        const steps: clientExports.UploadProgress[] = []
+        const onProgress = (step: clientExports.UploadProgress) => {
+          steps.push(step)
+          if (atFirst === 'abort') controller.abort()
+          if (atFirst === 'throw') throw new Error('The progress bar is gone.')
+        }
+        const file = new File([new Uint8Array(size).fill(7)], 'ä.bin', { type: 'text/plain;charset=utf-8' })
+        return api.upload(file, { onProgress, signal: controller.signal }).then(
+          (object) => ({ object, steps }),
+          ({ code, message }: clientExports.S3ClientError) => ({ code, message, steps }),
+        )
+      }, plan)
     }
-    const policy = "default-src 'none'; script-src 'unsafe-inline'; connect-src 'self'"
-    await openWith(() => policy)
-    expect((await upload({ size: 3 })).code).toBe('NETWORK_ERROR')
-    expect(server.toBucket).toEqual([])
 
-    await openWith((bucketOrigin) => `${policy} ${bucketOrigin}`)
-    expect((await upload({ size: 3 })).object).toMatchObject({ status: 'active', size: 3 })
-  })
+    it("needs the bucket's origin in the connect-src of a Content-Security-Policy", async () => {
+      const openWith = async (policyOf: PolicyOf) => {
+        const own = await startClientPage(policyOf)
+        onTestFinished(() => own.stop())
+        await page.goto(own.url)
+        await page.waitForFunction(() => 'client' in window)
+        return own
+      }
+      const policy = "default-src 'none'; script-src 'unsafe-inline'; connect-src 'self'"
+      const { toBucket } = await openWith(() => policy)
+      expect((await upload({ size: 3 })).code).toBe('NETWORK_ERROR')
+      expect(toBucket).toEqual([])
 
-  it('reports progress in bytes up to the total', async () => {
-    await throttle(1_000_000)
-    const { object, steps } = await upload({ size: 500_000 })
-    expect(object).toMatchObject({ status: 'active', filename: 'ä.bin', size: 500_000 })
-    const loaded = steps.map((step) => step.loaded)
-    expect(loaded.some((bytes) => bytes > 0 && bytes < 500_000)).toBe(true)
-    expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b))
-    expect(steps.at(-1)).toEqual({ loaded: 500_000, total: 500_000 })
-    expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 500_000, files: 1 })
-  })
-
-  it('accepts an empty file', async () => {
-    const { object, steps } = await upload({ size: 0 })
-    expect(object).toMatchObject({ status: 'active', size: 0 })
-    expect(steps).toEqual([{ loaded: 0, total: 0 }])
-  })
-
-  it('sends only the signed headers to the bucket, no headers and cookies of the application', async () => {
-    expect((await upload({ size: 3 })).object).toBeDefined()
-    expect(server.toBucket).toHaveLength(1)
-    expect(server.toBucket[0]).toMatchObject({
-      'content-type': 'text/plain;charset=utf-8',
-      'if-none-match': '*',
-      'content-length': '3',
-      'x-amz-meta-attempt-id': expect.any(String) as string,
+      await openWith((bucketOrigin) => `${policy} ${bucketOrigin}`)
+      expect((await upload({ size: 3 })).object).toMatchObject({ status: 'active', size: 3 })
     })
-    for (const name of ['cookie', 'authorization', 'x-user'])
-      expect(server.toBucket[0]).not.toHaveProperty(name)
-  })
 
-  it('aborts the attempt when it is aborted', async () => {
-    await throttle(1_000_000)
-    const { code, steps } = await upload({ size: 4_000_000, atFirst: 'abort' })
-    expect(code).toBe('ABORTED')
-    expect(steps).toHaveLength(1)
-    expect(await server.usage()).toEqual(NOTHING_USED)
-  })
+    it('reports progress in bytes up to the total', async () => {
+      await throttle(page, 1_000_000)
+      const { object, steps } = await upload({ size: 500_000 })
+      expect(object).toMatchObject({ status: 'active', filename: 'ä.bin', size: 500_000 })
+      const loaded = steps.map((step) => step.loaded)
+      expect(loaded.some((bytes) => bytes > 0 && bytes < 500_000)).toBe(true)
+      expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b))
+      expect(steps.at(-1)).toEqual({ loaded: 500_000, total: 500_000 })
+      expect(await server.usage()).toEqual({ ...NOTHING_USED, bytes: 500_000, files: 1 })
+    })
 
-  it('aborts the attempt and rejects with the error of onProgress', async () => {
-    await throttle(1_000_000)
-    const { message, steps } = await upload({ size: 4_000_000, atFirst: 'throw' })
-    expect(message).toBe('The progress bar is gone.')
-    expect(steps).toHaveLength(1)
-    expect(await server.usage()).toEqual(NOTHING_USED)
-  })
+    it('accepts an empty file', async () => {
+      const { object, steps } = await upload({ size: 0 })
+      expect(object).toMatchObject({ status: 'active', size: 0 })
+      expect(steps).toEqual([{ loaded: 0, total: 0 }])
+    })
 
-  it('aborts the attempt when the connection closes before the bytes arrive', async () => {
-    server.fail('cut before')
-    expect(await upload({ size: 1000 })).toMatchObject({ code: 'NETWORK_ERROR' })
-    expect(await server.usage()).toEqual(NOTHING_USED)
-  })
+    it('sends only the signed headers to the bucket, no headers and cookies of the application', async () => {
+      expect((await upload({ size: 3 })).object).toBeDefined()
+      expect(server.toBucket).toHaveLength(1)
+      expect(server.toBucket[0]).toMatchObject({
+        'content-type': 'text/plain;charset=utf-8',
+        'if-none-match': '*',
+        'content-length': '3',
+        'x-amz-meta-attempt-id': expect.any(String) as string,
+      })
+      for (const name of ['cookie', 'authorization', 'x-user'])
+        expect(server.toBucket[0]).not.toHaveProperty(name)
+    })
 
-  it('resolves when the connection closes after the bytes have arrived', async () => {
-    server.fail('cut after')
-    const { object, steps } = await upload({ size: 1000 })
-    expect(object).toMatchObject({ status: 'active', size: 1000 })
-    expect(steps.at(-1)).toEqual({ loaded: 1000, total: 1000 })
+    it('aborts the attempt when it is aborted', async () => {
+      await throttle(page, 1_000_000)
+      const { code, steps } = await upload({ size: 4_000_000, atFirst: 'abort' })
+      expect(code).toBe('ABORTED')
+      expect(steps).toHaveLength(1)
+      expect(await server.usage()).toEqual(NOTHING_USED)
+    })
+
+    it('aborts the attempt and rejects with the error of onProgress', async () => {
+      await throttle(page, 1_000_000)
+      const { message, steps } = await upload({ size: 4_000_000, atFirst: 'throw' })
+      expect(message).toBe('The progress bar is gone.')
+      expect(steps).toHaveLength(1)
+      expect(await server.usage()).toEqual(NOTHING_USED)
+    })
+
+    it('aborts the attempt when the connection closes before the bytes arrive', async () => {
+      server.fail('cut before')
+      expect(await upload({ size: 1000 })).toMatchObject({ code: 'NETWORK_ERROR' })
+      expect(await server.usage()).toEqual(NOTHING_USED)
+    })
+
+    it('resolves when the connection closes after the bytes have arrived', async () => {
+      server.fail('cut after')
+      const { object, steps } = await upload({ size: 1000 })
+      expect(object).toMatchObject({ status: 'active', size: 1000 })
+      expect(steps.at(-1)).toEqual({ loaded: 1000, total: 1000 })
+    })
   })
-})
+}

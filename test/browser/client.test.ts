@@ -1,0 +1,19 @@
+import { describe } from 'vitest'
+import { findChromium, useBrowser } from './chromium.js'
+import { keptUploads } from './kept-upload.js'
+import { multipartUploads } from './multipart-upload.js'
+import { pagesOfPictures } from './page-of-pictures.js'
+import { servedTypes } from './served-types.js'
+import { xhrUploads } from './xhr-upload.js'
+
+const executablePath = await findChromium()
+
+// One file, because launching a browser costs more than most of the tests.
+describe.skipIf(executablePath === null)('a browser', () => {
+  const browser = useBrowser(executablePath)
+  xhrUploads(browser)
+  multipartUploads(browser)
+  keptUploads(browser)
+  pagesOfPictures(browser)
+  servedTypes(browser)
+})
