@@ -32,7 +32,6 @@ export default defineConfig(({ mode }) => {
 
   return {
     test: {
-      env: isLong ? { TEST_LONG: '1' } : {},
       testTimeout: TIME_LIMIT,
       hookTimeout: TIME_LIMIT,
       expect: { poll: { timeout: POLL_TIME_LIMIT } },
