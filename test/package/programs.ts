@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 export const repository = fileURLToPath(new URL('../..', import.meta.url))
 
 /** `NODE_OPTIONS` and the others configure the workers of the test runner and would change how a program runs. */
-const environment = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '', TEST_LONG: '' }
+const environment = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_ENV: '' }
 
 export interface ProgramResult {
   readonly exitCode: number
