@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createS3Client, dbClient } from '@svc/db/client'
 import { startExample, type ExampleProcess } from '../servers/example-process.js'
-
-interface Listed {
-  readonly bucket: string
-  readonly key: string
-  readonly filename?: string
-}
 
 /** Sends requests like a browser: keeps the cookies that the server sets. */
 class Visitor {
@@ -23,7 +18,7 @@ class Visitor {
     const response = await fetch(this.#origin + path, {
       method,
       headers: {
-        cookie: [...this.#cookies].map((pair) => pair.join('=')).join('; '),
+        cookie: this.#cookie(),
         ...(body !== undefined && { 'content-type': type }),
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -42,24 +37,18 @@ class Visitor {
     return response.status
   }
 
-  async list(): Promise<Listed[]> {
-    const response = await this.send('GET /api/s3/db/objects')
-    expect(response.status).toBe(200)
-    return ((await response.json()) as { objects: Listed[] }).objects
+  /** The client of the library, with the session of this visitor. */
+  get api() {
+    const headers = { cookie: this.#cookie() }
+    return createS3Client({ baseURL: this.#origin, headers, plugins: [dbClient()] }).api
   }
 
-  async upload(filename: string, text: string): Promise<string> {
-    const uploadRequest = { filename, contentType: 'text/plain', size: text.length }
-    const started = await this.send('POST /api/s3/upload', uploadRequest)
-    expect(started.status).toBe(201)
-    const { object, upload } = (await started.json()) as {
-      object: { key: string; id: string }
-      upload: { url: string; headers: Record<string, string> }
-    }
-    const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: text })
-    expect(sent.status).toBe(200)
-    expect(await this.status('POST /api/s3/upload/confirm', { key: object.key, id: object.id })).toBe(200)
-    return object.key
+  async upload(name: string, text: string): Promise<string> {
+    return (await this.api.upload(new File([text], name, { type: 'text/plain' }))).key
+  }
+
+  #cookie(): string {
+    return [...this.#cookies].map((pair) => pair.join('=')).join('; ')
   }
 }
 
@@ -92,19 +81,19 @@ describe.each(['express', 'koa', 'fastify'])('examples/%s', (framework) => {
     const bob = await signedIn('bob')
     const key = await ann.upload('plan.txt', 'to the sea')
     const download = `GET /api/s3/download?key=${encodeURIComponent(key)}`
+    const list = async ({ api }: Visitor) => (await api.db.listObjects()).objects
 
-    expect(await ann.list()).toMatchObject([{ key, filename: 'plan.txt', bucket: 'files' }])
-    const { url } = (await (await ann.send(download)).json()) as { url: string }
-    expect(await (await fetch(url)).text()).toBe('to the sea')
+    expect(await list(ann)).toMatchObject([{ key, filename: 'plan.txt', bucket: 'files' }])
+    expect(await (await fetch((await ann.api.download({ key })).url)).text()).toBe('to the sea')
 
-    expect(await bob.list()).toEqual([])
+    expect(await list(bob)).toEqual([])
     expect(await bob.status(download)).toBe(404)
     expect(await bob.status(`DELETE /api/s3/object?key=${encodeURIComponent(key)}`)).toBe(404)
 
     expect(await ann.status('POST /logout')).toBe(204)
     expect(await ann.status('GET /api/s3/db/objects')).toBe(401)
     expect(await ann.status(download)).toBe(401)
-    expect(await (await signedIn('ann')).list()).toMatchObject([{ key }])
+    expect(await list(await signedIn('ann'))).toMatchObject([{ key }])
   })
 
   it('lets the owner share a file with named users, with everybody and with nobody', async () => {
