@@ -18,7 +18,9 @@ interface Start {
 
 async function loadStart(): Promise<Start> {
   const files = ['settings', 'storage', 'database', 'port'].map((name) => `examples/demo/${name}.mjs`)
-  const modules = files.map((file) => import(/* @vite-ignore */ new URL(file, `file://${ROOT}`).href))
+  const modules = files.map(
+    (file) => import(/* @vite-ignore */ new URL(file, `file://${ROOT}`).href) as Promise<Partial<Start>>,
+  )
   return Object.assign({}, ...(await Promise.all(modules))) as Start
 }
 
