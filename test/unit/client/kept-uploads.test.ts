@@ -55,7 +55,7 @@ async function leaveAttempt(
   }
   const controller = new AbortController()
   const upload = api.upload(file, { signal: controller.signal })
-  await vi.waitUntil(() => kept.length > 0)
+  await expect.poll(() => kept.length).toBeGreaterThan(0)
   network.fault = (path, serve) => (path.endsWith('/abort') ? unreachable() : serve())
   controller.abort()
   expect(await rejectionOf(upload)).toMatchObject({ code: 'ABORTED' })
@@ -227,7 +227,7 @@ describe('an upload while the browser is offline', () => {
     }
     const states: string[] = []
     const upload = client.api.upload(file, { onState: (state) => states.push(state) })
-    await vi.waitUntil(() => states.includes('waiting'))
+    await expect.poll(() => states).toContain('waiting')
     client.network.fault = undefined
     browser.onLine = true
     events.dispatchEvent(new Event('online'))
@@ -249,7 +249,7 @@ describe('an upload while the browser is offline', () => {
     const upload = api.upload(new File([new Uint8Array(size)], 'a'), {
       onState: (state) => states.push(state),
     })
-    await vi.waitUntil(() => states.includes('waiting'))
+    await expect.poll(() => states).toContain('waiting')
     account = 'bob'
     browser.onLine = true
     events.dispatchEvent(new Event('online'))

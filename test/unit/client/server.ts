@@ -50,6 +50,11 @@ export function startServer(options: ServerFixtureOptions = {}) {
 
 export type Fetch = typeof globalThis.fetch
 
+let requestsInProgress = 0
+
+/** Returns whether a server that `startClient` started works on a request. */
+export const isServing = () => requestsInProgress > 0
+
 export interface SentRequest {
   readonly method: string
   /** Path and query. */
@@ -71,7 +76,10 @@ export function startClient(
     const { pathname, search } = new URL(request.url)
     const { method, headers } = request
     sent.push({ method, target: pathname + search, headers, credentials: init?.credentials })
-    const serve = () => server.handler(request)
+    const serve = () => {
+      requestsInProgress += 1
+      return server.handler(request).finally(() => (requestsInProgress -= 1))
+    }
     return options.before ? options.before(request, serve) : serve()
   }
   const as = (user: string | null) =>

@@ -211,19 +211,4 @@ describe('an aborted upload', () => {
     expect(await rejection).toMatchObject({ code: 'ABORTED' })
     confirm.release()
   })
-
-  it('does not wait for the next retry of the confirm', async () => {
-    const network = await startNetwork()
-    const controller = new AbortController()
-    network.next(CONFIRM, cutBefore, async () => {
-      // Afterwards, the client pauses for half a second.
-      setTimeout(() => controller.abort(), 50)
-      return null
-    })
-    expect(await rejectionOf(network.api.upload(file, { signal: controller.signal }))).toMatchObject({
-      code: 'ABORTED',
-    })
-    expect(requestsTo(network, CONFIRM)).toBe(2)
-    expect(await network.objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
-  })
 })

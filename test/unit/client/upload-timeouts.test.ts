@@ -34,11 +34,29 @@ describe('the timeouts of an upload', () => {
     expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
   })
 
+  it('ends with an abort during the pause before a retry', async () => {
+    let confirms = 0
+    const { api, objects } = startClient({
+      before: async (request, serve) => {
+        if (!request.url.endsWith('/confirm')) return serve()
+        confirms += 1
+        throw new TypeError('fetch failed')
+      },
+    })
+    const controller = new AbortController()
+    const upload = rejectionOf(api.upload(new Blob(['abc']), { signal: controller.signal }))
+    await expect.poll(() => [confirms, vi.getTimerCount()]).toEqual([1, 1])
+    controller.abort()
+    expect(await upload).toMatchObject({ code: 'ABORTED' })
+    expect(confirms).toBe(1)
+    expect(await objects.getScopeUsage('ada')).toEqual(NOTHING_USED)
+  })
+
   it('waits ten seconds after an abort for the response of the start request', async () => {
     const { api, sent } = startClient({ before: never })
     const controller = new AbortController()
     const upload = rejectionOf(api.upload(new Blob(['abc']), { signal: controller.signal }))
-    await vi.waitUntil(() => sent.length > 0)
+    await expect.poll(() => sent.length).toBe(1)
     expect(vi.getTimerCount()).toBe(0)
     controller.abort()
     const seconds = (await timeUntilSettled(upload)) / SECOND
@@ -55,7 +73,7 @@ describe('the timeouts of an upload', () => {
       },
     })
     const upload = rejectionOf(api.upload(new Blob(['abc'])))
-    await vi.waitUntil(() => sent.some(({ target }) => target.endsWith('/abort')))
+    await expect.poll(() => sent.at(-1)?.target).toBe('/api/s3/upload/abort')
     expect((await timeUntilSettled(upload)) / SECOND).toBeCloseTo(10, 0)
     expect(await upload).toMatchObject({ status: 403 })
   })

@@ -5,7 +5,7 @@ import { interrupt } from './interrupted.js'
 import { PART, threeParts } from './files.js'
 import { useFakePauses } from './fake-pauses.js'
 import { START, LIST, PUT } from './request-lines.js'
-import { startUploads } from './faulty-uploads.js'
+import { refuse, startUploads } from './faulty-uploads.js'
 
 useFakePauses()
 afterEach(() => void vi.unstubAllGlobals())
@@ -31,7 +31,8 @@ describe('concurrent uploads of the same file', () => {
         query: () => Promise.reject(new Error('Not asked.')),
       },
     })
-    await uploads.api.upload(file)
+    uploads.inject(START, refuse)
+    await rejectionOf(uploads.api.upload(file))
     expect([uploads.count(LIST), uploads.count(START)]).toEqual([0, 1])
   })
 

@@ -18,6 +18,9 @@ export const respondWith =
   async () =>
     new Response('<h1>No</h1>', { status, headers: { 'content-type': 'text/html' } })
 
+export const refuse: Fault = async () =>
+  Response.json({ code: 'QUOTA_EXCEEDED', message: 'Full.' }, { status: 413 })
+
 /** Creates a client of a server in this process, with a network that injects faults. */
 export function startUploads(options: ServerFixtureOptions = {}) {
   const log: string[] = []
@@ -29,7 +32,6 @@ export function startUploads(options: ServerFixtureOptions = {}) {
   }[] = []
   let atOnce = 0
   let maxConcurrency = 0
-  let unaffected = 0
   const client = startClient({
     onError: () => undefined,
     ...options,
@@ -40,12 +42,10 @@ export function startUploads(options: ServerFixtureOptions = {}) {
       if (found) found.met += 1
       const isPut = line.startsWith('PUT') ? 1 : 0
       maxConcurrency = Math.max(maxConcurrency, (atOnce += isPut))
-      unaffected += found ? 0 : isPut
       try {
         return await (found ? found.fault(serve) : serve())
       } finally {
         atOnce -= isPut
-        unaffected -= found ? 0 : isPut
       }
     },
   })
@@ -54,11 +54,6 @@ export function startUploads(options: ServerFixtureOptions = {}) {
     /** All requests in order, such as `PUT 3` for the third part, or `POST /multipart/complete`. */
     log,
     maxConcurrency: () => maxConcurrency,
-    /** Resolves once no part without a fault is in progress. */
-    async otherPartsSettle() {
-      do await new Promise((resolve) => setImmediate(resolve))
-      while (unaffected > 0)
-    },
     /** Applies a fault to the next `times` requests that match. */
     inject: (where: RegExp, fault: Fault, times = Infinity) => {
       faults.push({ where, fault, times, met: 0 })

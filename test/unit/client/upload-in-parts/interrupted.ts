@@ -5,11 +5,7 @@ import { lostBefore, type startUploads } from './faulty-uploads.js'
 
 /** Starts an upload whose requests matching `lost` fail, until it rejects. */
 export async function interrupt(uploads: ReturnType<typeof startUploads>, file: File, lost = /^PUT [23]$/) {
-  uploads.inject(lost, async (serve) => {
-    // Fake pauses take no time, so without this all retries would be over before the other parts have arrived.
-    await uploads.otherPartsSettle()
-    return lostBefore(serve)
-  })
+  uploads.inject(lost, lostBefore)
   expect(await withoutPauses(rejectionOf(uploads.api.upload(file)))).toMatchObject({ code: 'NETWORK_ERROR' })
   uploads.clearFaults()
   uploads.log.length = 0

@@ -34,24 +34,29 @@ describe('the resume state', () => {
     expect(entries.size).toBe(0)
   })
 
-  it.each(['', 'null', '{', '[]', '"x"', '7', '{"id":"x"}', '{"object":{}}', '{"object":7,"aborted":true}'])(
-    'ignores and removes invalid values: %j',
-    async (value) => {
-      const entries = stubLocalStorage()
-      entries.set('@svc/db attempt ["http://files.test/api/s3",null] x', value)
-      const uploads = startUploads()
-      expect(await uploads.api.upload(threeParts())).toMatchObject({ status: 'active' })
-      expect([uploads.count(LIST), uploads.count(START), uploads.count(PUT)]).toEqual([0, 1, 3])
-      expect(entries.size).toBe(0)
-    },
-  )
-
-  it('ignores what version 1.5.5 kept', async () => {
+  it('ignores and removes invalid values, and ignores what version 1.5.5 kept', async () => {
     const entries = stubLocalStorage()
+    const uploads = startUploads()
     const file = threeParts()
-    const name = `@svc/db upload ${JSON.stringify(['http://files.test/api/s3', null, file.name, [], file.name, file.size, file.lastModified])}`
-    entries.set(name, '{"bucket":"files","key":"k","id":"x","uploadId":"u"}')
-    expect(await startUploads().api.upload(file)).toMatchObject({ status: 'active' })
+    const invalid = [
+      '',
+      'null',
+      '{',
+      '[]',
+      '"x"',
+      '7',
+      '{"id":"x"}',
+      '{"object":{}}',
+      '{"object":7,"aborted":true}',
+    ]
+    for (const [index, value] of invalid.entries())
+      entries.set(`@svc/db attempt ["http://files.test/api/s3",null] ${index}`, value)
+    const place = ['http://files.test/api/s3', null, file.name, [], file.name, file.size, file.lastModified]
+    const older = `@svc/db upload ${JSON.stringify(place)}`
+    entries.set(older, '{"bucket":"files","key":"k","id":"x","uploadId":"u"}')
+    expect(await uploads.api.upload(file)).toMatchObject({ status: 'active' })
+    expect([uploads.count(LIST), uploads.count(START), uploads.count(PUT)]).toEqual([0, 1, 3])
+    expect([...entries.keys()]).toEqual([older])
   })
 
   it('stays in memory if localStorage throws', async () => {
