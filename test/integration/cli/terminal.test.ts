@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { buildCommand, type BuiltCommand } from './command.js'
 import { seededSchema, type SeededSchema } from './seeded-schema.js'
@@ -19,15 +19,12 @@ describePostgres('on a terminal', (url) => {
     let command: BuiltCommand
     let seeded: SeededSchema
     beforeAll(async () => {
-      command = await buildCommand()
-    })
-    beforeEach(async () => {
-      seeded = await seededSchema(pool)
+      ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
       await seeded.addExpired('user:ann', ROWS)
     })
-    afterEach(() => seeded.drop())
     afterAll(async () => {
       command.remove()
+      await seeded.drop()
       await pool.end()
     })
 
@@ -57,17 +54,6 @@ describePostgres('on a terminal', (url) => {
       return { exitCode: await exit, shown, left: await seeded.store.countByScope('user:ann') }
     }
 
-    it('purges after confirmation, and shows a progress bar', async () => {
-      const { exitCode, shown, left } = await replying('y\n')
-      expect(shown).toContain(
-        `Purge 450 expired reservations (439 KiB declared) from ${url} (schema ${seeded.schema})?`,
-      )
-      expect(shown).toContain('[###########.............] 44 %, 200 of 450')
-      expect(shown).toContain('[########################] 100 %, 450 of 450')
-      expect(shown).toContain('Purged 450 expired reservations.')
-      expect({ exitCode, left }).toEqual({ exitCode: 0, left: 0 })
-    })
-
     it.each(['n\n', '\n', 'yup\n', '\u0004'])('purges nothing for the reply %j', async (reply) => {
       const { exitCode, shown, left } = await replying(reply)
       expect(shown).toContain('Nothing was purged.')
@@ -90,6 +76,17 @@ describePostgres('on a terminal', (url) => {
     it('purges nothing on Ctrl+C', async () => {
       const { exitCode, left } = await replying(CTRL_C)
       expect({ exitCode, left }).toEqual({ exitCode: 130, left: ROWS })
+    })
+
+    it('purges after confirmation, and shows a progress bar', async () => {
+      const { exitCode, shown, left } = await replying('y\n')
+      expect(shown).toContain(
+        `Purge 450 expired reservations (439 KiB declared) from ${url} (schema ${seeded.schema})?`,
+      )
+      expect(shown).toContain('[###########.............] 44 %, 200 of 450')
+      expect(shown).toContain('[########################] 100 %, 450 of 450')
+      expect(shown).toContain('Purged 450 expired reservations.')
+      expect({ exitCode, left }).toEqual({ exitCode: 0, left: 0 })
     })
   })
 })

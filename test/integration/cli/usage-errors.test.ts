@@ -13,6 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => command.remove())
 
+const UNENCODED = `postgres://u:${PASSWORD}@h/d`
+
 describe('invalid arguments', () => {
   it.each([
     ['no command', [], /Usage: svc-db/],
@@ -104,26 +106,33 @@ describe('invalid arguments', () => {
   })
 
   it.each([
-    ['with an at sign', `postgres://u:${PASSWORD}@h/d`],
+    ['with an at sign', UNENCODED],
     ['with a slash', 'postgres://u:1/word#1@h/d'],
     ['with a question mark', 'postgres://u:1?word#1@h/d'],
     ['with a space', 'postgres://u:my word#1@h/d'],
     ['after a missing slash', `postgres:/u:${PASSWORD}@h/d`],
     ['without a scheme', `u:${PASSWORD}@h/d`],
   ])('never shows an unencoded password (%s)', async (_, url) => {
-    for (const args of [
-      ['verify', '--url', url],
-      ['verify', `--url=${url}`],
-      [url],
-      ['usage', 'user:1', url],
-      [`--ulr=${url}`],
-      [`--ulr=${url}`, '--json'],
-    ]) {
+    for (const args of [['verify', '--url', url], [url]]) {
       const ran = await command.run(args)
       expect(ran.exitCode).toBe(2)
       expectNoPassword(ran)
     }
-    const ran = await command.run(['verify'], { DATABASE_URL: url })
+  })
+
+  it.each([
+    ['--url=', ['verify', `--url=${UNENCODED}`]],
+    ['an argument too many', ['usage', 'user:1', UNENCODED]],
+    ['an unknown option', [`--ulr=${UNENCODED}`]],
+    ['an unknown option with --json', [`--ulr=${UNENCODED}`, '--json']],
+  ])('never shows an unencoded password in %s', async (_, args) => {
+    const ran = await command.run(args)
+    expect(ran.exitCode).toBe(2)
+    expectNoPassword(ran)
+  })
+
+  it('never shows an unencoded password in DATABASE_URL', async () => {
+    const ran = await command.run(['verify'], { DATABASE_URL: UNENCODED })
     expect(ran.stderr).toContain('DATABASE_URL must be a URL')
     expectNoPassword(ran)
   })
@@ -150,16 +159,10 @@ describe('a database URL that is not the value of --url', () => {
     ['--status', ['list', 'user:1', `--status=${url}`]],
   ])('exits with 2 and never shows it: %s', async (_, args) => {
     // Nothing listens there, so a command that got this far would exit with 3.
-    for (const environment of [
-      {},
-      { DATABASE_URL: 'postgres://127.0.0.1:1/d' },
-      { MONGODB_URL: 'mongodb://127.0.0.1:1/d' },
-    ]) {
-      const ran = await command.run(args, environment)
-      expect({ exitCode: ran.exitCode, stdout: ran.stdout }).toEqual({ exitCode: 2, stdout: '' })
-      expect(ran.stderr).not.toBe('')
-      expectNoPassword(ran)
-    }
+    const ran = await command.run(args, { DATABASE_URL: 'postgres://127.0.0.1:1/d' })
+    expect({ exitCode: ran.exitCode, stdout: ran.stdout }).toEqual({ exitCode: 2, stdout: '' })
+    expect(ran.stderr).not.toBe('')
+    expectNoPassword(ran)
   })
 
   it.each(['https://app.example/user/1', 'user:ann@example.com', 'mailto:ann@example.com'])(
