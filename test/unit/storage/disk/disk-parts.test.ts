@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { cpSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { MINUTE } from '../../../conformance/clock.js'
@@ -50,15 +50,6 @@ describe('the multipart uploads of diskStorage', () => {
     expect(readdirSync(join(directory, 'drafts'))).toEqual([])
     expect(readdirSync(join(directory, '..'))).toEqual(['storage'])
   })
-
-  it.skipIf(process.platform === 'win32')(
-    'have files that only their owner can read (Windows has no modes)',
-    async () => {
-      const { uploads } = await uploadOf()
-      const modes = filesBelow(uploads).map((path) => statSync(join(uploads, path)).mode & 0o777)
-      expect(modes).toEqual([0o600, 0o600, 0o600])
-    },
-  )
 
   it('survive a restart, with their URLs', async () => {
     const { directory, upload, sign, parts, download } = await uploadOf()

@@ -137,20 +137,22 @@ describe('a disk that refuses', () => {
     },
   }
 
-  it.each(
-    Object.keys(refusals).flatMap((what) => ['ENOSPC', 'EIO', 'EDQUOT'].map((code) => ({ what, code }))),
-  )('$what ($code) causes STORAGE_UNAVAILABLE, and nothing is left behind', async ({ what, code }) => {
-    const { directory, handler, storage, reported, upload, put } = diskService()
-    const { url, ...init } = await storage.signUpload(upload)
-    refusals[what]!(code)
-    const refused = await handler(new Request(url, { ...init, body: HELLO }))
-    expect(await codeOf(refused)).toEqual(UNAVAILABLE)
-    expect(reported).toMatchObject([{ cause: { code } }])
-    vi.restoreAllMocks()
-    expect(filesBelow(directory)).toEqual(['signing-secret'])
-    expect(await storage.head(upload)).toBeNull()
-    expect((await put(upload, HELLO)).status).toBe(200)
-  })
+  it.each(Object.keys(refusals))(
+    '%s causes STORAGE_UNAVAILABLE, and nothing is left behind',
+    async (what) => {
+      const code = 'ENOSPC'
+      const { directory, handler, storage, reported, upload, put } = diskService()
+      const { url, ...init } = await storage.signUpload(upload)
+      refusals[what]!(code)
+      const refused = await handler(new Request(url, { ...init, body: HELLO }))
+      expect(await codeOf(refused)).toEqual(UNAVAILABLE)
+      expect(reported).toMatchObject([{ cause: { code } }])
+      vi.restoreAllMocks()
+      expect(filesBelow(directory)).toEqual(['signing-secret'])
+      expect(await storage.head(upload)).toBeNull()
+      expect((await put(upload, HELLO)).status).toBe(200)
+    },
+  )
 
   it('the bytes cancels the rest of the body', async () => {
     const { handler, storage, upload } = diskService()

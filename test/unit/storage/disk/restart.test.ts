@@ -9,15 +9,6 @@ import { temporaryFolder } from '../temporary-folder.js'
 import { diskService } from './disk-service.js'
 
 describe('after a restart, diskStorage', () => {
-  it('has the same objects', async () => {
-    const before = diskService()
-    await before.put(before.upload, HELLO)
-    const described = await before.storage.head(before.upload)
-    const after = diskService(before.directory)
-    expect(await after.storage.head(after.upload)).toEqual(described)
-    expect((await after.put(after.upload, HELLO)).status).toBe(409)
-  })
-
   it('serves its earlier URLs until they expire', async () => {
     const before = diskService()
     const written = await before.storage.signUpload(before.upload)

@@ -150,17 +150,6 @@ describe.each(storages)('$name, written and read by the server', (kind) => {
     expect(await readAll(await storage.read!(at))).toHaveLength(0)
   })
 
-  it('rejects if the signal is aborted', async () => {
-    const { storage, at, file } = directService()
-    const signal = AbortSignal.abort(new Error('gone'))
-    const calls = [
-      storage.write!({ ...file, signal }),
-      storage.read!({ ...at, signal }),
-      storage.multipart!.writePart!({ ...at, uploadId: 'u', partNumber: 1, body: HELLO, signal }),
-    ]
-    for (const call of calls) await expect(call).rejects.toThrow('gone')
-  })
-
   it('shows its baseURL', () => {
     expect(kind.open({ baseURL: 'https://app.example/files/' }).baseURL).toBe('https://app.example/files')
     expect(kind.open({}).baseURL).toBeNull()

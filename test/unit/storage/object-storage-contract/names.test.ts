@@ -53,7 +53,7 @@ const names = [
     '\ufffd',
     '\uffff',
   ],
-  ...Array.from({ length: 17 }, (_, plane) => String.fromCodePoint(plane * 0x10000 + 0xfffd)),
+  ...['\u{1fffd}', '\u{10fffd}'],
   ...['x'.repeat(255), 'x'.repeat(256), 'x'.repeat(1024), '\u{1f600}'.repeat(256), '\u0001'.repeat(1024)],
   ...[`${'x'.repeat(1023)}y`, `${'/'.repeat(1024)}`, `${'../'.repeat(341)}x`],
 ]
@@ -106,7 +106,7 @@ describe.each(storages)('the names in $name', (kind) => {
         expect((await service.put({ ...service.upload, bucket, key }, HELLO)).status).toBe(200)
         expect(await service.storage.head({ bucket, key })).toMatchObject({ size: 5 })
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     )
   })
 })

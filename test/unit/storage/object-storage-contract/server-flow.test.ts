@@ -48,23 +48,6 @@ describe.each(storages)('a server with $name', (kind) => {
     expect(service.reported).toEqual([])
   })
 
-  it('confirms finished uploads, and removes abandoned ones', async () => {
-    const { service, clock, ann } = started()
-    const begun = await ann.begun({ size: 4 })
-    await expectStatus(await ann.put(begun.upload, bytesOfSize(4)), 200)
-    clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
-    expect(await ann.bytes(begun.object.key)).toEqual(bytesOfSize(4))
-
-    const abandoned = await ann.begun({ size: 2 })
-    await expectStatus(await ann.put(abandoned.upload, bytesOfSize(2)), 200)
-    await expectStatus(await ann.abort(abandoned.object), 204)
-    clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-    expect(await ann.bytes(begun.object.key)).toEqual(bytesOfSize(4))
-    expect(service.reported).toEqual([])
-  })
-
   it('refuses an upload that ends after its leftover was forgotten', async () => {
     const { service, clock, ann } = started()
     const { object, upload } = await ann.begun({ size: 4 })
