@@ -32,296 +32,222 @@ export interface CrashFlow {
 }
 
 const always = (content: Content) => ({ afterRetry: [content], withoutRetry: [content] })
+/** A removal is complete after a retry. Without one, the content may still be there. */
+const removal = (content: Content) => ({ afterRetry: [null], withoutRetry: [null, content] })
 
-export const statusOf = async (response: Promise<Response>) => (await response).status
+const statusOf = async (response: Promise<Response>) => (await response).status
 
-const singlePutFlows: Record<string, CrashFlow> = {
-  'the start of an upload': {
-    prepare: (service) => uploadReport(service, 1),
-    act: (service) => statusOf(service.as(OWNER).begin({ route: 'docs' })),
-    retryStatuses: [201],
-    finalContent: always(1),
-  },
-  'a confirm': {
-    prepare: (service) => putReport(service, 1),
-    act: (service, object) => statusOf(service.as(OWNER).confirm(object)),
-    retryStatuses: [200],
-    finalContent: always(1),
-  },
-  'a confirm of a replacement': {
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return putReport(service, 2)
-    },
-    act: (service, object) => statusOf(service.as(OWNER).confirm(object)),
-    retryStatuses: [200],
-    finalContent: always(2),
-  },
-  'a confirm of bytes that do not match the request': {
-    async prepare(service, { objects, tampered }) {
-      await uploadReport(service, 1)
-      const object = await putReport(service, 2)
-      tampered.add((await objects.findPending(object))!.storageKey!)
-      return object
-    },
-    act: (service, object) => statusOf(service.as(OWNER).confirm(object)),
-    retryStatuses: [409, 404],
-    finalContent: always(1),
-  },
-  'an abort': {
-    prepare: (service) => putReport(service, 1),
-    act: (service, object) => statusOf(service.as(OWNER).abort(object)),
-    retryStatuses: [204, 404],
-    // A finished upload is not lost if its abort did not happen.
-    finalContent: { afterRetry: [null], withoutRetry: [null, 1] },
-  },
-  'an abort of a replacement': {
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return (await service.as(OWNER).begun({ route: 'docs' })).object
-    },
-    act: (service, object) => statusOf(service.as(OWNER).abort(object)),
-    retryStatuses: [204, 404],
-    finalContent: always(1),
-  },
-  'a soft delete': {
-    prepare: (service) => uploadReport(service, 1),
-    act: (service, { key }) => statusOf(service.as(OWNER).delete(key)),
-    retryStatuses: [204, 404],
-    finalContent: { afterRetry: [null], withoutRetry: [null, 1] },
-  },
-  'a hard delete of an object and its replacement': {
-    options: { deleteMode: 'hard' },
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return putReport(service, 2)
-    },
-    act: (service, { key }) => statusOf(service.as(OWNER).delete(key)),
-    retryStatuses: [204, 404],
-    finalContent: { afterRetry: [null], withoutRetry: [null, 2] },
-  },
-  'a cleanUp that confirms an expired upload': {
-    async prepare(service, { clock }) {
-      await uploadReport(service, 1)
-      await service.as('user:2').begun({ route: 'others' })
-      const object = await putReport(service, 2)
-      clock.advance(LATER)
-      return object
-    },
-    act: ({ s3 }) => cleanUp(s3).then(() => null),
-    retryStatuses: [null],
-    finalContent: always(2),
-  },
-  'a cleanUp that discards expired uploads': {
-    async prepare(service, { clock, tampered, objects }) {
-      await uploadReport(service, 1)
-      const object = await putReport(service, 2)
-      // Prevents a later run, which confirms, from finding a match.
-      tampered.add((await objects.findPending(object))!.storageKey!)
-      clock.advance(LATER)
-      return object
-    },
-    act: ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null),
-    retryStatuses: [null],
-    finalContent: always(1),
-  },
-  'a cleanUp of leftovers': {
-    async prepare(service, { clock }) {
-      await uploadReport(service, 1)
-      await service.as(OWNER).abort(await putReport(service, 2))
-      const object = await uploadReport(service, 3)
-      clock.advance(LATER)
-      return object
-    },
-    act: ({ s3 }) => cleanUp(s3).then(() => null),
-    retryStatuses: [null],
-    finalContent: always(3),
-  },
-  'an upload that frees quota from expired reservations': {
-    options: { quota: { maxFiles: 3 } },
-    async prepare(service, { clock }) {
-      const object = await putReport(service, 1)
-      await service.as(OWNER).begun({ route: 'others' })
-      await service.as(OWNER).begun({ route: 'others' })
-      clock.advance(LATER)
-      return object
-    },
-    act: (service) => statusOf(service.as(OWNER).begin({ route: 'others' })),
-    retryStatuses: [201],
-    finalContent: always(1),
-  },
+type Prepare = CrashFlow['prepare']
+type Act = CrashFlow['act']
+
+const flow = (
+  prepare: Prepare,
+  act: Act,
+  retryStatuses: CrashFlow['retryStatuses'],
+  finalContent: CrashFlow['finalContent'],
+  options: ServiceOptions = {},
+): CrashFlow => ({ prepare, act, retryStatuses, finalContent, options })
+
+const object: Prepare = (service) => uploadReport(service, 1)
+const upload: Prepare = (service) => putReport(service, 1)
+const uploadInParts: Prepare = (service) => putReportInParts(service, 1)
+const replacement: Prepare = async (service) => {
+  await uploadReport(service, 1)
+  return putReport(service, 2)
+}
+const replacementInParts: Prepare = async (service) => {
+  await uploadReport(service, 1)
+  return putReportInParts(service, 2)
+}
+/** Bytes that appear to differ from the upload request. */
+const tampered =
+  (prepare: Prepare): Prepare =>
+  async (service, world) => {
+    const subject = await prepare(service, world)
+    world.tampered.add((await world.objects.findPending(subject))!.storageKey!)
+    return subject
+  }
+const expired =
+  (prepare: Prepare): Prepare =>
+  async (service, world) => {
+    const subject = await prepare(service, world)
+    world.clock.advance(LATER)
+    return subject
+  }
+
+const begin: Act = (service) => statusOf(service.as(OWNER).begin({ route: 'docs' }))
+const confirm: Act = (service, subject) => statusOf(service.as(OWNER).confirm(subject))
+const abort: Act = (service, subject) => statusOf(service.as(OWNER).abort(subject))
+const remove: Act = (service, { key }) => statusOf(service.as(OWNER).delete(key))
+const beginInParts: Act = (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' }))
+const complete: Act = (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject)))
+const abortParts: Act = (service, subject) => statusOf(multipart.abort(service.as(OWNER), partsOf(subject)))
+const job: Act = ({ s3 }) => cleanUp(s3).then(() => null)
+const discardingJob: Act = ({ s3 }) => cleanUp(s3, { unconfirmed: 'discard' }).then(() => null)
+
+const leftovers: Prepare = async (service) => {
+  await uploadReport(service, 1)
+  await service.as(OWNER).abort(await putReport(service, 2))
+  return uploadReport(service, 3)
 }
 
-const multipartFlows: Record<string, CrashFlow> = {
-  'the start of a multipart upload': {
-    prepare: (service) => uploadReport(service, 1),
-    act: (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' })),
-    retryStatuses: [201],
-    finalContent: always(1),
-  },
-  'the start of a multipart upload that replaces another': {
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return putReportInParts(service, 2)
-    },
-    act: (service) => statusOf(multipart.begin(service.as(OWNER), { route: 'docs' })),
-    retryStatuses: [201],
-    finalContent: always(1),
-  },
-  'a completion': {
-    prepare: (service) => putReportInParts(service, 1),
-    act: (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject))),
-    retryStatuses: [200],
-    // cleanUp never completes an upload, and never loses a completed one.
-    finalContent: { afterRetry: [1], withoutRetry: [null, 1] },
-  },
-  'a completion of a replacement': {
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return putReportInParts(service, 2)
-    },
-    act: (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject))),
-    retryStatuses: [200],
-    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
-  },
-  'a completion of bytes that do not match the request': {
-    async prepare(service, { objects, tampered }) {
-      await uploadReport(service, 1)
-      const subject = await putReportInParts(service, 2)
-      tampered.add((await objects.findPending(subject))!.storageKey!)
-      return subject
-    },
-    act: (service, subject) => statusOf(multipart.complete(service.as(OWNER), partsOf(subject))),
-    retryStatuses: [409, 404],
-    finalContent: always(1),
-  },
-  'an abort of a multipart upload': {
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return putReportInParts(service, 2)
-    },
-    act: (service, subject) => statusOf(multipart.abort(service.as(OWNER), partsOf(subject))),
-    retryStatuses: [204, 404],
-    finalContent: always(1),
-  },
-  'a delete of an object and its multipart replacement': {
-    async prepare(service) {
-      await uploadReport(service, 1)
-      return putReportInParts(service, 2)
-    },
-    act: (service, { key }) => statusOf(service.as(OWNER).delete(key)),
-    retryStatuses: [204, 404],
-    finalContent: { afterRetry: [null], withoutRetry: [null, 1] },
-  },
-  'a cleanUp of an expired multipart upload': {
-    async prepare(service, { clock }) {
-      await uploadReport(service, 1)
-      const subject = await putReportInParts(service, 2)
-      clock.advance(LATER)
-      return subject
-    },
-    act: ({ s3 }) => cleanUp(s3).then(() => null),
-    retryStatuses: [null],
-    finalContent: always(1),
-  },
-  'a cleanUp of an unrecorded multipart upload': {
-    async prepare(service, { clock, objects, bucket, bucketName }) {
-      await uploadReport(service, 1)
-      const subject = await putReportInParts(service, 2)
-      const { key } = (await service.as(OWNER).begun({ route: 'docs' })).object
-      const { storageKey } = (await objects.findPending({ bucket: bucketName, key }))!
-      // The state after a crash between creating the upload and recording its id.
-      const at = { bucket: bucketName, key: storageKey!, contentType: 'text/plain', attemptId: subject.id }
-      await bucket.multipart!.create(at)
-      await objects.release({ bucket: bucketName, key })
-      clock.advance(LATER)
-      return subject
-    },
-    act: ({ s3 }) => cleanUp(s3).then(() => null),
-    retryStatuses: [null],
-    finalContent: always(1),
-  },
-  'a cleanUp that confirms an expired completed upload': {
-    async prepare(service, { clock, objects, bucket, bucketName }) {
-      await uploadReport(service, 1)
-      const subject = await putReportInParts(service, 2)
-      const { storageKey } = (await objects.findPending(subject))!
-      const at = { bucket: bucketName, key: storageKey!, uploadId: subject.uploadId! }
-      const { parts } = (await bucket.multipart!.listParts({ ...at, after: 0 }))!
-      await bucket.multipart!.complete({ ...at, parts })
-      clock.advance(LATER)
-      return subject
-    },
-    act: ({ s3 }) => cleanUp(s3).then(() => null),
-    retryStatuses: [null],
-    finalContent: always(2),
-  },
+const fullQuota: Prepare = async (service) => {
+  const subject = await putReport(service, 1)
+  for (let count = 0; count < 2; count++) await service.as(OWNER).begun({ route: 'others' })
+  return subject
+}
+
+const replacementBesideAnother: Prepare = async (service) => {
+  await uploadReport(service, 1)
+  await service.as('user:2').begin({ route: 'others' })
+  return putReport(service, 2)
+}
+
+/** The state after a crash between creating a multipart upload and recording its id. */
+const unrecordedUpload: Prepare = async (service, world) => {
+  const { objects, bucket, bucketName } = world
+  const subject = await replacementInParts(service, world)
+  const { key } = (await service.as(OWNER).begun({ route: 'docs' })).object
+  const { storageKey } = (await objects.findPending({ bucket: bucketName, key }))!
+  const at = { bucket: bucketName, key: storageKey!, contentType: 'text/plain', attemptId: subject.id }
+  await bucket.multipart!.create(at)
+  await objects.release({ bucket: bucketName, key })
+  return subject
+}
+
+/** The state after a crash between completing a multipart upload and confirming it. */
+const completedUpload: Prepare = async (service, world) => {
+  const { objects, bucket, bucketName } = world
+  const subject = await replacementInParts(service, world)
+  const { storageKey } = (await objects.findPending(subject))!
+  const at = { bucket: bucketName, key: storageKey!, uploadId: subject.uploadId! }
+  const { parts } = (await bucket.multipart!.listParts({ ...at, after: 0 }))!
+  await bucket.multipart!.complete({ ...at, parts })
+  return subject
 }
 
 /** Stores the report by `files.put`. Returns no status, because a call of the server has none. */
-const putFile = (service: Service, body: Uint8Array, key = KEY) =>
-  service.s3.files.put({ scope: OWNER, route: 'docs', contentType: 'text/plain', body, key }).then(() => null)
+const putFile =
+  (body: Uint8Array): Act =>
+  ({ s3 }) =>
+    s3.files.put({ scope: OWNER, route: 'docs', contentType: 'text/plain', body, key: KEY }).then(() => null)
+
+/** The same with a body that fails. */
+const putFailing =
+  (size: number, ...chunks: Uint8Array[]): Act =>
+  ({ s3 }) =>
+    s3.files
+      .put({ scope: OWNER, route: 'docs', key: KEY, size, body: failing(...chunks) })
+      .then(() => 200)
+      .catch(() => null)
 
 /** Two parts, whose first byte is `fill`. */
 const twoParts = (fill: number) => new Uint8Array(PART_OF_FILES + 1).fill(fill, 0, 1)
-
-const filesFlows: Record<string, CrashFlow> = {
-  'a put by the server': {
-    prepare: (service) => uploadReport(service, 1),
-    act: (service) => putFile(service, bytesOfSize(3, 2)),
-    retryStatuses: [null],
-    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
-  },
-  'a put by the server whose body fails': {
-    prepare: (service) => uploadReport(service, 1),
-    act: ({ s3 }) =>
-      s3.files
-        .put({ scope: OWNER, route: 'docs', key: KEY, size: 3, body: failing() })
-        .then(() => 200)
-        .catch(() => null),
-    retryStatuses: [null],
-    finalContent: always(1),
-  },
-  'a delete by the server': {
-    prepare: (service) => uploadReport(service, 1),
-    act: ({ s3 }, { key }) => s3.files.delete({ key }).then(() => null),
-    retryStatuses: [null],
-    finalContent: { afterRetry: [null], withoutRetry: [null, 1] },
-  },
-}
 
 async function* failing(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array, void> {
   yield* chunks
   throw new Error('reset')
 }
 
-/** Moves megabytes. */
-const largeFlows: Record<string, CrashFlow> = {
-  'a put by the server in parts': {
-    prepare: (service) => uploadReport(service, 1),
-    act: (service) => putFile(service, twoParts(2)),
-    retryStatuses: [null],
-    finalContent: { afterRetry: [2], withoutRetry: [1, 2] },
-  },
-  'a put by the server in parts whose body fails': {
-    prepare: (service) => uploadReport(service, 1),
-    act: ({ s3 }) =>
-      s3.files
-        .put({ scope: OWNER, route: 'docs', key: KEY, size: 2 * PART_OF_FILES, body: failing(twoParts(2)) })
-        .then(() => 200)
-        .catch(() => null),
-    retryStatuses: [null],
-    finalContent: always(1),
-  },
-}
-
 export const smallCrashFlows: Readonly<Record<string, CrashFlow>> = {
-  ...singlePutFlows,
-  ...multipartFlows,
-  ...filesFlows,
+  'the start of an upload': flow(object, begin, [201], always(1)),
+  'a confirm': flow(upload, confirm, [200], always(1)),
+  'a confirm of a replacement': flow(replacement, confirm, [200], always(2)),
+  'a confirm of bytes that do not match the request': flow(
+    tampered(replacement),
+    confirm,
+    [409, 404],
+    always(1),
+  ),
+  // A finished upload is not lost if its abort did not happen.
+  'an abort': flow(upload, abort, [204, 404], removal(1)),
+  'an abort of a replacement': flow(tampered(replacement), abort, [204, 404], always(1)),
+  'a soft delete': flow(object, remove, [204, 404], removal(1)),
+  'a hard delete of an object and its replacement': flow(replacement, remove, [204, 404], removal(2), {
+    deleteMode: 'hard',
+  }),
+  'a cleanUp that confirms an expired upload': flow(
+    expired(replacementBesideAnother),
+    job,
+    [null],
+    always(2),
+  ),
+  // A later run, which confirms, finds no match.
+  'a cleanUp that discards expired uploads': flow(
+    expired(tampered(replacement)),
+    discardingJob,
+    [null],
+    always(1),
+  ),
+  'a cleanUp of leftovers': flow(expired(leftovers), job, [null], always(3)),
+  'an upload that frees quota from expired reservations': flow(
+    expired(fullQuota),
+    (service) => statusOf(service.as(OWNER).begin({ route: 'others' })),
+    [201],
+    always(1),
+    { quota: { maxFiles: 3 } },
+  ),
+  'the start of a multipart upload': flow(object, beginInParts, [201], always(1)),
+  'the start of a multipart upload that replaces another': flow(
+    replacementInParts,
+    beginInParts,
+    [201],
+    always(1),
+  ),
+  // cleanUp never completes an upload, and never loses a completed one.
+  'a completion': flow(uploadInParts, complete, [200], { afterRetry: [1], withoutRetry: [null, 1] }),
+  'a completion of a replacement': flow(replacementInParts, complete, [200], {
+    afterRetry: [2],
+    withoutRetry: [1, 2],
+  }),
+  'a completion of bytes that do not match the request': flow(
+    tampered(replacementInParts),
+    complete,
+    [409, 404],
+    always(1),
+  ),
+  'an abort of a multipart upload': flow(replacementInParts, abortParts, [204, 404], always(1)),
+  'a delete of an object and its multipart replacement': flow(
+    replacementInParts,
+    remove,
+    [204, 404],
+    removal(1),
+  ),
+  'a cleanUp of an expired multipart upload': flow(expired(replacementInParts), job, [null], always(1)),
+  'a cleanUp of an unrecorded multipart upload': flow(expired(unrecordedUpload), job, [null], always(1)),
+  'a cleanUp that confirms an expired completed upload': flow(
+    expired(completedUpload),
+    job,
+    [null],
+    always(2),
+  ),
+  'a put by the server': flow(object, putFile(bytesOfSize(3, 2)), [null], {
+    afterRetry: [2],
+    withoutRetry: [1, 2],
+  }),
+  'a put by the server whose body fails': flow(object, putFailing(3), [null], always(1)),
+  'a delete by the server': flow(
+    object,
+    ({ s3 }, { key }) => s3.files.delete({ key }).then(() => null),
+    [null],
+    removal(1),
+  ),
 }
 
-export const crashFlows: Readonly<Record<string, CrashFlow>> = { ...smallCrashFlows, ...largeFlows }
+export const crashFlows: Readonly<Record<string, CrashFlow>> = {
+  ...smallCrashFlows,
+  // Moves megabytes.
+  'a put by the server in parts': flow(object, putFile(twoParts(2)), [null], {
+    afterRetry: [2],
+    withoutRetry: [1, 2],
+  }),
+  'a put by the server in parts whose body fails': flow(
+    object,
+    putFailing(2 * PART_OF_FILES, twoParts(2)),
+    [null],
+    always(1),
+  ),
+}
 
 const REPRESENTATIVE = [
   'a confirm of a replacement',

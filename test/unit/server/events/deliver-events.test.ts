@@ -245,16 +245,5 @@ describe('deliverEvents', () => {
       expect(await deliverEvents(s3)).toEqual({ delivered: 1, failed: [] })
       expect(seen).toEqual(['activated a'])
     })
-
-    it('reports to the onError of the server', async () => {
-      const failure = new Error('failed')
-      const service = startService({ objects: store, clock, onEvent: () => Promise.reject(failure) })
-      await activate(store, 'a', clock)
-      expect(await deliverEvents(service.s3)).toEqual({
-        delivered: 0,
-        failed: [{ ...at('a'), error: failure }],
-      })
-      expect(await service.reportedBy('deliverEvents')).toEqual([failure])
-    })
   })
 })

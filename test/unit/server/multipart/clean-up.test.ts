@@ -186,6 +186,18 @@ describe('cleanUp of leftovers of multipart uploads', () => {
     expect(await storage.multipart!.list(at)).toEqual([other.uploadId])
   })
 
+  it('keeps an upload of the application that a live row refers to', async () => {
+    const service = startService()
+    const { objects, storage, clock } = service
+    const at = { bucket: 'files', key: 'theirs', contentType: 'text/plain', attemptId: 'none' }
+    const { uploadId } = await storage.multipart!.create(at)
+    const row = { scope: OWNER, bucket: 'files', key: 'theirs', declaredSize: 3, expiresAt: clock.in(MINUTE) }
+    await objects.reserve({ ...row, uploadId })
+    await objects.reserve({ ...row, uploadId })
+    expect(await run(service)).toEqual([[], ['kept']])
+    expect(await storage.multipart!.list(at)).toEqual([uploadId])
+  })
+
   it('checks uploads before bytes, which finds an upload that is completed in between', async () => {
     const order: string[] = []
     const storage = (memory: ObjectStorage): ObjectStorage => ({
