@@ -7,14 +7,9 @@ import { postgresAdapter } from '@svc/db/postgres'
 import { createDatabase } from '../../servers/fresh-database.js'
 import { installedProgram } from '../../servers/installed-program.js'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
-import { readDocuments } from './documents.js'
+import { blocksOf } from './documents.js'
 
-function blocksOf(path: string, language: string): string[] {
-  const document = readDocuments().find((candidate) => candidate.path === path)
-  return document!.blocks.filter((block) => block.language === language).map(({ code }) => code)
-}
-
-describePostgres('the commands of docs/capacity.md and docs/scaling.md', (serverUrl) => {
+describePostgres('the commands of docs/capacity.md', (serverUrl) => {
   it.skipIf(installedProgram('pgbench') === null)('measure pairs and pages with pgbench', async () => {
     const [table, ...otherSql] = blocksOf('docs/capacity.md', 'sql')
     const [measure, ...otherCommands] = blocksOf('docs/capacity.md', 'sh')
@@ -46,25 +41,6 @@ describePostgres('the commands of docs/capacity.md and docs/scaling.md', (server
       expect(full.rows).toHaveLength(1000)
     } finally {
       rmSync(folder, { recursive: true })
-      await database.drop()
-    }
-  })
-
-  it('set the share of a table that a vacuum waits for', async () => {
-    const database = await createDatabase(serverUrl)
-    const pool = poolOf(database.url, { max: 1 })
-    try {
-      await postgresAdapter(pool).migrate()
-      for (const sql of blocksOf('docs/scaling.md', 'sql')) await database.query(sql)
-      const { rows } = await database.query(
-        `SELECT reloptions::text AS options FROM pg_class WHERE oid = 'svc_db.objects'::regclass`,
-      )
-      expect(rows).toEqual([
-        { options: expect.stringContaining('autovacuum_vacuum_scale_factor=0.01') as string },
-      ])
-      expect(await postgresAdapter(pool).verify()).toEqual([])
-    } finally {
-      await pool.end()
       await database.drop()
     }
   })

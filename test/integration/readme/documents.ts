@@ -46,6 +46,12 @@ export function readDocuments(): Document[] {
     })
 }
 
+/** Returns the code blocks of a document in this language. */
+export function blocksOf(path: string, language: string): string[] {
+  const document = readDocuments().find((candidate) => candidate.path === path)
+  return document!.blocks.filter((block) => block.language === language).map(({ code }) => code)
+}
+
 function splitBlocks(path: string, text: string): { blocks: CodeBlock[]; prose: string } {
   const blocks: CodeBlock[] = []
   const prose: string[] = []

@@ -3,16 +3,16 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
-import { readDocuments } from './documents.js'
+import { blocksOf } from './documents.js'
 import { expectToServe } from './store-programs.js'
 
 describePostgres('the SQL of docs/postgres.md', (serverUrl) => {
   // Roles are global to the server, which other tests share.
   const suffix = randomBytes(6).toString('hex')
-  const [roles, grants, neverScans, eventGrants, uninstall, ...others] = readDocuments()
-    .find(({ path }) => path === 'docs/postgres.md')!
-    .blocks.filter(({ language }) => language === 'sql')
-    .map(({ code }) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
+  const [roles, grants, neverScans, eventGrants, uninstall, ...others] = blocksOf(
+    'docs/postgres.md',
+    'sql',
+  ).map((code) => code.replace(/\bfiles_(?:owner|app)\b/g, `$&_${suffix}`))
   let database: FreshDatabase
   beforeEach(async () => {
     database = await createDatabase(serverUrl)

@@ -9,6 +9,7 @@ import {
   type StorageObjectStore,
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
+import { until } from '../../../until.js'
 import { passingTests, run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 
@@ -169,7 +170,7 @@ const releasesExpiredUploads: SnippetCheck = async (program) => {
 
     vi.setSystemTime(Date.now() + A_DAY)
     vi.advanceTimersToNextTimer()
-    await vi.waitFor(async () => expect(await reserved()).toBe(0))
+    await until(async () => (await reserved()) === 0)
     clearInterval(job)
   } finally {
     vi.useRealTimers()

@@ -8,7 +8,7 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import type { CleanUpResult, DbClientObject, Handler } from '@svc/db'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 
@@ -48,7 +48,7 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
     await tidyUp()
     await reader.forceFlush()
 
-    await vi.waitFor(() => expect(spans.getFinishedSpans()).toHaveLength(6))
+    await expect.poll(() => spans.getFinishedSpans()).toHaveLength(6)
     const traced = spans
       .getFinishedSpans()
       .map(({ name, attributes }) => [name, attributes['error.type'] ?? null])
