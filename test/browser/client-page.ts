@@ -1,11 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { expressBinding, expressRequest } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'
 import { build } from 'esbuild'
 import express from 'express'
+import { startHttpServer } from '../servers/http-server.js'
 
 const CLIENT = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url))
 
@@ -45,9 +45,9 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
   let fault: BucketFault = 'none'
 
   const bucket = express()
-  const bucketServer = await listen(createServer((req, res) => void bucket(req, res)))
+  const bucketServer = await startHttpServer((req, res) => void bucket(req, res))
   const s3 = createS3Server({
-    storage: memoryStorage({ baseURL: `${originOf(bucketServer)}/api/s3/_storage` }),
+    storage: memoryStorage({ baseURL: `${bucketServer.url}/api/s3/_storage` }),
     bucket: 'files',
     plugins: [
       db({ client: objects, resolveScope: (request) => expressRequest(request).get('x-user') ?? null }),
@@ -82,7 +82,7 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
 
   const app = express()
   app.get('/', (_req, res) => {
-    if (policyOf) res.set('content-security-policy', policyOf(originOf(bucketServer)))
+    if (policyOf) res.set('content-security-policy', policyOf(bucketServer.url))
     res.cookie('session', 'secret').type('html').send(`<script type="module">${script}</script>`)
   })
   app.use((req, _res, next) => {
@@ -90,10 +90,10 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
     next()
   })
   app.use(expressBinding(s3))
-  const appServer = await listen(createServer((req, res) => void app(req, res)))
+  const appServer = await startHttpServer((req, res) => void app(req, res))
 
   return {
-    url: originOf(appServer),
+    url: appServer.url,
     toBucket,
     partsStored,
     partsSent,
@@ -101,7 +101,7 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
     async bytesOf(key) {
       const query = new URLSearchParams({ key }).toString()
       const headers = { 'x-user': 'ada' }
-      const response = await fetch(`${originOf(appServer)}/api/s3/download?${query}`, { headers })
+      const response = await fetch(`${appServer.url}/api/s3/download?${query}`, { headers })
       const { url } = (await response.json()) as { url: string }
       return Buffer.from(await (await fetch(url)).arrayBuffer())
     },
@@ -109,7 +109,7 @@ export async function startClientPage(policyOf?: PolicyOf): Promise<ClientPage> 
     usage: () => objects.getScopeUsage('ada'),
     fail: (next) => (fault = next),
     stop: async () => {
-      await Promise.all([appServer, bucketServer].map(stop))
+      await Promise.all([appServer.stop(), bucketServer.stop()])
     },
   }
 }
@@ -140,20 +140,4 @@ async function bundleClient(): Promise<string> {
     tsconfigRaw: {},
   })
   return outputFiles[0]?.text ?? ''
-}
-
-async function listen(server: Server): Promise<Server> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return server
-}
-
-function originOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-function stop(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }

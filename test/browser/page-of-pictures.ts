@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createS3Server, db, memoryStorage } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { expressBinding } from '@svc/db/express'
@@ -8,6 +6,7 @@ import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock, MINUTE } from '../conformance/clock.js'
+import { startHttpServer } from '../servers/http-server.js'
 import { openContext } from './chromium.js'
 import { picture } from './pictures.js'
 
@@ -49,13 +48,8 @@ async function startGallery() {
     const images = keys.map((key) => `<img src="${api.fileURL({ key, disposition: 'inline' })}">`)
     res.type('html').send(`<!doctype html><title>Pictures</title>${images.join('')}`)
   })
-  const server = createServer((req, res) => void app(req, res))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url, stop } = await startHttpServer((req, res) => void app(req, res))
+  onTestFinished(stop)
   const { api } = createS3Client({ baseURL: url, headers: { cookie: 'user=ann' }, plugins: [dbClient()] })
   const sources = Array.from(
     { length: COUNT },

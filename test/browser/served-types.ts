@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createAttemptId, createS3Server, db, memoryStorage, type ObjectStorage } from '@svc/db'
 import { diskStorage } from '@svc/db/disk'
 import { expressBinding } from '@svc/db/express'
@@ -7,6 +5,7 @@ import { memoryAdapter } from '@svc/db/memory'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { startHttpServer } from '../servers/http-server.js'
 import { temporaryFolder } from '../unit/storage/temporary-folder.js'
 import { openContext } from './chromium.js'
 
@@ -40,12 +39,8 @@ async function served(storage: ObjectStorage, text: string, contentType: string,
   })
   const plugins = [db({ client: memoryAdapter(), resolveScope: () => null })] as const
   app.use(expressBinding(createS3Server({ storage, bucket: 'files', plugins })))
-  const server = await listen(createServer((req, res) => void app(req, res)))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url: origin, stop } = await startHttpServer((req, res) => void app(req, res))
+  onTestFinished(stop)
 
   const at = {
     bucket: 'files',
@@ -62,10 +57,6 @@ async function served(storage: ObjectStorage, text: string, contentType: string,
   expect((await fetch(upload.url, { ...upload, body: text })).status).toBe(200)
   const { url } = await storage.signDownload({ ...at, filename: 'a', contentType })
   return { origin, url }
-}
-
-function listen(server: Server): Promise<Server> {
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
 }
 
 export const servedTypes = (browser: () => Browser): void => {

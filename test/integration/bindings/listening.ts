@@ -1,6 +1,6 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener, Server } from 'node:http'
 import { onTestFinished } from 'vitest'
+import { startHttpServer } from '../../servers/http-server.js'
 
 export interface Listening {
   readonly server: Server
@@ -12,13 +12,8 @@ export interface Listening {
 
 /** Listens until the end of the test. */
 export async function listen(listener: RequestListener): Promise<Listening> {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  const host = `127.0.0.1:${port}`
-  return { server, port, host, url: `http://${host}` }
+  const { server, url, stop } = await startHttpServer(listener)
+  onTestFinished(() => void stop())
+  const { host, port } = new URL(url)
+  return { server, port: Number(port), host, url }
 }

@@ -38,7 +38,7 @@ export function faultProxyTo(endpoint: string): FaultProxy {
   let arrived: (() => void)[] = []
   let port = 0
 
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (incoming, outgoing) => {
     const described = `${incoming.method} ${incoming.url}`
     requests.push(described)
     const fault = choose(described)

@@ -1,8 +1,8 @@
-import { createServer, request as sendRequest, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request as sendRequest, type IncomingMessage } from 'node:http'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { expressBinding } from '@svc/db/express'
 import express from 'express'
+import { startHttpServer } from '../../servers/http-server.js'
 import { startServer, type ServerFixtureOptions } from './server.js'
 
 export interface ProxyResponse {
@@ -53,28 +53,26 @@ class Signal {
 export async function startFaultyNetwork(options: ServerFixtureOptions = {}) {
   const { server, objects } = startServer(options)
   const app = express().use(expressBinding(server))
-  const origin = await listen(createServer((req, res) => void app(req, res)))
+  const origin = await startHttpServer((req, res) => void app(req, res))
   const faults: { readonly where: RegExp; readonly fault: Fault }[] = []
   const log: string[] = []
 
-  const proxy = await listen(
-    createServer((req, res) => {
-      const line = `${req.method} ${req.url?.replace(/_storage.*/, '_storage')}`
-      log.push(line)
-      const at = faults.findIndex(({ where }) => where.test(line))
-      const fault: Fault = at < 0 ? (forward) => forward() : (faults.splice(at, 1)[0]?.fault ?? cutBefore)
-      fault(() => forwardTo(origin.port, req)).then(
-        (response) => {
-          if (!response) return req.socket.destroy()
-          return res.writeHead(response.status, response.headers).end(response.body)
-        },
-        () => req.socket.destroy(),
-      )
-    }),
-  )
+  const proxy = await startHttpServer((req, res) => {
+    const line = `${req.method} ${req.url?.replace(/_storage.*/, '_storage')}`
+    log.push(line)
+    const at = faults.findIndex(({ where }) => where.test(line))
+    const fault: Fault = at < 0 ? (forward) => forward() : (faults.splice(at, 1)[0]?.fault ?? cutBefore)
+    fault(() => forwardTo(origin.url, req)).then(
+      (response) => {
+        if (!response) return req.socket.destroy()
+        return res.writeHead(response.status, response.headers).end(response.body)
+      },
+      () => req.socket.destroy(),
+    )
+  })
 
   const { api } = createS3Client({
-    baseURL: `http://127.0.0.1:${proxy.port}`,
+    baseURL: proxy.url,
     plugins: [dbClient()],
     headers: { 'x-user': 'ada' },
   })
@@ -88,15 +86,15 @@ export async function startFaultyNetwork(options: ServerFixtureOptions = {}) {
       faults.push(...added.map((fault) => ({ where, fault })))
     },
     async close() {
-      await Promise.all([proxy.close(), origin.close()])
+      await Promise.all([proxy.stop(), origin.stop()])
     },
   }
 }
 
-function forwardTo(port: number, req: IncomingMessage): Promise<ProxyResponse> {
+function forwardTo(origin: string, req: IncomingMessage): Promise<ProxyResponse> {
   return new Promise((resolve, reject) => {
     const { method, url: path, headers } = req
-    const forwarded = sendRequest({ host: '127.0.0.1', port, method, path, headers }, (res) => {
+    const forwarded = sendRequest(origin, { method, path, headers }, (res) => {
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.on('end', () => {
@@ -108,16 +106,4 @@ function forwardTo(port: number, req: IncomingMessage): Promise<ProxyResponse> {
     req.socket.on('close', () => forwarded.destroy())
     req.pipe(forwarded)
   })
-}
-
-async function listen(server: Server): Promise<{ port: number; close: () => Promise<void> }> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
 }
