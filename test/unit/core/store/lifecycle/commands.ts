@@ -1,8 +1,8 @@
-import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '@svc/db'
+import type { ConfirmCommand, ReserveCommand } from '@svc/db'
 import { idNumber } from '../../rows.js'
 import { afterNoon, NOON } from '../../settable-clock.js'
 
-export const UNLIMITED = { maxBytes: null, maxFiles: null }
+const UNLIMITED = { maxBytes: null, maxFiles: null }
 
 export function reserveCommand(fields: Partial<ReserveCommand> = {}): ReserveCommand {
   return {
@@ -35,25 +35,6 @@ export function confirmCommand(fields: Partial<ConfirmCommand> = {}): ConfirmCom
     eTag: null,
     contentType: null,
     quota: UNLIMITED,
-    now: NOON,
-    ...fields,
-  }
-}
-
-export function adoptCommand(fields: Partial<AdoptCommand> = {}): AdoptCommand {
-  return {
-    id: idNumber(50),
-    scope: 'user:1',
-    bucket: 'photos',
-    key: 'a.png',
-    storageKey: 'stored',
-    size: 7,
-    createdAt: afterNoon(-1000),
-    eTag: null,
-    route: null,
-    filename: null,
-    contentType: null,
-    metadata: null,
     now: NOON,
     ...fields,
   }

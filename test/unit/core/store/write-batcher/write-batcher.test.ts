@@ -56,17 +56,33 @@ it('with a threshold of two, batches later jobs as soon as one of two ends', asy
   expect(batches().at(-1)).toEqual(['e'])
 })
 
+it('runs two jobs with one conflict key in separate batches, in order', async () => {
+  const { started, batches, batcher } = batcherWith([])
+  for (const [name, conflictKey] of [
+    ['first', 'x'],
+    ['a', 'x'],
+    ['b', 'x'],
+    ['c', 'y'],
+  ] as const)
+    void batcher.run('queue', job(name, conflictKey))
+  await started[0]!.end()
+  await started[1]!.end()
+  expect(batches()).toEqual([['first'], ['a'], ['b', 'c']])
+})
+
 it('batches callers that continue immediately after a batch', async () => {
   const { started, batches, batcher } = batcherWith([])
   for (const name of ['a', 'b', 'c']) {
     void (async () => {
       await batcher.run('queue', job(`${name} 1`))
+      // The layers between the batcher and its caller.
+      for (let layer = 0; layer < 5; layer++) await Promise.resolve()
       await batcher.run('queue', job(`${name} 2`))
     })()
   }
   await started[0]!.end()
   await started[1]!.end()
-  expect(batches()).toEqual([['a 1'], ['b 1', 'c 1', 'a 2'], ['b 2', 'c 2']])
+  expect(batches()).toEqual([['a 1'], ['b 1', 'c 1'], ['a 2', 'b 2', 'c 2']])
 })
 
 it('does not wait for another queue that hangs, and drops empty queues', async () => {
