@@ -70,15 +70,36 @@ describe.each(frameworks)('a body in $name', ({ app: newApp }) => {
   })
 })
 
-describe.each(frameworks)('a JSON parser in $name', ({ app: newApp }) => {
-  it('decompresses bodies for the library', async () => {
+describe.each(frameworks)('a parsed body in $name', ({ app: newApp }) => {
+  const consume: Step = (message, _response, proceed) => void message.resume().on('end', proceed)
+
+  it('has no value if middleware has consumed it and set none', async () => {
+    const { url } = await newApp().use(consume).bind(reading).listen()
+    expect(await (await fetch(`${url}/api/s3/x`, post)).json()).toEqual(parsed())
+  })
+
+  it('is a stream if it was empty', async () => {
+    const apps = [reading, readingAtOnce].flatMap((served) => [
+      newApp().use(consume).bind(served),
+      newApp().useJsonParser().bind(served),
+    ])
+    for (const app of apps) {
+      const { url } = await app.listen()
+      const chunked = { body: Readable.toWeb(Readable.from([])), duplex: 'half' } as unknown as RequestInit
+      for (const init of [{ ...post, body: '' }, { ...post, ...chunked }, {}]) {
+        expect(await (await fetch(`${url}/api/s3/x`, init)).json()).toEqual(streamed(''))
+      }
+    }
+  })
+
+  it('is decompressed by a JSON parser', async () => {
     const { url } = await newApp().useJsonParser().bind(reading).listen()
     const headers = { ...post.headers, 'content-encoding': 'gzip' }
     const response = await fetch(`${url}/api/s3/upload`, { ...post, headers, body: gzipSync(JSON_TEXT) })
     expect(await response.json()).toEqual(parsed({ size: 3 }))
   })
 
-  it('passes on 10 kB of nested brackets, and they are a 400', async () => {
+  it('is a 400 if it is 10 kB of nested brackets', async () => {
     const { url } = await newApp().useJsonParser().bind(serverWithObjects()).listen()
     const headers = { ...post.headers, [USER_HEADER]: 'user:1' }
     for (const body of [
@@ -91,7 +112,7 @@ describe.each(frameworks)('a JSON parser in $name', ({ app: newApp }) => {
     }
   })
 
-  it('consumes the bytes of uploads of JSON, which are refused', async () => {
+  it('is refused as an upload, because its bytes are gone', async () => {
     const plugins = [db({ client: memoryAdapter(), resolveScope: () => 'user:1' })] as const
     const s3 = createS3Server({ storage: memoryStorage(), bucket: 'files', plugins })
     const { url } = await newApp().useJsonParser().bind(s3).listen()
@@ -105,7 +126,7 @@ describe.each(frameworks)('a JSON parser in $name', ({ app: newApp }) => {
     expect(await put.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
   })
 
-  it('parses the bodies of other routes after the binding', async () => {
+  it('reaches other routes if the parser comes after the binding', async () => {
     const { url } = await newApp().bind(reading).useJsonParser().routeOfParsedBody().listen()
 
     expect(await (await fetch(`${url}/other`, post)).json()).toEqual({ size: 3 })

@@ -51,6 +51,9 @@ describe.each(frameworks)('helmet, cors, compression and morgan in $name', ({ ap
     })
     await until(() => log.length === 1)
     expect(log).toEqual(['GET /api/s3/db/objects?limit=1 200 -'])
+    const identity = { ...headers, 'accept-encoding': 'identity' }
+    const plain = await fetch(`${url}/api/s3/db/objects?limit=1`, { headers: identity })
+    expect(plain.headers.get('content-length')).toBe(String((await plain.text()).length))
   })
 
   it('handle every kind of response', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createS3Server, db, memoryStorage, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { everyFramework, frameworks } from './frameworks.js'
+import { everyFramework } from './frameworks.js'
 
 const COOKIE = 'session=ann'
 const scope = 'user:ann'
@@ -123,20 +123,5 @@ describe.each(everyFramework)('a cross-site page, in $name', ({ app: newApp }) =
     // The same request with the content type that requires a preflight does change something.
     expect((await ask({ 'content-type': 'application/json' })).status).toBe(204)
     expect(await everything(client)).not.toEqual(before)
-  })
-})
-
-describe.each(frameworks)('a cross-site page, in $name', ({ app: newApp }) => {
-  it('can delete if middleware overrides the method from a parameter, as the docs warn', async () => {
-    const { s3, client } = await serverOfAnn()
-    const app = newApp().use((message, _response, proceed) => {
-      message.method = /_method=(\w+)/.exec(message.url!)?.[1] ?? message.method!
-      proceed()
-    })
-    const { url } = await app.bind(s3).listen()
-    const form = { 'content-type': 'application/x-www-form-urlencoded' }
-    const path = '/api/s3/object?key=hers.txt&_method=DELETE'
-    expect((await fetch(crossSiteRequest(url + path, 'POST', form, ''))).status).toBe(204)
-    expect(await client.findActive(object)).toBeNull()
   })
 })

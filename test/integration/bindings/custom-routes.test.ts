@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { createObjectAccessGuard, createQuotaGuard, db, StorageError } from '@svc/db'
+import { createObjectAccessGuard, createQuotaGuard, StorageError } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import type { FrameworkApp } from './framework.js'
 import { everyFramework } from './frameworks.js'
 
 const bucket = 'files'
@@ -21,8 +20,8 @@ async function resolveScope({ headers }: Request): Promise<string | null> {
 }
 
 describe.each(everyFramework)('application routes in $name', ({ app: newApp }) => {
-  async function serve(run: Run, app: FrameworkApp = newApp()) {
-    app.route((request, response, message) => {
+  async function serve(run: Run) {
+    const app = newApp().route((request, response, message) => {
       run(request, new URL(request.url), message).then(
         (body) => response.writeHead(200).end(JSON.stringify(body)),
         (error: unknown) => {
@@ -68,19 +67,5 @@ describe.each(everyFramework)('application routes in $name', ({ app: newApp }) =
     expect(await ask('/files', 'bob', '0123456789'.repeat(3))).toEqual([413, 'QUOTA_EXCEEDED'])
     expect(await ask('/files', 'ann', '')).toEqual([413, 'QUOTA_EXCEEDED'])
     expect(await ask('/files', null, '')).toEqual([401, 'UNAUTHORIZED'])
-  })
-
-  it('can write through db() for the caller', async () => {
-    const plugin = db({ client: memoryAdapter({ objects }), resolveScope, bucket })
-    const ask = await serve(async (request, url) => {
-      const { scope, key } = await plugin.reserve(request, { key: url.pathname.slice(1), declaredSize: 5 })
-      return { scope, key }
-    }, newApp().bind(plugin))
-
-    expect(await ask('/new.txt', 'eve')).toEqual([200, { scope: 'user:eve', key: 'new.txt' }])
-    expect(await ask('/api/s3/db/objects?status=pending', 'eve')).toMatchObject([
-      200,
-      { objects: [{ key: 'new.txt', declaredSize: 5 }] },
-    ])
   })
 })

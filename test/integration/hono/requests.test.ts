@@ -1,29 +1,13 @@
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
-import { jwt, sign } from 'hono/jwt'
 import { expect, it } from 'vitest'
 import { createObjectAccessGuard, createS3Server, db, memoryStorage, type Handler } from '@svc/db'
-import { fetchRequest, honoBinding, honoContext } from '@svc/db/hono'
+import { fetchRequest, honoBinding } from '@svc/db/hono'
 import { memoryAdapter } from '@svc/db/memory'
 import { failingBody, unfinishedBody } from '../bindings/response-bodies.js'
 
 const basePath = '/api/s3'
 const client = memoryAdapter({ objects: [{ scope: 'user:ann', bucket: 'files', key: 'hers.txt' }] })
-
-it('gives resolveScope what the middleware of Hono has set', async () => {
-  const secret = 'a secret with at least 32 characters'
-  const resolveScope = (request: Request) => {
-    const { sub } = honoContext(request).get('jwtPayload') as { sub: string }
-    return `user:${sub}`
-  }
-  const app = new Hono().use(jwt({ secret, alg: 'HS256' })).use(honoBinding(db({ client, resolveScope })))
-  const token = await sign({ sub: 'ann' }, secret, 'HS256')
-  const list = (headers: Record<string, string>) => app.request('/api/s3/db/objects', { headers })
-
-  expect((await list({})).status).toBe(401)
-  const found = await list({ authorization: `Bearer ${token}` })
-  expect(await found.json()).toMatchObject({ objects: [{ key: 'hers.txt' }] })
-})
 
 it('shows the headers of a replaced request until the scope is resolved', async () => {
   const resolveScope = ({ headers }: Request) => headers.get('x-scope')

@@ -97,7 +97,9 @@ export function describeSmokeTable(serve: Serve): void {
       expect(await send('HEAD /db/objects')).toMatchObject({ status: 200, text: '' })
       expect((await send('GET /db/objects?limit=0')).json).toEqual(errorOf('VALIDATION_ERROR', 'limit'))
       expect((await exchange(baseURL, { request: 'GET /db/objects', as: null })).status).toBe(401)
-      expect((await send('GET /nothing')).json).toEqual(errorOf('NOT_FOUND'))
+      for (const path of ['/nothing', '//db/objects']) {
+        expect((await send(`GET ${path}`)).json).toEqual(errorOf('NOT_FOUND'))
+      }
       expect((await send('OPTIONS /db/objects')).headers.get('allow')).toBe('GET, HEAD')
       const unavailable = await exchange(unreachableURL, { request: 'GET /db/objects' })
       expect([unavailable.status, unavailable.headers.get('retry-after')]).toEqual([503, '5'])

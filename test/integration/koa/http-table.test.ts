@@ -1,5 +1,6 @@
 import { bodyParser } from '@koa/bodyparser'
 import Router from '@koa/router'
+import legacyBodyParser from 'koa-bodyparser'
 import mount from 'koa-mount'
 import session from 'koa-session'
 import { koaBinding, type KoaMiddleware } from '@svc/db/koa'
@@ -30,11 +31,11 @@ describeHttpTable(versions, [
     (app, b, { Koa }) => app.use(mount('/v1', new Koa().use(mount('/api', mount('/s3', b))))),
     '/v1',
   ),
-  way('a route after @koa/bodyparser', (app, b) =>
-    app.use(bodyParser()).use(new Router().all('/api/s3{/*rest}', b).routes()),
+  way('a route after koa-bodyparser', (app, b) =>
+    app.use(legacyBodyParser()).use(new Router().all('/api/s3{/*rest}', b).routes()),
   ),
   way(
-    'a parser of all types and a session, in a nested route',
+    '@koa/bodyparser for all types and a session, in a nested route',
     (app, b) => {
       app.keys = ['test']
       app.use(session({ rolling: true }, app))

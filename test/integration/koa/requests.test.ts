@@ -1,11 +1,9 @@
 import Koa from 'koa'
 import { describe, expect, it } from 'vitest'
-import { db, type Handler } from '@svc/db'
+import type { Handler } from '@svc/db'
 import { fetchRequest, koaBinding, koaContext } from '@svc/db/koa'
-import { memoryAdapter } from '@svc/db/memory'
 import { echo, echoOf } from '../bindings/echo.js'
 import { RawConnection } from '../bindings/raw-connection.js'
-import { keysFor, objectsOfTwo } from '../bindings/two-callers.js'
 import { listenWith } from './versions.js'
 
 describe('the Request in Koa 3', () => {
@@ -25,18 +23,6 @@ describe('the Request in Koa 3', () => {
     const { url } = await listenWith(app)
 
     expect(await (await fetch(`${url}/api/s3/db`)).json()).toEqual([true, true, { user: 'ann' }])
-  })
-
-  it('belongs to the context that asyncLocalStorage returns', async () => {
-    const app = new Koa({ asyncLocalStorage: true })
-    const plugin = db({
-      client: memoryAdapter({ objects: objectsOfTwo }),
-      resolveScope: (request) =>
-        app.currentContext === koaContext(request) ? `user:${koaContext(request).get('x-name')}` : null,
-    })
-    const { url } = await listenWith(app.use(koaBinding(plugin)))
-
-    expect(await keysFor(url, { 'x-name': 'ann' })).toEqual(['ann.txt'])
   })
 
   it('has the host that Koa parses from the header', async () => {
