@@ -3,15 +3,28 @@
 // CI_LONG=1 prints all long runs.
 import { execFileSync } from 'node:child_process'
 
-const STORE = ['test/conformance-runs/memory', 'test/conformance-runs/mutants', 'test/integration/postgres/conformance']
+const STORE = [
+  'test/conformance-runs/memory',
+  'test/conformance-runs/mutants',
+  'test/integration/postgres/conformance',
+]
 const BINDING = ['test/integration/express']
 
 /** Paths of changes, as far as they begin, and the long runs that they touch. Kills and elections are for the night. */
 const TOUCHED = [
   { changed: ['src/core/store/'], runs: STORE },
-  { changed: ['src/adapters/memory/'], runs: ['test/conformance-runs/memory', 'test/conformance-runs/mutants'] },
-  { changed: ['src/adapters/postgres/'], runs: ['test/integration/postgres/conformance', 'test/integration/postgres/races'] },
-  { changed: ['src/adapters/mongo/'], runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races'] },
+  {
+    changed: ['src/adapters/memory/'],
+    runs: ['test/conformance-runs/memory', 'test/conformance-runs/mutants'],
+  },
+  {
+    changed: ['src/adapters/postgres/'],
+    runs: ['test/integration/postgres/conformance', 'test/integration/postgres/races'],
+  },
+  {
+    changed: ['src/adapters/mongo/'],
+    runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races'],
+  },
   { changed: ['src/adapters/redis/'], runs: ['test/integration/redis'] },
   { changed: ['src/storage/s3/'], runs: ['test/integration/s3'] },
   { changed: ['src/server/jobs/'], runs: ['test/unit/server'] },
@@ -26,7 +39,8 @@ for (const run of process.env.CI_LONG === '1' ? ['test/'] : touchedBy(changedFil
 
 /** @param {string[] | null} files */
 function touchedBy(files) {
-  if (files === null || files.some((file) => EVERYWHERE.test(file))) return [...new Set([...STORE, ...BINDING])]
+  if (files === null || files.some((file) => EVERYWHERE.test(file)))
+    return [...new Set([...STORE, ...BINDING])]
   const begins = (file) => (path) => file.startsWith(path)
   const runs = TOUCHED.filter(({ changed }) => files.some((file) => changed.some(begins(file))))
   const changedRuns = files.filter((file) => file.endsWith('.long.test.ts'))
@@ -36,7 +50,9 @@ function touchedBy(files) {
 /** Returns the files of the change; `null` if this clone doesn't have the commit to compare with. */
 function changedFiles() {
   try {
-    return git('diff', '--name-only', '--diff-filter=d', process.env.CI_BASE || baseCommit()).split('\n').filter(Boolean)
+    return git('diff', '--name-only', '--diff-filter=d', process.env.CI_BASE || baseCommit())
+      .split('\n')
+      .filter(Boolean)
   } catch {
     return null
   }

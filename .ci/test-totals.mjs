@@ -20,7 +20,8 @@ for (let i = 0; i < runs.length; i += 2) {
     }
     for (const { status, fullName, failureMessages } of file.assertionResults) {
       totals[status === 'passed' || status === 'failed' ? status : 'skipped'] += 1
-      if (status === 'failed') failures.push(describe({ command, file, test: fullName, error: failureMessages[0] }))
+      if (status === 'failed')
+        failures.push(describe({ command, file, test: fullName, error: failureMessages[0] }))
     }
   }
 }

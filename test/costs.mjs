@@ -12,7 +12,8 @@ process.on('exit', () => rmSync(reports, { recursive: true, force: true }))
 
 const folders = process.argv.length > 2 ? process.argv.slice(2) : testFolders()
 const rows = folders.map((folder) => ({ folder, lines: countLines(folder), ...runTests(folder) }))
-const whole = process.argv.length > 2 ? [] : [{ folder: 'npm test', lines: countLines('test'), ...runTests() }]
+const whole =
+  process.argv.length > 2 ? [] : [{ folder: 'npm test', lines: countLines('test'), ...runTests() }]
 
 console.log('| folder | lines | tests | CPU (s) |\n| --- | --- | --- | --- |')
 for (const { folder, lines, tests, cpu } of [...rows.sort((a, b) => b.cpu - a.cpu), ...whole]) {
