@@ -302,9 +302,9 @@ describePrivateRedis('the cache', (program) => {
     await vi.advanceTimersByTimeAsync(250)
     await first
     await until(async () => {
-      await store.getScopeUsage(scope)
+      void store.getScopeUsage(scope)
       await vi.advanceTimersByTimeAsync(250)
-      return probes === 3
+      return probes === 3 || reads > 1
     })
     expect(reads).toBe(1)
     await store.close()
