@@ -95,6 +95,17 @@ describe('transferScope', () => {
     }
   })
 
+  it('does not count objects that are deleted meanwhile', async () => {
+    const service = startService()
+    const { key } = await service.as(from).upload()
+    around(service.objects, 'listByScope', (call) => async (input) => {
+      const page = await call(input)
+      await service.as(from).delete(key)
+      return page
+    })
+    expect(await transferScope(service.s3, { from, to })).toEqual({ transferred: 0, failed: [] })
+  })
+
   it('lists objects that exceed the quota as failed, and transfers those that fit', async () => {
     const service = startService()
     const kept = await service.as(from).upload({ size: 30 })

@@ -85,6 +85,12 @@ describe('files.downloadURL', () => {
       }),
     })
     expect(await files.downloadURL({ key: 'a/b' })).toMatchObject({ url })
-    expect(signed).toMatchObject([{ key: row.storageKey, filename: 'b.txt', serverURL: '' }])
+    await files.put({ ...file, key: 'unnamed', filename: null })
+    await files.downloadURL({ key: 'unnamed' })
+    const serverURL = ''
+    expect(signed).toMatchObject([
+      { key: row.storageKey, filename: 'b.txt', serverURL },
+      { filename: 'unnamed', serverURL },
+    ])
   })
 })

@@ -18,6 +18,10 @@ describe('the options of diskStorage', () => {
     },
   )
 
+  it.each([undefined, null, 'data'])('must be an object, not %j', (options) => {
+    expect(() => diskStorage(options as unknown as { directory: string })).toThrow(TypeError)
+  })
+
   it('resolve a relative directory against the current working directory', async () => {
     const folder = temporaryFolder()
     const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder)

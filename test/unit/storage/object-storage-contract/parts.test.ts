@@ -83,6 +83,13 @@ describe.each(storages)('multipart uploads of $name', (kind) => {
     expect(await content()).toBe('hello')
   })
 
+  it('can have one empty part', async () => {
+    const { storage, multipart, at, reference, urlOf, putTo, stored } = await begunUpload(kind)
+    expect((await putTo(await urlOf(1, 0), null)).status).toBe(200)
+    expect(await multipart.complete({ ...reference, parts: await stored() })).toBe(true)
+    expect(await storage.head(at)).toMatchObject({ size: 0 })
+  })
+
   it('store parts larger than the read buffer', async () => {
     const { multipart, reference, urlOf, putTo, stored, get, download } = await begunUpload(kind)
     const size = 300_001
