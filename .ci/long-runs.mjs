@@ -3,33 +3,38 @@
 // CI_LONG=1 prints all long runs.
 import { execFileSync } from 'node:child_process'
 
-const STORE = [
-  'test/conformance-runs/memory',
-  'test/conformance-runs/mutants',
-  'test/integration/postgres/conformance',
-]
-const BINDING = ['test/integration/express']
+const MEMORY = ['test/conformance-runs/memory', 'test/conformance-runs/mutants']
+const STORE = [...MEMORY, 'test/integration/postgres/conformance']
+/** Hono in a worker, and the handler in other runtimes. */
+const BINDING = ['test/package/runtimes']
 
-/** Paths of changes, as far as they begin, and the long runs that they touch. Kills and elections are for the night. */
+/** The long runs of each part of the source, at most two minutes of them. The others wait for the night. */
 const TOUCHED = [
-  { changed: ['src/core/store/'], runs: STORE },
+  { path: 'src/core/store/', runs: STORE },
+  { path: 'src/core/http/', runs: BINDING },
+  { path: 'src/adapters/memory/', runs: MEMORY },
   {
-    changed: ['src/adapters/memory/'],
-    runs: ['test/conformance-runs/memory', 'test/conformance-runs/mutants'],
+    path: 'src/adapters/postgres/',
+    runs: [
+      'test/integration/postgres/conformance',
+      'test/integration/postgres/races.',
+      'test/integration/postgres/crashes.',
+    ],
   },
   {
-    changed: ['src/adapters/postgres/'],
-    runs: ['test/integration/postgres/conformance', 'test/integration/postgres/races'],
+    path: 'src/adapters/mongo/',
+    runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races.'],
   },
+  { path: 'src/adapters/redis/', runs: ['test/integration/redis/conformance'] },
+  { path: 'src/bindings/', runs: BINDING },
+  { path: 'src/client/', runs: ['test/package/toolchains'] },
+  { path: 'src/server/', runs: ['test/unit/server'] },
   {
-    changed: ['src/adapters/mongo/'],
-    runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races'],
+    path: 'src/storage/',
+    runs: ['test/unit/storage', 'test/integration/s3/keys', 'test/integration/s3/listing'],
   },
-  { changed: ['src/adapters/redis/'], runs: ['test/integration/redis'] },
-  { changed: ['src/storage/s3/'], runs: ['test/integration/s3'] },
-  { changed: ['src/server/jobs/'], runs: ['test/unit/server'] },
-  { changed: ['src/core/http/', 'src/bindings/'], runs: BINDING },
-  { changed: ['test/conformance/', 'test/broken-stores/'], runs: ['test/conformance-runs'] },
+  { path: 'test/broken-stores/', runs: ['test/conformance-runs'] },
+  { path: 'test/conformance/', runs: ['test/conformance-runs'] },
 ]
 
 /** What changes everything. */
@@ -41,10 +46,9 @@ for (const run of process.env.CI_LONG === '1' ? ['test/'] : touchedBy(changedFil
 function touchedBy(files) {
   if (files === null || files.some((file) => EVERYWHERE.test(file)))
     return [...new Set([...STORE, ...BINDING])]
-  const begins = (file) => (path) => file.startsWith(path)
-  const runs = TOUCHED.filter(({ changed }) => files.some((file) => changed.some(begins(file))))
+  const touched = TOUCHED.filter(({ path }) => files.some((file) => file.startsWith(path)))
   const changedRuns = files.filter((file) => file.endsWith('.long.test.ts'))
-  return [...new Set([...runs.flatMap((touched) => touched.runs), ...changedRuns])]
+  return [...new Set([...touched.flatMap(({ runs }) => runs), ...changedRuns])]
 }
 
 /** Returns the files of the change; `null` if this clone doesn't have the commit to compare with. */
