@@ -1,6 +1,6 @@
 import type { ObjectReference, StorageObject } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
-import { describe, it } from 'vitest'
+import { everyGroup } from '../conformance-groups.js'
 import { overDriver } from '../broken-stores/mutant.js'
 import { permissiveEvents } from './permissive-events.js'
 
@@ -64,6 +64,6 @@ const permissive = overDriver((driver) => {
 storeConformance({
   name: 'a store that uses every freedom of the contract',
   createStore: permissive,
-  test: { describe, it },
+  test: everyGroup,
   numRuns: 50,
 })

@@ -1,14 +1,13 @@
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
-import { describe, it } from 'vitest'
 import { memoryPlaces } from '../broken-stores/memory-places.js'
-import { groups } from '../conformance-groups.js'
+import { everyGroup, groups } from '../conformance-groups.js'
 
 storeConformance({
   name: 'memoryAdapter',
   createStore: memoryAdapter,
   close: (store) => store.close(),
-  test: { describe, it },
+  test: everyGroup,
   numRuns: 20,
 })
 

@@ -7,11 +7,6 @@ import type { StorageObject } from '../../core/store/records.js'
 export class RowsById {
   readonly #rows = new Map<string, StorageObject[]>()
 
-  /** The number of ids. */
-  get size(): number {
-    return this.#rows.size
-  }
-
   add(row: StorageObject): void {
     const rows = this.#rows.get(row.id)
     if (rows) rows.push(row)

@@ -1,5 +1,5 @@
-import { storeConformance } from '@svc/db/conformance'
-import { afterAll, describe, it } from 'vitest'
+import { storeConformance, type TestRunner } from '@svc/db/conformance'
+import { afterAll } from 'vitest'
 import {
   clientOf,
   describeMongo,
@@ -10,12 +10,14 @@ import {
 
 export interface MongoConformanceOptions {
   readonly driver: DriverVersion
+  /** Registers the groups of the suite that run. */
+  readonly test: TestRunner
   readonly numRuns: number
   readonly delays: number
 }
 
 /** Registers the suite on the shared server. */
-export function mongoConformance({ driver, numRuns, delays }: MongoConformanceOptions): void {
+export function mongoConformance({ driver, ...extent }: MongoConformanceOptions): void {
   describeMongo('MongoDB', (url) => {
     const client = clientOf(url, {}, driver)
     const db = freshDatabase(client)
@@ -26,9 +28,7 @@ export function mongoConformance({ driver, numRuns, delays }: MongoConformanceOp
 
     storeConformance({
       name: `mongoAdapter with driver ${driver}`,
-      numRuns,
-      delays,
-      test: { describe, it },
+      ...extent,
       ...storesInEmptyCollections(db),
       driver: true,
     })

@@ -1,7 +1,8 @@
-import { storeConformance, type TestRunner } from '@svc/db/conformance'
+import { storeConformance } from '@svc/db/conformance'
 import { mongoAdapter } from '@svc/db/mongo'
 import { MongoClient, type Db } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { groups } from '../../conformance-groups.js'
 import type { ShardedCluster } from '../../servers/sharded-cluster.js'
 import {
   databaseOf,
@@ -17,22 +18,6 @@ const EXPIRES = new Date('2100-01-01')
 
 /** The groups that take the longest and don't depend on where the rows are. */
 const LONGEST = /^(?:copies|long lists|strings|validation)/
-const RANDOM_SCRIPTS = /match the model/
-
-/** Leaves out random scripts and the longest groups, which take minutes. `TEST_SHARDED=1` runs all of it. */
-function shorterRunner(): TestRunner {
-  if (process.env['TEST_SHARDED']) return { describe, it }
-  return {
-    describe(name, body) {
-      const isSuite = name.startsWith('mongoAdapter')
-      return isSuite || !LONGEST.test(name) ? describe(name, body) : describe.skip(name, body)
-    },
-    it(name, body, timeLimit) {
-      if (RANDOM_SCRIPTS.test(name)) it.skip(name)
-      else it(name, body, timeLimit)
-    },
-  }
-}
 
 describe.skipIf(routerReason !== '')(`mongoAdapter through mongos${routerReason}`, () => {
   let cluster: ShardedCluster
@@ -115,8 +100,8 @@ describe.skipIf(routerReason !== '')(`mongoAdapter through mongos${routerReason}
           const { db, events } = opened.get(store)!
           free[`${events}`].push(db)
         },
-        numRuns: 3,
-        test: shorterRunner(),
+        numRuns: 1,
+        test: groups((group) => !LONGEST.test(group)),
       })
     })
   }

@@ -1,8 +1,7 @@
-import { describe, it } from 'vitest'
-import { groups, isScripts } from '../../conformance-groups.js'
+import { everyGroup, groups, isScripts } from '../../conformance-groups.js'
 import { conformanceOnPglite, conformanceOnPostgres, conformanceOnPostgresJs } from './conformance.js'
 
-conformanceOnPostgres({ test: { describe, it }, numRuns: 5 })
+conformanceOnPostgres({ test: everyGroup, numRuns: 5 })
 
 // The statements are those of a server. Other drivers can only differ in how they send and receive values.
 const ofValues = groups((group) => isScripts(group) || ['records', 'strings', 'metadata'].includes(group))

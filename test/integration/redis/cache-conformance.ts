@@ -1,6 +1,7 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import type { StorageObjectStore } from '@svc/db'
 import { storeConformance } from '@svc/db/conformance'
+import { everyGroup } from '../../conformance-groups.js'
 import type { BaseAdapter } from './base-adapters.js'
 import { clientOf, freshPrefix } from './redis-servers.js'
 import { sharedByTwo } from './shared-store.js'
@@ -20,7 +21,7 @@ export function cacheConformance(url: string, base: BaseAdapter, numRuns: number
     name: `redisUsageCache over ${base.name}`,
     numRuns,
     delays: 3,
-    test: { describe, it },
+    test: everyGroup,
     async createStore(context) {
       const store = await base.createStore(context)
       const options = { prefix: freshPrefix(), onError: () => {} }
