@@ -160,6 +160,27 @@ export const adoptMutants: readonly Mutant[] = [
     ],
   },
   {
+    defect: 'still counts an expired upload that an adoption has ended',
+    createStore: overDriver((driver) => {
+      const ended: string[] = []
+      return {
+        async adopt(command) {
+          const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+          const result = await driver.adopt!(command)
+          if (pending && result.outcome === 'adopted') ended.push(pending.scope)
+          return result
+        },
+        async count(query) {
+          const wrong = query.statuses.includes('pending')
+            ? ended.filter((scope) => scope === query.scope)
+            : []
+          return (await driver.count(query)) + wrong.length
+        },
+      }
+    }),
+    rejectedBy: ['adopt at a key in use: ends an upload that has expired, of any scope'],
+  },
+  {
     defect: 'revives history by adopting at its key',
     createStore: overDriver((driver) => ({
       async adopt(command) {

@@ -155,6 +155,9 @@ export const adoptConflictCases: CaseGroup = {
         )
       same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 20, files: 2 }, 'usage')
       same(await store.getScopeUsage(otherScope), NOTHING, 'usage of the other scope')
+      for (const each of [scope, otherScope]) {
+        same(await store.countByScope(each, 'pending'), 0, `pending rows of ${each}`)
+      }
       same(await store.findPending(at), null, 'the pending row')
       same(await store.listExpired(), [], 'expired reservations')
     },
