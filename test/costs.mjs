@@ -42,7 +42,7 @@ function runTests(folder = 'test/') {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
-  if (numFailedTests > 0) console.error(`${folder}: ${numFailedTests} tests failed`)
+  console.error(`${folder}: ${numPassedTests} tests passed, ${numFailedTests} failed`)
   return { tests: numPassedTests, cpu: processorSeconds(String(printed)) }
 }
 
