@@ -13,7 +13,7 @@ export const keyOf = () => `uploads/${createAttemptId()}`
 
 const RESERVE = {
   name: 'bench_http_reserve',
-  text: `SELECT svc_db.reserve_v2($1::uuid, $2::text, $3::text, $4::text, $5::bigint, $6::timestamptz, $7::text, $8::text,
+  text: `SELECT svc_db.reserve_v1($1::uuid, $2::text, $3::text, $4::text, $5::bigint, $6::timestamptz, $7::text, $8::text,
       $9::text, $10::json, $11::text, $12::text, $13::boolean, $14::bigint, $15::bigint, $16::timestamptz) AS result`,
 }
 const FIND = {
@@ -25,7 +25,7 @@ const FIND = {
 }
 const CONFIRM = {
   name: 'bench_http_confirm',
-  text: `SELECT svc_db.confirm_v2($1::text, $2::text, $3::uuid, $4::text, $5::bigint, $6::text, $7::text, $8::bigint,
+  text: `SELECT svc_db.confirm_v1($1::text, $2::text, $3::uuid, $4::text, $5::bigint, $6::text, $7::text, $8::bigint,
       $9::timestamptz) AS result`,
 }
 

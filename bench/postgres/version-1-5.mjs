@@ -1,17 +1,17 @@
+import { readFile } from 'node:fs/promises'
 import { postgresAdapter } from '@svc/db/postgres'
 import { importSource } from '../own-source.mjs'
 
-const { STEPS } = await importSource('src/adapters/postgres/schema/steps.ts')
-const { migrationBlock } = await importSource('src/adapters/postgres/schema/migration-text.ts')
-const { schemaName } = await importSource('src/adapters/postgres/schema/schema-name.ts')
+const { inSchema, schemaName } = await importSource('src/adapters/postgres/sql/schema-name.ts')
+const TEXT = new URL('../../test/integration/postgres/version-1-5.sql', import.meta.url)
 
 /** The version that a statement needs, which no schema of 1.5.5 has. */
 const REQUIRED_VERSION = /^WITH needed AS \(.*?\) /
-const CALL = /(reserve|confirm)_v2\(/
+const CALL = /(reserve|confirm)_v1\(/
 
 /** Creates the schema of 1.5.5: what its `migrate()` creates in an empty database. */
 export async function createSchemaOfVersion15(pool, schema) {
-  await pool.query(migrationBlock(STEPS.slice(0, 1), schemaName('bench', schema)))
+  await pool.query(inSchema(await readFile(TEXT, 'utf8'), schemaName('bench', schema)))
 }
 
 /**
@@ -32,7 +32,7 @@ export function comparedAdapter(pool, schema) {
 
 function textOfVersion15(text) {
   if (!REQUIRED_VERSION.test(text) || !CALL.test(text)) throw new Error(`Not a call of 1.5.5: ${text}`)
-  return text.replace(REQUIRED_VERSION, '').replace(CALL, '$1_v1(')
+  return text.replace(REQUIRED_VERSION, '')
 }
 
 /** Wraps a pool and replaces the text of each statement. */

@@ -4,7 +4,7 @@ import { mistakenHandle } from './connection/mistaken-handle.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
-import { schemaName, type SchemaName } from './schema/schema-name.js'
+import { schemaName, type SchemaName } from './sql/schema-name.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
 

@@ -2,7 +2,7 @@ import type { AdoptCommand } from '../../core/store/driver.js'
 import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import { wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
-import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /**
  * Creates the adoption of bytes that many callers do at once. Those of one scope change the same usage row. Those that are in

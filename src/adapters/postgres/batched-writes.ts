@@ -4,7 +4,7 @@ import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
-import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /** A confirm that names its scope and its attempt, which makes it safe to repeat. */
 interface NamedConfirmCommand extends ConfirmCommand {
@@ -57,7 +57,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
     }
     return writes.map((_, index) => {
       const value = results.get(index)
-      if (!value) throw new RangeError('write_batch_v2 returned no result for one of its writes.')
+      if (!value) throw new RangeError('write_batch_v1 returned no result for one of its writes.')
       return { status: 'fulfilled', value }
     })
   }

@@ -3,8 +3,8 @@ import type { StoreDriver } from '../../core/store/driver.js'
 import type { TextRow } from './connection/database.js'
 import type { Call } from './connection/retries.js'
 import { eventId, isPosition, parseClaim, type EventPlace } from './event-id.js'
-import { readNumber } from './statements/object-row.js'
-import { readEvent, readListedEvent, type EventStatements } from './statements/events.js'
+import { readNumber } from './sql/rows.js'
+import { readEvent, readListedEvent, type EventStatements } from './sql/event-statements.js'
 
 /**
  * Maximum number of events that one transaction settles. It locks their keys, and all sessions share the lock table of

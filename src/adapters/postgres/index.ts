@@ -9,8 +9,8 @@ import {
 } from './adapter-options.js'
 import type { PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
 import { createPostgresDriver } from './postgres-driver.js'
-import { schemaText } from './schema/migration-text.js'
-import { STEPS } from './schema/steps.js'
+import { schemaText } from './migrate/text.js'
+import { SCHEMA } from './sql/schema.js'
 
 export type { PostgresAdapterOptions, PostgresSchemaOptions } from './adapter-options.js'
 export type {
@@ -48,5 +48,5 @@ export function postgresAdapter(
  */
 export function postgresSchema(options?: PostgresSchemaOptions | null): string {
   const caller = 'postgresSchema'
-  return schemaText(STEPS, checkSchema(caller, options), checkEvents(caller, options))
+  return schemaText(SCHEMA, checkSchema(caller, options), checkEvents(caller, options))
 }

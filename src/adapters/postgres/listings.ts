@@ -2,9 +2,9 @@ import type { StoreDriver } from '../../core/store/driver.js'
 import { TEXT_LIMITS } from '../../core/store/validation/text.js'
 import type { PostgresValue, TextRow } from './connection/database.js'
 import type { Call } from './connection/retries.js'
-import { readLeftover, readNumber, readObject } from './statements/object-row.js'
-import type { ReadStatements } from './statements/reads.js'
-import { readUsage } from './statements/usage-checks.js'
+import { readLeftover, readNumber, readObject } from './sql/rows.js'
+import type { ReadStatements } from './sql/reads.js'
+import { readUsage } from './sql/usage-checks.js'
 
 type Listings = Pick<Required<StoreDriver>, 'findById' | 'listScopes' | 'listStored'>
 

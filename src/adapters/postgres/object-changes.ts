@@ -3,8 +3,8 @@ import type { PostgresValue, Statement } from './connection/database.js'
 import type { Call } from './connection/retries.js'
 import { createBatchedAdoptions } from './batched-adoptions.js'
 import { refusal } from './refusal.js'
-import { readObject } from './statements/object-row.js'
-import { readWriteResult, type WriteResult, type WriteStatements } from './statements/writes.js'
+import { readObject } from './sql/rows.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 type ObjectChanges = Pick<Required<StoreDriver>, 'update' | 'transfer' | 'adopt'>
 

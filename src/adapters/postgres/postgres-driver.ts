@@ -10,21 +10,15 @@ import { createEventMethods } from './events.js'
 import { listMethods } from './listings.js'
 import { objectChangeMethods } from './object-changes.js'
 import { refusal } from './refusal.js'
-import { migrate } from './schema/migrate.js'
-import type { SchemaName } from './schema/schema-name.js'
-import { STEPS } from './schema/steps.js'
-import { verify } from './schema/verify.js'
-import {
-  BEFORE_ALL_DATES,
-  readLeftover,
-  readNumber,
-  readObject,
-  readObjects,
-} from './statements/object-row.js'
-import { eventStatements } from './statements/events.js'
-import { FIRST_ID, LAST_ID, readStatements } from './statements/reads.js'
-import { readDifferences, readUsage, usageStatements } from './statements/usage-checks.js'
-import { writeStatements } from './statements/writes.js'
+import { migrate } from './migrate/migrate.js'
+import type { SchemaName } from './sql/schema-name.js'
+import { SCHEMA } from './sql/schema.js'
+import { verify } from './migrate/verify.js'
+import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
+import { eventStatements } from './sql/event-statements.js'
+import { FIRST_ID, LAST_ID, readStatements } from './sql/reads.js'
+import { readDifferences, readUsage, usageStatements } from './sql/usage-checks.js'
+import { writeStatements } from './sql/writes.js'
 
 /**
  * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
@@ -231,7 +225,7 @@ export function createPostgresDriver({
     },
 
     async migrate() {
-      return migrate(database, schema, STEPS, events)
+      return migrate(database, schema, SCHEMA, events)
     },
 
     async verify() {

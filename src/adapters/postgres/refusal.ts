@@ -1,6 +1,6 @@
 import type { QuotaExcess, QuotaLimits, QuotaRefusal, SumRefusal } from '../../core/store/driver.js'
-import { readNumber } from './statements/object-row.js'
-import type { WriteResult } from './statements/writes.js'
+import { readNumber } from './sql/rows.js'
+import type { WriteResult } from './sql/writes.js'
 
 /** Reads the result of a write that would exceed a limit of the scope. */
 export function refusal(

@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
-import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { attempt } from './attempt.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
@@ -60,7 +60,7 @@ describe('postgresAdapter', () => {
         code: 'DATABASE_UNAVAILABLE',
         message: expect.stringContaining('migrate()') as string,
       })
-      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
+      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
       const row = await store.reserve(attempt('kept'))
       await store.close()
       await first.close()
@@ -68,7 +68,7 @@ describe('postgresAdapter', () => {
 
       const second = new PGlite(folder)
       const again = postgresAdapter(second, { schema: 'files' })
-      expect(await again.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+      expect(await again.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
       expect(await again.verify()).toEqual([])
       expect(await again.find(row)).toEqual(row)
       await second.close()
@@ -83,7 +83,7 @@ describePostgres('postgresAdapter on a server', (url) => {
     const pool = poolOf(url)
     const schema = freshSchema()
     const store = postgresAdapter(pool, { schema, readPool: null, namedStatements: null, now: null })
-    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
+    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
     const row = await store.reserve(attempt('key'))
     expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })
     expect(() => postgresAdapter(pool, null)).not.toThrow()
@@ -99,7 +99,7 @@ describePostgres('postgresAdapter on a server', (url) => {
       const pool = poolOf(url)
       await dropSchema(pool, schema)
       const store = postgresAdapter(pool, { schema })
-      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
+      expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
       expect(await store.verify()).toEqual([])
       const row = await store.reserve(attempt('key'))
       expect(await store.listByScope({ scope: 'scope' })).toEqual({ objects: [row] })

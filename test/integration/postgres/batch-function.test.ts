@@ -62,7 +62,7 @@ const batches: fc.Arbitrary<Batch[]> = fc.array(
   { minLength: 4, maxLength: 10 },
 )
 
-describePostgres('write_batch_v2 equals its writes one after the other', (url) => {
+describePostgres('write_batch_v1 equals its writes one after the other', (url) => {
   const [sequential, batched] = [freshSchema(), freshSchema()]
   const pool = poolOf(url)
   beforeAll(async () => {
@@ -135,7 +135,7 @@ describePostgres('write_batch_v2 equals its writes one after the other', (url) =
               ...[w['max_bytes'], w['now']],
             ]
       const parameters = values.map((_, i) => `$${i + 1}`).join(', ')
-      const text = `SELECT ${quoted(sequential)}.${w['kind'] as string}_v2(${parameters}) AS answer`
+      const text = `SELECT ${quoted(sequential)}.${w['kind'] as string}_v1(${parameters}) AS answer`
       results.push((await client.query<{ answer: string }>(text, values)).rows[0]!.answer)
     }
     return results
@@ -143,7 +143,7 @@ describePostgres('write_batch_v2 equals its writes one after the other', (url) =
 
   async function runBatch(client: pg.ClientBase, scope: string, writes: readonly Write[]) {
     const { rows } = await client.query<{ place: number; answer: string }>(
-      `SELECT place, answer FROM ${quoted(batched)}.write_batch_v2($1, $2)`,
+      `SELECT place, answer FROM ${quoted(batched)}.write_batch_v1($1, $2)`,
       [scope, JSON.stringify(writes)],
     )
     return rows.sort((a, b) => a.place - b.place).map(({ answer }) => answer)

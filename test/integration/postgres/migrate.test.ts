@@ -2,11 +2,11 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
-import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
-import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
-import { inSchema, schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
-import type { MigrationStep } from '../../../src/adapters/postgres/schema/migration-step.js'
-import { SCHEMA_VERSION, STEPS } from '../../../src/adapters/postgres/schema/steps.js'
+import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
+import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
+import { schemaOfVersion15 } from './version-1-5.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres('migrate', (url) => {
@@ -19,17 +19,17 @@ describePostgres('migrate', (url) => {
   afterAll(() => pool.end())
 
   const database = (own: pg.Pool | pg.Client = pool) => pgDatabase(own, { named: true })
-  const migrateWith = (steps: readonly MigrationStep[], own: pg.Pool | pg.Client = pool) =>
-    migrate(database(own), schemaName('migrate', schema), steps)
+  const migrateTo = (definition: Schema, own: pg.Pool | pg.Client = pool) =>
+    migrate(database(own), schemaName('migrate', schema), definition)
   const catalog = () => readCatalog(database(), schemaName('migrate', schema))
   const run = (sql: string) => pool.query(inSchema(sql, schemaName('migrate', schema)))
 
   it('creates everything that verify() checks, and does nothing the second time', async () => {
     const store = postgresAdapter(pool, { schema })
     expect(await store.verify()).toEqual([expect.stringContaining('migrate()')])
-    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
+    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
     expect(await store.verify()).toEqual([])
-    expect(await store.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+    expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
   })
 
   it('does the same as the SQL of postgresSchema(), which may run twice', async () => {
@@ -45,7 +45,7 @@ describePostgres('migrate', (url) => {
     await Promise.all(pools.map((own) => own.query('SELECT to_regnamespace($1)', [quoted(schema)])))
     const results = await Promise.all(pools.map((own) => postgresAdapter(own, { schema }).migrate()))
     expect(results.filter(({ from }) => from === 0)).toHaveLength(1)
-    expect(results.every(({ to }) => to === SCHEMA_VERSION)).toBe(true)
+    expect(results.every(({ to }) => to === SCHEMA.version)).toBe(true)
     await Promise.all(pools.map((own) => own.end()))
     expect(await postgresAdapter(pool, { schema }).verify()).toEqual([])
   })
@@ -57,30 +57,26 @@ describePostgres('migrate', (url) => {
       await holder.query('BEGIN')
       await holder.query(`LOCK TABLE ${quoted(schema)}.objects, ${quoted(schema)}.scope_usage`)
       const result = await postgresAdapter(pool, { schema }).migrate()
-      expect(result).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+      expect(result).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
     } finally {
       await holder.query('ROLLBACK')
       holder.release()
     }
   })
 
-  it('changes nothing if a step fails', async () => {
-    await migrateWith(STEPS)
+  it('changes nothing if it fails', async () => {
+    await migrateTo(SCHEMA)
     const before = await catalog()
-    const failing: MigrationStep = {
-      version: SCHEMA_VERSION + 1,
-      minCompatible: 1,
-      additions: [],
-      sql: 'ALTER TABLE {schema}.objects ADD COLUMN colour text; SELECT 1 / 0',
-    }
-    await expect(migrateWith([...STEPS, failing])).rejects.toMatchObject({ code: '22012' })
+    const functions = `${SCHEMA.functions}; ALTER TABLE {schema}.objects ADD COLUMN colour text; SELECT 1 / 0`
+    const failing: Schema = { ...SCHEMA, version: SCHEMA.version + 1, functions }
+    await expect(migrateTo(failing)).rejects.toMatchObject({ code: '22012' })
     expect(await catalog()).toEqual(before)
-    expect(await migrateWith(STEPS)).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+    expect(await migrateTo(SCHEMA)).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
   })
 
   it('refuses a schema that newer code made incompatible, and never downgrades it', async () => {
-    await migrateWith(STEPS)
-    const [version, minCompatible] = [SCHEMA_VERSION + 5, SCHEMA_VERSION + 1]
+    await migrateTo(SCHEMA)
+    const [version, minCompatible] = [SCHEMA.version + 5, SCHEMA.version + 1]
     await run(`UPDATE {schema}.schema_version SET version = ${version}, min_compatible = ${minCompatible}`)
     const store = postgresAdapter(pool, { schema })
     await expect(store.migrate()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
@@ -90,7 +86,7 @@ describePostgres('migrate', (url) => {
   it('works with any default isolation level', async () => {
     const own = poolOf(url, { options: '-c default_transaction_isolation=serializable' })
     try {
-      expect(await migrateWith(STEPS, own)).toEqual({ from: 0, to: SCHEMA_VERSION })
+      expect(await migrateTo(SCHEMA, own)).toEqual({ from: 0, to: SCHEMA.version })
     } finally {
       await own.end()
     }
@@ -150,18 +146,18 @@ describePostgres('migrate', (url) => {
       await pool.query(`CREATE ROLE ${worker} LOGIN`)
       await pool.query(`CREATE SCHEMA ${quoted(schema)} AUTHORIZATION ${owner}`)
       await asRole(owner, async (owners) => {
-        expect(await migrateWith(STEPS.slice(0, 1), owners)).toEqual({ from: 0, to: 1 })
+        await owners.query(schemaOfVersion15(schema))
         await owners.query(`GRANT USAGE ON SCHEMA ${quoted(schema)} TO ${worker}`)
         await owners.query(`GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(schema)} TO ${worker}`)
         for (const table of ['objects', 'scope_usage', 'leftovers']) {
           await owners.query(`GRANT INSERT, UPDATE, DELETE ON ${quoted(schema)}.${table} TO ${worker}`)
         }
-        expect(await postgresAdapter(owners, { schema }).migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
+        expect(await postgresAdapter(owners, { schema }).migrate()).toEqual({ from: 1, to: SCHEMA.version })
       })
 
       await asRole(worker, async (workers) => {
         const store = postgresAdapter(workers, { schema })
-        expect(await store.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+        expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
         expect(await store.verify()).toEqual([])
         const reference = { bucket: 'b', key: 'k' }
         const expiresAt = new Date(Date.now() + 1e6)

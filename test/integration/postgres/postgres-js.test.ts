@@ -3,10 +3,9 @@ import postgres, { type PostgresType } from 'postgres'
 import { describe, expect, it, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { postgresJsDatabase } from '../../../src/adapters/postgres/connection/postgres-js-database.js'
-import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
-import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
-import type { MigrationStep } from '../../../src/adapters/postgres/schema/migration-step.js'
-import { SCHEMA_VERSION, STEPS } from '../../../src/adapters/postgres/schema/steps.js'
+import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
+import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
 import { attempt, BUCKET, errorOf } from './attempt.js'
 import { describePostgresJs, type InstanceOptions } from './postgres-js.js'
 import { dropSchema, freshSchema } from './schemas.js'
@@ -91,8 +90,8 @@ describePostgresJs('postgresAdapter over postgres.js on a server', ({ schema, po
       schema: own,
     })
     expect(await store.verify()).toEqual([expect.stringContaining('migrate()')])
-    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA_VERSION })
-    expect(await store.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
+    expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
     expect(await store.verify()).toEqual([])
     await dropSchema(pool, own)
   })
@@ -100,26 +99,25 @@ describePostgresJs('postgresAdapter over postgres.js on a server', ({ schema, po
   it('migrates once for many instances that do so at the same time, without printing notices', async () => {
     const log = vi.spyOn(console, 'log')
     const own = freshSchema()
-    const addition = {
-      index: 'objects_by_type',
-      table: 'objects',
-      unique: false,
-      definition: '(content_type)',
-    }
-    const index: MigrationStep = {
-      version: SCHEMA_VERSION + 1,
-      minCompatible: 1,
-      additions: [{ kind: 'index', ...addition }],
-      sql: '',
+    const added = { name: 'objects_by_type', definition: 'btree (content_type)', comment: 'By type.' }
+    const version = SCHEMA.version + 1
+    const later: Schema = {
+      ...SCHEMA,
+      version,
+      tables: SCHEMA.tables.map((table) =>
+        table.name === 'objects'
+          ? { ...table, indexes: [...table.indexes, { ...added, since: version }] }
+          : table,
+      ),
     }
     const name = schemaName('migrate', own)
     const migrating = Array.from({ length: 8 }, (_, i) => {
       const database = postgresJsDatabase(open({ max: (i % 2) + 1 }), { named: true })
       // Two calls share an instance, which sends the second query before the first has a response.
-      return [migrate(database, name, [...STEPS, index]), migrate(database, name, [...STEPS, index])]
+      return [migrate(database, name, later), migrate(database, name, later)]
     })
     const results = await Promise.all(migrating.flat())
-    expect(results.every(({ to }) => to === index.version)).toBe(true)
+    expect(results.every(({ to }) => to === version)).toBe(true)
     expect(results.filter(({ from }) => from === 0)).toHaveLength(1)
     expect(log.mock.calls).toEqual([])
     log.mockRestore()

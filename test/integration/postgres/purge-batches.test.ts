@@ -2,7 +2,7 @@ import { createAttemptId, type StoreDriver } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { createPostgresDriver } from '../../../src/adapters/postgres/postgres-driver.js'
-import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
+import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
 import { reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon } from '../../unit/core/settable-clock.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
@@ -64,11 +64,11 @@ describePostgres('purgeExpired, if its second transaction fails', (url) => {
   it('returns exactly the purged rows after an error of the database', async () => {
     const rename = (from: string, to: string) =>
       pool.query(`ALTER FUNCTION ${quoted(schema)}.${from} RENAME TO ${to}`)
-    beforeSecond = async () => void (await rename('purge_expired_v2', 'renamed'))
+    beforeSecond = async () => void (await rename('purge_expired_v1', 'renamed'))
     const { rows, scopes, isUncertain } = await driver.purgeExpired(purge)
     expect(rows).toHaveLength(BATCH_SIZE)
     expect({ scopes, isUncertain }).toEqual({ scopes: ['user:1'], isUncertain: false })
     expect(await driver.usage('user:2')).toMatchObject({ reservedFiles: 1 })
-    await rename('renamed', 'purge_expired_v2')
+    await rename('renamed', 'purge_expired_v1')
   })
 })

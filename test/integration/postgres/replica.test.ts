@@ -11,7 +11,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { startWithStandbys, type PrivateClusters } from '../../servers/private-cluster.js'
-import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { everyCall } from './every-call.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 import { tcpBalancer, type TcpBalancer } from './tcp-balancer.js'
@@ -253,7 +253,7 @@ describePrivatePostgres('a streaming replica', (programs) => {
     await store.release(at('ended'))
     await untilReplayed()
     expect(await onStandby.find(row)).toEqual(row)
-    expect(await onStandby.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+    expect(await onStandby.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
     expect(await onStandby.verify()).toEqual([])
     expect(await onStandby.checkUsage()).toEqual([])
 

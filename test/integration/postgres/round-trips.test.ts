@@ -2,7 +2,7 @@ import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { eventCalls } from './event-calls.js'
 import { everyCall, type NamedCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
@@ -55,7 +55,7 @@ describePostgres('each call makes one round trip', (url) => {
 
     it('migrate, if there is nothing to do', async () => {
       proxy.roundTrips = 0
-      expect(await store.migrate()).toEqual({ from: SCHEMA_VERSION, to: SCHEMA_VERSION })
+      expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
       expect(proxy.roundTrips).toBe(1)
     })
   })

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { SCHEMA_VERSION } from '../../../src/adapters/postgres/schema/steps.js'
+import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 import type { LoadReport, Version } from '../upgrade/load.js'
 import { describeWithRelease } from '../upgrade/describe-with-release.js'
@@ -70,7 +70,7 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
       const migrations = await Promise.all(
         [...recent, start('1.6')].map((process) => process.call('migrate')),
       )
-      expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => SCHEMA_VERSION))
+      expect(migrations.map(({ to }) => to)).toEqual(migrations.map(() => SCHEMA.version))
       expect(migrations.filter(({ from }) => from === 1)).not.toHaveLength(0)
       await untilCalls(oldLoads)
 
@@ -122,7 +122,7 @@ describeWithRelease('a Postgres database of release 1.5.5', () => {
       await expectSound([recent[0]!, old[0]!])
       await expectEvents(store(), changesOf(reports), switching)
       const { rows } = await pool.query(`SELECT version FROM ${quoted(schema)}.schema_version`)
-      expect(rows).toEqual([{ version: SCHEMA_VERSION }])
+      expect(rows).toEqual([{ version: SCHEMA.version }])
       console.info(`Longest call while postgresSchema() ran on Postgres: ${longestPause(reports)} ms`)
     })
   })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
@@ -6,16 +5,13 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import type { Database } from '../../../src/adapters/postgres/connection/database.js'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
-import { pgliteDatabase } from '../../../src/adapters/postgres/connection/pglite-database.js'
-import { readCatalog } from '../../../src/adapters/postgres/schema/catalog.js'
-import { migrate } from '../../../src/adapters/postgres/schema/migrate.js'
-import { schemaName } from '../../../src/adapters/postgres/schema/schema-name.js'
-import { SCHEMA_VERSION, STEPS } from '../../../src/adapters/postgres/schema/steps.js'
+import { additionsSince } from '../../../src/adapters/postgres/migrate/additions.js'
+import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
+import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
-import { callsOfVersion15 } from './version-1-5.js'
+import { callsOfVersion15, schemaOfVersion15 } from './version-1-5.js'
 
-/** The schema that version 1.5 creates. */
-const RELEASED = STEPS.slice(0, 1)
 const BUCKET = 'bucket'
 const SCOPES = ['ann', 'bob', 'cid']
 const KEYS = ['1', '2', '3', '4', '5', '6']
@@ -23,20 +19,12 @@ const KEYS = ['1', '2', '3', '4', '5', '6']
 const pick = <T>(values: readonly T[]) => values[Math.floor(Math.random() * values.length)]!
 const later = () => new Date(Date.now() + 60_000)
 
-describe('step 1', () => {
-  it('is the SQL of the release', () => {
-    expect(createHash('sha256').update(RELEASED[0]!.sql).digest('hex')).toBe(
-      '9ae22939e9a90fa05dd48df7e00b506de8c7899d970b1bba9a94993ed935b28a',
-    )
-  })
-})
-
 describePostgres('a schema of version 1.5', (url) => {
   const pool = poolOf(url, { max: 16 })
   let schema: string
   beforeEach(async () => {
     schema = freshSchema()
-    await migrate(database(), name(), RELEASED)
+    await pool.query(schemaOfVersion15(schema))
   })
   afterEach(() => dropSchema(pool, schema))
   afterAll(() => pool.end())
@@ -55,11 +43,11 @@ describePostgres('a schema of version 1.5', (url) => {
   })
 
   it('becomes what a new database has, by migrate() or postgresSchema()', async () => {
-    expect(await newStore().migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
+    expect(await newStore().migrate()).toEqual({ from: 1, to: SCHEMA.version })
     const upgraded = await catalog()
     for (const beforehand of [[], statementsOfComments()]) {
       await dropSchema(pool, schema)
-      await migrate(database(), name(), RELEASED)
+      await pool.query(schemaOfVersion15(schema))
       for (const statement of beforehand) await pool.query(statement)
       await pool.query(postgresSchema({ schema }))
       expect(await catalog()).toEqual(upgraded)
@@ -72,7 +60,7 @@ describePostgres('a schema of version 1.5', (url) => {
   /** Returns what the comments of postgresSchema() recommend for large tables. */
   function statementsOfComments(): string[] {
     const statements = [...postgresSchema({ schema }).matchAll(/^-- ((?:ALTER TABLE|CREATE INDEX) .*;)$/gm)]
-    expect(statements).toHaveLength(STEPS.flatMap(({ additions }) => additions).length)
+    expect(statements).toHaveLength(additionsSince(1, SCHEMA.tables).length)
     return statements.map(([, statement]) => statement!)
   }
 
@@ -119,7 +107,7 @@ describePostgres('a schema of version 1.5', (url) => {
     })
     await Promise.all([...oldWriters, ...newWriters, ...pools.map((own) => own.end())])
 
-    expect(results.map(({ to }) => to)).toEqual(pools.map(() => SCHEMA_VERSION))
+    expect(results.map(({ to }) => to)).toEqual(pools.map(() => SCHEMA.version))
     expect(results.filter(({ from }) => from === 1)).not.toHaveLength(0)
     expect(calls).toBeGreaterThan(8 * 40)
     expect(await newStore().checkUsage()).toEqual([])
@@ -127,7 +115,7 @@ describePostgres('a schema of version 1.5', (url) => {
     const { rows } = await pool.query(
       `SELECT version, min_compatible, build_claimed_until FROM ${quoted(schema)}.schema_version`,
     )
-    expect(rows).toEqual([{ version: SCHEMA_VERSION, min_compatible: 1, build_claimed_until: null }])
+    expect(rows).toEqual([{ version: SCHEMA.version, min_compatible: 1, build_claimed_until: null }])
   })
 
   it('lets writers pass while migrate() waits for a transaction that uses the table', async () => {
@@ -141,7 +129,7 @@ describePostgres('a schema of version 1.5', (url) => {
       const calls = callsOfVersion15(pool, schema)
       await calls.release(await calls.reserve({ scope: 'ann', key: '1' }))
       await reader.query('COMMIT')
-      expect(await migration).toEqual({ from: 1, to: SCHEMA_VERSION })
+      expect(await migration).toEqual({ from: 1, to: SCHEMA.version })
     } finally {
       reader.release(true)
     }
@@ -173,7 +161,7 @@ describePostgres('a schema of version 1.5', (url) => {
       const migration = newStore().migrate()
       await untilAwaited('objects', 'ShareUpdateExclusiveLock')
       await vacuum.query('COMMIT')
-      expect(await migration).toEqual({ from: 1, to: SCHEMA_VERSION })
+      expect(await migration).toEqual({ from: 1, to: SCHEMA.version })
     } finally {
       vacuum.release(true)
     }
@@ -186,7 +174,7 @@ describePostgres('a schema of version 1.5', (url) => {
   }
 
   describe('with rows of both versions', () => {
-    it('lists leftovers of version 1.5 without a scope, and puts them off like others', async () => {
+    it('lists leftovers from before the upgrade without a scope, and puts them off like others', async () => {
       const calls = callsOfVersion15(pool, schema)
       const early = await calls.reserve({ scope: 'ann', key: '1' })
       await calls.release(early)
@@ -200,10 +188,13 @@ describePostgres('a schema of version 1.5', (url) => {
       const leftovers = await store.listLeftovers()
       expect(leftovers.map(({ attemptId, scope, dueAt }) => ({ attemptId, scope, dueAt }))).toEqual([
         { attemptId: early.id, scope: null, dueAt: null },
-        { attemptId: late.id, scope: null, dueAt: null },
+        { attemptId: late.id, scope: 'ann', dueAt: null },
         { attemptId: own.id, scope: 'ann', dueAt: null },
       ])
-      expect(await store.listLeftovers({ scope: 'ann' })).toMatchObject([{ attemptId: own.id }])
+      expect(await store.listLeftovers({ scope: 'ann' })).toMatchObject([
+        { attemptId: late.id },
+        { attemptId: own.id },
+      ])
 
       const dueBefore = later()
       expect(await store.listLeftovers({ dueBefore })).toHaveLength(3)
@@ -225,11 +216,14 @@ describePostgres('a schema of version 1.5', (url) => {
       await store.confirm({ bucket: BUCKET, ...begun, size: 10 })
       const replacing = await store.reserve(attempt('ann', 'begun'))
       await calls.confirm({ scope: 'ann', key: 'begun', id: replacing.id })
-      expect(await store.listLeftovers()).toMatchObject([{ attemptId: begun.id, scope: null }])
+      expect(await store.listLeftovers()).toMatchObject([{ attemptId: begun.id, scope: 'ann' }])
 
       const lapsed = await calls.reserve({ scope: 'ann', key: 'lapsed' }, '2020-01-01')
       expect(await store.purgeExpired()).toMatchObject([{ id: lapsed.id }])
-      expect(await store.listLeftovers({ scope: 'ann' })).toMatchObject([{ attemptId: lapsed.id }])
+      expect(await store.listLeftovers({ scope: 'ann' })).toMatchObject([
+        { attemptId: begun.id },
+        { attemptId: lapsed.id },
+      ])
 
       await calls.remove({ scope: 'ann', key: 'begun' })
       expect(await store.purgeDeleted({ scope: 'bob', before: later() })).toBe(0)
@@ -242,9 +236,9 @@ describePostgres('a schema of version 1.5', (url) => {
 describe('a PGlite database of version 1.5', () => {
   it('is upgraded', async () => {
     const pglite = new PGlite()
-    await migrate(pgliteDatabase(pglite), schemaName('migrate', 'svc_db'), RELEASED)
+    await pglite.exec(schemaOfVersion15('svc_db'))
     const store = postgresAdapter(pglite)
-    expect(await store.migrate()).toEqual({ from: 1, to: SCHEMA_VERSION })
+    expect(await store.migrate()).toEqual({ from: 1, to: SCHEMA.version })
     expect(await store.verify()).toEqual([])
     const { rows } = await pglite.query('SELECT build_claimed_until FROM svc_db.schema_version')
     expect(rows).toEqual([{ build_claimed_until: null }])

@@ -1,8 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { createAttemptId } from '@svc/db'
 import type pg from 'pg'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
 import { quoted } from './schemas.js'
 
-/** An object as the functions of step 1 know it. */
+const TEXT = readFileSync(new URL('version-1-5.sql', import.meta.url), 'utf8')
+
+/** Returns what `postgresSchema()` of release 1.5.5 returns. */
+export function schemaOfVersion15(schema: string): string {
+  return inSchema(TEXT, schemaName('schemaOfVersion15', schema))
+}
+
+/** An object as the functions of that release know it. */
 interface Target {
   readonly scope: string
   readonly key: string
@@ -15,7 +24,7 @@ interface Attempt extends Target {
 const BUCKET = 'bucket'
 const SIZE = 10
 
-/** Makes the calls of a process of version 1.5: the functions of step 1, with the arguments that it passes. */
+/** Makes the calls of a process of version 1.5: the functions of the schema, with the arguments that it passes. */
 export function callsOfVersion15(pool: pg.Pool | pg.PoolClient, schema: string) {
   const now = () => new Date().toISOString()
   const later = () => new Date(Date.now() + 60_000).toISOString()

@@ -1,0 +1,65 @@
+import type { Database } from '../connection/database.js'
+import { statement } from '../sql/statement.js'
+import type { SchemaName } from '../sql/schema-name.js'
+
+/** The objects of a schema by name, such as `column objects.id`, each with a description that equal objects share. */
+export type Catalog = ReadonlyMap<string, string>
+
+export async function readCatalog(database: Database, schema: SchemaName): Promise<Catalog> {
+  const rows = await database.run(statement('catalog', CATALOG, schema), [])
+  return new Map(rows.map((row) => [row[0]!, row[1]!]))
+}
+
+const IN_SCHEMA = `JOIN pg_catalog.pg_namespace n ON n.nspname = {schema-literal}`
+
+/** Removes quotation marks, which the session setting `quote_all_identifiers` adds. Our names need none. */
+const unquoted = (definition: string) => `replace(${definition}, '"', '')`
+
+// Index definitions are compared from USING on, because the part before it names the schema.
+//
+// A table with the right columns can still lose or hide rows: an unlogged table is empty after a crash, row security
+// hides the owner of a key, and a rule can replace a write.
+const CATALOG = `
+  SELECT 'table ' || c.relname,
+    CASE c.relpersistence WHEN 'p' THEN 'permanent' ELSE 'not logged' END
+      || CASE WHEN c.relrowsecurity THEN ', row security' ELSE '' END
+      || CASE WHEN EXISTS (
+        SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid AND w.is_instead
+      ) THEN ', rules' ELSE '' END
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  WHERE c.relkind IN ('r', 'p')
+UNION ALL
+  SELECT 'column ' || c.relname || '.' || a.attname,
+    ${unquoted('format_type(a.atttypid, a.atttypmod)')}
+      || CASE WHEN k.collname = 'C' THEN ' COLLATE "C"' ELSE '' END
+      || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
+      || CASE a.attidentity WHEN 'a' THEN ' GENERATED ALWAYS AS IDENTITY' ELSE '' END
+      || coalesce(' DEFAULT ' || ${unquoted('pg_get_expr(d.adbin, d.adrelid)')}, '')
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_catalog.pg_collation k ON k.oid = a.attcollation
+  LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+  WHERE c.relkind IN ('r', 'p')
+UNION ALL
+  SELECT 'index ' || c.relname,
+    CASE WHEN i.indisunique THEN 'unique ' ELSE '' END
+      || ${unquoted(`substring(pg_get_indexdef(c.oid) FROM ' USING (.*)$')`)}
+      || CASE WHEN i.indisvalid THEN '' ELSE ' (not valid)' END
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+UNION ALL
+  SELECT 'constraint ' || o.conname, ${unquoted('pg_get_constraintdef(o.oid)')}
+  FROM pg_catalog.pg_constraint o ${IN_SCHEMA} AND n.oid = o.connamespace
+  WHERE o.contype = 'c'
+UNION ALL
+  SELECT 'trigger ' || t.tgname,
+    ${unquoted(`substring(pg_get_triggerdef(t.oid) FROM ' (AFTER [A-Z]+) ON ')`)}
+      || ${unquoted(`substring(pg_get_triggerdef(t.oid) FROM ' FOR EACH ROW( WHEN .*) EXECUTE FUNCTION ')`)}
+      || ' ' || p.proname || CASE t.tgenabled WHEN 'O' THEN '' ELSE ' (not enabled)' END
+  FROM pg_catalog.pg_trigger t
+  JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid ${IN_SCHEMA} AND n.oid = c.relnamespace
+  JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+  WHERE NOT t.tgisinternal
+UNION ALL
+  SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')', p.prosrc
+  FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`

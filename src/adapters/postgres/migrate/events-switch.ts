@@ -1,0 +1,67 @@
+import { EVENTS_SWITCH, FIND_SWITCH } from '../sql/events.js'
+import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { MIGRATION_LOCK } from './migration-lock.js'
+
+/** The triggers that record events: what they follow, and which rows are active. Nothing else calls their function. */
+const TRIGGERS = [
+  { name: 'record_insert', event: 'INSERT', active: ['new'] },
+  { name: EVENTS_SWITCH, event: 'UPDATE', active: ['old', 'new'] },
+  { name: 'record_delete', event: 'DELETE', active: ['old'] },
+] as const
+type Trigger = (typeof TRIGGERS)[number]
+
+/** The triggers as `catalog.ts` describes them. */
+export const TRIGGER_CATALOG: ReadonlyMap<string, string> = new Map(
+  TRIGGERS.map(({ name, event, active }) => {
+    const conditions = active.map((row) => `(${row}.status = 'active'::text)`).join(' OR ')
+    const condition = active.length > 1 ? `(${conditions})` : conditions
+    return [`trigger ${name}`, `AFTER ${event} WHEN (${condition}) record_event_v1`]
+  }),
+)
+
+export interface SwitchOptions {
+  /** Turns events off only if this is still the number of the trigger. `null`: whatever its number is. */
+  readonly found: string | null
+  /** Gives up after this time without the lock of the table, behind which all writers wait. `null`: never. */
+  readonly milliseconds: number | null
+}
+
+/**
+ * Builds one statement that turns events on or off, unless they are. It waits for the writers of the table, so every
+ * later change is recorded, or none.
+ */
+export function switchEventsText(
+  events: boolean,
+  schema: SchemaName,
+  { found, milliseconds }: SwitchOptions,
+): string {
+  const isNeeded = events
+    ? `NOT EXISTS (${FIND_SWITCH})`
+    : `EXISTS (${FIND_SWITCH}${found === null ? '' : ` AND t.oid = ${Number(found)}`})`
+  const limit =
+    milliseconds === null ? '' : `PERFORM set_config('lock_timeout', '${milliseconds}ms', true);\n    `
+  return inSchema(
+    `DO $events$
+DECLARE
+  previous text := current_setting('lock_timeout');
+BEGIN
+  PERFORM ${MIGRATION_LOCK};
+  IF ${isNeeded} THEN
+    ${limit}${TRIGGERS.map(events ? createTrigger : dropTrigger).join('\n    ')}
+    PERFORM set_config('lock_timeout', previous, true);
+  END IF;
+END
+$events$`,
+    schema,
+  )
+}
+
+function createTrigger({ name, event, active }: Trigger): string {
+  const condition = active.map((row) => `${row}.status = 'active'`).join(' OR ')
+  return `CREATE TRIGGER ${name} AFTER ${event} ON {schema}.objects FOR EACH ROW WHEN (${condition})
+      EXECUTE FUNCTION {schema}.record_event_v1();`
+}
+
+function dropTrigger({ name }: Trigger): string {
+  return `DROP TRIGGER IF EXISTS ${name} ON {schema}.objects;`
+}

@@ -1,0 +1,59 @@
+import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import type { Schema } from '../sql/schema.js'
+import { VERSION_TABLE, type Table } from '../sql/tables.js'
+import type { Catalog } from './catalog.js'
+import { TRIGGER_CATALOG } from './events-switch.js'
+
+/** Returns the catalog of a migrated schema, with events on or off. */
+export function expectedCatalog(
+  { tables, functions }: Schema,
+  schema: SchemaName,
+  { events }: { readonly events: boolean },
+): Catalog {
+  return new Map([
+    ...(events ? TRIGGER_CATALOG : []),
+    ...[VERSION_TABLE, ...tables].flatMap(entriesOf),
+    ...[...functions.matchAll(FUNCTION)].map(
+      ([, name, parameters, body]) =>
+        [`function ${name}(${typesOf(parameters!)})`, inSchema(body!, schema)] as const,
+    ),
+  ])
+}
+
+function entriesOf({
+  name,
+  columns,
+  primaryKey,
+  checks = {},
+  indexes,
+}: Table): (readonly [string, string])[] {
+  return [
+    [`table ${name}`, 'permanent'],
+    ...Object.entries(columns).map(
+      ([column, type]) => [`column ${name}.${column}`, typeof type === 'string' ? type : type.type] as const,
+    ),
+    [`index ${name}_pkey`, `unique btree (${primaryKey})`],
+    ...indexes.map(
+      (index) => [`index ${index.name}`, `${index.isUnique ? 'unique ' : ''}${index.definition}`] as const,
+    ),
+    ...Object.entries(checks).map(([check, condition]) => [`constraint ${check}`, condition] as const),
+  ]
+}
+
+const FUNCTION = /CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)[^$]*AS \$body\$([\s\S]*?)\$body\$/g
+
+/** Type names as Postgres writes them. */
+const FULL_NAMES: Readonly<Record<string, string>> = {
+  int: 'integer',
+  timestamptz: 'timestamp with time zone',
+}
+
+/** Returns the types of a function's arguments. */
+function typesOf(parameters: string): string {
+  return parameters
+    .split(',')
+    .map((parameter) => parameter.trim().split(/\s+/))
+    .filter(([first, type]) => first !== 'OUT' && type !== undefined)
+    .map(([, type]) => FULL_NAMES[type!] ?? type!)
+    .join(', ')
+}

@@ -1,0 +1,118 @@
+import type { MigrationResult } from '../../../core/store/contract.js'
+import type { Database } from '../connection/database.js'
+import { databaseError, sqlState, wasRolledBack } from '../connection/failures.js'
+import { SCHEMA, type Schema } from '../sql/schema.js'
+import type { SchemaName } from '../sql/schema-name.js'
+import { readNumber } from '../sql/rows.js'
+import { additionsSince, promptColumnsText, type Addition } from './additions.js'
+import { buildConcurrentIndex } from './concurrent-index.js'
+import { switchEventsText } from './events-switch.js'
+import { migrationBlock, READ_FOUND_VERSION } from './text.js'
+import { assertCompatible, readVersion, type SchemaVersion } from './version.js'
+
+/** A migration must see what others committed while it waited for its lock, whatever the default isolation level is. */
+const NEW_SNAPSHOTS = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
+const MAX_RETRIES = 5
+
+/** Maximum wait for the lock of a table. All other transactions of the table wait behind it. */
+const TABLE_LOCK_MILLISECONDS = 100
+/** Lets the transactions continue that waited. */
+const PAUSE_MILLISECONDS = 300
+/** SQLSTATE of a lock that was not available within its timeout. */
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/**
+ * Migrates the schema to the version of this code. Any number of processes, of any version, may call it at the same
+ * time: one does the work and the others wait for it. Costs one read if there is nothing to do.
+ *
+ * `events` turns events on or off; `null` leaves them as they are. Turning them off has no effect if another process turns
+ * them on meanwhile.
+ *
+ * @throws StorageError `DATABASE_UNAVAILABLE` if the schema is too new for this code.
+ */
+export async function migrate(
+  database: Database,
+  schema: SchemaName,
+  definition: Schema = SCHEMA,
+  events: boolean | null = null,
+): Promise<MigrationResult> {
+  try {
+    const before = await readVersion(database, schema)
+    const result = await migrateSchema(database, schema, definition, before)
+    await switchEvents(database, schema, events, before.eventsSwitch)
+    return result
+  } catch (error) {
+    throw databaseError(error)
+  }
+}
+
+async function migrateSchema(
+  database: Database,
+  schema: SchemaName,
+  definition: Schema,
+  before: SchemaVersion,
+): Promise<MigrationResult> {
+  let from: number | null = null
+  let after = before
+  while (after.version < definition.version) {
+    // The tables of an existing schema may be large and in use.
+    const isEmpty = after.version === 0
+    if (!isEmpty) await makeAdditions(database, schema, additionsSince(after.version, definition.tables))
+    const found = await runBlock(database, migrationBlock(definition, schema, { onlyIfEmpty: isEmpty }))
+    from ??= found
+    after = await readVersion(database, schema)
+  }
+  assertCompatible(after, definition.version)
+  return { from: from ?? before.version, to: after.version }
+}
+
+/** `found` identifies the switch at the beginning of the migration. One that was turned on later stays. */
+async function switchEvents(
+  database: Database,
+  schema: SchemaName,
+  events: boolean | null,
+  found: string | null,
+): Promise<void> {
+  if (events === null || events === (found !== null)) return
+  const options = { found, milliseconds: TABLE_LOCK_MILLISECONDS }
+  await runPromptly(database, switchEventsText(events, schema, options))
+}
+
+/** Makes additions one by one, each in a separate transaction, without blocking writers. */
+async function makeAdditions(
+  database: Database,
+  schema: SchemaName,
+  additions: readonly Addition[],
+): Promise<void> {
+  for (const addition of additions) {
+    if (addition.kind === 'columns') {
+      await runPromptly(database, promptColumnsText(addition, TABLE_LOCK_MILLISECONDS, schema))
+    } else await buildConcurrentIndex(database, schema, addition)
+  }
+}
+
+/** Runs a change that is instant but needs an exclusive table lock. Waits for the lock in short attempts. */
+async function runPromptly(database: Database, text: string): Promise<void> {
+  for (;;) {
+    try {
+      await database.script(NEW_SNAPSHOTS, text)
+      return
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE && !wasRolledBack(error)) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MILLISECONDS))
+  }
+}
+
+/** Runs a block and returns the schema version that it found. */
+async function runBlock(database: Database, block: string): Promise<number> {
+  for (let retries = 0; ;) {
+    try {
+      const [row] = await database.script(NEW_SNAPSHOTS, block, READ_FOUND_VERSION)
+      return readNumber(row?.[0])
+    } catch (error) {
+      if (!wasRolledBack(error) || retries++ >= MAX_RETRIES) throw error
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { Database } from '../connection/database.js'
+import { databaseError } from '../connection/failures.js'
+import { readCatalog } from './catalog.js'
+import { missingEventPrivileges } from './event-privileges.js'
+import { expectedCatalog } from './expected-catalog.js'
+import { SCHEMA, type Schema } from '../sql/schema.js'
+import type { SchemaName } from '../sql/schema-name.js'
+import { incompatibility, readVersion } from './version.js'
+
+/**
+ * Returns sentences for an operator about what keeps this code from working on the schema; an empty list if nothing
+ * does. Additional objects in the schema are ignored. In a schema that newer code migrated, definitions may differ, but
+ * nothing may be missing.
+ */
+export async function verify(
+  database: Database,
+  schema: SchemaName,
+  definition: Schema = SCHEMA,
+): Promise<string[]> {
+  try {
+    const state = await readVersion(database, schema)
+    if (state.version === 0) return [`The schema ${schema.quoted} was never migrated. Run migrate().`]
+    const findings: string[] = []
+    const newest = definition.version
+    if (state.version < newest) {
+      findings.push(
+        `The schema has version ${state.version}, but this code needs version ${newest}. Run migrate().`,
+      )
+    }
+    const refusal = incompatibility(state, newest)
+    if (refusal !== null) findings.push(refusal)
+
+    const found = await readCatalog(database, schema)
+    for (const [name, expected] of expectedCatalog(definition, schema, {
+      events: state.eventsSwitch !== null,
+    })) {
+      const actual = found.get(name)
+      if (actual === undefined) findings.push(`Missing: ${name}.`)
+      else if (actual !== expected && state.version <= newest) {
+        const difference = name.startsWith('function ')
+          ? 'has another body'
+          : `must be ${expected} (got ${actual})`
+        findings.push(`Differs: ${name} ${difference}.`)
+      }
+    }
+    if (state.eventsSwitch !== null) findings.push(...(await missingEventPrivileges(database, schema)))
+    return findings
+  } catch (error) {
+    throw databaseError(error)
+  }
+}

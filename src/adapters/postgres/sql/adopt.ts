@@ -1,0 +1,172 @@
+import { INDEX_PLANS, leaveBehind, LIVE_ROWS, lockOf, READ_LIVE_ROWS, WRITABLE } from './fragments.js'
+import { attemptIdIn, hasOtherName, nameOf } from './names.js'
+import { objectText } from './rows.js'
+import {
+  changeOf,
+  charge,
+  lockUsage,
+  lockUsageRow,
+  NOTHING,
+  OWNERS,
+  refusalText,
+  refuse,
+  USAGE,
+  usageOf,
+} from './usage.js'
+
+const MORE = { bytes: 'more_bytes', files: '0' }
+
+/**
+ * Implements `planAdopt` of core/store/lifecycle.ts. Returns a `WriteResult`.
+ *
+ * It locks the storage key as well, with the lock of a key of that name. So two adoptions of the same bytes under
+ * different keys run one after the other, and none runs beside a write of the key that the bytes are named after. Rows are
+ * read before leftovers: a row that ends meanwhile becomes a leftover, never the other way round.
+ */
+export const ADOPT = `
+CREATE OR REPLACE FUNCTION {schema}.adopt_v1(
+  p_id uuid, p_scope text, p_bucket text, p_key text, p_storage_key text, p_size bigint, p_created_at timestamptz,
+  p_e_tag text, p_route text, p_filename text, p_content_type text, p_metadata json, p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE
+${INDEX_PLANS} AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}${USAGE}${OWNERS}
+  own {schema}.objects;
+  known {schema}.objects;
+  named uuid;
+  receives boolean;
+  more_bytes bigint;
+  answer text;
+BEGIN${WRITABLE}
+  PERFORM pg_advisory_xact_lock(k.number) FROM (
+    SELECT ${lockOf('p_bucket', 'p_key')} AS number UNION SELECT ${lockOf('p_bucket', 'p_storage_key')} ORDER BY 1
+  ) k;
+
+  named := ${attemptIdIn('p_storage_key')};
+  SELECT n.* INTO known FROM (
+    SELECT o.* FROM {schema}.objects o
+    WHERE o.bucket = p_bucket AND o.key = p_storage_key AND o.status <> 'deleted' AND ${nameOf('o')} = p_storage_key
+    UNION ALL
+    -- The bucket and the status are compared as expressions, which the index by key does not match.
+    SELECT o.* FROM {schema}.objects o
+    WHERE o.attempt_id = named AND o.storage_key = p_storage_key AND o.bucket || '' = p_bucket
+      AND o.status || '' <> 'deleted'
+    UNION ALL
+    -- Row comparisons and this order match only the index by storage key.
+    SELECT o.* FROM (
+      SELECT o.* FROM {schema}.objects o
+      WHERE (o.bucket, o.storage_key) >= (p_bucket, p_storage_key) AND (o.bucket, o.storage_key) <= (p_bucket, p_storage_key)
+        AND ${hasOtherName('o')}
+      ORDER BY o.bucket, o.storage_key
+    ) o
+  ) n
+  WHERE n.status <> 'active' OR n.storage_key IS NOT NULL OR n.scope <> p_scope OR n.key <> p_key
+  ORDER BY n.status, n.key LIMIT 1;
+  IF known.id = p_id THEN
+    RETURN '{"outcome":"adopted","object":' || ${objectText('known')} || '}';
+  ELSIF known.id IS NOT NULL THEN
+    RETURN '{"outcome":"known","object":' || ${objectText('known')} || '}';
+  END IF;
+  IF EXISTS (SELECT FROM {schema}.leftovers l WHERE l.bucket = p_bucket AND ${nameOf('l')} = p_storage_key) THEN
+    RETURN '{"outcome":"known"}';
+  END IF;
+${READ_LIVE_ROWS}
+  receives := a.id IS NOT NULL AND a.storage_key IS NULL AND a.scope = p_scope;
+  IF (a.id IS NOT NULL AND NOT receives) OR p.expires_at > p_now THEN
+    RETURN '{"outcome":"key-conflict"}';
+  END IF;
+
+  IF p.scope = p_scope THEN own := p; END IF;
+  IF NOT receives OR p.id IS NOT NULL THEN${lockUsage('p_scope', 'coalesce(p.scope, p_scope)')}
+    more_bytes := coalesce(a.size, p_size) - greatest(own.declared_size, coalesce(a.size, 0));
+    ${refuse(MORE, { bytes: 'NULL', files: 'NULL' })}
+    IF refused IS NOT NULL THEN
+      RETURN ${refusalText(MORE)};
+    END IF;
+  END IF;
+
+  IF p.id IS NOT NULL THEN
+    DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
+  END IF;
+  IF receives THEN
+    UPDATE {schema}.objects o SET storage_key = p_storage_key, updated_at = p_now WHERE o.attempt_id = a.attempt_id
+    RETURNING ${objectText('o')} INTO answer;
+  ELSE
+    INSERT INTO {schema}.objects AS o (
+      id, attempt_id, scope, bucket, key, status, route, filename, content_type, size, e_tag, metadata, storage_key,
+      created_at, updated_at, confirmed_at, writable_until)
+    VALUES (
+      p_id, p_id, p_scope, p_bucket, p_key, 'active', p_route, p_filename, p_content_type, p_size, p_e_tag, p_metadata,
+      p_storage_key, p_created_at, p_now, p_now, p_now)
+    RETURNING ${objectText('o')} INTO answer;
+  END IF;
+  IF NOT receives OR own.id IS NOT NULL THEN${charge(
+    'p_scope',
+    changeOf(usageOf('a.size', 'own.declared_size'), usageOf('coalesce(a.size, p_size)', null)),
+  )}
+  END IF;
+  IF p.scope <> p_scope THEN${charge('p.scope', changeOf(usageOf('a.size', 'p.declared_size'), NOTHING))}
+    RETURN '{"outcome":"adopted","object":' || answer || ',"otherScope":' || pg_catalog.to_json(p.scope)::text || '}';
+  END IF;
+  RETURN '{"outcome":"adopted","object":' || answer || '}';
+END
+$body$;
+COMMENT ON FUNCTION {schema}.adopt_v1 IS 'Records bytes that are in the bucket already as an object.';
+`
+
+/**
+ * Runs several adoptions of one scope in one transaction, one after the other. All of them change the same usage row, so
+ * transactions of their own would wait for each other's commits.
+ *
+ * It takes every lock before the first adoption does, in the order of all writes: those of the keys and names, then those of the
+ * usage rows. An adoption changes the usage row of another scope too if it replaces an expired reservation.
+ */
+export const ADOPT_BATCH = `
+CREATE OR REPLACE FUNCTION {schema}.adopt_batch_v1(p_scope text, p_adoptions json)
+RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
+#variable_conflict use_column
+DECLARE
+  owner text;
+  usage {schema}.scope_usage;
+  one record;
+BEGIN${WRITABLE}
+  PERFORM pg_advisory_xact_lock(k.number) FROM (
+    SELECT ${lockOf('w.bucket', 'w.key')} AS number
+    FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, key text)
+    UNION
+    SELECT ${lockOf('w.bucket', 'w.storage_key')}
+    FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, storage_key text)
+    ORDER BY 1
+  ) k;
+
+  FOR owner IN
+    SELECT p_scope COLLATE "C" AS scope
+    UNION
+    SELECT l.scope FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, key text)
+    -- Each key has its own subquery, which a plan made while the table is small can't turn into a scan.
+    CROSS JOIN LATERAL (
+      SELECT max(o.scope) FILTER (WHERE o.status = 'pending') AS scope
+      FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status <> 'deleted'
+    ) l
+    WHERE l.scope IS NOT NULL
+    ORDER BY 1
+  LOOP${lockUsageRow('owner', 'usage')}
+  END LOOP;
+
+  FOR one IN
+    SELECT w.* FROM pg_catalog.json_to_recordset(p_adoptions) AS w(
+      place int, id uuid, bucket text, key text, storage_key text, size bigint, created_at timestamptz, e_tag text, route text,
+      filename text, content_type text, metadata json, now timestamptz)
+    ORDER BY w.place
+  LOOP
+    place := one.place;
+    answer := {schema}.adopt_v1(
+      one.id, p_scope, one.bucket, one.key, one.storage_key, one.size, one.created_at, one.e_tag, one.route, one.filename,
+      one.content_type, one.metadata, one.now);
+    RETURN NEXT;
+  END LOOP;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.adopt_batch_v1 IS 'Makes several adoptions of one scope.';
+`

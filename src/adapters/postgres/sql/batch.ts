@@ -1,0 +1,134 @@
+import { lockOf, WRITABLE } from './fragments.js'
+import { objectText } from './rows.js'
+import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
+
+/** One reserve or confirm of a batch, with the arguments of its function. `place` is its index in the batch. */
+export const WRITE_TYPE = `
+CREATE TYPE {schema}.scope_write_v1 AS (
+  place int, kind text, id uuid, bucket text, key text, declared_size bigint, expires_at timestamptz, route text,
+  filename text, content_type text, metadata json, storage_key text, upload_id text, overwrite boolean, size bigint,
+  e_tag text, max_bytes bigint, max_files bigint, now timestamptz
+);
+`
+
+/** What a usual write adds: a reservation declares a size, and a confirm has one. */
+const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
+
+/**
+ * Runs several writes in one transaction. All have the same scope, because batches of several scopes would lock usage
+ * rows in no fixed order.
+ *
+ * The results equal those of running the writes one after the other. If the quota has room for all of them, their order
+ * does not matter. The common cases (a new key, or a confirm of the only row of its key) then run together, with one
+ * statement per table. All other writes run one by one through the functions for a single write. If the quota is
+ * scarce, every write does, in order.
+ */
+export const WRITE_BATCH = `
+CREATE OR REPLACE FUNCTION {schema}.write_batch_v1(p_scope text, p_writes json)
+RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
+#variable_conflict use_column
+DECLARE
+  writes {schema}.scope_write_v1[];
+  one_by_one {schema}.scope_write_v1[];
+  new_keys {schema}.scope_write_v1[];
+  attempts {schema}.scope_write_v1[];
+  one {schema}.scope_write_v1;
+  keys bigint;
+  others text[];
+  used_bytes bigint;
+  used_files bigint;
+  more_bytes bigint;
+  more_files bigint;
+  max_bytes bigint;
+  max_files bigint;
+  change {schema}.scope_usage;
+BEGIN${WRITABLE}
+  SELECT pg_catalog.array_agg(w) INTO writes
+  FROM pg_catalog.json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w;
+
+  -- Locks all keys before the first row, in one order. Otherwise two batches with the same keys could deadlock.
+  PERFORM pg_advisory_xact_lock(k.number) FROM (
+    SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number FROM pg_catalog.unnest(writes) w ORDER BY 1
+  ) k;
+  GET DIAGNOSTICS keys = ROW_COUNT;
+
+  -- The locks keep the rows of the keys as they are now. Each key has its own subquery. A plan made while the table is
+  -- small can't turn that into a scan.
+  SELECT
+    pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'reserve'),
+    pg_catalog.array_agg(w) FILTER (WHERE m.usual AND w.kind = 'confirm'),
+    pg_catalog.array_agg(w) FILTER (WHERE NOT m.usual),
+    pg_catalog.array_agg(l.lapsed_of) FILTER (WHERE l.lapsed_of IS NOT NULL),
+    sum(m.more_bytes), count(*) FILTER (WHERE w.kind = 'reserve'),
+    min(w.max_bytes) FILTER (WHERE m.more_bytes > 0), min(w.max_files) FILTER (WHERE w.kind = 'reserve'),
+    ${totalsOf(change, ' FILTER (WHERE m.usual)')}
+  INTO new_keys, attempts, one_by_one, others, more_bytes, more_files, max_bytes, max_files,
+    ${Object.keys(change)
+      .map((sum) => `change.${sum}`)
+      .join(', ')}
+  FROM pg_catalog.unnest(writes) w
+  CROSS JOIN LATERAL (
+    SELECT count(*) AS rows,
+      max(o.declared_size) FILTER (WHERE o.status = 'pending' AND o.id = w.id AND o.scope = p_scope) AS declared,
+      max(o.scope) FILTER (WHERE o.status = 'pending' AND o.scope <> p_scope AND o.expires_at <= w.now) AS lapsed_of
+    FROM {schema}.objects o WHERE o.bucket = w.bucket AND o.key = w.key AND o.status <> 'deleted'
+  ) l
+  CROSS JOIN LATERAL (
+    SELECT CASE w.kind WHEN 'reserve' THEN l.rows = 0 ELSE l.rows = 1 AND l.declared IS NOT NULL END AS usual,
+      -- An upper bound. A confirm without a pending row of this scope counts its whole size.
+      CASE w.kind WHEN 'reserve' THEN w.declared_size ELSE greatest(0, w.size - coalesce(l.declared, 0)) END AS more_bytes
+  ) m;
+
+  -- Locks the usage rows, so their sums are final. A write that replaces an expired reservation of another scope changes
+  -- two of them. Every transaction locks several in the order of their scopes.
+  IF others IS NOT NULL THEN
+    PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope = ANY (others || p_scope) ORDER BY u.scope FOR UPDATE;
+  END IF;
+  SELECT u.bytes + u.reserved_bytes, u.files + u.reserved_files INTO used_bytes, used_files
+    FROM {schema}.scope_usage u WHERE u.scope = p_scope FOR UPDATE;
+
+  IF NOT FOUND OR keys < pg_catalog.cardinality(writes)
+    OR used_bytes + more_bytes > least(max_bytes, ${MAX_SUM}) OR used_files + more_files > max_files
+  THEN
+    -- The scope is new, a key occurs twice, or the quota has no room for all writes.
+    one_by_one := writes;
+  ELSE
+    IF new_keys IS NOT NULL THEN
+      INSERT INTO {schema}.objects (
+        id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size, metadata, storage_key,
+        upload_id, expires_at, created_at, updated_at, writable_until)
+      SELECT
+        w.id, w.id, p_scope, w.bucket, w.key, 'pending', w.route, w.filename, w.content_type, w.declared_size, w.metadata,
+        w.storage_key, w.upload_id, w.expires_at, w.now, w.now, w.expires_at
+      FROM pg_catalog.unnest(new_keys) w;
+      RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM pg_catalog.unnest(new_keys) w;
+    END IF;
+    IF attempts IS NOT NULL THEN
+      RETURN QUERY
+      UPDATE {schema}.objects o SET
+        status = 'active', size = w.size, e_tag = w.e_tag, content_type = coalesce(w.content_type, o.content_type),
+        declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = w.now, confirmed_at = w.now
+      FROM pg_catalog.unnest(attempts) w WHERE o.attempt_id = w.id
+      RETURNING w.place, '{"outcome":"confirmed","object":' || ${objectText('o')} || '}';
+    END IF;${charge('p_scope', Object.fromEntries(Object.keys(change).map((sum) => [sum, `change.${sum}`])))}
+  END IF;
+
+  IF one_by_one IS NOT NULL THEN
+    FOREACH one IN ARRAY one_by_one LOOP
+      place := one.place;
+      IF one.kind = 'reserve' THEN
+        answer := {schema}.reserve_v1(
+          one.id, p_scope, one.bucket, one.key, one.declared_size, one.expires_at, one.route, one.filename, one.content_type, one.metadata,
+          one.storage_key, one.upload_id, one.overwrite, one.max_bytes, one.max_files, one.now);
+      ELSE
+        answer := {schema}.confirm_v1(
+          one.bucket, one.key, one.id, p_scope, one.size, one.e_tag, one.content_type, one.max_bytes, one.now);
+      END IF;
+      RETURN NEXT;
+    END LOOP;
+  END IF;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.write_batch_v1 IS 'Makes several reservations and confirms of one scope.';
+`

@@ -1,0 +1,109 @@
+import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+import { objectText } from './rows.js'
+import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
+
+/** Implements `planSetUploadId` of core/store/lifecycle.ts. No sum changes, so it writes no usage row. */
+export const SET_UPLOAD_ID = `
+CREATE OR REPLACE FUNCTION {schema}.set_upload_id_v1(
+  p_bucket text, p_key text, p_id uuid, p_upload_id text, p_now timestamptz,
+  OUT outcome text, OUT obj {schema}.objects
+) LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  IF p.id IS DISTINCT FROM p_id THEN
+    outcome := 'not-found';
+  ELSIF p.upload_id = p_upload_id THEN
+    outcome := 'set';
+    obj := p;
+  ELSIF p.upload_id IS NOT NULL THEN
+    outcome := 'other-upload';
+  ELSE
+    UPDATE {schema}.objects o SET upload_id = p_upload_id, updated_at = p_now
+    WHERE o.attempt_id = p.attempt_id RETURNING o.* INTO obj;
+    outcome := 'set';
+  END IF;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.set_upload_id_v1 IS 'Sets the multipart upload id of an attempt, once.';
+`
+
+/**
+ * Implements `planUpdate` of core/store/lifecycle.ts. Returns a `WriteResult`. No sum changes, so it writes no usage
+ * row.
+ *
+ * As `jsonb`, metadata with the same names and values is equal, whatever their order.
+ */
+export const UPDATE = `
+CREATE OR REPLACE FUNCTION {schema}.update_v1(
+  p_bucket text, p_key text, p_scope text, p_attempt_id uuid, p_sets_filename boolean, p_filename text,
+  p_sets_content_type boolean, p_content_type text, p_sets_metadata boolean, p_metadata json, p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}
+  answer text;
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  IF a.id IS NULL OR a.scope <> p_scope OR a.attempt_id <> p_attempt_id THEN
+    RETURN '{"outcome":"updated"}';
+  END IF;
+  IF (p_sets_filename AND a.filename IS DISTINCT FROM p_filename)
+    OR (p_sets_content_type AND a.content_type IS DISTINCT FROM p_content_type)
+    OR (p_sets_metadata AND a.metadata::jsonb IS DISTINCT FROM p_metadata::jsonb)
+  THEN
+    UPDATE {schema}.objects o SET
+      filename = CASE WHEN p_sets_filename THEN p_filename ELSE o.filename END,
+      content_type = CASE WHEN p_sets_content_type THEN p_content_type ELSE o.content_type END,
+      metadata = CASE WHEN p_sets_metadata THEN p_metadata ELSE o.metadata END,
+      updated_at = p_now
+    WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o')} INTO answer;
+  ELSE
+    answer := ${objectText('a')};
+  END IF;
+  RETURN '{"outcome":"updated","object":' || answer || '}';
+END
+$body$;
+COMMENT ON FUNCTION {schema}.update_v1 IS 'Sets the filename, content type or metadata of the active row of a key.';
+`
+
+/** What the new owner gains. */
+const GAINED = { bytes: 'a.size', files: '1' }
+
+/**
+ * Implements `planTransfer` of core/store/lifecycle.ts. Returns a `WriteResult`, without an object if none matched.
+ *
+ * Unlike a reserve, it locks the usage rows before it writes: it changes two, whose order must not depend on what it
+ * finds, and the quota is then compared once.
+ */
+export const TRANSFER = `
+CREATE OR REPLACE FUNCTION {schema}.transfer_v1(
+  p_bucket text, p_key text, p_from text, p_to text, p_attempt_id uuid, p_max_bytes bigint, p_max_files bigint,
+  p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}${USAGE}${OWNERS}
+  answer text;
+BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
+  IF a.id IS NULL OR a.scope NOT IN (p_from, p_to) OR a.attempt_id <> p_attempt_id THEN
+    RETURN '{"outcome":"transferred"}';
+  END IF;
+  IF a.scope = p_to THEN
+    RETURN '{"outcome":"transferred","object":' || ${objectText('a')} || '}';
+  END IF;
+${lockUsage('p_to', 'p_from')}
+  ${refuse(GAINED, { bytes: 'p_max_bytes', files: 'p_max_files' })}
+  IF refused IS NOT NULL THEN
+    RETURN ${refusalText(GAINED)};
+  END IF;
+
+  IF p.id IS NOT NULL THEN
+    DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;${leaveBehind('p')}
+  END IF;
+  UPDATE {schema}.objects o SET scope = p_to, updated_at = p_now WHERE o.attempt_id = a.attempt_id
+  RETURNING ${objectText('o')} INTO answer;
+${charge('p_from', changeOf(usageOf('a.size', 'p.declared_size'), NOTHING))}
+${charge('p_to', changeOf(NOTHING, usageOf('a.size', null)))}
+  RETURN '{"outcome":"transferred","object":' || answer || '}';
+END
+$body$;
+COMMENT ON FUNCTION {schema}.transfer_v1 IS 'Gives the active row of a key to another scope.';
+`

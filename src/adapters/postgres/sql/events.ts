@@ -1,0 +1,207 @@
+import { digestOf, lockOf, WRITABLE } from './fragments.js'
+import { objectText } from './rows.js'
+
+/** A setting of the transaction: the time of a removal in milliseconds since 1970, see {@link RECORD_EVENT}. */
+const REMOVED_AT = 'svc_db.removed_at'
+
+/**
+ * Tells {@link RECORD_EVENT} the time of the removal, which a deleted row does not carry. An expression, because PERFORM
+ * costs more.
+ */
+export const setRemovedAt = (date: string) =>
+  `set_config('${REMOVED_AT}', (date_part('epoch', ${date}) * 1000::float8)::bigint::text, true) IS NOT NULL`
+
+/**
+ * The trigger function that records the events of active rows. The triggers exist only while events are on, see
+ * events-switch.ts, so recording costs nothing while they are off.
+ *
+ * A trigger sees every change, whichever function makes it. It runs at the end of the statement, while the transaction
+ * holds the lock of the key, and it sees both versions of the row. A function that changes an active row must change it
+ * in place, with one statement per change, and set `updated_at`. A function that deletes an active row must call
+ * {@link setRemovedAt}.
+ *
+ * The setting matters while the table is small: a plan that scans it would stay in use after it has grown.
+ */
+export const RECORD_EVENT = `
+CREATE OR REPLACE FUNCTION {schema}.record_event_v1() RETURNS trigger LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off AS $body$
+#variable_conflict use_column
+DECLARE
+  digest uuid;
+  number bigint;
+  change text;
+  changed_at timestamptz;
+  after text;
+  before text;
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    change := 'deleted';
+    digest := ${digestOf('OLD.bucket', 'OLD.key')};
+    number := ${lockOf('OLD.bucket', 'OLD.key')};
+    after := ${objectText('OLD')};
+    -- A DELETE of somebody else does not tell the time.
+    changed_at := coalesce(
+      pg_catalog.to_timestamp(nullif(current_setting('${REMOVED_AT}', true), '')::float8 / 1000::float8),
+      pg_catalog.date_trunc('milliseconds', clock_timestamp()));
+  ELSE
+    digest := ${digestOf('NEW.bucket', 'NEW.key')};
+    number := ${lockOf('NEW.bucket', 'NEW.key')};
+    after := ${objectText('NEW')};
+    changed_at := NEW.updated_at;
+    IF TG_OP = 'INSERT' OR OLD.status = 'pending' THEN
+      change := 'activated';
+    ELSIF NEW.status = 'deleted' THEN
+      change := 'deleted';
+    ELSE
+      before := ${objectText('OLD')};
+      change := CASE WHEN NEW.attempt_id <> OLD.attempt_id THEN 'activated'
+        WHEN NEW.scope <> OLD.scope THEN 'transferred' ELSE 'updated' END;
+    END IF;
+  END IF;
+  INSERT INTO {schema}.events (object_digest, object_number, type, is_first, created_at, due_at, object, previous)
+  VALUES (digest, number, change, NOT EXISTS (SELECT FROM {schema}.events e WHERE e.object_digest = digest),
+    changed_at, changed_at, after, before);
+  RETURN NULL;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.record_event_v1 IS 'Records the change of an active row.';
+`
+
+/** Selects the oldest event of the object with this digest. Row comparisons and order match only the index by object. */
+const oldestOf = (digest: string) => `
+      SELECT v.id, v.ctid AS place FROM {schema}.events v
+      WHERE (v.object_digest, v.id) >= (${digest}, 0::bigint)
+        AND (v.object_digest, v.id) < (${digest}, 9223372036854775807)
+      ORDER BY v.object_digest, v.id LIMIT 1`
+
+/**
+ * Locks the given events whose claim holds, in the order of their ids. The condition finds an event by either index, so
+ * neither is ever walked, whatever size the table had when the plan was made.
+ */
+const lockHeld = (columns: string) => `
+    SELECT s.*, h.place FROM (
+      SELECT g.* FROM pg_catalog.json_to_recordset(p_entries) AS g(${columns}) ORDER BY g.id
+    ) s CROSS JOIN LATERAL (
+      SELECT e.ctid AS place FROM {schema}.events e
+      WHERE e.object_digest = s.digest AND e.object_number = s.number AND e.id = s.id AND e.is_claimed
+        AND e.attempts = s.claim FOR UPDATE
+    ) h`
+
+/**
+ * Implements `claimEvents`, `settleEvents` and `extendClaims` of core/store/driver.ts. Locked rows are updated by their
+ * place in the table, which does not change while they are locked.
+ *
+ * The number of attempts identifies a claim: a newer claim has a higher one, and a retry clears `is_claimed`. Writers
+ * never wait for event rows and claims wait for nothing. Settling waits for the writers of its keys, because both keep
+ * the mark of the oldest event: one that was recorded while another transaction removes the event before it would never
+ * be marked.
+ *
+ * The settings keep the plans of a queue that was empty, or full, when they were made. Settling allows sorts: to avoid
+ * one, Postgres would walk a whole index.
+ */
+export const DELIVER_EVENTS = `
+CREATE OR REPLACE FUNCTION {schema}.claim_events_v1(p_bucket text, p_key text, p_limit int, p_now timestamptz, p_until timestamptz)
+RETURNS TABLE (
+  object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz,
+  attempts int
+) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+AS $body$
+#variable_conflict use_column
+DECLARE
+  of_object uuid;
+  oldest bigint;
+  ids bigint[];
+  places tid[];
+BEGIN${WRITABLE}
+  IF p_key IS NULL THEN
+    SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
+      SELECT e.id, e.ctid AS place FROM {schema}.events e WHERE e.is_first AND e.due_at <= p_now
+      ORDER BY e.due_at, e.id LIMIT p_limit FOR UPDATE SKIP LOCKED
+    ) d;
+  ELSE
+    of_object := ${digestOf('p_bucket', 'p_key')};
+    SELECT o.id INTO oldest FROM (${oldestOf('of_object')}
+    ) o;
+    -- As an expression, the mark does not match the condition of an index.
+    SELECT pg_catalog.array_agg(d.id), pg_catalog.array_agg(d.place) INTO ids, places FROM (
+      SELECT e.id, e.ctid AS place FROM {schema}.events e
+      WHERE e.object_digest = of_object AND e.id = oldest AND e.is_first::int = 1 AND e.due_at <= p_now
+      FOR UPDATE SKIP LOCKED
+    ) d;
+  END IF;
+  RETURN QUERY
+  WITH claimed AS (
+    UPDATE {schema}.events e SET due_at = p_until, is_claimed = true, attempts = e.attempts + 1
+    WHERE e.ctid = ANY (places)
+    RETURNING e.*, pg_catalog.array_position(ids, e.id) AS position
+  )
+  SELECT c.object_digest, c.object_number, c.id, c.type, c.object, c.previous, c.created_at, c.attempts
+  FROM claimed c ORDER BY c.position;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.claim_events_v1 IS 'Claims events for delivery.';
+
+CREATE OR REPLACE FUNCTION {schema}.settle_events_v1(p_entries json) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
+#variable_conflict use_column
+DECLARE
+  ids bigint[];
+  done tid[];
+  digests uuid[];
+  again tid[];
+  dates timestamptz[];
+BEGIN${WRITABLE}
+  -- Keys before rows, and both in one order, as in a batch of writes and in extend_claims_v1.
+  PERFORM pg_advisory_xact_lock(k.number) FROM (
+    SELECT DISTINCT g.number FROM pg_catalog.json_to_recordset(p_entries) AS g(number bigint, retry_at timestamptz)
+    WHERE g.retry_at IS NULL ORDER BY 1
+  ) k;
+  SELECT
+    pg_catalog.array_agg(l.id),
+    pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NULL),
+    pg_catalog.array_agg(l.digest) FILTER (WHERE l.retry_at IS NULL),
+    pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NOT NULL),
+    pg_catalog.array_agg(l.retry_at) FILTER (WHERE l.retry_at IS NOT NULL)
+  INTO ids, done, digests, again, dates
+  FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int, retry_at timestamptz')}
+  ) l;
+
+  DELETE FROM {schema}.events e WHERE e.ctid = ANY (done);
+  -- A new statement no longer sees the removed events.
+  UPDATE {schema}.events e SET is_first = true WHERE e.ctid = ANY (ARRAY(
+    SELECT f.place FROM pg_catalog.unnest(digests) AS x(digest) CROSS JOIN LATERAL (${oldestOf('x.digest')}
+    ) f));
+  UPDATE {schema}.events e SET is_claimed = false, due_at = dates[pg_catalog.array_position(again, e.ctid)]
+  WHERE e.ctid = ANY (again);
+  RETURN QUERY SELECT pg_catalog.unnest(ids);
+END
+$body$;
+COMMENT ON FUNCTION {schema}.settle_events_v1 IS 'Ends claims, and removes the events or schedules a retry.';
+
+CREATE OR REPLACE FUNCTION {schema}.extend_claims_v1(p_entries json, p_until timestamptz) RETURNS SETOF bigint
+LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
+#variable_conflict use_column
+DECLARE
+  ids bigint[];
+  held tid[];
+BEGIN${WRITABLE}
+  SELECT pg_catalog.array_agg(l.id), pg_catalog.array_agg(l.place) INTO ids, held
+  FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int')}
+  ) l;
+  UPDATE {schema}.events e SET due_at = p_until WHERE e.ctid = ANY (held);
+  RETURN QUERY SELECT pg_catalog.unnest(ids);
+END
+$body$;
+COMMENT ON FUNCTION {schema}.extend_claims_v1 IS 'Extends claims.';
+`
+
+/** The trigger whose existence means that events are on. */
+export const EVENTS_SWITCH = 'record_update'
+
+/** Selects the number of that trigger, or no row if events are off. */
+export const FIND_SWITCH = `
+    SELECT t.oid FROM pg_catalog.pg_trigger t
+    JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = {schema-literal} AND c.relname = 'objects' AND t.tgname = '${EVENTS_SWITCH}'`

@@ -1,0 +1,129 @@
+import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+import { objectText } from './rows.js'
+import { changeOf, charge, MAX_SUM, NOTHING, refusalText, refuse, USAGE, usageOf } from './usage.js'
+
+const MORE = { bytes: 'more_bytes', files: 'more_files' }
+const MAX = { bytes: 'p_max_bytes', files: 'p_max_files' }
+const READ_USAGE = `u.bytes, u.files, u.reserved_bytes, u.reserved_files`
+const INTO_USAGE = `usage.bytes, usage.files, usage.reserved_bytes, usage.reserved_files`
+
+/** What the attempt adds to the sums of its scope in place of `own`, the pending row that it replaces there. */
+const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size', 'p_declared_size'))
+
+/**
+ * Implements `planReserve` of core/store/lifecycle.ts. Returns a `WriteResult`, without the row of a new attempt, because
+ * the caller knows it.
+ *
+ * The usage row is written last, because other writes of the scope wait for the one that changed it. That UPDATE also
+ * compares the quota, because it reads the newest version of the row.
+ */
+export const RESERVE = `
+CREATE OR REPLACE FUNCTION {schema}.reserve_v1(
+  p_id uuid, p_scope text, p_bucket text, p_key text, p_declared_size bigint, p_expires_at timestamptz, p_route text,
+  p_filename text, p_content_type text, p_metadata json, p_storage_key text, p_upload_id text, p_overwrite boolean,
+  p_max_bytes bigint, p_max_files bigint, p_now timestamptz
+) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+DECLARE${LIVE_ROWS}${USAGE}
+  own {schema}.objects;
+  is_known boolean;
+  mine boolean := true;
+  more_bytes bigint := p_declared_size;
+  more_files bigint := 1;
+  more_pending bigint := 1;
+BEGIN${LOCK_KEY}
+  SELECT ${READ_USAGE}, EXISTS (
+      SELECT FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = p_key AND o.status <> 'deleted')
+    INTO ${INTO_USAGE}, is_known
+    FROM {schema}.scope_usage u WHERE u.scope = p_scope;
+
+  -- A new key, as most are, needs no more reads. Without a usage row, nothing is known yet.
+  IF is_known IS NOT FALSE THEN${READ_LIVE_ROWS}
+    mine := coalesce(a.scope, p.scope, p_scope) = p_scope;
+    IF NOT mine AND (a.id IS NOT NULL OR p.expires_at > p_now) THEN
+      RETURN '{"outcome":"key-conflict"}';
+    END IF;
+    IF mine AND p.id = p_id THEN
+      RETURN '{"outcome":"reserved","object":' || ${objectText('p')} || '}';
+    END IF;
+    IF p_id IN (a.id, a.attempt_id, p.id) THEN
+      RETURN '{"outcome":"reused-id"}';
+    END IF;
+    IF p_storage_key IN (a.storage_key, p.storage_key) THEN
+      RETURN '{"outcome":"reused-storage-key"}';
+    END IF;
+    IF a.id IS NOT NULL AND NOT p_overwrite THEN
+      RETURN '{"outcome":"key-conflict"}';
+    END IF;
+
+    IF mine THEN
+      own := p;
+    ELSE
+      -- Two usage rows will change. Every transaction locks several of them in the order of their scopes.
+      PERFORM 1 FROM {schema}.scope_usage u WHERE u.scope IN (p_scope, p.scope) ORDER BY u.scope FOR UPDATE;
+    END IF;
+    more_bytes := ${change.reserved_bytes};
+    more_files := ${change.reserved_files};
+    more_pending := ${change.pending_rows};
+  END IF;
+
+  -- Finds most refusals before anything is written. Only the UPDATE below proves that the upload fits.
+  IF coalesce(usage.bytes + usage.reserved_bytes, 0) + more_bytes > p_max_bytes
+    OR coalesce(usage.files + usage.reserved_files, 0) + more_files > p_max_files
+  THEN
+    ${refuse(MORE, MAX)}
+  END IF;
+
+  IF refused IS NULL THEN
+    IF p.id IS NOT NULL THEN
+      DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
+    END IF;
+    INSERT INTO {schema}.objects (
+      id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size, metadata, storage_key,
+      upload_id, expires_at, created_at, updated_at, writable_until)
+    VALUES (
+      p_id, p_id, p_scope, p_bucket, p_key, 'pending', p_route, p_filename, p_content_type, p_declared_size, p_metadata,
+      p_storage_key, p_upload_id, p_expires_at, p_now, p_now, p_expires_at);
+
+    LOOP${charge(
+      'p_scope',
+      { reserved_bytes: 'more_bytes', reserved_files: 'more_files', pending_rows: 'more_pending' },
+      `
+    AND (p_max_bytes IS NULL OR more_bytes <= 0 OR u.bytes + u.reserved_bytes + more_bytes <= p_max_bytes)
+    AND (p_max_files IS NULL OR more_files <= 0 OR u.files + u.reserved_files + more_files <= p_max_files)
+    AND u.bytes + u.reserved_bytes + more_bytes <= ${MAX_SUM}`,
+    )}
+      EXIT WHEN FOUND;
+      INSERT INTO {schema}.scope_usage (scope) VALUES (p_scope) ON CONFLICT (scope) DO NOTHING;
+      IF NOT FOUND THEN
+        SELECT ${READ_USAGE} INTO ${INTO_USAGE} FROM {schema}.scope_usage u WHERE u.scope = p_scope;
+        ${refuse(MORE, MAX)}
+        -- Without a refusal, another transaction has freed space or inserted the row since the UPDATE. Try it again.
+        EXIT WHEN refused IS NOT NULL;
+      END IF;
+    END LOOP;
+
+    IF refused IS NOT NULL THEN
+      -- Other writes used the space since the first check. The key is still locked, so its row can be put back.
+      DELETE FROM {schema}.objects o WHERE o.attempt_id = p_id;
+      IF p.id IS NOT NULL THEN
+        INSERT INTO {schema}.objects VALUES (p.*);
+      END IF;
+    END IF;
+  END IF;
+  IF refused IS NOT NULL THEN
+    RETURN ${refusalText(MORE)};
+  END IF;
+${leaveBehind('p')}
+  IF mine THEN
+    RETURN '{"outcome":"reserved"}';
+  END IF;
+  -- The expired reservation of another scope, beside which there is no active row.${charge(
+    'p.scope',
+    changeOf(usageOf(null, 'p.declared_size'), NOTHING),
+  )}
+  RETURN pg_catalog.json_build_object('outcome', 'reserved', 'otherScope', p.scope)::text;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.reserve_v1 IS 'Starts an attempt: inserts its pending row if the key is free and the quota has room.';
+`

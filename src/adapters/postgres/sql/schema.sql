@@ -1,0 +1,349 @@
+-- What migrate() creates, without the bodies of the functions.
+
+-- Events that wait for delivery.
+CREATE TABLE events (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  object_digest uuid NOT NULL,
+  object_number bigint NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  is_first boolean NOT NULL,
+  is_claimed boolean NOT NULL DEFAULT false,
+  attempts integer NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL,
+  due_at timestamptz NOT NULL,
+  object text NOT NULL,
+  previous text,
+  CONSTRAINT events_pkey PRIMARY KEY (id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
+
+-- Events that can be claimed.
+CREATE INDEX events_due ON events USING btree (due_at, id) WHERE is_first;
+-- Finds the oldest event of an object.
+CREATE INDEX events_of_object ON events USING btree (object_digest, id);
+
+-- Bytes that may still be in the bucket although no object refers to them.
+CREATE TABLE leftovers (
+  attempt_id uuid NOT NULL,
+  bucket text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  storage_key text COLLATE "C",
+  upload_id text COLLATE "C",
+  since timestamptz NOT NULL,
+  writable_until timestamptz NOT NULL,
+  scope text COLLATE "C",
+  due_at timestamptz NOT NULL DEFAULT '-infinity'::timestamptz,
+  CONSTRAINT leftovers_pkey PRIMARY KEY (attempt_id)
+);
+
+-- Leftovers that are due.
+CREATE INDEX leftovers_due ON leftovers USING btree (due_at, attempt_id);
+-- Lists of the leftovers of a scope.
+CREATE INDEX leftovers_of_scope ON leftovers USING btree (scope, since, attempt_id) WHERE (scope IS NOT NULL);
+-- Lists of leftovers.
+CREATE INDEX leftovers_oldest ON leftovers USING btree (since, attempt_id);
+-- Leftovers of a scope that are due.
+CREATE INDEX leftovers_scope_due ON leftovers USING btree (scope, due_at, attempt_id) WHERE (scope IS NOT NULL);
+-- Finds leftovers by the name of their bytes.
+CREATE INDEX leftovers_storage_key ON leftovers USING btree (bucket, COALESCE(storage_key, key));
+
+-- Objects: pending (an upload in progress), active or deleted (history).
+CREATE TABLE objects (
+  id uuid NOT NULL,
+  attempt_id uuid NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  bucket text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  route text COLLATE "C",
+  filename text COLLATE "C",
+  content_type text COLLATE "C",
+  size bigint,
+  declared_size bigint,
+  e_tag text COLLATE "C",
+  metadata json,
+  storage_key text COLLATE "C",
+  upload_id text COLLATE "C",
+  expires_at timestamptz,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  confirmed_at timestamptz,
+  deleted_at timestamptz,
+  writable_until timestamptz NOT NULL,
+  CONSTRAINT objects_status CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'deleted'::text]))),
+  CONSTRAINT objects_pkey PRIMARY KEY (attempt_id)
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+
+-- Lists of a scope and a route.
+CREATE INDEX objects_by_route ON objects USING btree (scope, route, status, id) WHERE (route IS NOT NULL);
+-- Lists of a scope.
+CREATE INDEX objects_by_scope ON objects USING btree (scope, status, id);
+-- Purges of history.
+CREATE INDEX objects_deleted ON objects USING btree (deleted_at, id) WHERE (status = 'deleted'::text);
+-- Expired reservations.
+CREATE INDEX objects_expiry ON objects USING btree (expires_at, id) WHERE (status = 'pending'::text);
+-- Finds the last deleted row of a key.
+CREATE INDEX objects_history ON objects USING btree (bucket, key, id) WHERE (status = 'deleted'::text);
+-- Finds the rows of a key, and allows one active and one pending.
+CREATE UNIQUE INDEX objects_live ON objects USING btree (bucket, key, status) WHERE (status <> 'deleted'::text);
+-- Finds an object that was replaced by its id, which it keeps.
+CREATE INDEX objects_replaced ON objects USING btree (id) WHERE (id <> attempt_id);
+-- Purges of the history of a scope.
+CREATE INDEX objects_scope_deleted ON objects USING btree (scope, deleted_at, id) WHERE (status = 'deleted'::text);
+-- Expired reservations of a scope.
+CREATE INDEX objects_scope_expiry ON objects USING btree (scope, expires_at, id) WHERE (status = 'pending'::text);
+-- Finds the row of a storage key that does not follow from the key.
+CREATE INDEX objects_storage_key ON objects USING btree (bucket, storage_key) WHERE ((storage_key <> key) AND (storage_key <> ((key || '~'::text) || (attempt_id)::text)) AND (status <> 'deleted'::text));
+
+-- The version of this schema, in the only row.
+CREATE TABLE schema_version (
+  only_row boolean NOT NULL DEFAULT true,
+  version integer NOT NULL,
+  min_compatible integer NOT NULL,
+  build_claimed_until timestamptz,
+  CONSTRAINT schema_version_only_row CHECK (only_row),
+  CONSTRAINT schema_version_pkey PRIMARY KEY (only_row)
+);
+
+-- The sums of each scope, updated in the transaction that changes its rows.
+CREATE TABLE scope_usage (
+  scope text COLLATE "C" NOT NULL,
+  bytes bigint NOT NULL DEFAULT 0,
+  files bigint NOT NULL DEFAULT 0,
+  reserved_bytes bigint NOT NULL DEFAULT 0,
+  reserved_files bigint NOT NULL DEFAULT 0,
+  pending_rows bigint NOT NULL DEFAULT 0,
+  deleted_rows bigint NOT NULL DEFAULT 0,
+  CONSTRAINT scope_usage_pkey PRIMARY KEY (scope)
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000);
+
+CREATE TYPE scope_write_v1 AS (
+  place integer,
+  kind text,
+  id uuid,
+  bucket text,
+  key text,
+  declared_size bigint,
+  expires_at timestamptz,
+  route text,
+  filename text,
+  content_type text,
+  metadata json,
+  storage_key text,
+  upload_id text,
+  overwrite boolean,
+  size bigint,
+  e_tag text,
+  max_bytes bigint,
+  max_files bigint,
+  now timestamptz
+);
+
+CREATE DOMAIN schema_v2 AS integer;
+
+-- Makes several adoptions of one scope.
+FUNCTION adopt_batch_v1(
+  p_scope text,
+  p_adoptions json
+) RETURNS TABLE(place integer, answer text);
+
+-- Records bytes that are in the bucket already as an object.
+FUNCTION adopt_v1(
+  p_id uuid,
+  p_scope text,
+  p_bucket text,
+  p_key text,
+  p_storage_key text,
+  p_size bigint,
+  p_created_at timestamptz,
+  p_e_tag text,
+  p_route text,
+  p_filename text,
+  p_content_type text,
+  p_metadata json,
+  p_now timestamptz
+) RETURNS text;
+
+-- Claims events for delivery.
+FUNCTION claim_events_v1(
+  p_bucket text,
+  p_key text,
+  p_limit integer,
+  p_now timestamptz,
+  p_until timestamptz
+) RETURNS TABLE(object_digest uuid, object_number bigint, id bigint, type text, object text, previous text, created_at timestamptz, attempts integer);
+
+-- Makes the pending row of a key active.
+FUNCTION confirm_v1(
+  p_bucket text,
+  p_key text,
+  p_id uuid,
+  p_scope text,
+  p_size bigint,
+  p_e_tag text,
+  p_content_type text,
+  p_max_bytes bigint,
+  p_now timestamptz
+) RETURNS text;
+
+-- Extends claims.
+FUNCTION extend_claims_v1(
+  p_entries json,
+  p_until timestamptz
+) RETURNS SETOF bigint;
+
+-- Lists scopes with their sums.
+FUNCTION list_scopes_v1(
+  p_after text,
+  p_limit integer
+) RETURNS TABLE(scope text, bytes bigint, files bigint, reserved_bytes bigint, reserved_files bigint, pending_rows bigint, deleted_rows bigint);
+
+-- Lists live rows and leftovers by the name of their bytes.
+FUNCTION list_stored_v1(
+  p_bucket text,
+  p_first text,
+  p_last text,
+  p_after text,
+  p_limit integer
+) RETURNS TABLE(name text, object text, leftover text);
+
+-- purge_deleted_v2 as version 1.5 calls it.
+FUNCTION purge_deleted_v1(
+  p_before timestamptz,
+  p_limit integer
+) RETURNS TABLE(scope text, dropped bigint);
+
+-- Deletes history.
+FUNCTION purge_deleted_v2(
+  p_scope text,
+  p_before timestamptz,
+  p_limit integer
+) RETURNS TABLE(scope text, dropped bigint);
+
+-- Ends expired reservations.
+FUNCTION purge_expired_v1(
+  p_scope text,
+  p_before timestamptz,
+  p_limit integer,
+  p_now timestamptz
+) RETURNS SETOF objects;
+
+-- Records the change of an active row.
+FUNCTION record_event_v1() RETURNS trigger;
+
+-- Returns the limit that a change would exceed, or NULL.
+FUNCTION refusal_v1(
+  p_used_bytes bigint,
+  p_more_bytes bigint,
+  p_max_bytes bigint,
+  p_used_files bigint,
+  p_more_files bigint,
+  p_max_files bigint
+) RETURNS text;
+
+-- Ends an attempt: deletes its pending row.
+FUNCTION release_v1(
+  p_bucket text,
+  p_key text,
+  p_id uuid,
+  p_scope text,
+  p_upload_id text,
+  p_now timestamptz,
+  OUT obj objects
+) RETURNS objects;
+
+-- remove_v2 as version 1.5 calls it.
+FUNCTION remove_v1(
+  p_bucket text,
+  p_key text,
+  p_scope text,
+  p_soft boolean,
+  p_now timestamptz,
+  OUT obj objects
+) RETURNS objects;
+
+-- Removes the active row of a key, and its pending one.
+FUNCTION remove_v2(
+  p_bucket text,
+  p_key text,
+  p_scope text,
+  p_attempt_id uuid,
+  p_soft boolean,
+  p_now timestamptz,
+  OUT obj objects
+) RETURNS objects;
+
+-- Corrects the sums of a scope.
+FUNCTION repair_usage_v1(
+  p_scope text,
+  OUT recorded scope_usage,
+  OUT actual scope_usage
+) RETURNS record;
+
+-- Starts an attempt: inserts its pending row if the key is free and the quota has room.
+FUNCTION reserve_v1(
+  p_id uuid,
+  p_scope text,
+  p_bucket text,
+  p_key text,
+  p_declared_size bigint,
+  p_expires_at timestamptz,
+  p_route text,
+  p_filename text,
+  p_content_type text,
+  p_metadata json,
+  p_storage_key text,
+  p_upload_id text,
+  p_overwrite boolean,
+  p_max_bytes bigint,
+  p_max_files bigint,
+  p_now timestamptz
+) RETURNS text;
+
+-- Sets the multipart upload id of an attempt, once.
+FUNCTION set_upload_id_v1(
+  p_bucket text,
+  p_key text,
+  p_id uuid,
+  p_upload_id text,
+  p_now timestamptz,
+  OUT outcome text,
+  OUT obj objects
+) RETURNS record;
+
+-- Ends claims, and removes the events or schedules a retry.
+FUNCTION settle_events_v1(
+  p_entries json
+) RETURNS SETOF bigint;
+
+-- Gives the active row of a key to another scope.
+FUNCTION transfer_v1(
+  p_bucket text,
+  p_key text,
+  p_from text,
+  p_to text,
+  p_attempt_id uuid,
+  p_max_bytes bigint,
+  p_max_files bigint,
+  p_now timestamptz
+) RETURNS text;
+
+-- Sets the filename, content type or metadata of the active row of a key.
+FUNCTION update_v1(
+  p_bucket text,
+  p_key text,
+  p_scope text,
+  p_attempt_id uuid,
+  p_sets_filename boolean,
+  p_filename text,
+  p_sets_content_type boolean,
+  p_content_type text,
+  p_sets_metadata boolean,
+  p_metadata json,
+  p_now timestamptz
+) RETURNS text;
+
+-- Makes several reservations and confirms of one scope.
+FUNCTION write_batch_v1(
+  p_scope text,
+  p_writes json
+) RETURNS TABLE(place integer, answer text);

@@ -1,0 +1,74 @@
+import { ADOPT, ADOPT_BATCH } from './adopt.js'
+import { WRITE_BATCH, WRITE_TYPE } from './batch.js'
+import { SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
+import { CONFIRM } from './confirm.js'
+import { DELIVER_EVENTS, RECORD_EVENT } from './events.js'
+import { LIST_SCOPES, LIST_STORED } from './lists.js'
+import { PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
+import { RELEASE, REMOVE } from './remove.js'
+import { RESERVE } from './reserve.js'
+import { TABLES, type Table } from './tables.js'
+import { REFUSAL, REPAIR_USAGE } from './usage.js'
+import { VERSION_1 } from './version-1.js'
+
+/**
+ * What this release needs in the database. `migrate()` adds the tables, columns and indexes that are missing and replaces
+ * all functions, so there is one set of functions, whatever version the schema had.
+ *
+ * **Two versions of the library share a schema** during a rolling deployment, and for as long as the application likes:
+ * - Columns and indexes are added. They are not renamed or dropped while `minCompatible` admits a version that reads
+ *   them.
+ * - The version in a function's name (`reserve_v1`) fixes its arguments and results, not its body. A function with other
+ *   arguments gets a new name, and the old name calls it, see version-1.ts. So processes of older versions run the
+ *   current bodies, which know all columns.
+ * - A release that can't follow these rules raises `minCompatible`, renames the tables that older versions read and drops
+ *   the functions that they call. Each call of an older process then fails with an "undefined" error, which the process
+ *   reports as an outdated schema. No call has to read the version first.
+ *
+ * Code of a newer version refuses an older schema the same way: every version after the first creates a marker type, and
+ * all statements of that version mention it. See `requireVersion` in statements/statement.ts.
+ */
+export interface Schema {
+  /** The number of this definition. Versions start at 1 and have no gaps. */
+  readonly version: number
+  /** The lowest schema version whose code runs on the resulting schema. */
+  readonly minCompatible: number
+  readonly tables: readonly Table[]
+  /** Statements that create the types of an empty schema. `{schema}` stands for the quoted schema name. */
+  readonly types: string
+  /** Statements that create or replace every function. */
+  readonly functions: string
+}
+
+export const SCHEMA: Schema = {
+  version: 2,
+  minCompatible: 1,
+  tables: TABLES,
+  types: WRITE_TYPE,
+  functions: [
+    REFUSAL,
+    RESERVE,
+    CONFIRM,
+    WRITE_BATCH,
+    SET_UPLOAD_ID,
+    RELEASE,
+    REMOVE,
+    UPDATE,
+    TRANSFER,
+    ADOPT,
+    ADOPT_BATCH,
+    PURGE_EXPIRED,
+    PURGE_DELETED,
+    REPAIR_USAGE,
+    LIST_SCOPES,
+    LIST_STORED,
+    RECORD_EVENT,
+    DELIVER_EVENTS,
+    VERSION_1,
+  ].join(''),
+}
+
+/** Returns the name of the type that exists from this schema version on. */
+export function markerType(version: number): string {
+  return `schema_v${version}`
+}

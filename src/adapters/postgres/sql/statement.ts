@@ -1,0 +1,39 @@
+import type { Statement } from '../connection/database.js'
+import { inSchema, type SchemaName } from './schema-name.js'
+import { markerType, SCHEMA } from './schema.js'
+
+/**
+ * Builds a statement that works on a schema of any version. Its name is derived from its text, so adapters over other
+ * schemas, and other versions of the library, can share a connection.
+ */
+export function statement(name: string, text: string, schema: SchemaName): Statement {
+  const complete = inSchema(text, schema)
+  return { name: `svc_db_${name}_${fingerprint(complete)}`, text: complete }
+}
+
+/** Builds a statement that fails on a schema that was not migrated to the version of this code. */
+export function versionedStatement(name: string, text: string, schema: SchemaName): Statement {
+  return statement(name, requireVersion(text, SCHEMA.version), schema)
+}
+
+/**
+ * Makes a statement mention the type that exists from this version on. Without it, code of a version that only adds an
+ * index would run on the older schema. Postgres resolves the type when it parses the statement and drops the unused
+ * subquery from the plan, so executing it costs nothing. Version 1 needs no type: without it there are no tables
+ * either.
+ */
+export function requireVersion(text: string, version: number): string {
+  if (version === 1) return text
+  const needed = `needed AS (SELECT NULL::{schema}.${markerType(version)})`
+  const [, rest] = /^\s*WITH\s([^]*)$/.exec(text) ?? []
+  return rest === undefined ? `WITH ${needed} ${text}` : `WITH ${needed}, ${rest}`
+}
+
+/** Returns the 64-bit FNV-1a hash of a text. */
+function fingerprint(text: string): string {
+  let hash = 0xcbf29ce484222325n
+  for (const byte of new TextEncoder().encode(text)) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n)
+  }
+  return hash.toString(36)
+}

@@ -1,0 +1,170 @@
+import { WRITABLE } from './fragments.js'
+
+/** The sums of a scope, as the table `scope_usage` has them. */
+export const SUMS = [
+  'bytes',
+  'files',
+  'reserved_bytes',
+  'reserved_files',
+  'pending_rows',
+  'deleted_rows',
+] as const
+type Sum = (typeof SUMS)[number]
+
+/** An SQL expression for each sum. One that is left out is 0. */
+export type Sums = Readonly<Partial<Record<Sum, string>>>
+
+/**
+ * Returns what a key adds to the sums of its scope, as `usageOfKey` of core/store/usage.ts does: an object of `size`
+ * bytes, and an upload that declared `declared` bytes. Either is `NULL`, or `null`, if the key has no such row.
+ */
+export function usageOf(size: string | null, declared: string | null): Sums {
+  const active: Sums =
+    size === null ? {} : { bytes: `coalesce(${size}, 0)`, files: `(${size} IS NOT NULL)::int` }
+  if (declared === null) return active
+  return {
+    ...active,
+    // greatest() ignores NULL, so without an upload this is 0.
+    reserved_bytes: `greatest(0, ${declared}${size === null ? '' : ` - coalesce(${size}, 0)`})`,
+    reserved_files: `(${declared} IS NOT NULL${size === null ? '' : ` AND ${size} IS NULL`})::int`,
+    pending_rows: `(${declared} IS NOT NULL)::int`,
+  }
+}
+
+export const NOTHING: Sums = {}
+
+/** Returns what a write adds to the sums if a key added `before` and adds `after`. */
+export function changeOf(before: Sums, after: Sums): Sums {
+  const differing = SUMS.filter((sum) => before[sum] !== after[sum])
+  const difference = (sum: Sum) =>
+    before[sum] === undefined ? after[sum]! : `${after[sum] ?? ''}-${before[sum]}`
+  return Object.fromEntries(differing.map((sum) => [sum, difference(sum)]))
+}
+
+/** Adds a change to the sums of a scope, which it locks. Others wait, so it is the last statement of a write. */
+export const charge = (scope: string, change: Sums, condition = '') => `
+  UPDATE {schema}.scope_usage u SET
+    ${namesIn(change)
+      .map((sum) => `${sum} = u.${sum} + ${change[sum]}`)
+      .join(',\n    ')}
+  WHERE u.scope = ${scope}${condition};`
+
+/**
+ * Adds a change for each row of `from`, whose scope is `scope`, to the sums of all their scopes. An upsert locks the
+ * rows in their sorted order. An UPDATE would not.
+ */
+export const chargeScopes = (change: Sums, { scope, from }: Readonly<Record<'scope' | 'from', string>>) => `
+    INSERT INTO {schema}.scope_usage AS u (scope, ${namesIn(change).join(', ')})
+    SELECT ${scope}, ${totalsOf(change)} ${from} GROUP BY ${scope} ORDER BY ${scope}
+    ON CONFLICT (scope) DO UPDATE SET
+      ${namesIn(change)
+        .map((sum) => `${sum} = u.${sum} + excluded.${sum}`)
+        .join(', ')}`
+
+/** Returns the totals of several rows, in the order of the sums. */
+export const totalsOf = (sums: Sums, condition = '') =>
+  namesIn(sums)
+    .map((sum) => `coalesce(sum(${sums[sum]})${condition}, 0)::bigint AS ${sum}`)
+    .join(', ')
+
+const namesIn = (sums: Sums) => SUMS.filter((sum) => sums[sum] !== undefined)
+
+/** The columns of a row of `scope_usage`, 0 for a row that is missing. */
+export const sumColumns = (row: string) => SUMS.map((sum) => `coalesce(${row}.${sum}, 0)`).join(', ')
+
+/** The largest integer that a JavaScript number holds exactly. */
+export const MAX_SUM = '9007199254740991'
+
+/** Variables of {@link lockUsage}, {@link refusalOf} and {@link refusalText}. */
+export const USAGE = `
+  usage {schema}.scope_usage;
+  refused text;`
+
+/**
+ * Locks the usage rows of two scopes, which may be the same, and reads that of `growing` into `usage`. From then on its
+ * sums are final.
+ *
+ * Everybody who changes several usage rows locks them in the order of their scopes. A missing row is inserted in its
+ * turn, because inserting it waits for other transactions that insert it.
+ */
+export const lockUsage = (growing: string, other: string) => `
+  FOREACH owner IN ARRAY CASE WHEN ${growing} = ${other} THEN ARRAY[${growing}] ELSE ARRAY[
+    least(${growing} COLLATE "C", ${other} COLLATE "C"), greatest(${growing} COLLATE "C", ${other} COLLATE "C")] END
+  LOOP${lockUsageRow('owner', 'one')}
+    IF owner = ${growing} THEN usage := one; END IF;
+  END LOOP;`
+
+/** Variables that {@link lockUsage} also needs. */
+export const OWNERS = `
+  owner text;
+  one {schema}.scope_usage;`
+
+/** Locks the usage row of one scope and reads it into a variable. */
+export const lockUsageRow = (scope: string, into: string) => `
+    LOOP
+      SELECT u.* INTO ${into} FROM {schema}.scope_usage u WHERE u.scope = ${scope} FOR UPDATE;
+      EXIT WHEN FOUND;
+      INSERT INTO {schema}.scope_usage (scope) VALUES (${scope}) ON CONFLICT (scope) DO NOTHING;
+    END LOOP;`
+
+/** Sets `refused` to the limit that the growth of the scope would exceed, or to NULL. */
+export const refuse = (
+  more: Readonly<Record<'bytes' | 'files', string>>,
+  max: Readonly<Record<'bytes' | 'files', string>>,
+) => `refused := {schema}.refusal_v1(
+      coalesce(usage.bytes + usage.reserved_bytes, 0), ${more.bytes}, ${max.bytes},
+      coalesce(usage.files + usage.reserved_files, 0), ${more.files}, ${max.files});`
+
+/** Returns the result of a write that would exceed the limit named by `refused`. */
+export const refusalText = (more: Readonly<Record<'bytes' | 'files', string>>) => {
+  const ofLimit = (bytes: string, files: string) =>
+    `coalesce(CASE refused WHEN 'maxFiles' THEN ${files} ELSE ${bytes} END, 0)::text`
+  return `pg_catalog.json_build_object('outcome', refused,
+        'used', ${ofLimit('usage.bytes + usage.reserved_bytes', 'usage.files + usage.reserved_files')},
+        'reserved', ${ofLimit('usage.reserved_bytes', 'usage.reserved_files')},
+        'requested', ${ofLimit(more.bytes, more.files)})::text`
+}
+
+export const REFUSAL = `
+-- Implements refuseGrowth() of core/store/usage.ts.
+CREATE OR REPLACE FUNCTION {schema}.refusal_v1(
+  p_used_bytes bigint, p_more_bytes bigint, p_max_bytes bigint, p_used_files bigint, p_more_files bigint, p_max_files bigint
+) RETURNS text LANGUAGE sql IMMUTABLE AS $body$
+  SELECT CASE
+    WHEN p_more_bytes > 0 AND p_used_bytes + p_more_bytes > p_max_bytes THEN 'maxBytes'
+    WHEN p_more_files > 0 AND p_used_files + p_more_files > p_max_files THEN 'maxFiles'
+    WHEN p_used_bytes + p_more_bytes > ${MAX_SUM} THEN 'sum'
+  END
+$body$;
+COMMENT ON FUNCTION {schema}.refusal_v1 IS 'Returns the limit that a change would exceed, or NULL.';
+`
+
+/** Counts the rows of each scope. `condition` selects them. */
+export const counted = (condition: string) => `
+    SELECT o.scope, ${totalsOf(usageOf('o.size', null), ` FILTER (WHERE o.status = 'active')`)},
+      ${totalsOf(changeOf(usageOf('a.size', null), usageOf('a.size', 'o.declared_size')), ` FILTER (WHERE o.status = 'pending')`)},
+      count(*) FILTER (WHERE o.status = 'deleted') AS deleted_rows
+    FROM {schema}.objects o
+    LEFT JOIN {schema}.objects a ON o.status = 'pending' AND a.bucket = o.bucket AND a.key = o.key AND a.status = 'active'
+    ${condition} GROUP BY o.scope`
+
+/**
+ * Recounts one scope. Every write changes its rows first and the usage row last, in one transaction. While this
+ * function holds the usage row, it sees the rows of every write that has changed it, and later writes add to the
+ * corrected sums.
+ */
+export const REPAIR_USAGE = `
+CREATE OR REPLACE FUNCTION {schema}.repair_usage_v1(
+  p_scope text, OUT recorded {schema}.scope_usage, OUT actual {schema}.scope_usage
+) LANGUAGE plpgsql VOLATILE AS $body$
+#variable_conflict use_column
+BEGIN${WRITABLE}${lockUsageRow('p_scope', 'recorded')}
+  WITH counted AS (${counted('WHERE o.scope = p_scope')}
+  )
+  UPDATE {schema}.scope_usage u SET
+    ${SUMS.map((sum) => `${sum} = coalesce(c.${sum}, 0)`).join(', ')}
+  FROM (SELECT) one LEFT JOIN counted c ON true WHERE u.scope = p_scope RETURNING u.* INTO actual;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.repair_usage_v1 IS 'Corrects the sums of a scope.';
+`

@@ -1,0 +1,22 @@
+/**
+ * Calls of processes of version 1.5, which run beside newer ones during a deployment. They have fewer arguments than the
+ * current functions. All other functions still have the arguments that version 1.5 passes.
+ */
+export const VERSION_1 = `
+CREATE OR REPLACE FUNCTION {schema}.remove_v1(
+  p_bucket text, p_key text, p_scope text, p_soft boolean, p_now timestamptz, OUT obj {schema}.objects
+) LANGUAGE plpgsql VOLATILE AS $body$
+BEGIN
+  obj := {schema}.remove_v2(p_bucket, p_key, p_scope, NULL, p_soft, p_now);
+END
+$body$;
+COMMENT ON FUNCTION {schema}.remove_v1 IS 'remove_v2 as version 1.5 calls it.';
+
+CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v1(p_before timestamptz, p_limit int)
+RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE AS $body$
+BEGIN
+  RETURN QUERY SELECT p.scope, p.dropped FROM {schema}.purge_deleted_v2(NULL, p_before, p_limit) p;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.purge_deleted_v1 IS 'purge_deleted_v2 as version 1.5 calls it.';
+`

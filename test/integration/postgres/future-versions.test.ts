@@ -1,0 +1,285 @@
+import type pg from 'pg'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { postgresAdapter } from '@svc/db/postgres'
+import type { Database } from '../../../src/adapters/postgres/connection/database.js'
+import { databaseError } from '../../../src/adapters/postgres/connection/failures.js'
+import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
+import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
+import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
+import { schemaText } from '../../../src/adapters/postgres/migrate/text.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { markerType, SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
+import type { Index } from '../../../src/adapters/postgres/sql/tables.js'
+import { verify } from '../../../src/adapters/postgres/migrate/verify.js'
+import { readStatements } from '../../../src/adapters/postgres/sql/reads.js'
+import { usageStatements } from '../../../src/adapters/postgres/sql/usage-checks.js'
+import { writeStatements } from '../../../src/adapters/postgres/sql/writes.js'
+import { schemaOfVersion15 } from './version-1-5.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+
+const LATER = SCHEMA.version + 1
+const NEWEST = SCHEMA.version + 2
+
+const UNIQUE_INDEX: Index = {
+  name: 'objects_by_e_tag',
+  definition: 'btree (e_tag) WHERE (e_tag IS NOT NULL)',
+  isUnique: true,
+  comment: 'By e_tag.',
+  since: LATER,
+}
+const SECOND_INDEX: Index = {
+  name: 'objects_by_colour',
+  definition: "btree (colour) WHERE (status = 'active'::text)",
+  comment: 'By colour.',
+  since: LATER,
+}
+
+/** The schema of a later release, with two indexes and a column that one of them needs. */
+const COLOURED: Schema = {
+  ...SCHEMA,
+  version: LATER,
+  tables: SCHEMA.tables.map((table) =>
+    table.name === 'objects'
+      ? {
+          ...table,
+          columns: { ...table.columns, colour: { since: LATER, type: 'text' } },
+          indexes: [...table.indexes, UNIQUE_INDEX, SECOND_INDEX],
+        }
+      : table,
+  ),
+}
+
+/** That of the release after it, with a table and a function. */
+const FUTURE: Schema = {
+  ...COLOURED,
+  version: NEWEST,
+  tables: [
+    ...COLOURED.tables,
+    {
+      name: 'colours',
+      comment: 'Colours.',
+      since: NEWEST,
+      columns: { colour: 'text NOT NULL' },
+      primaryKey: 'colour',
+      indexes: [],
+    },
+  ],
+  functions: `${SCHEMA.functions}
+CREATE OR REPLACE FUNCTION {schema}.colour_v1() RETURNS text LANGUAGE sql AS $body$SELECT 'red'$body$;`,
+}
+
+describePostgres('migrations to the schemas of later releases', (url) => {
+  const pool = poolOf(url)
+  let schema: string
+  beforeEach(() => {
+    schema = freshSchema()
+  })
+  afterEach(() => dropSchema(pool, schema))
+  afterAll(() => pool.end())
+
+  const name = () => schemaName('migrate', schema)
+  const database = (own: pg.Pool = pool) => pgDatabase(own, { named: true })
+  const migrateTo = (definition: Schema, own: pg.Pool = pool) => migrate(database(own), name(), definition)
+  const EARLIER = [
+    () => pool.query(schemaOfVersion15(schema)),
+    ...[SCHEMA, COLOURED].map((definition) => () => migrateTo(definition)),
+  ]
+  const catalog = () => readCatalog(database(), name())
+  const run = (sql: string) => pool.query(inSchema(sql, name()))
+
+  /** Inserts two rows with the same e_tag, which the unique index does not allow. */
+  async function insertDuplicates(): Promise<void> {
+    const row = (number: number) => {
+      const id = `'0199a000-0000-7000-8000-00000000000${number}'`
+      return `(${id}, ${id}, 's', 'b', 'k${number}', 'active', 'same', now(), now(), now())`
+    }
+    await run(`INSERT INTO {schema}.objects
+      (id, attempt_id, scope, bucket, key, status, e_tag, created_at, updated_at, writable_until)
+      VALUES ${row(1)}, ${row(2)}`)
+  }
+  const makeDistinct = () => run(`UPDATE {schema}.objects SET e_tag = 'other' WHERE key = 'k2'`)
+
+  it('lead to the same schema from every earlier version', async () => {
+    await migrateTo(FUTURE)
+    const fresh = await catalog()
+    for (const [index, migrateEarlier] of EARLIER.entries()) {
+      await dropSchema(pool, schema)
+      await migrateEarlier()
+      expect(await migrateTo(FUTURE)).toEqual({ from: index + 1, to: NEWEST })
+      expect(await catalog()).toEqual(fresh)
+    }
+  })
+
+  it('end at the newest version if old and new processes migrate at the same time', async () => {
+    const pools = Array.from({ length: 12 }, () => poolOf(url, { max: 1 }))
+    const definitions = [SCHEMA, COLOURED, FUTURE]
+    await Promise.all(pools.map((own, i) => migrateTo(definitions[i % 3]!, own)))
+    await Promise.all(pools.map((own) => own.end()))
+    expect(await migrateTo(FUTURE)).toEqual({ from: NEWEST, to: NEWEST })
+    // Older code keeps working, misses nothing and takes nothing back.
+    const store = postgresAdapter(pool, { schema })
+    expect(await store.migrate()).toEqual({ from: NEWEST, to: NEWEST })
+    expect(await store.verify()).toEqual([])
+    const expiresAt = new Date(Date.now() + 1e6)
+    await store.reserve({ scope: 's', bucket: 'b', key: 'k', declaredSize: 1, expiresAt })
+    expect(await store.countByScope('s')).toBe(1)
+  })
+
+  describe('that build an index concurrently', () => {
+    it('claim each of two indexes in a row once, because the first claim is released', async () => {
+      await migrateTo(SCHEMA)
+      let claims = 0
+      const counting: Database = {
+        ...database(),
+        run(statement, values) {
+          if (statement.name.startsWith('svc_db_index_claim')) claims++
+          return database().run(statement, values)
+        },
+      }
+      await migrate(counting, name(), FUTURE)
+      expect(claims).toBe(2)
+    })
+
+    it('release the claim, whether the build succeeds or fails', async () => {
+      await migrateTo(SCHEMA)
+      await insertDuplicates()
+      const claimed = async () =>
+        (await run('SELECT build_claimed_until AS until FROM {schema}.schema_version')).rows as unknown[]
+      await expect(migrateTo(FUTURE)).rejects.toMatchObject({ code: '23505' })
+      expect(await claimed()).toEqual([{ until: null }])
+      await makeDistinct()
+      await migrateTo(COLOURED)
+      expect(await claimed()).toEqual([{ until: null }])
+    })
+
+    it('rebuild an index that an interrupted build left invalid', async () => {
+      await migrateTo(SCHEMA)
+      await insertDuplicates()
+      await expect(migrateTo(FUTURE)).rejects.toMatchObject({ code: '23505' })
+      expect((await catalog()).get('index objects_by_e_tag')).toContain('not valid')
+      await makeDistinct()
+      expect(await migrateTo(FUTURE)).toEqual({ from: SCHEMA.version, to: NEWEST })
+      expect((await catalog()).get('index objects_by_e_tag')).not.toContain('not valid')
+    })
+  })
+
+  describe('in the text of postgresSchema()', () => {
+    const text = () => schemaText(FUTURE, name())
+    /** The statements in the comments that begin with these words. */
+    const commented = (words: string) =>
+      text()
+        .split('\n')
+        .filter((line) => line.startsWith(`-- ${words}`))
+        .map((line) => line.slice('-- '.length))
+    const oidOf = async (index: string) => {
+      const query = `SELECT format('%I.%I', $1::text, $2::text)::regclass::oid AS oid`
+      return (await pool.query<{ oid: number }>(query, [schema, index])).rows[0]!.oid
+    }
+
+    it('do the same as migrate(), from every earlier version and again', async () => {
+      await migrateTo(FUTURE)
+      const migrated = await catalog()
+      for (const migrateEarlier of [async () => {}, ...EARLIER, () => migrateTo(FUTURE)]) {
+        await dropSchema(pool, schema)
+        await migrateEarlier()
+        await pool.query(text())
+        await pool.query(text())
+        expect(await catalog()).toEqual(migrated)
+        expect(await migrateTo(FUTURE)).toEqual({ from: NEWEST, to: NEWEST })
+      }
+    })
+
+    it('run in a transaction, whose rollback leaves nothing', async () => {
+      await migrateTo(SCHEMA)
+      const before = await catalog()
+      const client = await pool.connect()
+      try {
+        await client.query('BEGIN')
+        await client.query(text())
+        await client.query('ROLLBACK')
+      } finally {
+        client.release(true)
+      }
+      expect(await catalog()).toEqual(before)
+    })
+
+    it('keep the indexes that the statements in its comments built beforehand', async () => {
+      await migrateTo(SCHEMA)
+      const statements = [...commented('ALTER'), ...commented('CREATE')]
+      for (const statement of statements) await pool.query(statement)
+      const indexes = [UNIQUE_INDEX, SECOND_INDEX].map((index) => index.name)
+      const before = await Promise.all(indexes.map(oidOf))
+      await pool.query(text())
+      expect(await Promise.all(indexes.map(oidOf))).toEqual(before)
+      expect(await migrateTo(FUTURE)).toEqual({ from: NEWEST, to: NEWEST })
+    })
+
+    it('refuse an invalid index by name until it is dropped as the comments say', async () => {
+      await migrateTo(SCHEMA)
+      await insertDuplicates()
+      const create = commented('CREATE').find((statement) => statement.includes(UNIQUE_INDEX.name))!
+      await expect(pool.query(create)).rejects.toMatchObject({ code: '23505' })
+      await makeDistinct()
+      const before = await catalog()
+      await expect(pool.query(text())).rejects.toMatchObject({
+        code: '55000',
+        message: expect.stringContaining(`${quoted(schema)}.objects_by_e_tag`) as string,
+        hint: expect.stringContaining(`DROP INDEX CONCURRENTLY ${quoted(schema)}.objects_by_e_tag`) as string,
+      })
+      expect(await catalog()).toEqual(before)
+      const drop = commented('DROP').find((statement) => statement.includes(UNIQUE_INDEX.name))!
+      await pool.query(drop)
+      await pool.query(text())
+      expect(await migrateTo(FUTURE)).toEqual({ from: NEWEST, to: NEWEST })
+    })
+
+    it('stay comments for a schema whose name contains line breaks', async () => {
+      schema = 'line\nbreak\r\nand\rreturn'
+      await pool.query(text())
+      expect(await migrateTo(FUTURE)).toEqual({ from: NEWEST, to: NEWEST })
+    })
+  })
+
+  describe('that were not run', () => {
+    it('are reported by verify()', async () => {
+      await migrateTo(SCHEMA)
+      expect(await verify(database(), name(), COLOURED)).toEqual([
+        expect.stringContaining(`needs version ${LATER}. Run migrate().`),
+        'Missing: column objects.colour.',
+        'Missing: index objects_by_e_tag.',
+        'Missing: index objects_by_colour.',
+      ])
+      await migrateTo(COLOURED)
+      expect(await verify(database(), name(), COLOURED)).toEqual([])
+    })
+
+    it('make every statement of newer code fail, even if they only add an index', async () => {
+      const statements = [readStatements, writeStatements, usageStatements]
+        .flatMap((statementsOf) => Object.values(statementsOf(name())))
+        .flatMap((each) => ('text' in each ? [each] : Object.values(each)))
+        .filter(({ name }) => !name.startsWith('svc_db_ping'))
+      expect(statements.length).toBeGreaterThan(30)
+      const client = await pool.connect()
+      const prepare = async (text: string) => {
+        await client.query(`PREPARE newer AS ${text}`)
+        await client.query('DEALLOCATE newer')
+      }
+      try {
+        await migrateTo(SCHEMA)
+        for (const statement of statements) await prepare(statement.text)
+        // Everything but the version itself is there.
+        await run(`DROP DOMAIN {schema}.${markerType(SCHEMA.version)}`)
+        for (const statement of statements) {
+          const error: unknown = await prepare(statement.text).catch(databaseError)
+          expect(error, statement.name).toMatchObject({
+            code: 'DATABASE_UNAVAILABLE',
+            retryable: false,
+            message: expect.stringContaining('migrate()') as string,
+          })
+        }
+      } finally {
+        client.release(true)
+      }
+    })
+  })
+})
