@@ -22,7 +22,6 @@ export function sqliteAdapter(options: SqliteAdapterOptions): StorageObjectStore
   const { path, events = null, busyTimeout = 5000, now } = options
   const connection = new Connection(path, busyTimeout)
   const driver: StoreDriver = {
-    contract: '1.6',
     ...readMethods(connection),
     ...writeMethods(connection),
     ...eventMethods(connection),

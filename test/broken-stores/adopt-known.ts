@@ -6,7 +6,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
     defect: 'adopts the bytes of a pending upload',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         return result.outcome === 'known' &&
           result.object?.status === 'pending' &&
           result.object.storageKey !== null
@@ -24,7 +24,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
     defect: 'adopts bytes that a row names by its key',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         return result.outcome === 'known' && result.object?.storageKey === null
           ? { ...result, object: null }
           : result
@@ -38,7 +38,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
       async adopt(command) {
         const row = await driver.findActive({ ...command, key: command.storageKey })
         const isOther = row !== null && row.key !== command.key
-        return isOther ? { outcome: 'known', object: row, scopes: [] } : driver.adopt!(command)
+        return isOther ? { outcome: 'known', object: row, scopes: [] } : driver.adopt(command)
       },
     })),
     rejectedBy: ['adopt of known bytes: ignores the key of a row that has a storage key'],
@@ -47,7 +47,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
     defect: 'adopts the bytes of leftovers that have only an upload',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome !== 'known' || result.object !== null) return result
         const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
         const isNamed = leftovers.some(({ storageKey }) => storageKey === command.storageKey)
@@ -70,7 +70,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
           fromPrimary: true,
         })
         const isHistory = rows.some(({ storageKey }) => storageKey === command.storageKey)
-        return isHistory ? { outcome: 'known', object: null, scopes: [] } : driver.adopt!(command)
+        return isHistory ? { outcome: 'known', object: null, scopes: [] } : driver.adopt(command)
       },
     })),
     rejectedBy: ['adopt of known bytes: adopts the bytes of history once their leftover is forgotten'],
@@ -79,14 +79,14 @@ export const adoptKnownMutants: readonly Mutant[] = [
     defect: 'looks for adopted bytes in all buckets',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const other = await driver.listStored!({
+        const other = await driver.listStored({
           bucket: 'another',
           prefix: command.storageKey,
           after: null,
           limit: 1,
         })
         const isOther = command.bucket !== 'another' && other[0]?.storageKey === command.storageKey
-        return isOther ? { outcome: 'known', object: null, scopes: [] } : driver.adopt!(command)
+        return isOther ? { outcome: 'known', object: null, scopes: [] } : driver.adopt(command)
       },
     })),
     rejectedBy: ['adopt of known bytes: looks only in the bucket of the bytes'],
@@ -95,10 +95,10 @@ export const adoptKnownMutants: readonly Mutant[] = [
     defect: 'returns any row that names adopted bytes',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome !== 'known' || !result.object) return result
         const { bucket, storageKey } = command
-        const named = await driver.listStored!({ bucket, prefix: storageKey, after: null, limit: 1000 })
+        const named = await driver.listStored({ bucket, prefix: storageKey, after: null, limit: 1000 })
         const rows = named.filter(
           (item) => item.storageKey === storageKey && item.object?.key !== command.key,
         )
@@ -117,7 +117,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
     defect: 'returns a leftover before a live row',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         const leftovers = await driver.listLeftovers({ scope: null, limit: 1000, after: null })
         const isNamed = leftovers.some(
           ({ bucket, storageKey }) => bucket === command.bucket && storageKey === command.storageKey,
@@ -133,7 +133,7 @@ export const adoptKnownMutants: readonly Mutant[] = [
       async adopt(command) {
         const active = await driver.findActive(command)
         const isForeign = active !== null && active.scope !== command.scope
-        return isForeign ? { outcome: 'key-conflict' } : driver.adopt!(command)
+        return isForeign ? { outcome: 'key-conflict' } : driver.adopt(command)
       },
     })),
     rejectedBy: ['adopt of known bytes: is not refused, even if another object has the key'],
@@ -144,15 +144,15 @@ export const adoptKnownMutants: readonly Mutant[] = [
       const kept = new Map<string, string>()
       return {
         async adopt(command) {
-          const known = await driver.listStored!({
+          const known = await driver.listStored({
             bucket: command.bucket,
             prefix: command.storageKey,
             after: null,
             limit: 1,
           })
           await gap()
-          if (known[0]?.storageKey === command.storageKey) return driver.adopt!(command)
-          const result = await driver.adopt!(command)
+          if (known[0]?.storageKey === command.storageKey) return driver.adopt(command)
+          const result = await driver.adopt(command)
           if (result.outcome === 'known' && result.object) kept.set(command.id, command.storageKey)
           return result.outcome === 'known' && result.object ? { outcome: 'key-conflict' } : result
         },

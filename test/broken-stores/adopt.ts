@@ -19,7 +19,7 @@ export const adoptMutants: readonly Mutant[] = [
   {
     defect: 'forgets the eTag of adopted bytes',
     createStore: overDriver((driver) => ({
-      adopt: (command) => driver.adopt!({ ...command, eTag: null }),
+      adopt: (command) => driver.adopt({ ...command, eTag: null }),
     })),
     rejectedBy: ['adopt: creates an active row', 'adopt: stores any text of any length'],
   },
@@ -27,14 +27,14 @@ export const adoptMutants: readonly Mutant[] = [
     defect: 'makes up a content type of adopted bytes',
     createStore: overDriver((driver) => ({
       adopt: (command) =>
-        driver.adopt!({ ...command, contentType: command.contentType ?? 'application/octet-stream' }),
+        driver.adopt({ ...command, contentType: command.contentType ?? 'application/octet-stream' }),
     })),
     rejectedBy: ['adopt: needs no eTag, route, filename, content type and metadata'],
   },
   {
     defect: 'gives adopted bytes an id of the current time',
     createStore: overDriver((driver) => ({
-      adopt: (command) => driver.adopt!({ ...command, id: createAttemptId({ now: () => command.now }) }),
+      adopt: (command) => driver.adopt({ ...command, id: createAttemptId({ now: () => command.now }) }),
     })),
     rejectedBy: ['adopt: makes an id that carries createdAt, also before 1970 and in the year 9999'],
   },
@@ -42,7 +42,7 @@ export const adoptMutants: readonly Mutant[] = [
     defect: 'cuts off the storage key of adopted bytes at 1000 UTF-16 units',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome !== 'adopted' || result.row.storageKey!.length < 500) return result
         return { ...result, row: { ...result.row, storageKey: result.row.storageKey!.slice(0, 500) } }
       },
@@ -80,7 +80,7 @@ export const adoptMutants: readonly Mutant[] = [
           active.storageKey === command.storageKey &&
           active.scope === command.scope &&
           active.id === active.attemptId
-        return isRepeat ? { outcome: 'key-conflict' } : driver.adopt!(command)
+        return isRepeat ? { outcome: 'key-conflict' } : driver.adopt(command)
       },
     })),
     rejectedBy: [
@@ -95,7 +95,7 @@ export const adoptMutants: readonly Mutant[] = [
       async adopt(command) {
         const { bytes, reservedBytes } = await driver.usage(command.scope)
         const isTooLarge = bytes + reservedBytes + command.size > Number.MAX_SAFE_INTEGER
-        return isTooLarge ? { outcome: 'sum-too-large' } : driver.adopt!(command)
+        return isTooLarge ? { outcome: 'sum-too-large' } : driver.adopt(command)
       },
     })),
     rejectedBy: [
@@ -106,8 +106,8 @@ export const adoptMutants: readonly Mutant[] = [
     defect: 'counts adopted bytes beyond what is exact',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
-        return result.outcome === 'sum-too-large' ? driver.adopt!({ ...command, size: 0 }) : result
+        const result = await driver.adopt(command)
+        return result.outcome === 'sum-too-large' ? driver.adopt({ ...command, size: 0 }) : result
       },
     })),
     rejectedBy: ['adopt: refuses a sum that is no longer a safe integer'],
@@ -116,7 +116,7 @@ export const adoptMutants: readonly Mutant[] = [
     defect: 'replaces an object of the same scope by adopted bytes',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome !== 'key-conflict') return result
         const active = await driver.findActive(command)
         if (active?.scope !== command.scope) return result
@@ -135,10 +135,10 @@ export const adoptMutants: readonly Mutant[] = [
       async adopt(command) {
         const pending = await driver.findPending({ ...command, id: null, uploadId: null })
         const active = await driver.findActive(command)
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome !== 'key-conflict' || active || pending?.scope !== command.scope) return result
         await driver.release({ ...command, id: null, scope: null, uploadId: null })
-        return driver.adopt!(command)
+        return driver.adopt(command)
       },
     })),
     rejectedBy: ['adopt at a key in use: is a KEY_CONFLICT if an upload is in progress there, of any scope'],
@@ -148,7 +148,7 @@ export const adoptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async adopt(command) {
         const pending = await driver.findPending({ ...command, id: null, uploadId: null })
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         return pending && pending.scope !== command.scope && result.outcome === 'adopted'
           ? { outcome: 'key-conflict' }
           : result
@@ -166,7 +166,7 @@ export const adoptMutants: readonly Mutant[] = [
       return {
         async adopt(command) {
           const pending = await driver.findPending({ ...command, id: null, uploadId: null })
-          const result = await driver.adopt!(command)
+          const result = await driver.adopt(command)
           if (pending && result.outcome === 'adopted') ended.push(pending.scope)
           return result
         },
@@ -185,7 +185,7 @@ export const adoptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async adopt(command) {
         const old = await driver.find(command)
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         return result.outcome === 'adopted' &&
           old?.status === 'deleted' &&
           result.row.storageKey === 'adopted'
@@ -200,7 +200,7 @@ export const adoptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async adopt(command) {
         const active = await driver.findActive(command)
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome !== 'adopted' || !active || command.filename === null) return result
         return { ...result, row: { ...result.row, filename: command.filename } }
       },
@@ -214,7 +214,7 @@ export const adoptMutants: readonly Mutant[] = [
         const active = await driver.findActive(command)
         return active?.storageKey === null && command.key === command.storageKey
           ? { outcome: 'known', object: active, scopes: [] }
-          : driver.adopt!(command)
+          : driver.adopt(command)
       },
     })),
     rejectedBy: ['adopt for an object without a storage key: works for bytes under its own key'],
@@ -224,7 +224,7 @@ export const adoptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async adopt(command) {
         const active = await driver.findActive(command)
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         return result.outcome === 'known' && active?.storageKey === null && active.scope === command.scope
           ? { outcome: 'adopted', row: active, scopes: [] }
           : result
@@ -237,7 +237,7 @@ export const adoptMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async adopt(command) {
         const active = await driver.findActive(command)
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (
           result.outcome !== 'key-conflict' ||
           active?.storageKey !== null ||
@@ -245,7 +245,7 @@ export const adoptMutants: readonly Mutant[] = [
         )
           return result
         await driver.release({ ...command, id: null, scope: null, uploadId: null })
-        return driver.adopt!(command)
+        return driver.adopt(command)
       },
     })),
     rejectedBy: [

@@ -17,7 +17,7 @@ export function overRecordingDriver(
 
 /** Returns all events, in the order of recording. */
 export async function eventsOf(driver: StoreDriver): Promise<ListedEvent[]> {
-  return (await driver.listEvents!({ limit: 100_000, after: null })).items
+  return (await driver.listEvents({ limit: 100_000, after: null })).items
 }
 
 function isSameObject(a: ObjectReference, b: ObjectReference): boolean {

@@ -32,8 +32,8 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'claims an event although there is none',
     createStore: overDriver((driver) => ({
       async claimEvents(command) {
-        const claimed = await driver.claimEvents!(command)
-        const { items } = await driver.listEvents!({ limit: 1, after: null })
+        const claimed = await driver.claimEvents(command)
+        const { items } = await driver.listEvents({ limit: 1, after: null })
         const object = { bucket: 'bucket', key: 'key' } as never
         const none = {
           id: 'x',
@@ -57,7 +57,7 @@ export const claimMutants: readonly Mutant[] = [
   {
     defect: 'claims the latest due events first',
     createStore: overDriver((driver) => ({
-      claimEvents: async (command) => (await driver.claimEvents!(command)).reverse(),
+      claimEvents: async (command) => (await driver.claimEvents(command)).reverse(),
     })),
     rejectedBy: [
       'claimEvents: returns the earliest due events first, at most as many as its limit',
@@ -81,7 +81,7 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'claims an event of each key only in one bucket',
     createStore: overDriver((driver) => ({
       async claimEvents(command) {
-        const claimed = await driver.claimEvents!(command)
+        const claimed = await driver.claimEvents(command)
         return claimed.filter(
           ({ object }, index) =>
             claimed.findIndex((other) => other.object.key.toLowerCase() === object.key.toLowerCase()) ===
@@ -110,7 +110,7 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'lets a claim hold at its end',
     createStore: overDriver((driver) => ({
       claimEvents: (command) =>
-        driver.claimEvents!({ ...command, until: new Date(command.until.getTime() + 1) }),
+        driver.claimEvents({ ...command, until: new Date(command.until.getTime() + 1) }),
     })),
     rejectedBy: [
       'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
@@ -131,12 +131,12 @@ export const claimMutants: readonly Mutant[] = [
         )
       return {
         async claimEvents(command) {
-          const claimed = await driver.claimEvents!(command)
+          const claimed = await driver.claimEvents(command)
           for (const { id, claim } of claimed) tokens.set(id, claim)
           return claimed.map((event) => ({ ...event, claim: `claim ${event.id}` }))
         },
-        settleEvents: (command) => driver.settleEvents!({ ...command, entries: real(command.entries) }),
-        extendClaims: (command) => driver.extendClaims!({ ...command, entries: real(command.entries) }),
+        settleEvents: (command) => driver.settleEvents({ ...command, entries: real(command.entries) }),
+        extendClaims: (command) => driver.extendClaims({ ...command, entries: real(command.entries) }),
       }
     }),
     rejectedBy: [
@@ -149,7 +149,7 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'does not count attempts',
     createStore: overDriver((driver) => ({
       claimEvents: async (command) =>
-        (await driver.claimEvents!(command)).map((event) => ({ ...event, attempts: 1 })),
+        (await driver.claimEvents(command)).map((event) => ({ ...event, attempts: 1 })),
     })),
     rejectedBy: [
       'claimEvents: takes over an expired claim, with another claim and one attempt more',
@@ -161,7 +161,7 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'sorts due events by when they were recorded',
     createStore: overDriver((driver) => ({
       claimEvents: async (command) =>
-        (await driver.claimEvents!(command)).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime()),
+        (await driver.claimEvents(command)).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime()),
     })),
     rejectedBy: [
       'claimEvents: sorts expired claims and retries by when they became due',
@@ -172,9 +172,9 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'ignores the bucket of the object whose events it claims',
     createStore: overDriver((driver) => ({
       async claimEvents(command) {
-        const claimed = await driver.claimEvents!(command)
+        const claimed = await driver.claimEvents(command)
         if (!command.reference || claimed.length > 0) return claimed
-        return driver.claimEvents!({ ...command, reference: { ...command.reference, bucket: 'another' } })
+        return driver.claimEvents({ ...command, reference: { ...command.reference, bucket: 'another' } })
       },
     })),
     rejectedBy: ['claimEvents: claims only the oldest event of an object if it names one'],
@@ -190,7 +190,7 @@ export const claimMutants: readonly Mutant[] = [
   {
     defect: 'claims events before they are due',
     createStore: overDriver((driver) => ({
-      claimEvents: (command) => driver.claimEvents!({ ...command, now: new Date(command.now.getTime() + 1) }),
+      claimEvents: (command) => driver.claimEvents({ ...command, now: new Date(command.now.getTime() + 1) }),
     })),
     rejectedBy: [
       'claimEvents: holds a claim for 60 seconds by default, and up to and excluding its end',
@@ -203,13 +203,13 @@ export const claimMutants: readonly Mutant[] = [
     defect: 'claims events of the future',
     createStore: overDriver((driver) => ({
       async claimEvents(command) {
-        const claimed = await driver.claimEvents!(command)
-        const page = await driver.listEvents!({ limit: 1000, after: null })
+        const claimed = await driver.claimEvents(command)
+        const page = await driver.listEvents({ limit: 1000, after: null })
         const isFuture = page.items.some(
           ({ createdAt, attempts }) => attempts === 0 && createdAt > command.now,
         )
         return claimed.length === 0 && isFuture
-          ? driver.claimEvents!({ ...command, now: new Date(command.now.getTime() + SECOND) })
+          ? driver.claimEvents({ ...command, now: new Date(command.now.getTime() + SECOND) })
           : claimed
       },
     })),
@@ -221,7 +221,7 @@ export const claimMutants: readonly Mutant[] = [
       let last: Awaited<ReturnType<NonNullable<typeof driver.claimEvents>>> = []
       return {
         async claimEvents(command) {
-          const claimed = await driver.claimEvents!(command)
+          const claimed = await driver.claimEvents(command)
           if (claimed.length > 0) last = claimed
           const shared = claimed.length === 0 ? last : claimed
           await gap()
@@ -241,11 +241,11 @@ export const claimMutants: readonly Mutant[] = [
           const early = oldestOfEach(await eventsOf(driver)).find(
             ({ id, attempts, dueAt }) => next.has(id) && attempts === 0 && dueAt > command.now,
           )
-          return driver.claimEvents!(early ? { ...command, now: early.dueAt } : command)
+          return driver.claimEvents(early ? { ...command, now: early.dueAt } : command)
         },
         async settleEvents(command) {
           const before = new Set(oldestOfEach(await eventsOf(driver)).map(({ id }) => id))
-          const settled = await driver.settleEvents!(command)
+          const settled = await driver.settleEvents(command)
           for (const { id } of oldestOfEach(await eventsOf(driver))) if (!before.has(id)) next.add(id)
           return settled
         },

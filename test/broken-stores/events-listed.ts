@@ -6,7 +6,7 @@ import { overDriver, overStore, type Mutant } from './mutant.js'
 const overItems = (broken: (item: ListedEvent) => ListedEvent) =>
   overDriver((driver) => ({
     async listEvents(query) {
-      const page = await driver.listEvents!(query)
+      const page = await driver.listEvents(query)
       return { ...page, items: page.items.map(broken) }
     },
   }))
@@ -43,9 +43,9 @@ export const eventListMutants: readonly Mutant[] = [
     defect: 'lists events in the order in which they are due',
     createStore: overDriver((driver) => ({
       async listEvents({ limit, after }) {
-        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
         if (after !== null && !items.some(({ id }) => id === after))
-          return driver.listEvents!({ limit, after })
+          return driver.listEvents({ limit, after })
         items.sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime())
         const start = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
         const page = items.slice(start, start + limit)
@@ -60,9 +60,9 @@ export const eventListMutants: readonly Mutant[] = [
       const starts = new Map<string, number>()
       return {
         async listEvents({ limit, after }) {
-          const { items } = await driver.listEvents!({ limit: 1000, after: null })
+          const { items } = await driver.listEvents({ limit: 1000, after: null })
           const start = after === null ? 0 : starts.get(after)
-          if (start === undefined) return driver.listEvents!({ limit, after })
+          if (start === undefined) return driver.listEvents({ limit, after })
           const next = start + limit < items.length ? `cursor-${start + limit}` : null
           if (next !== null) starts.set(next, start + limit)
           return { items: items.slice(start, start + limit), next }
@@ -75,7 +75,7 @@ export const eventListMutants: readonly Mutant[] = [
     defect: 'lists an empty last page of events',
     createStore: overDriver((driver) => ({
       async listEvents(query) {
-        const page = await driver.listEvents!({ ...query, after: query.after === 'end' ? null : query.after })
+        const page = await driver.listEvents({ ...query, after: query.after === 'end' ? null : query.after })
         if (query.after === 'end') return { items: [], next: null }
         return page.next === null && page.items.length === query.limit ? { ...page, next: 'end' } : page
       },
@@ -88,7 +88,7 @@ export const eventListMutants: readonly Mutant[] = [
   {
     defect: 'lists 50 events by default',
     createStore: overDriver((driver) => ({
-      listEvents: (query) => driver.listEvents!({ ...query, limit: query.limit === 100 ? 50 : query.limit }),
+      listEvents: (query) => driver.listEvents({ ...query, limit: query.limit === 100 ? 50 : query.limit }),
     })),
     rejectedBy: ['listEvents: returns 100 events by default'],
   },
@@ -99,10 +99,10 @@ export const eventListMutants: readonly Mutant[] = [
       return {
         async listEvents(query) {
           looks++
-          return driver.listEvents!(query)
+          return driver.listEvents(query)
         },
         claimEvents: async (command) =>
-          (await driver.claimEvents!(command)).map((event) =>
+          (await driver.claimEvents(command)).map((event) =>
             looks > 1 && command.limit === 100 ? { ...event, attempts: event.attempts + looks } : event,
           ),
       }
@@ -148,7 +148,7 @@ export const eventListMutants: readonly Mutant[] = [
     defect: 'lists no events on an empty page',
     createStore: overDriver((driver) => ({
       async listEvents(query) {
-        const page = await driver.listEvents!(query)
+        const page = await driver.listEvents(query)
         return page.items.length === 0 && query.limit === 1 ? { items: [], next: 'more' } : page
       },
     })),
@@ -158,8 +158,8 @@ export const eventListMutants: readonly Mutant[] = [
     defect: 'counts expired claims as running',
     createStore: overDriver((driver) => ({
       async countEvents(query) {
-        const { waiting, claimed, retrying } = await driver.countEvents!(query)
-        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const { waiting, claimed, retrying } = await driver.countEvents(query)
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
         const expired = items.filter(({ claimedUntil }) => claimedUntil && claimedUntil <= query.now).length
         return { waiting, claimed: claimed + expired, retrying: retrying - expired }
       },
@@ -172,8 +172,8 @@ export const eventListMutants: readonly Mutant[] = [
     defect: 'counts only events that could be claimed',
     createStore: overDriver((driver) => ({
       async countEvents(query) {
-        const counts = await driver.countEvents!(query)
-        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const counts = await driver.countEvents(query)
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
         const objects = new Set(items.map(({ object }) => object.key)).size
         return { ...counts, waiting: Math.max(0, counts.waiting - (items.length - objects)) }
       },

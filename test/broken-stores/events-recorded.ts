@@ -56,7 +56,7 @@ export const recordedEventMutants: readonly Mutant[] = [
     defect: 'returns the time of the claim as that of the change',
     createStore: overDriver((driver) => ({
       claimEvents: async (command) =>
-        (await driver.claimEvents!(command)).map((event) => ({ ...event, createdAt: command.now })),
+        (await driver.claimEvents(command)).map((event) => ({ ...event, createdAt: command.now })),
     })),
     rejectedBy: [
       'events: record a new object as activated, without a previous row',
@@ -173,9 +173,9 @@ export const recordedEventMutants: readonly Mutant[] = [
     defect: 'records known bytes as activated again',
     createStore: overDriver((driver) => ({
       async adopt(command) {
-        const result = await driver.adopt!(command)
+        const result = await driver.adopt(command)
         if (result.outcome === 'known' && result.object?.status === 'active')
-          await driver.update!({
+          await driver.update({
             ...result.object,
             scope: null,
             attemptId: null,
@@ -203,14 +203,14 @@ export const recordedEventMutants: readonly Mutant[] = [
         const result = await driver.purgeDeleted(command)
         if (result.dropped === 0) return result
         const until = new Date(command.before.getTime() + 1)
-        const claimed = await driver.claimEvents!({
+        const claimed = await driver.claimEvents({
           limit: 1000,
           reference: null,
           now: command.before,
           until,
         })
         const entries = claimed.map(({ id, claim }) => ({ id, claim, retryAt: null }))
-        await driver.settleEvents!({ entries, now: command.before })
+        await driver.settleEvents({ entries, now: command.before })
         return result
       },
     })),
@@ -222,7 +222,7 @@ export const recordedEventMutants: readonly Mutant[] = [
       const known = new Map<string, object>()
       return {
         async listEvents(query) {
-          const page = await driver.listEvents!(query)
+          const page = await driver.listEvents(query)
           return {
             ...page,
             items: page.items.map((item) => {
@@ -232,7 +232,7 @@ export const recordedEventMutants: readonly Mutant[] = [
           }
         },
         async claimEvents(command) {
-          const claimed = await driver.claimEvents!(command)
+          const claimed = await driver.claimEvents(command)
           return claimed.map((event) => ({
             ...event,
             object: (known.get(event.id) as typeof event.object | undefined) ?? event.object,
@@ -253,7 +253,7 @@ export const recordedEventMutants: readonly Mutant[] = [
           return result
         },
         async listEvents(query) {
-          const page = await driver.listEvents!(query)
+          const page = await driver.listEvents(query)
           return released > 0 && page.items.length === 0 ? { ...page, next: 'released' } : page
         },
       }
@@ -266,7 +266,7 @@ export const recordedEventMutants: readonly Mutant[] = [
       const unsettled: Awaited<ReturnType<NonNullable<typeof driver.claimEvents>>> = []
       return {
         async claimEvents(command) {
-          const claimed = await driver.claimEvents!(command)
+          const claimed = await driver.claimEvents(command)
           unsettled.push(...claimed)
           return claimed.map((event) => {
             const late = unsettled.filter(

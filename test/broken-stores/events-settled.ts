@@ -10,7 +10,7 @@ export const settleMutants: readonly Mutant[] = [
       async settleEvents(command) {
         const isPlain =
           command.entries.length === 2 && command.entries.every(({ retryAt }) => retryAt === null)
-        return driver.settleEvents!(isPlain ? { ...command, entries: command.entries.slice(0, 1) } : command)
+        return driver.settleEvents(isPlain ? { ...command, entries: command.entries.slice(0, 1) } : command)
       },
     })),
     rejectedBy: [
@@ -23,12 +23,12 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'returns no ids of settled events whose claim has expired',
     createStore: overDriver((driver) => ({
       async settleEvents(command) {
-        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
         const entries = command.entries.filter(
           ({ id }) =>
             !items.some((item) => item.id === id && item.claimedUntil && item.claimedUntil <= command.now),
         )
-        return entries.length === 0 ? [] : driver.settleEvents!({ ...command, entries })
+        return entries.length === 0 ? [] : driver.settleEvents({ ...command, entries })
       },
     })),
     rejectedBy: ['settleEvents: accepts a claim that has expired, until another one takes its place'],
@@ -37,7 +37,7 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'returns the ids of all events that it is asked to settle',
     createStore: overDriver((driver) => ({
       async settleEvents(command) {
-        await driver.settleEvents!(command)
+        await driver.settleEvents(command)
         return command.entries.map(({ id }) => id)
       },
     })),
@@ -52,7 +52,7 @@ export const settleMutants: readonly Mutant[] = [
       const settled = new Set<string>()
       return {
         async settleEvents(command) {
-          const ids = await driver.settleEvents!(command)
+          const ids = await driver.settleEvents(command)
           const again = command.entries.length === 1 && settled.has(command.entries[0]!.id)
           for (const { id, retryAt } of command.entries)
             if (retryAt === null && ids.includes(id)) settled.add(id)
@@ -66,7 +66,7 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'retries an event a millisecond early',
     createStore: overDriver((driver) => ({
       settleEvents: (command) =>
-        driver.settleEvents!({
+        driver.settleEvents({
           ...command,
           entries: command.entries.map((entry) => ({
             ...entry,
@@ -84,7 +84,7 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'retries an event in the past a second from now',
     createStore: overDriver((driver) => ({
       settleEvents: (command) =>
-        driver.settleEvents!({
+        driver.settleEvents({
           ...command,
           entries: command.entries.map((entry) => ({
             ...entry,
@@ -103,7 +103,7 @@ export const settleMutants: readonly Mutant[] = [
       const retried = new Set<string>()
       return {
         async settleEvents(command) {
-          const ids = await driver.settleEvents!(command)
+          const ids = await driver.settleEvents(command)
           const known = command.entries.filter(({ claim }) => retried.has(claim))
           for (const { claim, id, retryAt } of command.entries)
             if (retryAt && ids.includes(id)) retried.add(claim)
@@ -117,11 +117,11 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'holds back the events of other objects while one is retried',
     createStore: overDriver((driver) => ({
       async claimEvents(command) {
-        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
         const isRetried = items.some(
           ({ attempts, claimedUntil, dueAt }) => attempts > 0 && !claimedUntil && dueAt > command.now,
         )
-        return isRetried ? [] : driver.claimEvents!(command)
+        return isRetried ? [] : driver.claimEvents(command)
       },
     })),
     rejectedBy: ['settleEvents: holds back later events of the object until the retry, and nothing else'],
@@ -132,7 +132,7 @@ export const settleMutants: readonly Mutant[] = [
       async settleEvents(command) {
         const isMixed =
           command.entries.some(({ retryAt }) => retryAt) && command.entries.some(({ retryAt }) => !retryAt)
-        return driver.settleEvents!(
+        return driver.settleEvents(
           isMixed
             ? { ...command, entries: command.entries.map((entry) => ({ ...entry, retryAt: null })) }
             : command,
@@ -191,10 +191,10 @@ export const settleMutants: readonly Mutant[] = [
       async extendClaims(command) {
         const ids: string[] = []
         for (const entry of command.entries) {
-          const { items } = await driver.listEvents!({ limit: 1000, after: null })
+          const { items } = await driver.listEvents({ limit: 1000, after: null })
           const end = items.find(({ id }) => id === entry.id)?.claimedUntil?.getTime() ?? 0
           const until = new Date(Math.max(command.until.getTime(), end))
-          ids.push(...(await driver.extendClaims!({ entries: [entry], until })))
+          ids.push(...(await driver.extendClaims({ entries: [entry], until })))
         }
         return ids
       },
@@ -208,10 +208,10 @@ export const settleMutants: readonly Mutant[] = [
       return {
         async extendClaims(command) {
           extensions++
-          return driver.extendClaims!(command)
+          return driver.extendClaims(command)
         },
         async listEvents(query) {
-          const page = await driver.listEvents!(query)
+          const page = await driver.listEvents(query)
           return extensions < 2
             ? page
             : {
@@ -227,7 +227,7 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'extends no claim that has expired by an hour',
     createStore: overDriver((driver) => ({
       async extendClaims(command) {
-        const { items } = await driver.listEvents!({ limit: 1000, after: null })
+        const { items } = await driver.listEvents({ limit: 1000, after: null })
         const entries = command.entries.filter(({ id }) =>
           items.some(
             (item) =>
@@ -236,7 +236,7 @@ export const settleMutants: readonly Mutant[] = [
               item.claimedUntil.getTime() > command.until.getTime() - 3_600_000,
           ),
         )
-        return entries.length === 0 ? [] : driver.extendClaims!({ ...command, entries })
+        return entries.length === 0 ? [] : driver.extendClaims({ ...command, entries })
       },
     })),
     rejectedBy: ['extendClaims: extends a claim that has expired, until another one takes its place'],
@@ -245,7 +245,7 @@ export const settleMutants: readonly Mutant[] = [
     defect: 'returns the ids of all claims that it is asked to extend',
     createStore: overDriver((driver) => ({
       async extendClaims(command) {
-        const ids = await driver.extendClaims!(command)
+        const ids = await driver.extendClaims(command)
         return command.entries.length === 3 ? command.entries.map(({ id }) => id) : ids
       },
     })),

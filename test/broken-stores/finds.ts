@@ -110,4 +110,13 @@ export const findMutants: readonly Mutant[] = [
     })),
     rejectedBy: ['find calls: find returns the newest deleted row by id, not by date of removal'],
   },
+  {
+    defect: 'finds rows of any scope',
+    createStore: overStore((store) => ({
+      find: async (input) => store.find({ ...input, scope: null }),
+      findActive: async (input) => store.findActive({ ...input, scope: null }),
+      findPending: async (input) => store.findPending({ ...input, scope: null }),
+    })),
+    rejectedBy: ['find calls: find calls with a scope return a row only if it belongs to that scope'],
+  },
 ]

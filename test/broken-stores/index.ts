@@ -2,8 +2,8 @@ import { adoptKnownMutants } from './adopt-known.js'
 import { adoptMutants } from './adopt.js'
 import { attemptMutants } from './attempts.js'
 import { confirmMutants } from './confirm.js'
-import { addedMutants } from './contract-1.6.js'
 import { cursorMutants } from './cursor.js'
+import { deferredLeftoverMutants } from './deferred-leftovers.js'
 import { claimMutants } from './events-claimed.js'
 import { eventListMutants } from './events-listed.js'
 import { recordedEventMutants } from './events-recorded.js'
@@ -39,6 +39,7 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   'setUploadId and release': attemptMutants,
   'remove and history': objectMutants,
   leftovers: leftoverMutants,
+  'deferred leftovers': deferredLeftoverMutants,
   'find calls': findMutants,
   listing: listingMutants,
   cursors: cursorMutants,
@@ -48,7 +49,6 @@ export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   concurrency: raceMutants,
   'concurrent purges': purgeRaceMutants,
   maintenance: maintenanceMutants,
-  'what 1.6 added': addedMutants,
   update: updateMutants,
   transfer: transferMutants,
   'the quota of a transfer': transferQuotaMutants,

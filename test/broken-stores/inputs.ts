@@ -205,4 +205,19 @@ export const inputMutants: readonly Mutant[] = [
     }),
     rejectedBy: ['copies: are returned by every write'],
   },
+  {
+    defect: 'ignores unknown fields of purges',
+    createStore: overStore((store) => ({
+      async purgeExpired(input) {
+        const { scope, before, limit } = input ?? {}
+        return store.purgeExpired(typeof input === 'object' ? { scope, before, limit } : input)
+      },
+      async purgeDeleted(input) {
+        if (typeof input !== 'object' || input === null) throw invalid('input')
+        const { scope, before, limit } = input
+        return store.purgeDeleted({ scope, before, limit })
+      },
+    })),
+    rejectedBy: ['validation: refuses unknown fields of purges, and purges nothing'],
+  },
 ]

@@ -1,6 +1,8 @@
 import type { Leftover } from '../../src/adapter.js'
 import { SCRIPTS, overChanges, overDriver, overStore, type Mutant } from './mutant.js'
 
+const LEFTOVERS = 'leftovers by scope'
+
 export const leftoverMutants: readonly Mutant[] = [
   {
     defect: 'loses the leftover of a released attempt',
@@ -242,6 +244,27 @@ export const leftoverMutants: readonly Mutant[] = [
         store.listLeftovers(input?.dueBefore ? input : { ...input, limit: input?.limit ?? 50 }),
     })),
     rejectedBy: ['leftovers: are listed 100 at a time by default'],
+  },
+  {
+    defect: 'records the scope that takes a key over instead of the one that ended',
+    createStore: overChanges((change) => ({
+      ...change,
+      leftovers: change.leftovers.map((each) => ({
+        ...each,
+        scope: change.after.pending?.scope ?? each.scope,
+      })),
+    })),
+    rejectedBy: [
+      `${LEFTOVERS}: record the scope of the attempt, also if another scope takes its key over`,
+      SCRIPTS.aboutExpiry,
+    ],
+  },
+  {
+    defect: 'lists the leftovers of all scopes',
+    createStore: overDriver((driver) => ({
+      listLeftovers: (query) => driver.listLeftovers({ ...query, scope: null }),
+    })),
+    rejectedBy: [`${LEFTOVERS}: list only leftovers of the given scope, in pages`, SCRIPTS.aboutRemoving],
   },
 ]
 

@@ -283,6 +283,16 @@ export const listingMutants: readonly Mutant[] = [
     }),
     rejectedBy: ['listByScope: returns every acknowledged write from the primary'],
   },
+  {
+    defect: 'lists metadata that it was asked to leave out',
+    createStore: overDriver((driver) => ({
+      list: (query) => driver.list({ ...query, withMetadata: true }),
+    })),
+    rejectedBy: [
+      'listByScope: returns rows without metadata if asked to, with a cursor that works either way',
+      SCRIPTS.ofAnything,
+    ],
+  },
 ]
 
 function withOwnOrder(order: (a: StorageObject, b: StorageObject) => number): Mutant['createStore'] {

@@ -1,5 +1,8 @@
 import { SCRIPTS, overChanges, overDriver, overReplacements, overStore, type Mutant } from './mutant.js'
 
+const REMOVE = 'remove of an attempt'
+const HISTORY = 'history of a scope'
+
 export const objectMutants: readonly Mutant[] = [
   {
     defect: 'changes the id of an object with its replacement',
@@ -202,5 +205,94 @@ export const objectMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: ['remove: removes an object at a key with history of another scope'],
+  },
+  {
+    defect: 'ignores the attempt of a remove',
+    createStore: overDriver((driver) => ({
+      remove: (command) => driver.remove({ ...command, attemptId: null }),
+    })),
+    rejectedBy: [
+      `${REMOVE}: names an object by the attempt that was confirmed last, not by its id`,
+      SCRIPTS.aboutRemoving,
+    ],
+  },
+  {
+    defect: 'takes the id of an object for its attempt in a remove',
+    createStore: overDriver((driver) => ({
+      async remove(command) {
+        const active = await driver.findActive(command)
+        const isNamed = active !== null && active.id === command.attemptId
+        return driver.remove(isNamed ? { ...command, attemptId: active.attemptId } : command)
+      },
+    })),
+    rejectedBy: [`${REMOVE}: names an object by the attempt that was confirmed last, not by its id`],
+  },
+  {
+    defect: 'keeps the replacement of an object that is removed by its attempt',
+    createStore: overDriver((driver) => ({
+      async remove(command) {
+        if (command.attemptId === null) return driver.remove(command)
+        const query = { ...command, id: null, uploadId: null }
+        const pending = await driver.findPending(query)
+        const result = await driver.remove(command)
+        if (pending && result.row && result.row.id !== pending.id) {
+          const { declaredSize, expiresAt } = pending
+          const again = { declaredSize: declaredSize!, expiresAt: expiresAt!, overwrite: true }
+          const quota = { maxBytes: null, maxFiles: null }
+          await driver.forgetLeftover(pending.id)
+          await driver.reserve({ ...pending, ...again, quota, now: pending.createdAt })
+        }
+        return result
+      },
+    })),
+    rejectedBy: [
+      `${REMOVE}: removes the object, and its pending replacement, if the active row has the attempt`,
+    ],
+  },
+  {
+    defect: 'removes the object along with the attempt that would replace it',
+    createStore: overDriver((driver) => ({
+      async remove(command) {
+        const pending = await driver.findPending({ ...command, id: null, uploadId: null })
+        const isNamed = pending !== null && pending.id === command.attemptId
+        return driver.remove(isNamed ? { ...command, attemptId: null } : command)
+      },
+    })),
+    rejectedBy: [`${REMOVE}: removes only the pending row if that has the attempt`, SCRIPTS.aboutRemoving],
+  },
+  {
+    defect: 'finds no pending row by its attempt in a remove',
+    createStore: overDriver((driver) => ({
+      async remove(command) {
+        const active = await driver.findActive(command)
+        if (command.attemptId === null || active !== null) return driver.remove(command)
+        return { row: null, scopes: [] }
+      },
+    })),
+    rejectedBy: [`${REMOVE}: removes a pending row without an object`],
+  },
+  {
+    defect: 'removes an attempt of any scope',
+    createStore: overDriver((driver) => ({
+      remove: (command) => driver.remove(command.attemptId === null ? command : { ...command, scope: null }),
+    })),
+    rejectedBy: [`${REMOVE}: finds nothing if no live row has the attempt, or another scope has it`],
+  },
+  {
+    defect: 'drops the history of all scopes',
+    createStore: overDriver((driver) => ({
+      purgeDeleted: (command) => driver.purgeDeleted({ ...command, scope: null }),
+    })),
+    rejectedBy: [`${HISTORY}: is dropped alone by purgeDeleted with that scope`, SCRIPTS.aboutRemoving],
+  },
+  {
+    defect: 'ignores date and limit when it drops the history of a scope',
+    createStore: overDriver((driver) => ({
+      purgeDeleted: (command) =>
+        driver.purgeDeleted(
+          command.scope === null ? command : { ...command, before: new Date(8.64e14), limit: 1000 },
+        ),
+    })),
+    rejectedBy: [`${HISTORY}: is dropped up to a date, in order of deletion and then of id`],
   },
 ]

@@ -249,12 +249,12 @@ export const placeMutants: readonly Mutant[] = [
       const own = new Set<string>()
       return {
         async claimEvents(command) {
-          const claimed = await driver.claimEvents!(command)
+          const claimed = await driver.claimEvents(command)
           for (const { claim } of claimed) own.add(claim)
           return claimed
         },
         settleEvents: (command) =>
-          driver.settleEvents!({
+          driver.settleEvents({
             ...command,
             entries: command.entries.filter(({ claim }) => own.has(claim)),
           }),
@@ -344,7 +344,7 @@ export const placeMutants: readonly Mutant[] = [
     'reports only the new owner of a transfer',
     (driver) => ({
       async transfer(command) {
-        const outcome = await driver.transfer!(command)
+        const outcome = await driver.transfer(command)
         return outcome.outcome === 'transferred' ? { ...outcome, scopes: [command.to] } : outcome
       },
     }),

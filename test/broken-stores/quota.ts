@@ -101,7 +101,7 @@ export const quotaMutants: readonly Mutant[] = [
         const { files, reservedFiles } = await driver.usage(command.scope)
         const [max, used] = [command.quota.maxFiles, files + reservedFiles]
         if (result.outcome !== 'quota-exceeded' || max === null || used < max) return result
-        return { outcome: 'quota-exceeded', limit: 'maxFiles', max, used, requested: 1 }
+        return { ...result, limit: 'maxFiles', max, used, reserved: reservedFiles, requested: 1 }
       },
     })),
     rejectedBy: ['quota: names maxBytes first if both limits are exceeded'],
@@ -202,13 +202,8 @@ export const quotaMutants: readonly Mutant[] = [
         const { files = 0, reservedFiles = 0 } = pending ? await driver.usage(pending.scope) : {}
         const max = command.quota.maxFiles
         if (max === null || files + reservedFiles <= max) return driver.confirm(command)
-        return {
-          outcome: 'quota-exceeded',
-          limit: 'maxFiles',
-          max,
-          used: files + reservedFiles,
-          requested: 0,
-        }
+        const excess = { max, used: files + reservedFiles, reserved: reservedFiles, requested: 0 }
+        return { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess }
       },
     })),
     rejectedBy: ['quota: never refuses a confirm for the number of files'],
@@ -218,10 +213,12 @@ export const quotaMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async confirm(command) {
         const pending = await driver.findPending({ ...command, uploadId: null })
-        const used = pending ? held(await driver.usage(pending.scope)) : 0
+        const { bytes = 0, reservedBytes = 0 } = pending ? await driver.usage(pending.scope) : {}
+        const used = bytes + reservedBytes
         const max = command.quota.maxBytes
         if (max === null || used <= max) return driver.confirm(command)
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', max, used, requested: 0 }
+        const excess = { max, used, reserved: reservedBytes, requested: 0 }
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['quota: allows a confirm within its reservation'],
@@ -234,8 +231,10 @@ export const quotaMutants: readonly Mutant[] = [
         const active = await driver.findActive(command)
         const max = command.quota.maxBytes
         if (!pending || !active || max === null || max >= active.size!) return driver.confirm(command)
-        const used = held(await driver.usage(pending.scope))
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', max, used, requested: command.size }
+        const { bytes, reservedBytes } = await driver.usage(pending.scope)
+        const used = bytes + reservedBytes
+        const excess = { max, used, reserved: reservedBytes, requested: command.size }
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['quota: allows the confirm of a replacement that is not larger than the object'],
@@ -260,5 +259,19 @@ export const quotaMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: ['quota: checks the growth of a replacement beyond its reservation'],
+  },
+  {
+    defect: 'refuses a quota without what unfinished uploads hold',
+    createStore: overDriver((driver) => ({
+      async reserve(command) {
+        const result = await driver.reserve(command)
+        return result.outcome === 'quota-exceeded' ? { ...result, reserved: 0 } : result
+      },
+      async confirm(command) {
+        const result = await driver.confirm(command)
+        return result.outcome === 'quota-exceeded' ? { ...result, reserved: 0 } : result
+      },
+    })),
+    rejectedBy: ['quota: checks the sum of stored and reserved bytes', SCRIPTS.aboutQuotas],
   },
 ]

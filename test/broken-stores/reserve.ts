@@ -133,9 +133,10 @@ export const reserveMutants: readonly Mutant[] = [
         const used = bytes + reservedBytes
         const max = command.quota.maxBytes
         const result = await driver.reserve(command)
-        return result.outcome === 'key-conflict' && max !== null && used + command.declaredSize > max
-          ? { outcome: 'quota-exceeded', limit: 'maxBytes', max, used, requested: command.declaredSize }
-          : result
+        if (result.outcome !== 'key-conflict' || max === null || used + command.declaredSize <= max)
+          return result
+        const excess = { max, used, reserved: reservedBytes, requested: command.declaredSize }
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['reserve: reports the first failed check in the order of the contract', SCRIPTS.ofAnything],

@@ -4,7 +4,7 @@ type Scopes = Awaited<ReturnType<NonNullable<Parameters<Parameters<typeof overDr
 
 /** Replaces the result of every page of scopes. */
 const overPages = (broken: (scopes: Scopes) => Scopes) =>
-  overDriver((driver) => ({ listScopes: async (query) => broken(await driver.listScopes!(query)) }))
+  overDriver((driver) => ({ listScopes: async (query) => broken(await driver.listScopes(query)) }))
 
 const all = { limit: 1000, after: null }
 
@@ -26,7 +26,7 @@ export const scopeMutants: readonly Mutant[] = [
     defect: 'lists a scope of its own',
     createStore: overDriver((driver) => ({
       async listScopes(query) {
-        const scopes = await driver.listScopes!(query)
+        const scopes = await driver.listScopes(query)
         const usage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
         const counts = { active: 0, pending: 0, deleted: 0 }
         return scopes.length === 0 && query.after === null ? [{ scope: 'own', usage, counts }] : scopes
@@ -38,7 +38,7 @@ export const scopeMutants: readonly Mutant[] = [
     defect: 'sorts scopes in UTF-16 order',
     createStore: overDriver((driver) => ({
       async listScopes({ limit, after }) {
-        const scopes = await driver.listScopes!(all)
+        const scopes = await driver.listScopes(all)
         const sorted = scopes.sort((a, b) => (a.scope < b.scope ? -1 : 1))
         return sorted.filter(({ scope }) => after === null || scope > after).slice(0, limit)
       },
@@ -49,11 +49,11 @@ export const scopeMutants: readonly Mutant[] = [
     defect: 'lists scopes that differ only in case as one',
     createStore: overDriver((driver) => ({
       async listScopes({ limit, after }) {
-        const scopes = await driver.listScopes!(all)
+        const scopes = await driver.listScopes(all)
         const isFirst = ({ scope }: Scopes[number], index: number) =>
           scopes.findIndex((other) => other.scope.toLowerCase() === scope.toLowerCase()) === index
         const start = after === null ? 0 : scopes.findIndex(({ scope }) => scope === after) + 1
-        if (start === 0 && after !== null) return driver.listScopes!({ limit, after })
+        if (start === 0 && after !== null) return driver.listScopes({ limit, after })
         return scopes
           .filter(isFirst)
           .filter((each) => scopes.indexOf(each) >= start)
@@ -69,7 +69,7 @@ export const scopeMutants: readonly Mutant[] = [
     defect: 'starts a page of scopes at the given one',
     createStore: overDriver((driver) => ({
       async listScopes({ limit, after }) {
-        const scopes = await driver.listScopes!(all)
+        const scopes = await driver.listScopes(all)
         if (after === null || !scopes.some(({ scope }) => scope === after))
           return scopes.slice(0, after === null ? limit : 0)
         return scopes.slice(scopes.findIndex(({ scope }) => scope === after) + 1).slice(0, limit)
@@ -80,7 +80,7 @@ export const scopeMutants: readonly Mutant[] = [
   {
     defect: 'lists at most 100 scopes',
     createStore: overDriver((driver) => ({
-      listScopes: (query) => driver.listScopes!({ ...query, limit: Math.min(100, query.limit) }),
+      listScopes: (query) => driver.listScopes({ ...query, limit: Math.min(100, query.limit) }),
     })),
     rejectedBy: ['listScopes: returns 100 scopes by default'],
   },
@@ -88,7 +88,7 @@ export const scopeMutants: readonly Mutant[] = [
     defect: 'lists old usage of a scope that is empty',
     createStore: overDriver((driver) => ({
       async listScopes(query) {
-        const scopes = await driver.listScopes!(query)
+        const scopes = await driver.listScopes(query)
         const usage = { bytes: 10, files: 1, reservedBytes: 0, reservedFiles: 0 }
         const counts = { active: 1, pending: 0, deleted: 0 }
         const isOnlyBob = scopes.length === 1 && scopes[0]!.scope === 'bob' && query.after === null

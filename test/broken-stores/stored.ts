@@ -5,7 +5,7 @@ const whole = { prefix: null, after: null, limit: 1000 }
 
 /** Replaces the result of every page of names. */
 const overPages = (broken: (items: StoredItem[]) => StoredItem[]) =>
-  overDriver((driver) => ({ listStored: async (query) => broken(await driver.listStored!(query)) }))
+  overDriver((driver) => ({ listStored: async (query) => broken(await driver.listStored(query)) }))
 
 /** Mutants of `listStored` and `findById`. */
 export const storedMutants: readonly Mutant[] = [
@@ -40,9 +40,9 @@ export const storedMutants: readonly Mutant[] = [
     defect: 'lists what is stored in another bucket',
     createStore: overDriver((driver) => ({
       async listStored(query) {
-        const items = await driver.listStored!(query)
+        const items = await driver.listStored(query)
         return items.length === 0 && query.after === null
-          ? driver.listStored!({ ...query, bucket: 'another' })
+          ? driver.listStored({ ...query, bucket: 'another' })
           : items
       },
     })),
@@ -53,7 +53,7 @@ export const storedMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async listStored(query) {
         const { after, limit } = query
-        const items = await driver.listStored!({ ...query, after: null, limit: 1000 })
+        const items = await driver.listStored({ ...query, after: null, limit: 1000 })
         const sorted = items
           .sort((a, b) => (a.storageKey < b.storageKey ? -1 : 1))
           .filter(({ storageKey }) => after === null || storageKey > after)
@@ -66,7 +66,7 @@ export const storedMutants: readonly Mutant[] = [
   {
     defect: 'splits the items of one name',
     createStore: overDriver((driver) => ({
-      listStored: async (query) => (await driver.listStored!(query)).slice(0, query.limit),
+      listStored: async (query) => (await driver.listStored(query)).slice(0, query.limit),
     })),
     rejectedBy: [
       'listStored: never splits the items of one name between two pages',
@@ -78,10 +78,10 @@ export const storedMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async listStored(query) {
         const { bucket, prefix, after } = query
-        const items = await driver.listStored!({ ...whole, bucket })
+        const items = await driver.listStored({ ...whole, bucket })
         const exists =
           after === null || prefix !== null || items.some(({ storageKey }) => storageKey === after)
-        return exists ? driver.listStored!(query) : []
+        return exists ? driver.listStored(query) : []
       },
     })),
     rejectedBy: ['listStored: starts after a name that need not exist'],
@@ -90,11 +90,11 @@ export const storedMutants: readonly Mutant[] = [
     defect: 'takes a prefix for a pattern',
     createStore: overDriver((driver) => ({
       async listStored(query) {
-        if (!query.prefix?.includes('_')) return driver.listStored!(query)
+        if (!query.prefix?.includes('_')) return driver.listStored(query)
         const pattern = new RegExp(
           `^${query.prefix.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('_', '.')}`,
         )
-        const items = await driver.listStored!({ ...query, prefix: null, limit: 1000 })
+        const items = await driver.listStored({ ...query, prefix: null, limit: 1000 })
         return items.filter(({ storageKey }) => pattern.test(storageKey)).slice(0, query.limit)
       },
     })),
@@ -104,7 +104,7 @@ export const storedMutants: readonly Mutant[] = [
     defect: 'ends a prefix at the last character of the basic plane',
     createStore: overDriver((driver) => ({
       async listStored(query) {
-        const items = await driver.listStored!(query)
+        const items = await driver.listStored(query)
         const { prefix } = query
         return prefix === null
           ? items
@@ -118,7 +118,7 @@ export const storedMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async listStored(query) {
         const isBefore = query.after !== null && query.prefix !== null && query.after < query.prefix
-        return driver.listStored!(isBefore ? { ...query, prefix: null } : query)
+        return driver.listStored(isBefore ? { ...query, prefix: null } : query)
       },
     })),
     rejectedBy: ['listStored: combines prefix and position'],
@@ -128,7 +128,7 @@ export const storedMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async listStored(query) {
         const { prefix } = query
-        return driver.listStored!({ ...query, prefix: prefix && [...prefix].slice(0, 500).join('') })
+        return driver.listStored({ ...query, prefix: prefix && [...prefix].slice(0, 500).join('') })
       },
     })),
     rejectedBy: ['listStored: takes names of the greatest length'],
@@ -136,7 +136,7 @@ export const storedMutants: readonly Mutant[] = [
   {
     defect: 'lists at most 100 names',
     createStore: overDriver((driver) => ({
-      listStored: (query) => driver.listStored!({ ...query, limit: Math.min(100, query.limit) }),
+      listStored: (query) => driver.listStored({ ...query, limit: Math.min(100, query.limit) }),
     })),
     rejectedBy: ['listStored: returns 100 items by default'],
   },
@@ -144,7 +144,7 @@ export const storedMutants: readonly Mutant[] = [
     defect: 'finds no pending row by its id',
     createStore: overDriver((driver) => ({
       async findById(query) {
-        const row = await driver.findById!(query)
+        const row = await driver.findById(query)
         if (row?.status !== 'pending') return row
         return (await driver.findActive({ ...row, scope: null })) ? row : null
       },
@@ -165,7 +165,7 @@ export const storedMutants: readonly Mutant[] = [
           return result
         },
         async findById(query) {
-          return driver.findById!({ ...query, id: made.get(query.id) ?? query.id })
+          return driver.findById({ ...query, id: made.get(query.id) ?? query.id })
         },
       }
     }),
@@ -175,7 +175,7 @@ export const storedMutants: readonly Mutant[] = [
     defect: 'finds only the newest history of a key by its id',
     createStore: overDriver((driver) => ({
       async findById(query) {
-        const row = await driver.findById!(query)
+        const row = await driver.findById(query)
         const found = row && (await driver.find({ ...row, scope: null }))
         return row?.status === 'deleted' && found?.id !== row.id ? null : row
       },
@@ -192,7 +192,7 @@ export const storedMutants: readonly Mutant[] = [
           if (result.row) released.set(result.row.id, result.row)
           return result
         },
-        findById: async (query) => (await driver.findById!(query)) ?? released.get(query.id) ?? null,
+        findById: async (query) => (await driver.findById(query)) ?? released.get(query.id) ?? null,
       }
     }),
     rejectedBy: ['findById: returns null for rows that are gone, and for ids that never existed'],
@@ -201,10 +201,10 @@ export const storedMutants: readonly Mutant[] = [
     defect: 'finds history by its id for any scope',
     createStore: overDriver((driver) => ({
       async findById(query) {
-        const row = await driver.findById!({ ...query, scope: null })
+        const row = await driver.findById({ ...query, scope: null })
         return row?.status === 'deleted' && query.scope !== null
           ? { ...row, scope: query.scope }
-          : driver.findById!(query)
+          : driver.findById(query)
       },
     })),
     rejectedBy: ['findById: returns a row only if it belongs to the given scope'],
@@ -217,12 +217,12 @@ export const storedMutants: readonly Mutant[] = [
         async transfer(command) {
           const active = await driver.findActive({ ...command, scope: null })
           if (active) owners.set(active.id, active.scope)
-          return driver.transfer!(command)
+          return driver.transfer(command)
         },
         async findById(query) {
-          const row = await driver.findById!(query)
+          const row = await driver.findById(query)
           const isOld = row === null && query.scope !== null && owners.get(query.id) === query.scope
-          const found = isOld ? await driver.findById!({ ...query, scope: null }) : null
+          const found = isOld ? await driver.findById({ ...query, scope: null }) : null
           return found ? { ...found, scope: query.scope! } : row
         },
       }

@@ -5,7 +5,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
   {
     defect: 'ignores the quota of bytes in a transfer',
     createStore: overDriver((driver) => ({
-      transfer: (command) => driver.transfer!({ ...command, quota: { ...command.quota, maxBytes: null } }),
+      transfer: (command) => driver.transfer({ ...command, quota: { ...command.quota, maxBytes: null } }),
     })),
     rejectedBy: [
       'quota of a transfer: limits the bytes of the new owner, reservations included',
@@ -15,7 +15,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
   {
     defect: 'ignores the quota of files in a transfer',
     createStore: overDriver((driver) => ({
-      transfer: (command) => driver.transfer!({ ...command, quota: { ...command.quota, maxFiles: null } }),
+      transfer: (command) => driver.transfer({ ...command, quota: { ...command.quota, maxFiles: null } }),
     })),
     rejectedBy: [
       'quota of a transfer: limits the files of the new owner, after the bytes',
@@ -28,7 +28,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
     defect: 'ends the replacement before it refuses a transfer',
     createStore: overDriver((driver) => ({
       async transfer(command) {
-        const result = await driver.transfer!(command)
+        const result = await driver.transfer(command)
         if (result.outcome !== 'transferred')
           await driver.release({ ...command, id: null, scope: null, uploadId: null })
         return result
@@ -42,9 +42,9 @@ export const transferQuotaMutants: readonly Mutant[] = [
       async transfer(command) {
         const pending = await driver.findPending({ ...command, scope: null, id: null, uploadId: null })
         const { maxBytes } = command.quota
-        if (!pending || maxBytes === null) return driver.transfer!(command)
+        if (!pending || maxBytes === null) return driver.transfer(command)
         const quota = { ...command.quota, maxBytes: Math.max(0, maxBytes - pending.declaredSize!) }
-        return driver.transfer!({ ...command, quota })
+        return driver.transfer({ ...command, quota })
       },
     })),
     rejectedBy: ['quota of a transfer: does not count a pending replacement, which ends'],
@@ -54,15 +54,16 @@ export const transferQuotaMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async transfer(command) {
         const active = await driver.findActive({ ...command, scope: null })
-        const { bytes } = await driver.usage(command.from)
+        const { bytes, reservedBytes } = await driver.usage(command.from)
         const { maxBytes } = command.quota
         const isOver =
           active?.scope === command.from &&
           command.to !== command.from &&
           maxBytes !== null &&
           bytes > maxBytes
-        if (!isOver) return driver.transfer!(command)
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', max: maxBytes, used: bytes, requested: 1 }
+        if (!isOver) return driver.transfer(command)
+        const excess = { max: maxBytes, used: bytes, reserved: reservedBytes, requested: 1 }
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: [
@@ -75,10 +76,11 @@ export const transferQuotaMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async transfer(command) {
         const active = await driver.findActive({ ...command, scope: null })
-        const { bytes } = await driver.usage(command.to)
+        const { bytes, reservedBytes } = await driver.usage(command.to)
         const { maxBytes } = command.quota
-        if (active?.size !== 0 || maxBytes === null || bytes <= maxBytes) return driver.transfer!(command)
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', max: maxBytes, used: bytes, requested: 0 }
+        if (active?.size !== 0 || maxBytes === null || bytes <= maxBytes) return driver.transfer(command)
+        const excess = { max: maxBytes, used: bytes, reserved: reservedBytes, requested: 0 }
+        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['quota of a transfer: lets an empty object into a scope over its quota of bytes'],
@@ -93,7 +95,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
           plain !== null &&
           plain.scope !== command.to &&
           bytes + reservedBytes + plain.size! > Number.MAX_SAFE_INTEGER
-        return isTooLarge ? { outcome: 'sum-too-large' } : driver.transfer!(command)
+        return isTooLarge ? { outcome: 'sum-too-large' } : driver.transfer(command)
       },
     })),
     rejectedBy: ['quota of a transfer: refuses a sum that is no longer a safe integer, after the quota'],
@@ -109,7 +111,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
           (maxBytes === null || bytes + reservedBytes + (active?.size ?? 0) <= maxBytes) &&
           (maxFiles === null || files + reservedFiles + 1 <= maxFiles)
         await gap()
-        return driver.transfer!(fits ? { ...command, quota: NO_QUOTA } : command)
+        return driver.transfer(fits ? { ...command, quota: NO_QUOTA } : command)
       },
     })),
     rejectedBy: ['quota of a transfer: is filled exactly by transfers at the same time'],

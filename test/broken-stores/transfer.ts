@@ -9,7 +9,7 @@ export const transferMutants: readonly Mutant[] = [
     defect: 'changes the attempt of an object in a transfer',
     createStore: overDriver((driver) => ({
       async transfer(command) {
-        const result = await driver.transfer!(command)
+        const result = await driver.transfer(command)
         return result.outcome === 'transferred' &&
           result.row &&
           result.row.updatedAt.getTime() === command.now.getTime()
@@ -43,7 +43,7 @@ export const transferMutants: readonly Mutant[] = [
       let moved = 0
       return {
         async transfer(command) {
-          const result = await driver.transfer!(command)
+          const result = await driver.transfer(command)
           if (
             result.outcome === 'transferred' &&
             result.row?.updatedAt.getTime() === command.now.getTime() &&
@@ -68,7 +68,7 @@ export const transferMutants: readonly Mutant[] = [
         async transfer(command) {
           const active = await driver.findActive({ ...command, scope: null })
           if (active) owners.set(command.key, active.scope)
-          return driver.transfer!(command)
+          return driver.transfer(command)
         },
         async reserve(command) {
           const active = await driver.findActive({ ...command, scope: null })
@@ -86,7 +86,7 @@ export const transferMutants: readonly Mutant[] = [
         const active = await driver.findActive({ ...command, scope: null })
         if (active && active.scope === command.to && command.from !== command.to)
           return { outcome: 'transferred', row: null, scopes: [] }
-        return driver.transfer!(command)
+        return driver.transfer(command)
       },
     })),
     rejectedBy: [
@@ -99,7 +99,7 @@ export const transferMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async transfer(command) {
         const active = await driver.findActive({ ...command, scope: null })
-        const result = await driver.transfer!(command)
+        const result = await driver.transfer(command)
         if (active && active.scope === command.to && command.from !== command.to)
           await driver.release({ ...command, id: null, scope: null, uploadId: null })
         return result
@@ -113,7 +113,7 @@ export const transferMutants: readonly Mutant[] = [
       async transfer(command) {
         if (command.from === command.to)
           await driver.release({ ...command, id: null, scope: null, uploadId: null })
-        return driver.transfer!(command)
+        return driver.transfer(command)
       },
     })),
     rejectedBy: ['transfer: changes nothing if both scopes are the same'],
@@ -123,7 +123,7 @@ export const transferMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async transfer(command) {
         const active = await driver.findActive({ ...command, scope: null })
-        return driver.transfer!({ ...command, from: active?.scope ?? command.from })
+        return driver.transfer({ ...command, from: active?.scope ?? command.from })
       },
     })),
     rejectedBy: [
@@ -134,7 +134,7 @@ export const transferMutants: readonly Mutant[] = [
   {
     defect: 'ignores the attempt of a transfer',
     createStore: overDriver((driver) => ({
-      transfer: (command) => driver.transfer!({ ...command, attemptId: null }),
+      transfer: (command) => driver.transfer({ ...command, attemptId: null }),
     })),
     rejectedBy: [
       'transfer: acts only on the attempt that it names',
@@ -167,7 +167,7 @@ export const transferMutants: readonly Mutant[] = [
       async transfer(command) {
         const pending = await driver.findPending({ ...command, scope: null, id: null, uploadId: null })
         const isExpired = pending !== null && pending.expiresAt! <= command.now
-        return isExpired ? { outcome: 'transferred', row: null, scopes: [] } : driver.transfer!(command)
+        return isExpired ? { outcome: 'transferred', row: null, scopes: [] } : driver.transfer(command)
       },
     })),
     rejectedBy: ['transfer: ends an expired replacement too'],
@@ -178,7 +178,7 @@ export const transferMutants: readonly Mutant[] = [
       const moved = new Map<string, string>()
       return {
         async transfer(command) {
-          const result = await driver.transfer!(command)
+          const result = await driver.transfer(command)
           if (result.outcome === 'transferred' && result.row) moved.set(command.key, command.to)
           return result
         },
@@ -217,7 +217,7 @@ export const transferMutants: readonly Mutant[] = [
             moved.has(command.key) &&
             (await driver.findActive({ ...command, scope: null }))?.scope === command.from
               ? { outcome: 'transferred' as const, row: null, scopes: [] }
-              : await driver.transfer!(command)
+              : await driver.transfer(command)
           if (result.outcome === 'transferred' && result.row) moved.add(command.key)
           return result
         },

@@ -7,7 +7,7 @@ export const updateMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async update(command) {
         const active = await driver.findActive(command)
-        return driver.update!({ ...command, now: active?.updatedAt ?? command.now })
+        return driver.update({ ...command, now: active?.updatedAt ?? command.now })
       },
     })),
     rejectedBy: [
@@ -20,7 +20,7 @@ export const updateMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       update(command) {
         const set = Object.entries(command.changes).filter(([, value]) => value !== null)
-        return driver.update!({ ...command, changes: Object.fromEntries(set) })
+        return driver.update({ ...command, changes: Object.fromEntries(set) })
       },
     })),
     rejectedBy: [
@@ -45,8 +45,8 @@ export const updateMutants: readonly Mutant[] = [
       async update(command) {
         const { metadata } = command.changes
         const before = (await driver.findActive(command))?.metadata
-        if (!metadata || !before) return driver.update!(command)
-        return driver.update!({
+        if (!metadata || !before) return driver.update(command)
+        return driver.update({
           ...command,
           changes: { ...command.changes, metadata: { ...before, ...metadata } },
         })
@@ -63,11 +63,11 @@ export const updateMutants: readonly Mutant[] = [
     defect: 'counts an update without a difference as a change',
     createStore: overDriver((driver) => ({
       async update(command) {
-        const result = await driver.update!(command)
+        const result = await driver.update(command)
         if (!result.row || result.row.updatedAt.getTime() === command.now.getTime()) return result
-        await driver.update!({ ...command, changes: { filename: `${result.row.filename} ` } })
+        await driver.update({ ...command, changes: { filename: `${result.row.filename} ` } })
         const { filename } = result.row
-        return driver.update!({ ...command, changes: { filename } })
+        return driver.update({ ...command, changes: { filename } })
       },
     })),
     rejectedBy: [
@@ -82,9 +82,9 @@ export const updateMutants: readonly Mutant[] = [
         const active = await driver.findActive(command)
         const { metadata } = command.changes
         const names = (value: object | null | undefined) => JSON.stringify(Object.keys(value ?? {}).sort())
-        if (!active || metadata === undefined || command.attemptId !== null) return driver.update!(command)
+        if (!active || metadata === undefined || command.attemptId !== null) return driver.update(command)
         const isSame = names(metadata) === names(active.metadata) && Object.keys(command.changes).length === 1
-        return isSame ? { row: active, scopes: [active.scope] } : driver.update!(command)
+        return isSame ? { row: active, scopes: [active.scope] } : driver.update(command)
       },
     })),
     rejectedBy: [
@@ -96,7 +96,7 @@ export const updateMutants: readonly Mutant[] = [
     defect: 'updates history',
     createStore: overDriver((driver) => ({
       async update(command) {
-        const result = await driver.update!(command)
+        const result = await driver.update(command)
         if (result.row !== null || command.scope !== null || command.attemptId !== null) return result
         const row = await driver.find(command)
         return { row: row && { ...row, ...command.changes }, scopes: [] }
@@ -107,7 +107,7 @@ export const updateMutants: readonly Mutant[] = [
   {
     defect: 'ignores the scope of an update',
     createStore: overDriver((driver) => ({
-      update: (command) => driver.update!({ ...command, scope: null }),
+      update: (command) => driver.update({ ...command, scope: null }),
     })),
     rejectedBy: [
       'update: changes nothing of another scope',
@@ -120,7 +120,7 @@ export const updateMutants: readonly Mutant[] = [
       async update(command) {
         const active = await driver.findActive(command)
         const isNamed = active !== null && active.id === command.attemptId
-        return driver.update!(isNamed ? { ...command, attemptId: active.attemptId } : command)
+        return driver.update(isNamed ? { ...command, attemptId: active.attemptId } : command)
       },
     })),
     rejectedBy: ['update: changes only the attempt that it names, which is not the id of the object'],
@@ -129,7 +129,7 @@ export const updateMutants: readonly Mutant[] = [
     defect: 'ends a pending replacement in an update',
     createStore: overDriver((driver) => ({
       async update(command) {
-        const result = await driver.update!(command)
+        const result = await driver.update(command)
         if (result.row) await driver.release({ ...command, id: null, scope: null, uploadId: null })
         return result
       },
@@ -147,13 +147,13 @@ export const updateMutants: readonly Mutant[] = [
         async update(command) {
           if (await driver.findPending({ ...command, id: null, uploadId: null }))
             changes.set(command.key, command.changes)
-          return driver.update!(command)
+          return driver.update(command)
         },
         async confirm(command) {
           const result = await driver.confirm(command)
           const kept = changes.get(command.key)
           if (result.outcome !== 'confirmed' || !kept) return result
-          const { row } = await driver.update!({ ...command, attemptId: null, changes: kept })
+          const { row } = await driver.update({ ...command, attemptId: null, changes: kept })
           return { ...result, row: row! }
         },
       }
@@ -164,8 +164,8 @@ export const updateMutants: readonly Mutant[] = [
     defect: 'updates the same key in another bucket',
     createStore: overDriver((driver) => ({
       async update(command) {
-        const result = await driver.update!(command)
-        if (result.row) await driver.update!({ ...command, bucket: 'another bucket', attemptId: null })
+        const result = await driver.update(command)
+        if (result.row) await driver.update({ ...command, bucket: 'another bucket', attemptId: null })
         return result
       },
     })),
@@ -179,7 +179,7 @@ export const updateMutants: readonly Mutant[] = [
         async update(command) {
           const active = await driver.findActive(command)
           if (active) before.set(active.attemptId, active.filename)
-          return driver.update!(command)
+          return driver.update(command)
         },
         async remove(command) {
           const result = await driver.remove(command)
@@ -195,8 +195,8 @@ export const updateMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       update(command) {
         const { filename } = command.changes
-        if (!filename?.trim()) return driver.update!(command)
-        return driver.update!({ ...command, changes: { ...command.changes, filename: filename.trim() } })
+        if (!filename?.trim()) return driver.update(command)
+        return driver.update({ ...command, changes: { ...command.changes, filename: filename.trim() } })
       },
     })),
     rejectedBy: ['update: stores any text and any name of metadata'],
@@ -206,9 +206,9 @@ export const updateMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       update(command) {
         const { metadata } = command.changes
-        if (!metadata) return driver.update!(command)
+        if (!metadata) return driver.update(command)
         const kept = Object.entries(metadata).filter(([name]) => !name.startsWith('$$'))
-        return driver.update!({
+        return driver.update({
           ...command,
           changes: { ...command.changes, metadata: Object.fromEntries(kept) },
         })
@@ -221,8 +221,8 @@ export const updateMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       update(command) {
         const { filename } = command.changes
-        if (!filename || filename.length <= 1024) return driver.update!(command)
-        return driver.update!({
+        if (!filename || filename.length <= 1024) return driver.update(command)
+        return driver.update({
           ...command,
           changes: { ...command.changes, filename: filename.slice(0, 1024) },
         })
@@ -249,9 +249,9 @@ export const updateMutants: readonly Mutant[] = [
       async update(command) {
         const active = await driver.findActive(command)
         if (command.attemptId !== null && active?.attemptId !== command.attemptId)
-          return driver.update!(command)
+          return driver.update(command)
         await gap()
-        return driver.update!({ ...command, attemptId: null })
+        return driver.update({ ...command, attemptId: null })
       },
     })),
     rejectedBy: [SCRIPTS.overOneObject],

@@ -73,11 +73,10 @@ describe('the report of a failing script', () => {
     const createStore: typeof forgetful = (context) => (stores++, changing(context))
     const again = await reportOf(SCRIPTS.aboutRemoving, { createStore, seed: 3, path })
     expect(scriptOf(again)).toBe(scriptOf(first))
-    // One more finds out what the store supports.
-    expect(stores).toBe(2)
+    expect(stores).toBe(1)
     const other = collectTests({ name: 'broken', createStore, seed: 3, path })
     for (const { title, run } of other) if (title.startsWith('scripts: of concurrent')) await run()
-    expect(stores).toBe(2)
+    expect(stores).toBe(1)
   })
 
   it('repeats a script of concurrent calls', async () => {

@@ -10,7 +10,7 @@ let madeIds = 0
  * that the cases and the model agree.
  */
 export function modelStore(now: () => Date, events = false): StorageObjectStore {
-  const model = new ReferenceModel(() => new Date(now()), '1.6', events)
+  const model = new ReferenceModel(() => new Date(now()), events)
   let cursors = 0
 
   /** Returns a copy of the value, or throws the refusal. */

@@ -11,18 +11,13 @@ const opaque = (text: string) => text + FILLER.repeat(LENGTH - text.length)
 /** Returns the text behind an opaque one. Any other text becomes one that the driver doesn't know. */
 const plain = (text: string) => ([...text].length === LENGTH ? text.replace(/\u{1d11e}+$/u, '') : `?${text}`)
 
-type EventMethods = Pick<
-  Required<StoreDriver>,
-  'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents'
->
+type EventMethods = Pick<StoreDriver, 'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents'>
 
 /**
  * Uses the freedoms that the contract gives to events: their ids and claims are opaque, events that are due or were recorded
  * at the same moment come in another order, and entries are settled one by one.
  */
 export function permissiveEvents(driver: StoreDriver): EventMethods {
-  const { claimEvents, settleEvents, extendClaims } = driver as Required<StoreDriver>
-
   return {
     async claimEvents({ limit, reference, now, until }) {
       await nextTurn()
@@ -33,7 +28,7 @@ export function permissiveEvents(driver: StoreDriver): EventMethods {
             .sort((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || compare(b.id, a.id))
             .slice(0, limit)
             .map(({ object: { bucket, key } }) => ({ bucket, key }))
-      const claimed = references.map((each) => claimEvents({ limit: 1, reference: each, now, until }))
+      const claimed = references.map((each) => driver.claimEvents({ limit: 1, reference: each, now, until }))
       const events = (await Promise.all(claimed)).flat()
       return events.map((event) => ({ ...event, id: opaque(event.id), claim: opaque(event.claim) }))
     },
@@ -43,7 +38,7 @@ export function permissiveEvents(driver: StoreDriver): EventMethods {
       for (const { id, claim, retryAt } of entries.toReversed()) {
         await nextTurn()
         settled.push(
-          ...(await settleEvents({ entries: [{ id: plain(id), claim: plain(claim), retryAt }], now })),
+          ...(await driver.settleEvents({ entries: [{ id: plain(id), claim: plain(claim), retryAt }], now })),
         )
       }
       return settled.map(opaque)
@@ -53,7 +48,9 @@ export function permissiveEvents(driver: StoreDriver): EventMethods {
       const extended: string[] = []
       for (const { id, claim } of entries.toReversed()) {
         await nextTurn()
-        extended.push(...(await extendClaims({ entries: [{ id: plain(id), claim: plain(claim) }], until })))
+        extended.push(
+          ...(await driver.extendClaims({ entries: [{ id: plain(id), claim: plain(claim) }], until })),
+        )
       }
       return extended.map(opaque)
     },

@@ -6,16 +6,11 @@ const SCRIPTS = { seed: 20_260_101, numRuns: 400, shrink: false }
 
 export const isScript = (title: string) => title.startsWith('scripts: ')
 
-interface Effort {
-  readonly isEnough?: (rejected: readonly string[]) => boolean
-  readonly numRuns?: number
-}
-
-/** Runs tests of a mutant until `isEnough`, and returns the titles of those that reject it. */
+/** Runs tests of a mutant, and returns the titles of those that reject it. */
 export async function rejections(
   mutant: Mutant,
   isTried: (title: string) => boolean,
-  { isEnough = () => false, numRuns = SCRIPTS.numRuns }: Effort = {},
+  numRuns = SCRIPTS.numRuns,
 ): Promise<readonly string[]> {
   const rejected: string[] = []
   const options = { name: 'mutant', createStore: mutant.createStore, ...mutant.options, ...SCRIPTS, numRuns }
@@ -25,7 +20,6 @@ export async function rejections(
     // A mutant that fails with any other error crashed by itself.
     const isRejection = error instanceof Error && /^(ConformanceFailure|StorageError)$/.test(error.name)
     if (isRejection) rejected.push(title)
-    if (isEnough(rejected)) break
   }
   return rejected
 }

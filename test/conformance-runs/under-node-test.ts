@@ -7,8 +7,8 @@ storeConformance({
   name: 'memoryAdapter',
   test: { describe, it },
   numRuns: 5,
-  createStore({ now }) {
-    const store = memoryAdapter({ now })
+  createStore({ now, events }) {
+    const store = memoryAdapter({ now, events })
     if (process.env['BROKEN'] === undefined) return store
     return { ...store, release: async () => null }
   },

@@ -9,8 +9,6 @@ import type {
 import { EARLY_IDS, attemptIdOf } from './attempt-ids.js'
 import type { ManualClock } from './clock.js'
 import { HOUR } from './clock.js'
-import type { Abilities, Contract } from './abilities.js'
-import type { MethodName } from './calls.js'
 import type { EmptyStore } from './store-factory.js'
 import type { ReportedChange } from './event-views.js'
 import type { Place, PlaceOption } from './place.js'
@@ -18,10 +16,6 @@ import type { Place, PlaceOption } from './place.js'
 /** Cases by title. Each title is a sentence of the contract, with the title of its group in front. */
 export interface CaseGroup {
   readonly title: string
-  /** The contract that the cases need. */
-  readonly since?: '1.6'
-  /** Optional methods of the driver that the cases need. */
-  readonly methods?: readonly MethodName[]
   /** Whether the store of each case records events. Default `false`. */
   readonly events?: boolean
   /** The option of the suite that the cases need. With `createEmpty`, the store of each case comes from it. */
@@ -33,8 +27,6 @@ export interface CaseGroup {
 export class Given {
   readonly store: StorageObjectStore
   readonly clock: ManualClock
-  readonly contract: Contract
-  readonly abilities: Abilities
   readonly place: Place
   readonly scope = 'alice'
   readonly otherScope = 'bob'
@@ -42,11 +34,9 @@ export class Given {
   readonly at: ObjectReference = { bucket: 'bucket', key: 'key' }
   #ids = 0
 
-  constructor({ store, clock, abilities, place }: EmptyStore) {
+  constructor({ store, clock, place }: EmptyStore) {
     this.store = store
     this.clock = clock
-    this.contract = abilities.contract
-    this.abilities = abilities
     this.place = place
   }
 
@@ -117,19 +107,9 @@ export class Given {
     return this.store.listLeftovers({ limit: 1000 })
   }
 
-  /** Completes a leftover of the case's key and scope. A driver of 1.5 doesn't record the scope. */
+  /** Completes a leftover of the case's key and scope. */
   leftover(fields: Omit<Leftover, 'bucket' | 'key' | 'scope' | 'dueAt'> & Partial<Leftover>): Leftover {
-    const scope = this.contract === '1.6' ? (fields.scope ?? this.scope) : null
-    return { ...this.at, dueAt: null, ...fields, scope }
-  }
-
-  /** Returns the `params` of a quota's refusal. A driver of 1.5 doesn't return `reserved`. */
-  quotaParams(
-    params: Readonly<Record<'max' | 'used' | 'reserved' | 'requested', number>> & { readonly limit: string },
-  ) {
-    if (this.contract === '1.6') return params
-    const { reserved: _, ...rest } = params
-    return rest
+    return { ...this.at, scope: this.scope, dueAt: null, ...fields }
   }
 }
 

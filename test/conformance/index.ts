@@ -1,6 +1,5 @@
 import { CASE_GROUPS } from './cases/index.js'
-import type { Abilities } from './abilities.js'
-import { Given, type CaseGroup } from './given.js'
+import { Given } from './given.js'
 import type { ConformanceOptions, PropertySettings } from './options.js'
 import { globalRunner, propertySettings } from './options.js'
 import { checkClaims } from './properties/claims.js'
@@ -22,9 +21,8 @@ const PROPERTY_TIME_LIMIT = 600_000
 
 /**
  * Registers the conformance suite with a test runner. The suite has one case for each sentence of the contract, and
- * properties that run random scripts of sequential and concurrent calls and compare the results with a model. If the driver
- * behind the store doesn't declare contract 1.6, lacks an optional method or records no events, the cases that need these are
- * skipped, and scripts leave them out.
+ * properties that run random scripts of sequential and concurrent calls and compare the results with a model. Cases that need
+ * an option which is left out are skipped.
  *
  * @throws TypeError if an option is invalid, or if `test` is absent and there is no global `describe` and `it`.
  */
@@ -40,11 +38,10 @@ export function storeConformance(options: ConformanceOptions): void {
           // Rest parameters, because Mocha and Jest pass a callback to a test with a parameter.
           async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
             const { needs, events = false } = group
-            const reason =
-              needs !== undefined && !options[needs]
-                ? `the case needs the option "${needs}" of storeConformance`
-                : whySkipped(group, await stores.abilities())
-            if (reason !== null) return skipTest([...contexts, this], reason)
+            if (needs !== undefined && !options[needs]) {
+              const reason = `the case needs the option "${needs}" of storeConformance`
+              return skipTest([...contexts, this], reason)
+            }
             const use = (empty: EmptyStore) => body(new Given(empty))
             await (needs === 'createEmpty' ? stores.withoutSchema(use) : stores.withStore(events, use))
           }
@@ -53,13 +50,11 @@ export function storeConformance(options: ConformanceOptions): void {
       })
     }
     runner.describe('scripts', () => {
-      for (const [number, { title, run, events }] of scripts(stores).entries()) {
+      for (const [number, { title, run }] of scripts(stores).entries()) {
         async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
-          const isAnother = settings.replay !== null && settings.replay.script !== number
-          const reason = isAnother
-            ? 'the option "path" repeats another script'
-            : whySkipped({ events }, await stores.abilities())
-          if (reason !== null) return skipTest([...contexts, this], reason)
+          if (settings.replay !== null && settings.replay.script !== number) {
+            return skipTest([...contexts, this], 'the option "path" repeats another script')
+          }
           await run({ ...settings, script: number })
         }
         runner.it(title, test, PROPERTY_TIME_LIMIT)
@@ -70,7 +65,6 @@ export function storeConformance(options: ConformanceOptions): void {
 
 interface ScriptTest {
   readonly title: string
-  readonly events: boolean
   readonly run: (settings: PropertySettings) => Promise<void>
 }
 
@@ -78,33 +72,15 @@ function scripts(stores: StoreFactory): readonly ScriptTest[] {
   return [
     ...Object.entries(SEQUENTIAL_SCENARIOS).map(([about, scenario]) => ({
       title: `of sequential calls ${about} match the model`,
-      events: false,
       run: (settings: PropertySettings) => checkSequentialCalls(stores, settings, scenario),
     })),
     ...Object.entries(CONCURRENT_SCENARIOS).map(([about, scenarios]) => ({
       title: `of concurrent calls ${about} match the model in some order`,
-      events: false,
       run: (settings: PropertySettings) => checkConcurrentCalls(stores, settings, scenarios),
     })),
     {
       title: 'of workers that claim events at the same time settle each once, in order',
-      events: true,
       run: (settings) => checkClaims(stores, settings),
     },
   ]
-}
-
-/** Returns why the cases of a group can't run on a store, or `null`. */
-function whySkipped(
-  { since, methods = [], events }: Pick<CaseGroup, 'since' | 'methods' | 'events'>,
-  { contract, lacks, recordsEvents }: Abilities,
-): string | null {
-  if (since !== undefined && since !== contract)
-    return `the case needs a StoreDriver with contract: '${since}'`
-  const missing = methods.find((method) => lacks.has(method))
-  if (missing !== undefined) return `the case needs the method "${missing}" of StoreDriver`
-  if (events && lacks.has('listEvents')) return 'the case needs the methods of events of StoreDriver'
-  if (events && !recordsEvents)
-    return 'the case needs events, and createStore({ now, events: true }) returned a store that records none'
-  return null
 }

@@ -7,7 +7,7 @@ import { ListingModel } from './model/listings.js'
  */
 export class ReferenceModel extends ListingModel implements FollowingModel {
   clone(): ReferenceModel {
-    const copy = new ReferenceModel(this.now, this.contract, this.recordsEvents)
+    const copy = new ReferenceModel(this.now, this.recordsEvents)
     copy.rows = this.rows
     copy.leftovers = this.leftovers
     copy.events = this.events

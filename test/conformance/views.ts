@@ -13,8 +13,6 @@ import { observed, valueOf } from './outcome.js'
 import type { Call } from './calls.js'
 import { callModel, callStore } from './calls.js'
 import { outcomeDifference } from './difference.js'
-import type { Abilities } from './abilities.js'
-import { hasMethod } from './abilities.js'
 import { allEvents } from './event-views.js'
 import { compareBytes } from './model/rows.js'
 import type { Notation } from './notation.js'
@@ -31,7 +29,6 @@ interface View {
 
 /** The names that a script uses. */
 export interface Names {
-  readonly abilities: Abilities
   readonly now: Date
   readonly scopes: readonly string[]
   readonly routes: readonly string[]
@@ -47,8 +44,8 @@ const MAX_LIMIT = 1000
 
 const STATUSES: readonly (ObjectStatus | undefined)[] = [undefined, 'pending', 'active', 'deleted']
 
-function viewsOf(names: Names): View[] {
-  const { abilities, now, scopes, routes, references } = names
+function viewsOf({ now, scopes, routes, references, ids }: Names): View[] {
+  const buckets = [...new Set(references.map(({ bucket }) => bucket))]
   return [
     ...scopes.flatMap((scope) => [
       ...STATUSES.flatMap((status) => [pagesOf({ scope, status }), countOf(scope, status)]),
@@ -72,17 +69,8 @@ function viewsOf(names: Names): View[] {
       read: (store) => pagesAfter<Leftover>((after) => store.listLeftovers({ limit: PAGE, after })),
       expected: (model) => chunks(valueOf(model.listLeftovers({ limit: MAX_LIMIT }))),
     },
-    ...(abilities.contract === '1.6' ? leftoverViews(scopes, now) : []),
-    ...optionalViews(names),
-  ]
-}
-
-/** The lists of leftovers that 1.6 added. */
-function leftoverViews(scopes: readonly string[], now: Date): View[] {
-  const label = `listLeftovers({ dueBefore: now, limit: ${PAGE} }), page by page`
-  return [
     {
-      label: () => label,
+      label: () => `listLeftovers({ dueBefore: now, limit: ${PAGE} }), page by page`,
       read: (store) =>
         pagesAfter<Leftover>((after) => store.listLeftovers({ dueBefore: now, limit: PAGE, after })),
       expected: (model) => chunks(valueOf(model.listLeftovers({ dueBefore: now, limit: MAX_LIMIT }))),
@@ -91,19 +79,11 @@ function leftoverViews(scopes: readonly string[], now: Date): View[] {
       view({ method: 'listLeftovers', args: [{ scope }] }),
       view({ method: 'listLeftovers', args: [{ scope, dueBefore: now }] }),
     ]),
-  ]
-}
-
-/** The reads by methods that a driver may lack. */
-function optionalViews({ abilities, references, ids }: Names): View[] {
-  const buckets = [...new Set(references.map(({ bucket }) => bucket))]
-  return [
-    ...(hasMethod(abilities, 'findById')
-      ? ids.map((id) => view({ method: 'findById', args: [{ id }] }))
-      : []),
-    ...(hasMethod(abilities, 'listScopes') ? [scopesView] : []),
-    ...(hasMethod(abilities, 'listStored') ? buckets.map(storedView) : []),
-    ...(hasMethod(abilities, 'listEvents') ? [eventsView, view({ method: 'countEvents', args: [] })] : []),
+    ...ids.map((id) => view({ method: 'findById', args: [{ id }] })),
+    scopesView,
+    ...buckets.map(storedView),
+    eventsView,
+    view({ method: 'countEvents', args: [] }),
   ]
 }
 

@@ -7,7 +7,7 @@ import { isRow, storedName } from './stored-names.js'
 import type { Tables } from './tables.js'
 
 type Reads = Pick<
-  Required<StoreDriver>,
+  StoreDriver,
   | 'list'
   | 'count'
   | 'usage'

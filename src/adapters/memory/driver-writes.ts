@@ -19,7 +19,7 @@ import { isRow } from './stored-names.js'
 import type { Tables } from './tables.js'
 
 type Writes = Pick<
-  Required<StoreDriver>,
+  StoreDriver,
   | 'reserve'
   | 'confirm'
   | 'setUploadId'

@@ -7,7 +7,6 @@ import type { Tables } from './tables.js'
 export function createMemoryDriver(tables: Tables): StoreDriver {
   const { events } = tables
   return {
-    contract: '1.6',
     ...readMethods(tables),
     ...writeMethods(tables),
 

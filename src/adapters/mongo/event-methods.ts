@@ -9,7 +9,7 @@ import { extendClaims } from './writes/extend-claims.js'
 import { settleEvents } from './writes/settle-events.js'
 
 type EventMethods = Pick<
-  Required<StoreDriver>,
+  StoreDriver,
   'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
 >
 

@@ -59,7 +59,6 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
   const write = (keyWrite: KeyWrite, scope?: string) => run((call) => writes.run(call, keyWrite, scope))
 
   return {
-    contract: '1.6',
     ...createWriteMethods(write),
     ...createEventMethods({ namespace, run }),
 

@@ -4,7 +4,7 @@ import type { KeyPlan, KeyWrite } from './writes/key-write.js'
 import type { KeyResult } from './writes/write-keys.js'
 
 type WriteMethods = Pick<
-  Required<StoreDriver>,
+  StoreDriver,
   'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove' | 'update' | 'transfer' | 'adopt'
 >
 

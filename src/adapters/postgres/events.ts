@@ -13,11 +13,9 @@ import { readEvent, readListedEvent, type EventStatements } from './sql/event-st
 const SETTLE_BATCH_SIZE = 200
 
 /** The methods of a driver that concern events. */
-export type EventMethods = Required<
-  Pick<
-    StoreDriver,
-    'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
-  >
+export type EventMethods = Pick<
+  StoreDriver,
+  'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents' | 'recordsEvents'
 >
 
 /**

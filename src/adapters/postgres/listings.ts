@@ -6,7 +6,7 @@ import { readLeftover, readNumber, readObject } from './sql/rows.js'
 import type { ReadStatements } from './sql/reads.js'
 import { readUsage } from './sql/usage-checks.js'
 
-type Listings = Pick<Required<StoreDriver>, 'findById' | 'listScopes' | 'listStored'>
+type Listings = Pick<StoreDriver, 'findById' | 'listScopes' | 'listStored'>
 
 /** Appended to a prefix, sorts after every name with that prefix: as many bytes as a name may have, all the highest. */
 const AFTER_ALL_NAMES = '\u{10ffff}'.repeat(TEXT_LIMITS.storageKey.max / 4)

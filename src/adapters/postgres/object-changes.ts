@@ -6,7 +6,7 @@ import { refusal } from './refusal.js'
 import { readObject } from './sql/rows.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
-type ObjectChanges = Pick<Required<StoreDriver>, 'update' | 'transfer' | 'adopt'>
+type ObjectChanges = Pick<StoreDriver, 'update' | 'transfer' | 'adopt'>
 
 /**
  * Creates the methods that change active objects. Each leads to the state that its command describes, so a call whose

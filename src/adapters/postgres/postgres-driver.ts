@@ -57,7 +57,6 @@ export function createPostgresDriver({
     call(statement, values, { repeatable })
 
   return {
-    contract: '1.6',
     ...createEventMethods(call, eventStatements(schema)),
 
     async list({ scope, statuses, route, before, limit, withMetadata, fromPrimary }) {

@@ -1,6 +1,6 @@
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { createStore } from '../../core/store/create-store.js'
-import type { AdoptCommand, StoreDriver, TransferCommand } from '../../core/store/driver.js'
+import type { StoreDriver } from '../../core/store/driver.js'
 import type { StoreParts } from '../../core/store/store-parts.js'
 import { createUsageCache, type UsageCache, type UsageCacheOptions } from './usage-cache.js'
 
@@ -41,12 +41,7 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     return result
   }
 
-  const { contract } = driver
-  const transfer = driver.transfer?.bind(driver)
-  const adopt = driver.adopt?.bind(driver)
   return {
-    ...(contract && { contract }),
-
     async usage(scope) {
       const found = await cache.read(scope)
       if (found && 'usage' in found) return found.usage
@@ -93,28 +88,24 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       })
     },
 
-    ...(transfer && {
-      transfer(command: TransferCommand) {
-        return invalidating({
-          scopes: [...new Set([command.from, command.to])],
-          mayTouchOthers: false,
-          write: () => transfer(command),
-          touched: scopesOf,
-        })
-      },
-    }),
+    transfer(command) {
+      return invalidating({
+        scopes: [...new Set([command.from, command.to])],
+        mayTouchOthers: false,
+        write: () => driver.transfer(command),
+        touched: scopesOf,
+      })
+    },
 
-    ...(adopt && {
-      adopt(command: AdoptCommand) {
-        return invalidating({
-          scopes: [command.scope],
-          // It may end the expired reservation of another scope.
-          mayTouchOthers: true,
-          write: () => adopt(command),
-          touched: scopesOf,
-        })
-      },
-    }),
+    adopt(command) {
+      return invalidating({
+        scopes: [command.scope],
+        // It may end the expired reservation of another scope.
+        mayTouchOthers: true,
+        write: () => driver.adopt(command),
+        touched: scopesOf,
+      })
+    },
 
     purgeExpired(command) {
       return invalidating({
@@ -138,11 +129,11 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     // These writes don't change any usage.
     setUploadId: (command) => driver.setUploadId(command),
     forgetLeftover: (attemptId) => driver.forgetLeftover(attemptId),
-    ...(driver.update && { update: driver.update.bind(driver) }),
-    ...(driver.claimEvents && { claimEvents: driver.claimEvents.bind(driver) }),
-    ...(driver.settleEvents && { settleEvents: driver.settleEvents.bind(driver) }),
-    ...(driver.extendClaims && { extendClaims: driver.extendClaims.bind(driver) }),
-    ...(driver.deferLeftover && { deferLeftover: driver.deferLeftover.bind(driver) }),
+    update: (command) => driver.update(command),
+    claimEvents: (command) => driver.claimEvents(command),
+    settleEvents: (command) => driver.settleEvents(command),
+    extendClaims: (command) => driver.extendClaims(command),
+    deferLeftover: (command) => driver.deferLeftover(command),
     purgeDeleted: (command) => driver.purgeDeleted(command),
 
     list: (query) => driver.list(query),
@@ -151,15 +142,15 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     findActive: (query) => driver.findActive(query),
     findPending: (query) => driver.findPending(query),
     findPendingMultipart: (query) => driver.findPendingMultipart(query),
-    ...(driver.findById && { findById: driver.findById.bind(driver) }),
-    ...(driver.listScopes && { listScopes: driver.listScopes.bind(driver) }),
-    ...(driver.listStored && { listStored: driver.listStored.bind(driver) }),
-    ...(driver.listEvents && { listEvents: driver.listEvents.bind(driver) }),
-    ...(driver.countEvents && { countEvents: driver.countEvents.bind(driver) }),
-    ...(driver.recordsEvents && { recordsEvents: driver.recordsEvents.bind(driver) }),
+    findById: (query) => driver.findById(query),
+    listScopes: (query) => driver.listScopes(query),
+    listStored: (query) => driver.listStored(query),
+    listEvents: (query) => driver.listEvents(query),
+    countEvents: (query) => driver.countEvents(query),
+    recordsEvents: () => driver.recordsEvents(),
     listExpired: (query) => driver.listExpired(query),
     listLeftovers: (query) => driver.listLeftovers(query),
-    ...(driver.listDueLeftovers && { listDueLeftovers: driver.listDueLeftovers.bind(driver) }),
+    listDueLeftovers: (query) => driver.listDueLeftovers(query),
     checkUsage: (scope) => driver.checkUsage(scope),
 
     migrate: () => driver.migrate(),

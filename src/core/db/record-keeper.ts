@@ -4,7 +4,6 @@ import type { Quota, StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
 import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
-import { unsupportedCall } from '../store/unsupported-call.js'
 import { quotaFlaw } from '../store/validation/quota.js'
 import { createReadAccess } from './read-access.js'
 import type { DbHooks, DbOptions, QuotaSource } from './options.js'
@@ -94,7 +93,7 @@ async function resolveQuota(
 ): Promise<Quota | null> {
   if (typeof quota !== 'function') return quota
   if (!request) {
-    throw unsupportedCall(
+    throw new TypeError(
       'files.put: quota must be set, because the quota of db() is a function of the request. {} sets no limit.',
     )
   }

@@ -31,11 +31,13 @@ export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardCon
     const usage = await client.getScopeUsage(scope)
     const usedBytes = usage.bytes + usage.reservedBytes
     if (maxBytes !== null && usedBytes + bytes > maxBytes) {
-      throw quotaExceeded({ limit: 'maxBytes', max: maxBytes, used: usedBytes, requested: bytes })
+      const excess = { max: maxBytes, used: usedBytes, reserved: usage.reservedBytes, requested: bytes }
+      throw quotaExceeded({ limit: 'maxBytes', ...excess })
     }
     const usedFiles = usage.files + usage.reservedFiles
     if (maxFiles !== null && usedFiles + 1 > maxFiles) {
-      throw quotaExceeded({ limit: 'maxFiles', max: maxFiles, used: usedFiles, requested: 1 })
+      const excess = { max: maxFiles, used: usedFiles, reserved: usage.reservedFiles, requested: 1 }
+      throw quotaExceeded({ limit: 'maxFiles', ...excess })
     }
   }
 }

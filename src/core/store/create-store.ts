@@ -2,8 +2,8 @@ import { encodeCursor, encodeEventCursor } from './cursor.js'
 import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
 import type { FindQuery, StoreDriver } from './driver.js'
+import { checkDriver } from './driver-check.js'
 import * as inputs from './inputs/index.js'
-import { completeLeftover, newerParts, olderLeftover } from './newer-parts.js'
 import type { StorageObject } from './records.js'
 import { quotaExceeded, sumTooLarge } from './refusals.js'
 import { rememberParts } from './store-parts.js'
@@ -19,20 +19,19 @@ export interface CreateStoreOptions {
 /**
  * Creates the public store of a driver. It validates and completes every input, creates ids, encodes and decodes cursors,
  * builds pages and turns refusals into errors, so all adapters accept and return the same.
+ *
+ * @throws TypeError if the driver lacks a method.
  */
 export function createStore(driver: StoreDriver, options: CreateStoreOptions = {}): StorageObjectStore {
+  checkDriver(driver)
   const clock = options.now ?? (() => new Date())
   // A copy, because rows keep the Date, and a test may change the one its clock returns.
   const now = () => new Date(clock())
 
-  const { needsContract, method } = newerParts(driver)
-
   const store: StorageObjectStore = {
     async listByScope(input) {
       const query = inputs.listQuery(input)
-      const found = await driver.list({ ...query, limit: query.limit + 1 })
-      const readsAll = !query.withMetadata && driver.contract === undefined
-      const rows = readsAll ? found.map((row) => ({ ...row, metadata: null })) : found
+      const rows = await driver.list({ ...query, limit: query.limit + 1 })
       if (rows.length <= query.limit) return { objects: rows }
       const objects = rows.slice(0, query.limit)
       return { objects, nextCursor: encodeCursor(objects[query.limit - 1]!.id) }
@@ -67,17 +66,15 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async findById(input) {
       const query = inputs.findByIdQuery(input)
-      return ofScope(await method('findById')(query), query)
+      return ofScope(await driver.findById(query), query)
     },
 
     async listScopes(input) {
-      const query = inputs.listScopesQuery(input)
-      return method('listScopes')(query)
+      return driver.listScopes(inputs.listScopesQuery(input))
     },
 
     async listStored(input) {
-      const query = inputs.listStoredQuery(input)
-      return method('listStored')(query)
+      return driver.listStored(inputs.listStoredQuery(input))
     },
 
     async reserve(input) {
@@ -133,19 +130,15 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async remove(input) {
-      const command = inputs.removeCommand(input, now())
-      needsContract('remove({ attemptId })', command.attemptId)
-      return (await driver.remove(command)).row
+      return (await driver.remove(inputs.removeCommand(input, now()))).row
     },
 
     async update(input) {
-      const command = inputs.updateCommand(input, now())
-      return (await method('update')(command)).row
+      return (await driver.update(inputs.updateCommand(input, now()))).row
     },
 
     async transfer(input) {
-      const command = inputs.transferCommand(input, now())
-      const result = await method('transfer')(command)
+      const result = await driver.transfer(inputs.transferCommand(input, now()))
       switch (result.outcome) {
         case 'transferred':
           return result.row
@@ -157,8 +150,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async adopt(input) {
-      const command = inputs.adoptCommand(input, now())
-      const result = await method('adopt')(command)
+      const result = await driver.adopt(inputs.adoptCommand(input, now()))
       switch (result.outcome) {
         case 'adopted':
           return { object: result.row, known: false }
@@ -172,30 +164,26 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async claimEvents(input) {
-      const command = inputs.claimEventsCommand(input, now())
-      return method('claimEvents')(command)
+      return driver.claimEvents(inputs.claimEventsCommand(input, now()))
     },
 
     async settleEvents(entries) {
       const command = inputs.settleEventsCommand(entries, now())
-      const settle = method('settleEvents')
-      return command.entries.length === 0 ? [] : settle(command)
+      return command.entries.length === 0 ? [] : driver.settleEvents(command)
     },
 
     async extendClaims(entries, options) {
       const command = inputs.extendClaimsCommand(entries, options, now())
-      const extend = method('extendClaims')
-      return command.entries.length === 0 ? [] : extend(command)
+      return command.entries.length === 0 ? [] : driver.extendClaims(command)
     },
 
     async listEvents(input) {
-      const query = inputs.listEventsQuery(input)
-      const { items, next } = await method('listEvents')(query)
+      const { items, next } = await driver.listEvents(inputs.listEventsQuery(input))
       return { items, next: next === null ? null : encodeEventCursor(next) }
     },
 
     async countEvents() {
-      return method('countEvents')({ now: now() })
+      return driver.countEvents({ now: now() })
     },
 
     async listExpired(input) {
@@ -208,18 +196,13 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async listLeftovers(input) {
       const dueQuery = inputs.listDueLeftoversQuery(input)
-      if (dueQuery) {
-        const listDue = method('listDueLeftovers', 'listLeftovers({ dueBefore })')
-        return (await listDue(dueQuery)).map(completeLeftover)
-      }
-      const query = inputs.listLeftoversQuery(input)
-      needsContract('listLeftovers({ scope })', query.scope)
-      return (await driver.listLeftovers(query)).map(driver.contract ? completeLeftover : olderLeftover)
+      return dueQuery
+        ? driver.listDueLeftovers(dueQuery)
+        : driver.listLeftovers(inputs.listLeftoversQuery(input))
     },
 
     async deferLeftover(input) {
-      const command = inputs.deferLeftoverCommand(input)
-      return method('deferLeftover')(command)
+      return driver.deferLeftover(inputs.deferLeftoverCommand(input))
     },
 
     async forgetLeftover(input) {
@@ -227,9 +210,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async purgeDeleted(input) {
-      const command = inputs.purgeDeletedCommand(input)
-      needsContract('purgeDeleted({ scope })', command.scope)
-      return (await driver.purgeDeleted(command)).dropped
+      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
     },
 
     async migrate() {

@@ -1,4 +1,4 @@
-import type { Leftover, ObjectMetadata, ObjectReference, ObjectStatus, StorageObject } from './records.js'
+import type { ObjectMetadata, ObjectReference, ObjectStatus, StorageObject } from './records.js'
 
 /** What a driver receives from the store, and what it returns. */
 
@@ -82,7 +82,6 @@ export interface ReleaseCommand extends ObjectReference {
 
 export interface RemoveCommand extends ObjectReference {
   readonly scope: string | null
-  /** Always `null` for a driver of 1.5. */
   readonly attemptId: string | null
   readonly mode: 'soft' | 'hard'
   readonly now: Date
@@ -153,11 +152,7 @@ export interface PurgeExpiredCommand {
   readonly now: Date
 }
 
-/** A leftover as drivers return it. A driver of 1.6 MUST return `scope` and `dueAt`. */
-export type RecordedLeftover = Omit<Leftover, 'scope' | 'dueAt'> & Partial<Pick<Leftover, 'scope' | 'dueAt'>>
-
 export interface ListLeftoversQuery {
-  /** Always `null` for a driver of 1.5. */
   readonly scope: string | null
   readonly limit: number
   readonly after: { readonly since: Date; readonly attemptId: string } | null
@@ -176,7 +171,6 @@ export interface DeferLeftoverCommand {
 }
 
 export interface PurgeDeletedCommand {
-  /** Always `null` for a driver of 1.5. */
   readonly scope: string | null
   readonly before: Date
   readonly limit: number
@@ -201,8 +195,8 @@ export interface QuotaExcess {
   readonly max: number
   /** The usage before the write, reservations included. */
   readonly used: number
-  /** The part of `used` that unfinished uploads hold. A driver of 1.6 MUST return it. */
-  readonly reserved?: number
+  /** The part of `used` that unfinished uploads hold. */
+  readonly reserved: number
   /** By how much the write would grow it. */
   readonly requested: number
 }

@@ -27,7 +27,6 @@ import type {
   PurgeDeletedCommand,
   PurgeDeletedOutcome,
   PurgeExpiredCommand,
-  RecordedLeftover,
   ReleaseCommand,
   RemoveCommand,
   ReserveCommand,
@@ -38,7 +37,14 @@ import type {
   SetUploadIdOutcome,
 } from './driver-commands.js'
 import type { EventCounts, EventPage, StoredEvent } from './events.js'
-import type { ScopeSummary, ScopeUsage, StorageObject, StoredItem, UsageDifference } from './records.js'
+import type {
+  Leftover,
+  ScopeSummary,
+  ScopeUsage,
+  StorageObject,
+  StoredItem,
+  UsageDifference,
+} from './records.js'
 
 export type * from './driver-commands.js'
 
@@ -59,24 +65,18 @@ export type * from './driver-commands.js'
  * usage of each scope it affects, and records a {@link Leftover} for each attempt that ends with bytes or an upload in
  * the bucket (a row with a `storageKey` or an `uploadId`).
  *
- * **Events.** A driver with the methods of events MUST record, if events are on, the `event` of the plan in the same atomic
- * step as the change. Whether they are on is stored in the database by {@link migrate}. The events of an object are in the
- * order in which the database made the changes, across removal and recreation, whatever the clocks of the processes say.
+ * **Events.** A driver MUST record, if events are on, the `event` of the plan in the same atomic step as the change.
+ * Whether they are on is stored in the database by {@link migrate}. The events of an object are in the order in which the
+ * database made the changes, across removal and recreation, whatever the clocks of the processes say.
  *
  * The rules below are available as pure functions (`planReserve`, `planConfirm` …) from `@svc/db/adapter`. A driver that
  * decides elsewhere, in SQL for instance, MUST decide the same. `@svc/db/conformance` checks that it does.
  */
 export interface StoreDriver {
   /**
-   * The contract that the driver implements. Without it the driver counts as one of version 1.5: input fields marked
-   * "1.6" never reach it, and a call that needs one throws a `TypeError`. New methods are optional, with and without it.
-   */
-  readonly contract?: '1.6'
-
-  /**
    * Returns rows of the scope with `id < before` (all rows if `before` is `null`), by `id` descending, at most `limit`.
    * MUST NOT read rows that it doesn't return: a page costs the same at any depth. The rows MUST be the state of one moment.
-   * If `withMetadata` is `false`, a driver of 1.6 MUST return `null` as metadata, and SHOULD NOT read it. The rows may lag
+   * If `withMetadata` is `false`, it MUST return `null` as metadata, and SHOULD NOT read it. The rows may lag
    * behind acknowledged writes, as those of a replica do, unless `fromPrimary` is `true`.
    */
   list(query: ListQuery): Promise<StorageObject[]>
@@ -145,20 +145,20 @@ export interface StoreDriver {
   /**
    * Removes the active row and the pending row of the key, if `scope` matches (`null` matches any). `soft` keeps the active row
    * as history, with status `deleted`; `hard` drops it. A pending row never becomes history.
-   * 1.6: with an `attemptId`, acts only if the active row has it; if the pending row has it, deletes only that row;
+   * With an `attemptId`, acts only if the active row has it; if the pending row has it, deletes only that row;
    * otherwise as if nothing were there.
    * Returns the active row as it was removed (for `soft` with its new status); if only a pending row existed, that row;
    * `null` if nothing was there.
    */
   remove(command: RemoveCommand): Promise<RowOutcome>
   /**
-   * 1.6: sets fields of the active row of the key, if `scope` and `attemptId` match (`null` matches any). If a field differs
+   * Sets fields of the active row of the key, if `scope` and `attemptId` match (`null` matches any). If a field differs
    * (metadata is compared by names and values), also sets `updatedAt`; otherwise nothing changes. Bytes, usage and the pending
    * row stay. Returns the active row, or `null` if none matched.
    */
-  update?(command: UpdateCommand): Promise<RowOutcome>
+  update(command: UpdateCommand): Promise<RowOutcome>
   /**
-   * 1.6: gives the active row of the key to the scope `to`, and sets `updatedAt`. The pending row of the key ends as by
+   * Gives the active row of the key to the scope `to`, and sets `updatedAt`. The pending row of the key ends as by
    * {@link release}. `id`, `attemptId`, `storageKey`, `createdAt`, `confirmedAt` and history rows stay.
    *
    * Decides in this order:
@@ -169,9 +169,9 @@ export interface StoreDriver {
    *
    * Returns `transferred` with the active row; `scopes` names both scopes.
    */
-  transfer?(command: TransferCommand): Promise<TransferOutcome>
+  transfer(command: TransferCommand): Promise<TransferOutcome>
   /**
-   * 1.6: records bytes that are in the bucket already as an active row, without a quota. A row or leftover names bytes by its
+   * Records bytes that are in the bucket already as an active row, without a quota. A row or leftover names bytes by its
    * `storageKey` or, if that is `null`, by its `key`, within its bucket.
    *
    * Decides in this order. `receiver` is the active row of this scope and key, if its `storageKey` is `null`:
@@ -187,52 +187,52 @@ export interface StoreDriver {
    * and `now` as `updatedAt` and `confirmedAt`. Nothing can write to the bytes: `writableUntil` of a new row is `now`.
    * Returns `adopted` with the row.
    */
-  adopt?(command: AdoptCommand): Promise<AdoptOutcome>
+  adopt(command: AdoptCommand): Promise<AdoptOutcome>
 
   /**
-   * 1.6: returns the row with this `id` and `scope` (`null` matches any): the live one before the deleted one. A pending
+   * Returns the row with this `id` and `scope` (`null` matches any): the live one before the deleted one. A pending
    * replacement has the id of its attempt; once it is confirmed, only the object's `id` finds it.
    */
-  findById?(query: FindByIdQuery): Promise<StorageObject | null>
+  findById(query: FindByIdQuery): Promise<StorageObject | null>
   /**
-   * 1.6: returns the scopes after `after` in byte order of their UTF-8, at most `limit`. MUST return each scope that has a row,
+   * Returns the scopes after `after` in byte order of their UTF-8, at most `limit`. MUST return each scope that has a row,
    * and MAY return one that had rows, with zeros. A page MUST cost the same at any depth and at any number of scopes.
    */
-  listScopes?(query: ListScopesQuery): Promise<ScopeSummary[]>
+  listScopes(query: ListScopesQuery): Promise<ScopeSummary[]>
   /**
-   * 1.6: returns the live rows and the leftovers of the bucket whose name (`storageKey` or, if that is `null`, `key`) starts with
+   * Returns the live rows and the leftovers of the bucket whose name (`storageKey` or, if that is `null`, `key`) starts with
    * `prefix` and comes after `after`, in byte order of the names. Returns at least `limit` items if there are as many, and
    * then all further items with the name of the last one; items with the same name come in any order. MUST NOT read
    * rows or leftovers beyond these.
    */
-  listStored?(query: ListStoredQuery): Promise<StoredItem[]>
+  listStored(query: ListStoredQuery): Promise<StoredItem[]>
 
   /**
-   * 1.6: claims up to `limit` events until `until`, the earliest `dueAt` first. Claims an event if its `dueAt` is at most `now`
+   * Claims up to `limit` events until `until`, the earliest `dueAt` first. Claims an event if its `dueAt` is at most `now`
    * and it is the oldest of its object, so at most one event per object. Exactly one of several concurrent calls claims it. A
    * claim sets `dueAt` and `claimedUntil` to `until` and adds 1 to `attempts`; it replaces an expired claim. MUST take
    * the same time however many events wait. MAY skip an event that another call is working on.
    */
-  claimEvents?(command: ClaimEventsCommand): Promise<StoredEvent[]>
+  claimEvents(command: ClaimEventsCommand): Promise<StoredEvent[]>
   /**
-   * 1.6: ends claims that still hold: the last claim of the event has this token, even if it has expired. Without `retryAt` the
+   * Ends claims that still hold: the last claim of the event has this token, even if it has expired. Without `retryAt` the
    * event is removed, which makes the next event of its object the oldest; with it, the claim ends and `dueAt` is
    * `retryAt`. Each entry is atomic. Returns the ids whose claim held. Ignores ids and claims that it doesn't know.
    */
-  settleEvents?(command: SettleEventsCommand): Promise<string[]>
-  /** 1.6: sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */
-  extendClaims?(command: ExtendClaimsCommand): Promise<string[]>
+  settleEvents(command: SettleEventsCommand): Promise<string[]>
+  /** Sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */
+  extendClaims(command: ExtendClaimsCommand): Promise<string[]>
   /**
-   * 1.6: returns events in a stable order, roughly that of recording. Changes nothing. `next` is `null` on the last page, and
+   * Returns events in a stable order, roughly that of recording. Changes nothing. `next` is `null` on the last page, and
    * otherwise the position of the last event of the page: 1 to 100 ASCII characters of the driver's choice, of which the
    * store makes the cursor.
    * @throws StorageError `INVALID_CURSOR` if `after` can't be a position
    */
-  listEvents?(query: ListEventsQuery): Promise<EventPage>
-  /** 1.6: counts all events. */
-  countEvents?(query: CountEventsQuery): Promise<EventCounts>
-  /** 1.6: returns whether events are on. Without this method, a server with `onEvent` can't report that they are off. */
-  recordsEvents?(): Promise<boolean>
+  listEvents(query: ListEventsQuery): Promise<EventPage>
+  /** Counts all events. */
+  countEvents(query: CountEventsQuery): Promise<EventCounts>
+  /** Returns whether events are on. */
+  recordsEvents(): Promise<boolean>
 
   /** Returns pending rows with `expiresAt <= before`, by `(expiresAt, id)` ascending, after the position `after`. */
   listExpired(query: ListExpiredQuery): Promise<StorageObject[]>
@@ -242,19 +242,19 @@ export interface StoreDriver {
    * another call is working on.
    */
   purgeExpired(command: PurgeExpiredCommand): Promise<RowsOutcome>
-  /** Returns leftovers by `(since, attemptId)` ascending, after the position `after`. 1.6: only of `scope`, if it is not `null`. */
-  listLeftovers(query: ListLeftoversQuery): Promise<RecordedLeftover[]>
+  /** Returns leftovers by `(since, attemptId)` ascending, after the position `after`. Only of `scope`, if it is not `null`. */
+  listLeftovers(query: ListLeftoversQuery): Promise<Leftover[]>
   /** Deletes the leftover of the attempt. Returns whether it existed. */
   forgetLeftover(attemptId: string): Promise<boolean>
   /**
-   * 1.6: returns leftovers that have no `dueAt` or one up to and including `dueBefore`, by `(dueAt, attemptId)` ascending,
+   * Returns leftovers that have no `dueAt` or one up to and including `dueBefore`, by `(dueAt, attemptId)` ascending,
    * those without `dueAt` first, after the position `after`. MUST NOT read leftovers that it doesn't return.
    */
-  listDueLeftovers?(query: ListDueLeftoversQuery): Promise<RecordedLeftover[]>
-  /** 1.6: sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
-  deferLeftover?(command: DeferLeftoverCommand): Promise<boolean>
+  listDueLeftovers(query: ListDueLeftoversQuery): Promise<Leftover[]>
+  /** Sets the `dueAt` of the leftover of the attempt. Returns whether it exists. */
+  deferLeftover(command: DeferLeftoverCommand): Promise<boolean>
   /**
-   * Deletes history with `deletedAt <= before`, 1.6: only of `scope`, if it is not `null`. Deletes the earliest `deletedAt`
+   * Deletes history with `deletedAt <= before`, only of `scope`, if it is not `null`. Deletes the earliest `deletedAt`
    * first, then the lowest `id`, at most `limit` rows. Returns the number of deleted rows. MAY be atomic for each row rather
    * than for all, and MAY skip a row that another call is working on.
    */

@@ -7,7 +7,7 @@ export function quotaExceeded({ limit, max, used, reserved, requested }: QuotaEx
   const unit = limit === 'maxBytes' ? 'bytes' : 'files'
   return new StorageError('QUOTA_EXCEEDED', {
     message: `The quota of ${max} ${unit} would be exceeded: ${used} in use, ${requested} more requested.`,
-    params: { limit, max, used, ...(reserved !== undefined && { reserved }), requested },
+    params: { limit, max, used, reserved, requested },
   })
 }
 

@@ -14,7 +14,7 @@ export interface ReservationTerms {
   readonly scope: string
   /** Lifetime of the reservation, in seconds. */
   readonly seconds: number
-  /** Default: the quota of the scope. */
+  /** `null`: none. Left out: the quota of the scope. */
   readonly quota?: Quota | null
 }
 
@@ -32,7 +32,7 @@ export async function reserveUpload(
   const { records, now } = dependencies
   const { route, key, filename, contentType, size, metadata } = upload
   const { scope } = terms
-  const quota = terms.quota ?? (await records.quotaOf(scope, context.request))
+  const quota = terms.quota === undefined ? await records.quotaOf(scope, context.request) : terms.quota
   const id = createAttemptId({ now })
   const reserve = () =>
     records.reserve(

@@ -1,8 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { readReference, referenceQuery } from '../../core/http/reference-input.js'
 import type { ObjectReference, StorageObject } from '../../core/store/records.js'
-import type { ErrorContext } from '../../core/reporter.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { notFound } from '../request-input/attempt-reference.js'
 import { removeObject } from '../remove-object.js'
 import type { ServerDependencies } from '../server-dependencies.js'
@@ -33,28 +31,11 @@ export function deleteObjectEndpoint(dependencies: ServerDependencies, policy: O
       guards: [policy.guard],
       context: { bucket, key, object, route: object.route, size: object.size ?? object.declaredSize },
     }),
-    async act(_, object, { request }) {
-      const removed = await removeAttempt(dependencies, object, { request, operation: OPERATION })
+    async act(_, { bucket, key, scope, attemptId }, { request }) {
+      const input = { bucket, key, scope, attemptId, mode: records.deleteMode }
+      const removed = await removeObject(dependencies, input, { request, operation: OPERATION })
       // The object is gone or was replaced. Looking again finds out, and asks the guard about the replacement.
       return removed && { status: 204 }
     },
   })
-}
-
-/** Removes what the checks were made for. Returns `null` if another attempt has taken its place, or if nothing is there. */
-async function removeAttempt(
-  dependencies: ServerDependencies,
-  { bucket, key, scope, attemptId }: StorageObject,
-  context: ErrorContext,
-): Promise<StorageObject | null> {
-  const input = { bucket, key, scope, mode: dependencies.records.deleteMode }
-  try {
-    return await removeObject(dependencies, { ...input, attemptId }, context)
-  } catch (error) {
-    if (!isUnsupportedCall(error)) throw error
-    // A driver of 1.5 can only remove what is at the key now.
-    const removed = await removeObject(dependencies, input, context)
-    if (!removed) throw notFound()
-    return removed
-  }
 }

@@ -1,5 +1,4 @@
 import type { ObjectReference } from '../../core/store/records.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { EventDelivery, type EventDeliveryOptions } from './event-delivery.js'
 
 /** How many handlers of a server run at once. */
@@ -26,7 +25,6 @@ export class BackgroundDelivery {
   readonly #waiting = new Map<string, ObjectReference>()
   /** The names of the objects whose events are being delivered, and whether they have changed again since the last claim. */
   readonly #active = new Map<string, boolean>()
-  #isSupported = true
 
   constructor(options: BackgroundDeliveryOptions) {
     this.#options = options
@@ -42,7 +40,6 @@ export class BackgroundDelivery {
 
   /** Delivers the events of this object. Never throws and never waits. */
   changed({ bucket, key }: ObjectReference): void {
-    if (!this.#isSupported) return
     const name = JSON.stringify([bucket, key])
     if (this.#active.has(name)) {
       this.#active.set(name, true)
@@ -60,7 +57,6 @@ export class BackgroundDelivery {
         while (await this.#deliverNext(reference));
       } while (this.#active.get(name))
     } catch (error) {
-      this.#isSupported &&= !isUnsupportedCall(error)
       this.#options.report(error)
     }
     this.#active.delete(name)

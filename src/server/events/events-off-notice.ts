@@ -6,13 +6,13 @@ const MESSAGE =
 
 /**
  * Returns a function that reports once if the database records no events. It asks only where there was nothing to deliver. A
- * custom driver may be unable to tell.
+ * store that wraps another one can't tell.
  */
 export function createEventsOffNotice(store: object, report: (error: unknown) => void): () => Promise<void> {
   let isDone = false
   return async () => {
     const driver = partsOf(store)?.driver
-    if (isDone || !driver?.recordsEvents || (await driver.recordsEvents())) return
+    if (isDone || !driver || (await driver.recordsEvents())) return
     // Concurrent calls may both have asked.
     if (!isDone) report(new Error(MESSAGE))
     isDone = true

@@ -1,4 +1,7 @@
-/** An error of the caller: of the body, of `onProgress`, or the reason of an abort. The call rejects with `reason` itself. */
+/**
+ * An error of the caller: of the body, of `onProgress`, the reason of an abort, or a call that the storage or the options don't
+ * support. The call rejects with `reason` itself.
+ */
 export class CallerError extends Error {
   constructor(readonly reason: unknown) {
     super('The caller ended the operation.')

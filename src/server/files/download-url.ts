@@ -1,11 +1,11 @@
 import type { Disposition } from '../../core/object-storage.js'
-import { unsupportedCall } from '../../core/store/unsupported-call.js'
 import { checkInteger, checkOneOf, optional } from '../../core/store/validation/scalars.js'
 import { checkText } from '../../core/store/validation/text.js'
 import { dispositionFor } from '../inline-types.js'
 import { LONGEST_URL_SECONDS, secondsAfter } from '../lifetimes.js'
 import { bytesOf } from '../record-bytes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
+import { CallerError } from './caller-error.js'
 import { findFile } from './find-file.js'
 import type { DownloadURLInput, FileURL } from './inputs.js'
 
@@ -19,8 +19,10 @@ export async function downloadURL(
   const { storage, now, downloadSeconds } = dependencies
   const { baseURL } = storage
   if (storage.serve && !baseURL) {
-    throw unsupportedCall(
-      'files.downloadURL: the storage must have a baseURL, because no request shows the address of the server.',
+    throw new CallerError(
+      new TypeError(
+        'files.downloadURL: the storage must have a baseURL, because no request shows the address of the server.',
+      ),
     )
   }
   const object = await findFile(dependencies, input)

@@ -1,6 +1,5 @@
 import { toStorageError } from '../../core/errors.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { checkObject } from '../../core/store/validation/scalars.js'
 import type { RouteTable } from '../options/upload-routes.js'
 import { removeObject } from '../remove-object.js'
@@ -60,7 +59,6 @@ export function createFiles(dependencies: ServerDependencies, routes: RouteTable
       return await act()
     } catch (thrown) {
       if (thrown instanceof CallerError) throw thrown.reason
-      if (isUnsupportedCall(thrown)) throw thrown
       const error = toStorageError(thrown)
       if (error.status >= 500) dependencies.report(error, { operation })
       throw error

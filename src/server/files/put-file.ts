@@ -1,5 +1,6 @@
 import { StorageError } from '../../core/errors.js'
-import type { StorageObject } from '../../core/store/records.js'
+import type { RecordKeeper } from '../../core/plugin.js'
+import type { Quota, StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/invalid.js'
 import { checkObject } from '../../core/store/validation/scalars.js'
 import { confirmUpload } from '../attempts/confirm-upload.js'
@@ -59,7 +60,7 @@ async function putRequest(
   stop: LinkedAbort,
   onProgress: NonNullable<PutFileInput['onProgress']>,
 ): Promise<StorageObject> {
-  const { scope, size, contentType, quota } = request
+  const { scope, size, contentType } = request
   const storage = bytesStorage(dependencies.storage, size)
   const sending: Sending = {
     source,
@@ -68,11 +69,22 @@ async function putRequest(
     stop,
     onSent: async (loaded) => void (await asCaller(() => onProgress({ loaded, total: size }))),
   }
-  const terms = { scope, seconds: dependencies.records.pendingTtlSeconds, quota }
+  const { records } = dependencies
+  const quota = request.quota ?? (await quotaOf(records, scope))
+  const terms = { scope, seconds: records.pendingTtlSeconds, quota }
   const reserved = await reserveUpload(dependencies, request, terms, CONTEXT)
   return storage.multipart
     ? putInParts({ ...dependencies, multipart: storage.multipart }, reserved, sending)
     : putAtOnce(dependencies, storage.write, reserved, sending)
+}
+
+/** @throws CallerError if the quota depends on a request, so that the call must name one. */
+async function quotaOf(records: RecordKeeper, scope: string): Promise<Quota | null> {
+  try {
+    return await records.quotaOf(scope)
+  } catch (error) {
+    throw error instanceof TypeError ? new CallerError(error) : error
+  }
 }
 
 function putAtOnce(

@@ -1,11 +1,11 @@
 import type { MultipartStorage, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { unsupportedCall } from '../../core/store/unsupported-call.js'
 import { partSizeOf } from '../attempts/part-sizes.js'
 import { bytesOf } from '../record-bytes.js'
 import { notFound, type PendingMultipart } from '../request-input/attempt-reference.js'
 import { bodyParts } from './body-parts.js'
 import type { ByteSource } from './byte-source.js'
+import { CallerError } from './caller-error.js'
 import { waitUntilAborted, type LinkedAbort } from './linked-abort.js'
 
 /** The methods of a storage that write bytes. */
@@ -15,7 +15,7 @@ export interface BytesStorage {
   readonly multipart: (MultipartStorage & Required<Pick<MultipartStorage, 'writePart'>>) | null
 }
 
-/** Returns the methods that write a body of this size. @throws TypeError that names a missing one. */
+/** Returns the methods that write a body of this size. @throws CallerError that names a missing one. */
 export function bytesStorage(storage: ObjectStorage, size: number): BytesStorage {
   const { multipart } = storage
   const write = storage.write?.bind(storage)
@@ -27,8 +27,8 @@ export function bytesStorage(storage: ObjectStorage, size: number): BytesStorage
 }
 
 /** Builds the error for a storage that lacks a method. */
-export function lacks(method: string, caller = 'put'): TypeError {
-  return unsupportedCall(`files.${caller}: the storage must implement ${method}.`)
+export function lacks(method: string, caller = 'put'): CallerError {
+  return new CallerError(new TypeError(`files.${caller}: the storage must implement ${method}.`))
 }
 
 /** What is being sent. */

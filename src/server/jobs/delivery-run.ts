@@ -1,4 +1,3 @@
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { EventDelivery, type DeliveryResult } from '../events/event-delivery.js'
 import { OPERATION } from '../events/server-events.js'
 import {
@@ -20,9 +19,6 @@ export async function runDelivery(
   options: DeliverEventsOptions,
 ): Promise<DeliverEventsResult> {
   const checked = checkOptions(options)
-  // Without entries these calls do nothing, unless the driver lacks the method.
-  await source.store.settleEvents([])
-  await source.store.extendClaims([])
   const run = new DeliveryRun(source, checked)
   checked.signal?.addEventListener('abort', run.wake)
   try {
@@ -82,7 +78,7 @@ class DeliveryRun {
       this.#hasLooked = true
       return deliveries.length
     } catch (error) {
-      this.#fail(error, isUnsupportedCall(error))
+      this.#fail(error)
       return 0
     }
   }
@@ -93,7 +89,7 @@ class DeliveryRun {
       this.#count(await delivery)
     } catch (error) {
       // A job that polls has reported it and tried again until it was stopped.
-      if (this.#options.pollSeconds === null) this.#fail(error, true)
+      if (this.#options.pollSeconds === null) this.#fail(error)
     }
     this.#active--
     this.wake()
@@ -112,8 +108,8 @@ class DeliveryRun {
   }
 
   /** Ends the job, or reports the error if the job polls and will try again. */
-  #fail(error: unknown, isFinal: boolean): void {
-    if (isFinal || this.#options.pollSeconds === null) {
+  #fail(error: unknown): void {
+    if (this.#options.pollSeconds === null) {
       this.#storeFailure ??= { error }
       this.wake()
     } else {

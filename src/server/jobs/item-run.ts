@@ -1,6 +1,5 @@
 import { StorageError } from '../../core/errors.js'
 import type { Report } from '../../core/reporter.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface ItemRunOptions {
@@ -103,9 +102,8 @@ export class ItemRun {
   }
 }
 
-/** Returns whether the database is unavailable, or the driver too old for the call. */
 function concernsEveryItem(error: unknown): boolean {
-  return (error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE') || isUnsupportedCall(error)
+  return error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE'
 }
 
 /** The items of a page, which are taken in order and may be finished in any. */

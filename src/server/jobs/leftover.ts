@@ -2,7 +2,6 @@ import { StorageError } from '../../core/errors.js'
 import type { MultipartReference, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
-import { isUnsupportedCall } from '../../core/store/unsupported-call.js'
 import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 
@@ -44,15 +43,16 @@ export async function settleLeftover(
   look: Look,
 ): Promise<SettledLeftover> {
   const { records, report } = dependencies
+  const { attemptId } = leftover
   try {
     const outcome = await settle(dependencies, leftover, look)
     const until = nextLook(outcome, look)
-    if (until) await putOff(records.objects, leftover, until)
+    if (until) await records.objects.deferLeftover({ attemptId, until })
     return outcome
   } catch (error) {
-    await putOff(records.objects, leftover, retryTime(look)).catch((failure: unknown) =>
-      report(failure, { operation: look.operation }),
-    )
+    await records.objects
+      .deferLeftover({ attemptId, until: retryTime(look) })
+      .catch((failure: unknown) => report(failure, { operation: look.operation }))
     throw error
   }
 }
@@ -92,15 +92,6 @@ function nextLook(outcome: SettledLeftover, { time, readableUntil, closedAt, isL
 function retryTime({ time, readableUntil }: Look): Date {
   const retry = secondsAfter(time, RETRY_SECONDS)
   return retry.getTime() === readableUntil.getTime() ? new Date(retry.getTime() + 1) : retry
-}
-
-/** A driver of 1.5 can't put a leftover off. Then every run looks at it. */
-async function putOff(objects: StorageObjectStore, { attemptId }: Leftover, until: Date): Promise<void> {
-  try {
-    await objects.deferLeftover({ attemptId, until })
-  } catch (error) {
-    if (!isUnsupportedCall(error)) throw error
-  }
 }
 
 async function settle(

@@ -41,7 +41,7 @@ const checks = new OptionChecks(JOB)
  * Rejects with `VALIDATION_ERROR` if `from`, `to` or `quota` is invalid or both scopes are the same, and with
  * `DATABASE_UNAVAILABLE` if the objects can't be listed.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, if another option is invalid, or if the store can't transfer.
+ * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
  */
 export async function transferScope(
   s3: S3ServerCore,

@@ -16,7 +16,6 @@ async function adopted(given: Given, changes: Parameters<Given['adopt']>[0] = {}
 
 export const knownBytesCases: CaseGroup = {
   title: 'adopt of known bytes',
-  methods: ['adopt'],
   cases: {
     'returns the live row with the storage key, and changes nothing': async (given) => {
       const { store, scope, otherScope } = given
@@ -105,7 +104,6 @@ export const knownBytesCases: CaseGroup = {
 
 export const adoptConflictCases: CaseGroup = {
   title: 'adopt at a key in use',
-  methods: ['adopt'],
   cases: {
     'is a KEY_CONFLICT if another object has the key': async (given) => {
       const { store, at, otherScope } = given
@@ -147,12 +145,8 @@ export const adoptConflictCases: CaseGroup = {
           .map((attemptId) => ({ attemptId, since: clock.now() })),
         'leftovers',
       )
-      if (given.contract === '1.6')
-        same(
-          leftovers.map((each) => each.scope).sort(),
-          [scope, otherScope].sort(),
-          'scopes of the leftovers',
-        )
+      const scopes = leftovers.map((each) => each.scope)
+      same(scopes.sort(), [scope, otherScope].sort(), 'scopes of the leftovers')
       same(await store.getScopeUsage(scope), { ...NOTHING, bytes: 20, files: 2 }, 'usage')
       same(await store.getScopeUsage(otherScope), NOTHING, 'usage of the other scope')
       for (const each of [scope, otherScope]) {
@@ -175,7 +169,6 @@ export const adoptConflictCases: CaseGroup = {
 
 export const receivingCases: CaseGroup = {
   title: 'adopt for an object without a storage key',
-  methods: ['adopt'],
   cases: {
     'sets only its storage key and updatedAt': async (given) => {
       const { store, clock, at, scope } = given

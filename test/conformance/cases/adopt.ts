@@ -17,7 +17,6 @@ async function adopted(given: Given, changes: Parameters<Given['adopt']>[0] = {}
 
 export const adoptCases: CaseGroup = {
   title: 'adopt',
-  methods: ['adopt'],
   cases: {
     'creates an active row': async (given) => {
       const { store, clock, at, scope } = given

@@ -7,7 +7,6 @@ import { released } from './released.js'
 
 export const deferredLeftoverCases: CaseGroup = {
   title: 'deferLeftover',
-  since: '1.6',
   cases: {
     'stores when the leftover is due, and returns whether it exists': async (given) => {
       const { store, clock } = given

@@ -1,5 +1,4 @@
 import { refused, same } from '../assertions.js'
-import { EVENT_METHODS } from '../abilities.js'
 import { HOUR, MINUTE } from '../clock.js'
 import { AWKWARD } from '../properties/texts.js'
 import type { CaseGroup } from '../given.js'
@@ -182,7 +181,6 @@ function sorted(value: unknown): unknown {
 
 export const eventsOffCases: CaseGroup = {
   title: 'events that are off',
-  methods: EVENT_METHODS,
   cases: {
     'record nothing': async (given) => {
       const { store, at } = given
@@ -198,7 +196,6 @@ export const eventsOffCases: CaseGroup = {
 
 export const updateEventCases: CaseGroup = {
   title: 'events of update',
-  methods: ['update'],
   events: true,
   cases: {
     'have the rows before and after': async (given) => {
@@ -231,7 +228,6 @@ export const updateEventCases: CaseGroup = {
 
 export const transferEventCases: CaseGroup = {
   title: 'events of transfer',
-  methods: ['transfer'],
   events: true,
   cases: {
     'have the rows before and after': async (given) => {
@@ -266,7 +262,6 @@ export const transferEventCases: CaseGroup = {
 
 export const adoptEventCases: CaseGroup = {
   title: 'events of adopt',
-  methods: ['adopt'],
   events: true,
   cases: {
     'record a new object as activated': async (given) => {

@@ -4,7 +4,6 @@ import type { CaseGroup } from '../given.js'
 
 export const findByIdCases: CaseGroup = {
   title: 'findById',
-  methods: ['findById'],
   cases: {
     'returns a pending, an active and a deleted row': async (given) => {
       const { store, at } = given
@@ -67,7 +66,6 @@ export const findByIdCases: CaseGroup = {
 
 export const findTransferredCases: CaseGroup = {
   title: 'findById after a transfer',
-  methods: ['findById', 'transfer'],
   cases: {
     'returns the row for its new scope only': async (given) => {
       const { store, at, scope, otherScope } = given

@@ -69,7 +69,6 @@ export const longListCases: CaseGroup = {
         ({ attemptId }) => attemptId,
         ids,
       )
-      if (given.contract !== '1.6') return
       const dueBefore = clock.now()
       await samePages<Leftover>(
         'listLeftovers with dueBefore',
@@ -99,7 +98,6 @@ export const longListCases: CaseGroup = {
 
 export const longNameListCases: CaseGroup = {
   title: 'long lists of scopes, names and events',
-  methods: ['adopt', 'listScopes', 'listStored'],
   events: true,
   cases: {
     'return, claim and settle as many as they are asked for': async (given) => {

@@ -1,5 +1,4 @@
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
-import { hasMethod } from '../abilities.js'
 import { ConformanceFailure, holds, refused, same, sameFields } from '../assertions.js'
 import { HOUR } from '../clock.js'
 import { Notation } from '../notation.js'
@@ -330,7 +329,6 @@ export const reportedScopesCases: CaseGroup = {
           `${name}: expected \`scopes\` to include ${scope}, got [${[...reported].join()}]`,
         )
       }
-      if (!hasMethod(given.abilities, 'transfer')) return
       for (const to of [given.otherScope, given.otherScope]) await store.transfer({ ...at, from: scope, to })
       const reported = place.reported!.take()
       holds(reported.has(scope) && reported.has(given.otherScope), `transfer: ${notBoth(reported)}`)

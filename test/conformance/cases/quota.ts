@@ -7,7 +7,7 @@ export const quotaCases: CaseGroup = {
   cases: {
     'allows exactly maxBytes, and not one byte more': async (given) => {
       await given.activate({ key: 'a', declaredSize: 4 })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 10, used: 4, reserved: 0, requested: 7 })
+      const refusal = { limit: 'maxBytes', max: 10, used: 4, reserved: 0, requested: 7 }
       const over = { key: 'b', declaredSize: 7, quota: { maxBytes: 10 } }
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
       sameFields(await given.reserve({ ...over, declaredSize: 6 }), { declaredSize: 6 })
@@ -17,13 +17,13 @@ export const quotaCases: CaseGroup = {
       const quota = { maxFiles: 2 }
       await given.activate({ key: 'a', quota })
       await given.reserve({ key: 'b', quota })
-      const refusal = given.quotaParams({ limit: 'maxFiles', max: 2, used: 2, reserved: 1, requested: 1 })
+      const refusal = { limit: 'maxFiles', max: 2, used: 2, reserved: 1, requested: 1 }
       await refused(() => given.reserve({ key: 'c', quota }), 'QUOTA_EXCEEDED', refusal)
     },
 
     'names maxBytes first if both limits are exceeded': async (given) => {
       await given.activate({ key: 'a', declaredSize: 4 })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 3, used: 4, reserved: 0, requested: 5 })
+      const refusal = { limit: 'maxBytes', max: 3, used: 4, reserved: 0, requested: 5 }
       const over = { key: 'b', declaredSize: 5, quota: { maxBytes: 3, maxFiles: 1 } }
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
@@ -31,7 +31,7 @@ export const quotaCases: CaseGroup = {
     'checks the sum of stored and reserved bytes': async (given) => {
       await given.activate({ key: 'a', declaredSize: 4 })
       await given.reserve({ key: 'b', declaredSize: 3 })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 9, used: 7, reserved: 3, requested: 3 })
+      const refusal = { limit: 'maxBytes', max: 9, used: 7, reserved: 3, requested: 3 }
       const over = { key: 'c', declaredSize: 3, quota: { maxBytes: 9 } }
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
@@ -50,7 +50,7 @@ export const quotaCases: CaseGroup = {
       await given.activate({ declaredSize: 8 })
       const quota = { maxBytes: 10, maxFiles: 1 }
       sameFields(await given.reserve({ declaredSize: 10, quota }), { declaredSize: 10 })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 10, used: 10, reserved: 2, requested: 1 })
+      const refusal = { limit: 'maxBytes', max: 10, used: 10, reserved: 2, requested: 1 }
       await refused(() => given.reserve({ declaredSize: 11, quota }), 'QUOTA_EXCEEDED', refusal)
     },
 
@@ -58,7 +58,7 @@ export const quotaCases: CaseGroup = {
       const quota = { maxBytes: 10, maxFiles: 1 }
       await given.reserve({ declaredSize: 8, quota })
       await given.reserve({ declaredSize: 10, quota })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 10, used: 10, reserved: 10, requested: 2 })
+      const refusal = { limit: 'maxBytes', max: 10, used: 10, reserved: 10, requested: 2 }
       await refused(() => given.reserve({ declaredSize: 12, quota }), 'QUOTA_EXCEEDED', refusal)
       sameFields(await given.store.find(given.at), { declaredSize: 10 })
     },
@@ -69,14 +69,14 @@ export const quotaCases: CaseGroup = {
       const quota = { maxBytes: 10, maxFiles: 1 }
       await given.reserve({ declaredSize: 50, quota })
       await given.reserve({ declaredSize: 49, quota })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 10, used: 100, reserved: 0, requested: 1 })
+      const refusal = { limit: 'maxBytes', max: 10, used: 100, reserved: 0, requested: 1 }
       await refused(() => given.reserve({ declaredSize: 51, quota }), 'QUOTA_EXCEEDED', refusal)
     },
 
     'allows an empty file if only maxBytes is exceeded, but not if maxFiles is': async (given) => {
       await given.activate({ key: 'a', declaredSize: 50 })
       await given.reserve({ key: 'b', declaredSize: 0, quota: { maxBytes: 10 } })
-      const refusal = given.quotaParams({ limit: 'maxFiles', max: 1, used: 2, reserved: 1, requested: 1 })
+      const refusal = { limit: 'maxFiles', max: 1, used: 2, reserved: 1, requested: 1 }
       const over = { key: 'c', declaredSize: 0, quota: { maxFiles: 1 } }
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
@@ -84,7 +84,7 @@ export const quotaCases: CaseGroup = {
     'allows only changes without growth if the limits are 0': async (given) => {
       const nothing = { maxBytes: 0, maxFiles: 0 }
       await refused(() => given.reserve({ declaredSize: 1, quota: nothing }), 'QUOTA_EXCEEDED')
-      const refusal = given.quotaParams({ limit: 'maxFiles', max: 0, used: 0, reserved: 0, requested: 1 })
+      const refusal = { limit: 'maxFiles', max: 0, used: 0, reserved: 0, requested: 1 }
       await refused(() => given.reserve({ declaredSize: 0, quota: nothing }), 'QUOTA_EXCEEDED', refusal)
       await given.reserve({ declaredSize: 0, quota: { maxBytes: 0 } })
     },
@@ -106,7 +106,7 @@ export const quotaCases: CaseGroup = {
       const { clock, otherScope } = given
       await given.reserve({ declaredSize: 10 })
       clock.advance(2 * HOUR)
-      const refusal = given.quotaParams({ limit: 'maxFiles', max: 0, used: 0, reserved: 0, requested: 1 })
+      const refusal = { limit: 'maxFiles', max: 0, used: 0, reserved: 0, requested: 1 }
       const over = { scope: otherScope, declaredSize: 1, quota: { maxFiles: 0 } }
       await refused(() => given.reserve(over), 'QUOTA_EXCEEDED', refusal)
     },
@@ -127,7 +127,7 @@ export const quotaCases: CaseGroup = {
       await given.activate({ key: 'a', declaredSize: 4 })
       const pending = await given.reserve({ declaredSize: 6, storageKey: 'stored' })
       const usage = await store.getScopeUsage(scope)
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 11, used: 10, reserved: 6, requested: 2 })
+      const refusal = { limit: 'maxBytes', max: 11, used: 10, reserved: 6, requested: 2 }
       await refused(() => given.confirm({ size: 8, quota: { maxBytes: 11 } }), 'QUOTA_EXCEEDED', refusal)
       same(await store.find(at), pending, 'the reservation')
       same(await store.getScopeUsage(scope), usage, 'usage')
@@ -149,7 +149,7 @@ export const quotaCases: CaseGroup = {
     'checks the growth of a replacement beyond its reservation': async (given) => {
       await given.activate({ declaredSize: 40 })
       await given.reserve({ declaredSize: 45 })
-      const refusal = given.quotaParams({ limit: 'maxBytes', max: 45, used: 45, reserved: 5, requested: 1 })
+      const refusal = { limit: 'maxBytes', max: 45, used: 45, reserved: 5, requested: 1 }
       await refused(() => given.confirm({ size: 46, quota: { maxBytes: 45 } }), 'QUOTA_EXCEEDED', refusal)
       sameFields(await given.store.findActive(given.at), { size: 40 })
       sameFields(await given.confirm({ size: 45, quota: { maxBytes: 45 } }), { size: 45 })

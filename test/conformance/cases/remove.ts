@@ -103,7 +103,6 @@ export const removeCases: CaseGroup = {
 
 export const removeAttemptCases: CaseGroup = {
   title: 'remove of an attempt',
-  since: '1.6',
   cases: {
     'removes the object, and its pending replacement, if the active row has the attempt': async (given) => {
       const { store, at, scope } = given
@@ -280,7 +279,6 @@ export const historyCases: CaseGroup = {
 
 export const scopedHistoryCases: CaseGroup = {
   title: 'history of a scope',
-  since: '1.6',
   cases: {
     'is dropped alone by purgeDeleted with that scope': async (given) => {
       const { store, clock, scope, otherScope } = given

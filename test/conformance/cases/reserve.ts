@@ -198,13 +198,13 @@ export const reserveCases: CaseGroup = {
       const newKey = { ...newId, storageKey: null }
       await refused(() => given.reserve(newKey), 'KEY_CONFLICT')
       const growth = Number.MAX_SAFE_INTEGER - 10
-      const params = given.quotaParams({
+      const params = {
         limit: 'maxBytes',
         max: 0,
         used: 10,
         reserved: 0,
         requested: growth,
-      })
+      }
       await refused(() => given.reserve({ ...newKey, overwrite: true }), 'QUOTA_EXCEEDED', params)
       const another = { key: 'another', declaredSize: Number.MAX_SAFE_INTEGER }
       await refused(() => given.reserve({ ...another, quota: { maxFiles: 1 } }), 'QUOTA_EXCEEDED')

@@ -6,7 +6,6 @@ import { numbers } from '../given.js'
 
 export const scopedLeftoverCases: CaseGroup = {
   title: 'leftovers by scope',
-  since: '1.6',
   cases: {
     'record the scope of the attempt, also if another scope takes its key over': async (given) => {
       const { store, clock, at, scope, otherScope } = given

@@ -63,7 +63,6 @@ async function reserveFor(given: Given, scopes: readonly string[]): Promise<void
 
 export const listScopesCases: CaseGroup = {
   title: 'listScopes',
-  methods: ['listScopes'],
   cases: {
     'returns the usage and the number of rows of each scope': async (given) => {
       const { store, scope, otherScope } = given

@@ -25,7 +25,6 @@ async function storeEach(given: Given, names: readonly string[]): Promise<void> 
 
 export const listStoredCases: CaseGroup = {
   title: 'listStored',
-  methods: ['listStored'],
   cases: {
     'returns live rows and leftovers by their storage key': async (given) => {
       const { store } = given

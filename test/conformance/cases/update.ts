@@ -8,7 +8,6 @@ const METADATA = { a: '1', b: '2' }
 
 export const updateCases: CaseGroup = {
   title: 'update',
-  methods: ['update'],
   cases: {
     'sets the fields that it is given and updatedAt, and keeps everything else': async (given) => {
       const { store, clock, at, scope } = given

@@ -38,7 +38,7 @@ export class ObjectModel extends UpkeepModel {
     const pending = this.pending(input)
     const row = { ...active, scope: to, updatedAt: this.now() }
     const rows = this.rows.flatMap((other) => (other === active ? [row] : other === pending ? [] : [other]))
-    const refusal = refuseGrowth(this.rows, rows, to, input.quota, 'to', this.contract)
+    const refusal = refuseGrowth(this.rows, rows, to, input.quota, 'to')
     if (refusal) return refusal
     if (pending) this.leaveBehind(pending)
     this.rows = rows
@@ -68,7 +68,7 @@ export class ObjectModel extends UpkeepModel {
     if (pending && !this.hasExpired(pending)) return { error: 'KEY_CONFLICT' }
     const row = receiver ? { ...receiver, storageKey, updatedAt: this.now() } : this.#adopted(input)
     const rows = [...this.rows.filter((other) => other !== pending && other !== receiver), row]
-    const refusal = refuseGrowth(this.rows, rows, scope, null, 'size', this.contract)
+    const refusal = refuseGrowth(this.rows, rows, scope, null, 'size')
     if (refusal) return refusal
     if (pending) this.leaveBehind(pending)
     this.rows = rows

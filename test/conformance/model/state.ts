@@ -1,6 +1,5 @@
 import type { Leftover, ObjectReference, StorageObject } from '../../../src/core/store/records.js'
 import type { RecordedChange } from '../../../src/core/store/events.js'
-import type { Contract } from '../abilities.js'
 import { eventOf, type ModelEvent } from './event-log.js'
 import type { ModelRow } from './rows.js'
 
@@ -18,7 +17,6 @@ export class ModelState {
 
   constructor(
     readonly now: () => Date,
-    readonly contract: Contract = '1.6',
     readonly recordsEvents = false,
   ) {}
 
@@ -45,9 +43,8 @@ export class ModelState {
 
   /** Records the leftover of a row that ends or is replaced, unless it has neither a storage key nor an upload. */
   protected leaveBehind(row: ModelRow): void {
-    const { bucket, key, attemptId, storageKey, uploadId, writableUntil } = row
+    const { bucket, key, attemptId, scope, storageKey, uploadId, writableUntil } = row
     if (storageKey === null && uploadId === null) return
-    const scope = this.contract === '1.6' ? row.scope : null
     const reference = { attemptId, scope, bucket, key, storageKey, uploadId }
     this.leftovers = [...this.leftovers, { ...reference, since: this.now(), writableUntil, dueAt: null }]
   }

@@ -61,7 +61,7 @@ export class UploadModel extends ReadModel {
       writableUntil: input.expiresAt,
     }
     const rows = [...this.rows.filter((other) => other !== pending), row]
-    const refusal = refuseGrowth(this.rows, rows, input.scope, input.quota, 'declaredSize', this.contract)
+    const refusal = refuseGrowth(this.rows, rows, input.scope, input.quota, 'declaredSize')
     if (refusal) return refusal
     if (pending) this.leaveBehind(pending)
     this.rows = rows
@@ -144,7 +144,7 @@ export class UploadModel extends ReadModel {
       confirmedAt: now,
     }
     const rows = [...this.rows.filter((other) => other !== pending && other !== replaced), row]
-    const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size', this.contract)
+    const refusal = refuseGrowth(this.rows, rows, row.scope, input.quota, 'size')
     if (refusal) return refusal
     if (replaced) this.leaveBehind(replaced)
     this.rows = rows

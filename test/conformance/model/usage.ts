@@ -1,5 +1,4 @@
 import type { Quota, ScopeUsage } from '../../../src/core/store/records.js'
-import type { Contract } from '../abilities.js'
 import type { Refusal } from '../outcome.js'
 import { invalid } from '../outcome.js'
 import type { ModelRow } from './rows.js'
@@ -19,7 +18,6 @@ export function refuseGrowth(
   scope: string,
   quota: Quota | null | undefined,
   sizeField: string,
-  contract: Contract,
 ): Refusal | null {
   const { reservedBytes, reservedFiles } = usageOf(before, scope)
   const limits = [
@@ -33,8 +31,7 @@ export function refuseGrowth(
     return {
       error: 'QUOTA_EXCEEDED',
       params: {
-        ...{ limit, max, used: Number(used), requested: Number(growth) },
-        ...(contract === '1.6' && { reserved }),
+        ...{ limit, max, used: Number(used), reserved, requested: Number(growth) },
       },
     }
   }

@@ -5,7 +5,6 @@ import { valueOf } from '../outcome.js'
 import type { FollowingModel } from '../calls.js'
 import type { ManualClock } from '../clock.js'
 import { END_OF_TIME, HOUR, SECOND } from '../clock.js'
-import type { Abilities } from '../abilities.js'
 import type { Vocabulary } from './vocabulary.js'
 import { word } from './vocabulary.js'
 
@@ -22,7 +21,6 @@ export interface Choice<C, Value> {
 export interface ScriptState {
   readonly model: FollowingModel & { readonly rows: readonly StorageObject[] }
   readonly clock: ManualClock
-  readonly abilities: Abilities
   readonly vocabulary: Vocabulary
   /** Every attempt made so far, whether or not it still exists. */
   readonly attempts: readonly (ObjectReference & { readonly id: string })[]

@@ -2,7 +2,6 @@ import type fc from 'fast-check'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call } from '../calls.js'
 import { observeStore } from '../calls.js'
-import { hasMethod } from '../abilities.js'
 import type { PropertySettings } from '../options.js'
 import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
@@ -29,11 +28,10 @@ export async function checkConcurrentCalls(
   settings: PropertySettings,
   scenarios: fc.Arbitrary<ConcurrentScenario>,
 ): Promise<void> {
-  const abilities = await stores.abilities()
   const run = ({ before, callers, events }: Program) =>
-    stores.withStore(events && abilities.recordsEvents, async (empty) => {
+    stores.withStore(events, async (empty) => {
       const { store, place } = empty
-      const script = new Script(narrowVocabulary, empty, events && abilities.recordsEvents)
+      const script = new Script(narrowVocabulary, empty, events)
       for (const step of before) await runStep(step, script, store)
       const start = script.model.clone()
       // As from two processes, if the suite can open the place twice.
@@ -47,7 +45,7 @@ export async function checkConcurrentCalls(
       script.code.concurrently(byCaller(calls))
       const state: FinalState = {
         differenceFrom: (model, notation) =>
-          final.differenceFrom(model, notation) ?? drained?.differenceFrom(model, notation) ?? null,
+          final.differenceFrom(model, notation) ?? drained.differenceFrom(model, notation),
       }
       const reason = whyNotInAnyOrder(start, calls, state, script.notation)
       if (reason !== null) script.fail(reason)
@@ -58,9 +56,7 @@ export async function checkConcurrentCalls(
 
 /** Resolves all steps in the state before any of them runs. */
 function plan(callers: readonly (readonly PausedStep[])[], script: Script): PlannedCall[] {
-  const steps = callers
-    .flatMap((own, caller) => own.map((paused) => ({ ...paused, caller })))
-    .filter(({ step }) => hasMethod(script.abilities, step.call))
+  const steps = callers.flatMap((own, caller) => own.map((paused) => ({ ...paused, caller })))
   const calls = new Map<object, Call>()
   // Reserves first, so the other calls can refer to their attempts.
   for (const isReserve of [true, false]) {

@@ -6,8 +6,6 @@ import { EARLY_IDS, LATE_IDS, attemptIdOf, isAttemptId } from '../attempt-ids.js
 import type { Call } from '../calls.js'
 import { callModel, observeStore } from '../calls.js'
 import type { ManualClock } from '../clock.js'
-import type { Abilities } from '../abilities.js'
-import { hasMethod } from '../abilities.js'
 import { outcomeDifference, difference } from '../difference.js'
 import { DrainedEvents } from '../event-views.js'
 import { Notation } from '../notation.js'
@@ -31,7 +29,6 @@ interface Attempt extends ObjectReference {
 /** A running script: the model, the ids and cursors that the store returned, and the lines of the failure report. */
 export class Script implements ScriptState {
   readonly clock: ManualClock
-  readonly abilities: Abilities
   readonly model: ReferenceModel
   readonly notation = new Notation()
   readonly lines: string[] = []
@@ -45,11 +42,10 @@ export class Script implements ScriptState {
   #lastMadeId = ''
 
   /** `events` says whether the store records events. */
-  constructor(vocabulary: Vocabulary, { clock, abilities, place }: EmptyStore, events: boolean) {
+  constructor(vocabulary: Vocabulary, { clock, place }: EmptyStore, events: boolean) {
     this.vocabulary = vocabulary
     this.clock = clock
-    this.abilities = abilities
-    this.model = new ReferenceModel(clock.now, abilities.contract, events)
+    this.model = new ReferenceModel(clock.now, events)
     this.#touched = new TouchedScopes(place.reported, this.model, vocabulary.scopes)
   }
 
@@ -108,18 +104,17 @@ export class Script implements ScriptState {
 
   /** Compares the events that are left with those of the model, by claiming and settling them. */
   async compareEvents(store: StorageObjectStore): Promise<void> {
-    const found = (await this.drain(store))?.differenceFrom(this.model, this.notation) ?? null
+    const found = (await this.drain(store)).differenceFrom(this.model, this.notation)
     if (found !== null) this.fail(`At the end: ${found}`)
   }
 
-  async drain(store: StorageObjectStore): Promise<DrainedEvents | null> {
-    return hasMethod(this.abilities, 'claimEvents') ? DrainedEvents.of(store, this.clock) : null
+  drain(store: StorageObjectStore): Promise<DrainedEvents> {
+    return DrainedEvents.of(store, this.clock)
   }
 
   snapshot(store: StorageObjectStore): Promise<Snapshot> {
     const { scopes, routes } = this.vocabulary
     const names: Names = {
-      abilities: this.abilities,
       now: this.clock.now(),
       scopes,
       routes,

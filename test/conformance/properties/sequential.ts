@@ -39,7 +39,6 @@ export async function checkSequentialCalls(
   scenario: SequentialScenario,
 ): Promise<void> {
   const commands = scenario.steps.map((step) => new StepCommand(step))
-  const abilities = await stores.abilities()
   const scripts = fc.tuple(
     // Without events first, because failures shrink to the first.
     fc.constantFrom(false, true, true, true),
@@ -52,9 +51,9 @@ export async function checkSequentialCalls(
   )
   type Commands = Iterable<fc.AsyncCommand<Script, StorageObjectStore>>
   const run = ([events, words, commands]: [boolean, Vocabulary, Commands]) =>
-    stores.withStore(events && abilities.recordsEvents, async (empty) => {
+    stores.withStore(events, async (empty) => {
       const { store } = empty
-      const script = new Script(words, empty, events && abilities.recordsEvents)
+      const script = new Script(words, empty, events)
       await fc.asyncModelRun(() => ({ model: script, real: store }), commands)
       const found = await script.maintenance(store)
       if (found !== null) script.fail(found)

@@ -3,7 +3,6 @@ import type { StorageObject } from '../../../src/core/store/records.js'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call, MethodName } from '../calls.js'
 import { HOUR, MINUTE, SECOND } from '../clock.js'
-import { hasField, hasMethod } from '../abilities.js'
 import { badValuesOf } from '../input-checks.js'
 import { INPUTS, callWith, withField } from '../inputs.js'
 import { valueOf } from '../outcome.js'
@@ -84,9 +83,7 @@ export function callOf(step: CallStep | SpoiledStep, script: ScriptState): Call 
   const chosen = step as unknown as Record<string, unknown>
   const values = fields.flatMap(([name, field]) => {
     if (name === 'atKey') return Object.entries(here.reference)
-    return hasField(script.abilities, step.call, name)
-      ? [[name, field.resolve(chosen[name], here)] as const]
-      : []
+    return [[name, field.resolve(chosen[name], here)] as const]
   })
   return callWith(step.call, Object.fromEntries(values))
 }
@@ -114,10 +111,7 @@ function rowsAt(key: KeyChoice, script: ScriptState) {
 /** Runs one step of a script: moves the clock, or makes a call and compares its result with the model. */
 export async function runStep(step: Step, script: Script, store: StorageObjectStore): Promise<void> {
   if (step.call === 'clock') return script.moveClock(step.by)
-  if (step.call === 'spoiled') return script.run(callOf(step, script), store)
-  if (step.call !== 'clockToExpiry') {
-    return hasMethod(script.abilities, step.call) ? script.run(callOf(step, script), store) : undefined
-  }
+  if (step.call !== 'clockToExpiry') return script.run(callOf(step, script), store)
   const expires = rowsAt(step.atKey, script).pending?.expiresAt?.getTime() ?? Infinity
   // A clock near the last valid date would leave no future for the next reservation.
   if (expires < script.clock.in(365 * 24 * HOUR).getTime())

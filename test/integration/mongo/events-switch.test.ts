@@ -32,7 +32,7 @@ describeMongo('the switch of events in MongoDB', (url) => {
   }
 
   it('can be read', async () => {
-    const read = (by: StorageObjectStore) => partsOf(by)!.driver.recordsEvents!()
+    const read = (by: StorageObjectStore) => partsOf(by)!.driver.recordsEvents()
     expect(await read(store)).toBe(true)
     await mongoAdapter(db, { events: false }).migrate()
     expect(await read(store)).toBe(false)

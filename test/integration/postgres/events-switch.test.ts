@@ -51,7 +51,7 @@ describePostgres('the switch of events', (url) => {
   })
 
   it('can be read', async () => {
-    const read = () => partsOf(newStore(true))!.driver.recordsEvents!()
+    const read = () => partsOf(newStore(true))!.driver.recordsEvents()
     await newStore().migrate()
     expect(await read()).toBe(false)
     await newStore(true).migrate()

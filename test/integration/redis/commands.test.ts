@@ -94,7 +94,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     ['extendClaims', 0, () => store.extendClaims([{ id: 'a', claim: 'b' }])],
     ['listEvents', 0, () => store.listEvents()],
     ['countEvents', 0, () => store.countEvents()],
-    ['recordsEvents', 0, () => partsOf(store)!.driver.recordsEvents!()],
+    ['recordsEvents', 0, () => partsOf(store)!.driver.recordsEvents()],
   ])('for %s: %d commands', async (_name, expected, call) => {
     await commands()
     await call()

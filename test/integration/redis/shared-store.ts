@@ -11,10 +11,8 @@ export function wrapDriver(store: StorageObjectStore, wrap: CallWrapper): Storag
   const { driver, now } = partsOf(store)!
   const wrapped = new Proxy(driver, {
     get(target, method: keyof StoreDriver) {
-      if (method === 'contract') return target[method]
-      // A driver of 1.5 lacks methods.
-      const call = target[method]?.bind(target) as ((...args: unknown[]) => Promise<unknown>) | undefined
-      return call && ((...args: unknown[]) => wrap(method, () => call(...args)))
+      const call = target[method].bind(target) as (...args: unknown[]) => Promise<unknown>
+      return (...args: unknown[]) => wrap(method, () => call(...args))
     },
   })
   return createStore(wrapped, { now })

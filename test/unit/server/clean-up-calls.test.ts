@@ -1,9 +1,8 @@
 import { cleanUp, type ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
-import { HOUR, ManualClock, MINUTE } from '../../conformance/clock.js'
+import { HOUR, MINUTE } from '../../conformance/clock.js'
 import * as inParts from './multipart/in-parts.js'
-import { expectStatus, outcomesOf, startService, type Service, type ServiceOptions } from './service.js'
-import { storeOfVersion15 } from './store-of-version-1-5.js'
+import { expectStatus, startService, type Service, type ServiceOptions } from './service.js'
 
 /** The bucket calls of a job. */
 type Calls = Readonly<Record<'head' | 'remove' | 'list' | 'listParts' | 'abort', number>>
@@ -86,7 +85,6 @@ const situations: Readonly<Record<string, (service: Service) => Promise<unknown>
   },
 }
 
-// Version 1.5.5 made 26 HEADs and 28 lists for the first situation, and 298 HEADs and 300 ListParts for the second.
 const expected: Readonly<Record<string, Partial<Calls>>> = {
   'an upload that was begun and aborted': { head: 2, list: 2 },
   'an upload in parts that ended with parts in the bucket': { head: 2, list: 1, listParts: 3, abort: 1 },
@@ -147,16 +145,4 @@ describe('the bucket calls of cleanUp every five minutes, over 25 hours', () => 
     await service.objects.reserve({ ...row, ...uploadId, expiresAt: service.clock.in(90 * HOUR) })
     expect(await service.callsDuring(25 * HOUR)).toEqual({ ...NONE, head: 1, list: 2 })
   })
-})
-
-it('with a driver of 1.5, every run looks at every leftover', async () => {
-  const clock = new ManualClock()
-  const service = countedService({ clock, objects: storeOfVersion15(clock.now) })
-  await situations['an upload that was begun and aborted']!(service)
-  for (let run = 0; run < 3; run++) {
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['waiting'])
-  }
-  service.clock.advance(3 * HOUR)
-  expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
-  expect(service.reported).toEqual([])
 })

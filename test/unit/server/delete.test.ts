@@ -3,7 +3,6 @@ import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../conformance/clock.js'
 import { around, BASE, bytesOfSize, errorOf, expectStatus, startService } from './service.js'
-import { storeOfVersion15 } from './store-of-version-1-5.js'
 
 const overwriting = { docs: { key: () => 'report', overwrite: true } }
 
@@ -220,13 +219,6 @@ describe('DELETE /object', () => {
         return remove(input)
       })
       expect((await service.as('user:1').delete('report')).status).toBe(404)
-    })
-
-    it('removes what is there with a driver of 1.5, which can only remove by key', async () => {
-      const service = await replacedBeforeRemove(1, { locked: 'yes' }, storeOfVersion15)
-      expect((await service.as('user:1').delete('report')).status).toBe(204)
-      expect(service.judged.length).toBe(1)
-      expect(await service.objects.countByScope('user:1')).toBe(0)
     })
   })
 

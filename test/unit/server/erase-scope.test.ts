@@ -11,7 +11,6 @@ import {
   startService,
   type ServiceOptions,
 } from './service.js'
-import { storeOfVersion15 } from './store-of-version-1-5.js'
 
 const scope = 'user:1'
 const LATER = 3 * HOUR
@@ -259,17 +258,5 @@ describe('eraseScope', () => {
     await expect(eraseScope({} as S3ServerCore, { scope })).rejects.toThrow(
       new TypeError('eraseScope: the first argument must be a server returned by createS3Server().'),
     )
-  })
-
-  it('refuses a driver of version 1.5, before it erases anything', async () => {
-    const clock = new ManualClock()
-    const service = startService({ clock, objects: storeOfVersion15(clock.now) })
-    await service.as(scope).upload()
-    await expect(eraseScope(service.s3, { scope })).rejects.toThrow(
-      new TypeError(
-        "listLeftovers({ scope }) needs a StoreDriver with contract: '1.6', and this driver declares none.",
-      ),
-    )
-    expect(await service.objects.countByScope(scope)).toBe(1)
   })
 })

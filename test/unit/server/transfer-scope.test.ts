@@ -1,8 +1,6 @@
-import { transferScope, type S3ServerCore, type StoreDriver } from '@svc/db'
-import { createStore } from '@svc/db/adapter'
+import { transferScope, type S3ServerCore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
-import { partsOf } from '../../../src/core/store/store-parts.js'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
 import { until } from './events/changed-objects.js'
 import { Crash } from './crash.js'
@@ -182,22 +180,5 @@ describe('transferScope', () => {
       new TypeError('transferScope: the first argument must be a server returned by createS3Server().'),
     )
     expect(await service.objects.countByScope(from)).toBe(1)
-  })
-
-  it('rejects if the driver has no transfer', async () => {
-    const clock = new ManualClock()
-    const { driver } = partsOf(memoryAdapter({ now: clock.now }))!
-    const objects = createStore({ ...driver, transfer: undefined } as unknown as StoreDriver, {
-      now: clock.now,
-    })
-    const service = startService({ clock, objects })
-    await service.as(from).upload()
-    await expect(transferScope(service.s3, { from, to })).rejects.toThrow(
-      new TypeError(
-        'transfer() needs the method "transfer" of StoreDriver, and this driver does not have it.',
-      ),
-    )
-    expect(await objects.countByScope(from)).toBe(1)
-    expect(service.reported).toEqual([])
   })
 })

@@ -1,4 +1,3 @@
-import { unsupportedCall } from '../../../core/store/unsupported-call.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
 import { secondsAfter } from '../../lifetimes.js'
@@ -88,7 +87,7 @@ function earlier<P extends { readonly order: string }>(one: P | null, other: P |
 
 function sidesOf({ storage, records }: ServerDependencies, { bucket, prefix }: CheckedOptions): Sides {
   const list = storage.list?.bind(storage)
-  if (!list) throw unsupportedCall(`${JOB}: the storage must implement list().`)
+  if (!list) throw new TypeError(`${JOB}: the storage must implement list().`)
   return {
     bucket,
     async listBucket(after, limit) {

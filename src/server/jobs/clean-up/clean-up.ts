@@ -3,7 +3,6 @@ import { shown } from '../../../core/store/validation/invalid.js'
 import { settleReservation, type SettledReservation } from '../../attempts/settle-reservation.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf } from '../../server-dependencies.js'
-import { dueLeftovers } from './due-leftovers.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from '../leftover.js'
 import { pagesOf } from '../pages.js'
 import { settleAll, type Outcome } from './settle-all.js'
@@ -39,7 +38,7 @@ export interface CleanUpResult {
  * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
  * reservations, then the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
  *
- * A run looks only at leftovers that it can do something about. With a custom driver of version 1.5, it looks at all of them.
+ * A run looks only at leftovers that it can do something about.
  *
  * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
  * `VALIDATION_ERROR` if `limit` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
@@ -67,11 +66,20 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
     report,
   )
 
+  const due = pagesOf<Leftover>((after) => records.objects.listLeftovers({ dueBefore: start, limit, after }))
   const leftovers = await settleAll(
-    dueLeftovers(records.objects, start, limit),
+    recordedBefore(start, due),
     ({ bucket, key, attemptId, storageKey }) => ({ bucket, key, attemptId, storageKey }),
     (leftover) => settleLeftover(dependencies, leftover, lookForCleanUp(leftover, dependencies)),
     report,
   )
   return { reservations, leftovers }
+}
+
+/** Leaves the leftovers that appear during the run to the next one. */
+async function* recordedBefore(
+  start: Date,
+  pages: AsyncIterable<readonly Leftover[]>,
+): AsyncGenerator<readonly Leftover[], void> {
+  for await (const leftovers of pages) yield leftovers.filter(({ since }) => since <= start)
 }

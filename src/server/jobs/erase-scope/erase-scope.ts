@@ -41,16 +41,13 @@ const checks = new OptionChecks(JOB)
  * uploads, objects and leftovers. What fails is listed in `failed` and reported to `onError`, and the run continues.
  * Rejects with `VALIDATION_ERROR` if `scope` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, if another option is invalid, or if the store's driver is of
- * version 1.5. Nothing is erased then.
+ * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
  */
 export async function eraseScope(s3: S3ServerCore, options: EraseScopeOptions): Promise<EraseScopeResult> {
   const dependencies = dependenciesOf(s3, JOB)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const scope = checkText('scope', options.scope)
-  // Throws before anything is erased if the driver can't list the leftovers of a scope.
-  await dependencies.records.objects.listLeftovers({ scope, limit: 1 })
 
   const { report } = dependencies
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress })

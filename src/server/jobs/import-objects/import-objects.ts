@@ -4,7 +4,6 @@ import type { AdoptCommand } from '../../../core/store/driver.js'
 import { adoptCommand } from '../../../core/store/inputs/object-changes.js'
 import { hasExpired } from '../../../core/store/lifecycle/key-change.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object-plans.js'
-import { unsupportedCall } from '../../../core/store/unsupported-call.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
 import { bucketPages } from '../bucket-pages.js'
@@ -36,8 +35,7 @@ type Outcome = 'imported' | 'known' | 'skipped'
  * `DATABASE_UNAVAILABLE` if the database is unavailable, once the items in work are done. `onProgress` has told by then where a
  * later run can go on.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list` or the
- * database driver no `adopt`.
+ * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list`.
  */
 export async function importObjects(
   s3: S3ServerCore,
@@ -47,7 +45,7 @@ export async function importObjects(
   const checked = checkOptions(options, dependencies.bucket)
   const { storage, report, records } = dependencies
   const list = storage.list?.bind(storage)
-  if (!list) throw unsupportedCall(`${JOB}: the storage must implement list().`)
+  if (!list) throw new TypeError(`${JOB}: the storage must implement list().`)
   const { bucket, prefix, after, select, concurrency, dryRun, signal, onProgress } = checked
 
   const counts: Record<Outcome, number> = { imported: 0, known: 0, skipped: 0 }

@@ -4,8 +4,20 @@ import { passingTests, run, type SnippetCheck, type SnippetChecks } from '../pro
 
 /** `my-adapter.test.ts` imports this driver and runs the suite on it. */
 const isDriver: SnippetCheck = async (program) => {
-  const { createToyDriver } = await run<{ createToyDriver: () => StoreDriver }>(program)
-  expect(await createToyDriver().count({ scope: 'ann', statuses: ['active'] })).toBe(0)
+  const { createToyDriver } = await run<{ createToyDriver: (isRecording: boolean) => StoreDriver }>(program)
+  expect(await createToyDriver(true).count({ scope: 'ann', statuses: ['active'] })).toBe(0)
+}
+
+/** `toy-driver.ts` imports these events. */
+const isEvents: SnippetCheck = async (program) => {
+  const { createToyEvents } = await run<EventsProgram>(program)
+  const { methods } = createToyEvents(true)
+  const nothing = { waiting: 0, claimed: 0, retrying: 0 }
+  expect(await methods.countEvents({ now: new Date() })).toEqual(nothing)
+}
+
+interface EventsProgram {
+  readonly createToyEvents: (isRecording: boolean) => { readonly methods: Pick<StoreDriver, 'countEvents'> }
 }
 
 interface DatabaseProgram {
@@ -40,7 +52,8 @@ const printsDefects: SnippetCheck = async (program) => {
 
 export const writingAnAdapterChecks: SnippetChecks = {
   'docs/writing-an-adapter.md#toy-driver.ts': isDriver,
-  'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(200),
+  'docs/writing-an-adapter.md#toy-events.ts': isEvents,
+  'docs/writing-an-adapter.md#my-adapter.test.ts': passingTests(300),
   'docs/writing-an-adapter.md#my-database.ts': { onPostgres: opensPlaces },
   // The cases that need the options that it shows. Tests of the Postgres adapter run all.
   'docs/writing-an-adapter.md#my-suite.test.ts': {

@@ -19,22 +19,24 @@ const drivers = {
     const pool = new pg.Pool({ connectionString })
     return {
       end: () => pool.end(),
-      createStore: ({ now }) => migrated(postgresAdapter(pool, { schema: freshName(), now })),
+      createStore: ({ now, events }) => migrated(postgresAdapter(pool, { schema: freshName(), now, events })),
     }
   },
 
   pglite() {
     const database = new PGlite()
-    let ready
+    const migrations = new Map()
     return {
       end: () => database.close(),
-      async createStore({ now }) {
-        const store = postgresAdapter(database, { now })
+      async createStore({ now, events }) {
         // A schema for each store would take minutes.
-        await (ready ??= store.migrate())
-        await database.exec(
-          'DELETE FROM svc_db.objects; DELETE FROM svc_db.scope_usage; DELETE FROM svc_db.leftovers',
-        )
+        const schema = events ? 'with_events' : 'without_events'
+        const store = postgresAdapter(database, { schema, now, events })
+        if (!migrations.has(schema)) migrations.set(schema, store.migrate())
+        await migrations.get(schema)
+        // Events last: deleting an object records one.
+        for (const table of ['objects', 'scope_usage', 'leftovers', 'events'])
+          await database.exec(`DELETE FROM ${schema}.${table}`)
         return store
       },
     }
@@ -45,8 +47,8 @@ const drivers = {
     const database = client.db(freshName())
     return {
       end: () => database.dropDatabase().finally(() => client.close()),
-      createStore: ({ now }) =>
-        migrated(mongoAdapter(database, { collectionPrefix: `${freshName()}_`, now })),
+      createStore: ({ now, events }) =>
+        migrated(mongoAdapter(database, { collectionPrefix: `${freshName()}_`, now, events })),
     }
   },
 
@@ -54,7 +56,8 @@ const drivers = {
     const redis = new Redis(url)
     return {
       end: () => redis.disconnect(),
-      createStore: ({ now }) => redisUsageCache(memoryAdapter({ now }), redis, { prefix: freshName() }),
+      createStore: ({ now, events }) =>
+        redisUsageCache(memoryAdapter({ now, events }), redis, { prefix: freshName() }),
     }
   },
 }

@@ -47,7 +47,7 @@ export const used = [MongoClient, S3Client, PGlite, Redis]
 export const suite = () =>
   storeConformance({
     name: 'memory',
-    createStore: ({ now }) => memoryAdapter({ now }),
+    createStore: ({ now, events }) => memoryAdapter({ now, events }),
     test: { describe, it },
   })
 

@@ -1,10 +1,9 @@
-import { afterEach, expect, it, vi } from 'vitest'
-import { createStore, StorageError, type StorageObjectStore, type StoreDriver } from '@svc/db'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createStore, StorageError } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
 import { seed } from '../../../../src/adapters/memory/seed.js'
 import { Tables } from '../../../../src/adapters/memory/tables.js'
-import { isUnsupportedCall } from '../../../../src/core/store/unsupported-call.js'
 import { sameUsage } from '../../../../src/core/store/usage.js'
 import { idNumber } from '../rows.js'
 import { NOON } from '../settable-clock.js'
@@ -12,73 +11,43 @@ import { failingDriver } from './failing-driver.js'
 
 const REFERENCE = { bucket: 'photos', key: 'a.png' }
 const CLAIM = { id: 'event', claim: 'claim' }
-const OPTIONAL_CALLS: readonly [keyof StoreDriver, (store: StorageObjectStore) => Promise<unknown>][] = [
-  ['update', (store) => store.update({ ...REFERENCE, filename: 'a' })],
-  ['transfer', (store) => store.transfer({ ...REFERENCE, from: 'user:1', to: 'user:2' })],
-  [
-    'adopt',
-    (store) => store.adopt({ ...REFERENCE, scope: 'user:1', storageKey: 'a', size: 5, createdAt: NOON }),
-  ],
-  ['findById', (store) => store.findById({ id: idNumber(1) })],
-  ['listScopes', (store) => store.listScopes()],
-  ['listStored', (store) => store.listStored({ bucket: 'photos' })],
-  ['claimEvents', (store) => store.claimEvents()],
-  ['settleEvents', (store) => store.settleEvents([])],
-  ['extendClaims', (store) => store.extendClaims([CLAIM])],
-  ['listEvents', (store) => store.listEvents()],
-  ['countEvents', (store) => store.countEvents()],
-  ['deferLeftover', (store) => store.deferLeftover({ attemptId: idNumber(1), until: NOON })],
-]
-
-async function rejectionOf(call: Promise<unknown>): Promise<Error> {
-  return call.then(
-    () => new Error('It did not reject.'),
-    (thrown: unknown) => thrown as Error,
-  )
-}
 
 afterEach(() => {
   vi.useRealTimers()
 })
 
-it.each(OPTIONAL_CALLS)('rejects with a TypeError if the driver has no method %s', async (method, call) => {
-  const driver = createMemoryDriver(new Tables())
-  const error = await rejectionOf(call(createStore({ ...driver, [method]: undefined })))
-  expect(error).toEqual(
-    new TypeError(
-      `${method}() needs the method "${method}" of StoreDriver, and this driver does not have it.`,
-    ),
-  )
-  expect(isUnsupportedCall(error)).toBe(true)
-})
+describe('refuses a driver that', () => {
+  it.each([
+    [['adopt'], 'method "adopt"'],
+    [['transfer', 'adopt'], 'methods "transfer" and "adopt"'],
+    [['recordsEvents', 'ping', 'count'], 'methods "count", "recordsEvents", and "ping"'],
+  ])('lacks %j, and names all that is missing', (missing, named) => {
+    const driver = {
+      ...createMemoryDriver(new Tables()),
+      ...Object.fromEntries(missing.map((name) => [name, undefined])),
+    }
+    expect(() => createStore(driver)).toThrow(new TypeError(`createStore: the driver lacks the ${named}.`))
+  })
 
-it.each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
-  ['remove({ attemptId })', (store) => store.remove({ ...REFERENCE, attemptId: idNumber(1) })],
-  ['listLeftovers({ scope })', (store) => store.listLeftovers({ scope: 'user:1' })],
-  ['purgeDeleted({ scope })', (store) => store.purgeDeleted({ scope: 'user:1', before: NOON })],
-])('rejects %s if the driver declares no contract, because it would ignore the field', async (name, call) => {
-  const { contract: _, ...driver } = createMemoryDriver(new Tables())
-  const error = await rejectionOf(call(createStore(driver)))
-  expect(error).toEqual(
-    new TypeError(`${name} needs a StoreDriver with contract: '1.6', and this driver declares none.`),
-  )
-  expect(isUnsupportedCall(error)).toBe(true)
-})
-
-it('names the field that needs a method', async () => {
-  const driver = { ...createMemoryDriver(new Tables()), listDueLeftovers: undefined }
-  const error = await rejectionOf(createStore(driver as never).listLeftovers({ dueBefore: NOON }))
-  expect(error.message).toContain('listLeftovers({ dueBefore }) needs the method "listDueLeftovers"')
+  it.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    ['driver', '"driver"'],
+  ])('is no object: %j', (driver, got) => {
+    expect(() => createStore(driver as never)).toThrow(
+      new TypeError(`createStore: the driver must be an object (got ${got}).`),
+    )
+  })
 })
 
 it('calls the methods of a driver on the driver', async () => {
-  class CountingDriver {
-    readonly counts = { waiting: 1, claimed: 2, retrying: 3 }
+  const driver = {
+    ...createMemoryDriver(new Tables()),
+    counts: { waiting: 1, claimed: 2, retrying: 3 },
     async countEvents() {
       return this.counts
-    }
+    },
   }
-  const driver = Object.assign(new CountingDriver(), { contract: '1.6' }) as unknown as StoreDriver
   expect(await createStore(driver).countEvents()).toEqual({ waiting: 1, claimed: 2, retrying: 3 })
 })
 
@@ -99,7 +68,7 @@ it('returns no row of another scope if the driver ignores the scope', async () =
     ...driver,
     find: (query) => driver.find({ ...query, scope: null }),
     findActive: (query) => driver.findActive({ ...query, scope: null }),
-    findById: (query) => driver.findById!({ ...query, scope: null }),
+    findById: (query) => driver.findById({ ...query, scope: null }),
   })
   for (const [scope, found] of [
     ['user:1', { id: idNumber(1) }],

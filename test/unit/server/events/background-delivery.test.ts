@@ -1,7 +1,6 @@
 import {
   cleanUp,
   createS3Server,
-  createStore,
   db,
   deliverEvents,
   memoryStorage,
@@ -10,7 +9,6 @@ import {
 } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { partsOf } from '../../../../src/core/store/store-parts.js'
 import { HOUR, SECOND } from '../../../conformance/clock.js'
 import { uploaded } from '../multipart/in-parts.js'
 import { around, BASE, beginAndPut, BUCKET, expectStatus, startService } from '../service.js'
@@ -224,28 +222,14 @@ describe('a server with onEvent', () => {
       expect(await silent.reportedBy('deliverEvents')).toEqual([new Error(MESSAGE)])
     })
 
-    it('says nothing if another process took the event, or if the driver cannot tell', async () => {
+    it('says nothing if another process took the event, or if a wrapper hides the driver', async () => {
       const taken = start()
       around(store, 'claimEvents', () => async () => [])
       await taken.as('user:1').upload()
-      const { driver, now } = partsOf(memoryAdapter({ now: clock.now }))!
-      const older = { ...driver, recordsEvents: undefined } as unknown as typeof driver
-      const silent = startService({ objects: createStore(older, { now }), clock, onEvent: () => {} })
+      const wrapper = { ...memoryAdapter({ now: clock.now }) }
+      const silent = startService({ objects: wrapper, clock, onEvent: () => {} })
       await silent.as('user:1').upload()
       expect([...taken.reported, ...silent.reported]).toEqual([])
-    })
-
-    it('reports a driver without events once', async () => {
-      const { driver, now } = partsOf(memoryAdapter({ now: clock.now }))!
-      const older = { ...driver, claimEvents: undefined } as unknown as typeof driver
-      const service = startService({ objects: createStore(older, { now }), clock, onEvent: () => {} })
-      await service.as('user:1').upload()
-      await service.as('user:1').upload()
-      expect(await service.reportedBy('deliverEvents')).toEqual([
-        new TypeError(
-          'claimEvents() needs the method "claimEvents" of StoreDriver, and this driver does not have it.',
-        ),
-      ])
     })
   })
 

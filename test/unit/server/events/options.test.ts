@@ -1,14 +1,6 @@
-import {
-  createS3Server,
-  createStore,
-  db,
-  deliverEvents,
-  memoryStorage,
-  type StorageObjectStore,
-} from '@svc/db'
+import { createS3Server, db, deliverEvents, memoryStorage, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { partsOf } from '../../../../src/core/store/store-parts.js'
 import { startService } from '../service.js'
 import { activate, recordingStore, remaining } from './changed-objects.js'
 
@@ -83,13 +75,6 @@ describe('deliverEvents refuses, before anything happens,', () => {
       expect(await refusal(methods, { onEvent: () => {} })).toBe(
         `deliverEvents: the store must have the method ${name}.`,
       )
-      const { driver, now } = partsOf(store)!
-      const older = createStore({ ...driver, [name]: undefined }, { now })
-      for (const pollSeconds of [null, 1]) {
-        expect(await refusal(older, { onEvent: () => {}, pollSeconds })).toBe(
-          `${name}() needs the method "${name}" of StoreDriver, and this driver does not have it.`,
-        )
-      }
     },
   )
 

@@ -1,6 +1,5 @@
 import {
   cleanUp,
-  createStore,
   deliverEvents,
   importObjects,
   memoryStorage,
@@ -12,7 +11,6 @@ import {
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it, vi } from 'vitest'
 import { HOUR, ManualClock } from '../../../conformance/clock.js'
-import { partsOf } from '../../../../src/core/store/store-parts.js'
 import { around, BUCKET, bytesOfSize, startService } from '../service.js'
 import { until } from '../events/changed-objects.js'
 import { ownerFromKey, serviceOverBucket, store } from './bucket.js'
@@ -312,21 +310,13 @@ describe('importObjects', () => {
     await expect(run()).rejects.toThrow('must return a next after "a" (got "a")')
   })
 
-  it('needs a storage with list and a driver with adopt', async () => {
+  it('needs a storage with list', async () => {
     const storage = { ...memoryStorage() }
     delete storage.list
     const withoutList = await serviceOverBucket([], { storage: () => storage })
     await expect(withoutList.run()).rejects.toThrow(
       new TypeError('importObjects: the storage must implement list().'),
     )
-    for (const missing of ['adopt', 'listStored'] as const) {
-      const clock = new ManualClock()
-      const { driver } = partsOf(memoryAdapter({ now: clock.now }))!
-      const objects = createStore({ ...driver, [missing]: undefined }, { now: clock.now })
-      const older = await serviceOverBucket(KEYS, { clock, objects })
-      await expect(older.run()).rejects.toThrow(missing)
-      expect(older.reported).toEqual([])
-    }
   })
 
   it.each([
