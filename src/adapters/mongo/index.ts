@@ -38,7 +38,7 @@ export interface MongoAdapterOptions {
  * the server can read from one moment by default.
  *
  * @throws TypeError if `db` is neither a `Db` nor a function, if no collection name can start with
- * `collectionPrefix`, or if `events` is not a boolean. Recognizes mongoose and its connections, and names what to pass instead.
+ * `collectionPrefix`, or if `events` is not a boolean.
  */
 export function mongoAdapter(
   db: MongoDatabase | MongoDatabaseSource,
@@ -49,7 +49,7 @@ export function mongoAdapter(
   checkEvents(events)
   const namespace = isSource(db)
     ? lateNamespace(db, prefix)
-    : openNamespace(checkDatabase('db must be', db), prefix)
+    : openNamespace(checkDatabase('mongoAdapter: db must be', db), prefix)
   return createStore(createMongoDriver({ namespace, timeout: TIMEOUT, events }), { now })
 }
 

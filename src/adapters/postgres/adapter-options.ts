@@ -1,6 +1,5 @@
 import { shown } from '../../core/store/validation/invalid.js'
 import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
-import { mistakenHandle } from './connection/mistaken-handle.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
@@ -94,21 +93,22 @@ function checkObject(caller: string, options: unknown): object {
 }
 
 function databaseOf(pool: unknown, name: string, named: boolean): Database {
-  const refused = mistakenHandle(pool)
-  if (refused === null) {
-    const given = Object(pool) as Readonly<Record<string, unknown>>
-    const has = (method: string) => typeof given[method] === 'function'
-    if (has('unsafe') && has('typed')) {
-      const flaw = flawOf(pool as PostgresSql)
-      if (flaw !== null) throw new TypeError(`postgresAdapter: ${flaw}`)
-      return postgresJsDatabase(pool as PostgresSql, { named })
-    }
-    if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
-    if (has('query') && has('connect')) return pgDatabase(pool as PostgresPool, { named })
+  const given = Object(pool) as Readonly<Record<string, unknown>>
+  const has = (method: string) => typeof given[method] === 'function'
+  if (has('unsafe') && has('typed')) {
+    const flaw = flawOf(pool as PostgresSql)
+    if (flaw !== null) throw new TypeError(`postgresAdapter: ${flaw}`)
+    return postgresJsDatabase(pool as PostgresSql, { named })
   }
-  const { name: got, advice } = refused ?? { name: shown(pool), advice: null }
+  if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
+  // TypeORM's DataSource and QueryRunner have both methods, too, with other parameters.
+  if (has('query') && has('connect') && !('manager' in given)) {
+    return pgDatabase(pool as PostgresPool, { named })
+  }
+  // Does not quote a string, which can contain a password.
+  const got = typeof pool === 'string' ? 'a string' : shown(pool)
   throw new TypeError(
     `postgresAdapter: ${name} must be a pool or client of pg, an instance of postgres (postgres.js), ` +
-      `or a PGlite database (got ${got}).${advice === null ? '' : ` ${advice}`}`,
+      `or a PGlite database: see docs/your-orm.md (got ${got}).`,
   )
 }

@@ -29,7 +29,7 @@ export type {
  *
  * A store over a client in a transaction, or over the `sql` that `sql.begin` passes on, takes part in that transaction.
  *
- * @throws TypeError for an invalid pool or option. Recognizes the handles of common ORMs and names what to pass instead.
+ * @throws TypeError for an invalid pool or option.
  */
 export function postgresAdapter(
   pool: PostgresPool | PostgresSql | PGliteDatabase,

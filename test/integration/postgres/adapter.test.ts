@@ -1,8 +1,12 @@
+import 'reflect-metadata'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
+import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
+import postgres from 'postgres'
+import { DataSource } from 'typeorm'
 import { describe, expect, it } from 'vitest'
 import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
@@ -14,18 +18,31 @@ describe('postgresAdapter', () => {
 
   const untyped = (value: unknown) => value as never
 
-  it.each([null, undefined, {}, { query: () => {} }, 'postgres://localhost'])(
-    'refuses %o as a pool',
-    (value) => {
-      expect(() => postgresAdapter(untyped(value))).toThrow(TypeError)
-    },
-  )
+  const dataSource = new DataSource({ type: 'postgres', url: 'postgres://nowhere.invalid' })
+
+  it.each<[string, unknown, string]>([
+    ['a DataSource of TypeORM', dataSource, 'an object'],
+    ['a QueryRunner of TypeORM', dataSource.createQueryRunner(), 'an object'],
+    ['a database of drizzle', drizzle(pool), 'an object'],
+    ['the function of postgres.js', postgres, 'a function'],
+    ['a class', pg.Pool, 'a function'],
+    ['a Promise', Promise.resolve(pool), 'an object'],
+    ['an object with one method of a pool', { query: () => {} }, 'an object'],
+    ['a URL, which can contain a password', 'postgres://user:secret@host/db', 'a string'],
+    ['undefined', undefined, 'undefined'],
+    ['null', null, 'null'],
+  ])('refuses %s as a pool', (_what, handle, got) => {
+    const accepted = 'a pool or client of pg, an instance of postgres (postgres.js), or a PGlite database'
+    const refusal = (name: string) =>
+      new TypeError(`postgresAdapter: ${name} must be ${accepted}: see docs/your-orm.md (got ${got}).`)
+    expect(() => postgresAdapter(untyped(handle))).toThrow(refusal('pool'))
+    // Left out, it is the pool.
+    if (handle != null) {
+      expect(() => postgresAdapter(pool, { readPool: untyped(handle) })).toThrow(refusal('readPool'))
+    }
+  })
 
   it.each([
-    [
-      { readPool: {} },
-      'readPool must be a pool or client of pg, an instance of postgres (postgres.js), or a PGlite database (got an object).',
-    ],
     [{ namedStatements: 'no' }, 'namedStatements must be true or false (got "no").'],
     [{ now: new Date(0) }, 'now must be a function that returns a Date (got an object).'],
     [{ schema: 7 }, 'schema must be a string (got 7).'],

@@ -18,7 +18,7 @@ export function lateNamespace(findDatabase: MongoDatabaseSource, prefix: string)
     if (found === null || found === undefined) {
       throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_OPEN })
     }
-    const db = checkDatabase('The function passed to mongoAdapter must return', found)
+    const db = checkDatabase('mongoAdapter: the function must return', found)
     const namespace = opened.get(db) ?? openNamespace(db, prefix)
     opened.set(db, namespace)
     return namespace
