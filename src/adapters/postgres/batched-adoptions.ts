@@ -2,6 +2,7 @@ import type { AdoptCommand } from '../../core/store/driver.js'
 import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import { wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
+import { ADOPT_ARGUMENTS, recordOf, valuesOf } from './sql/arguments.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /**
@@ -23,27 +24,16 @@ export function createBatchedAdoptions(
   })
 
   async function runAlone(command: AdoptCommand): Promise<[PromiseSettledResult<WriteResult>]> {
-    const values = [
-      command.id,
-      command.scope,
-      command.bucket,
-      command.key,
-      command.storageKey,
-      command.size,
-      command.createdAt.toISOString(),
-      command.eTag,
-      command.route,
-      command.filename,
-      command.contentType,
-      command.metadata && JSON.stringify(command.metadata),
-      command.now.toISOString(),
-    ]
+    const values = valuesOf(ADOPT_ARGUMENTS, command)
     const [row] = await call(statements.adopt, values, { repeatable: true })
     return [{ status: 'fulfilled', value: readWriteResult(row?.[0]) }]
   }
 
   async function runBatch(commands: readonly AdoptCommand[]): Promise<PromiseSettledResult<WriteResult>[]> {
-    const values = [commands[0]!.scope, JSON.stringify(commands.map(argumentsOf))]
+    const values = [
+      commands[0]!.scope,
+      JSON.stringify(commands.map((command, place) => ({ place, ...recordOf(ADOPT_ARGUMENTS, command) }))),
+    ]
     const results = new Map<number, WriteResult>()
     for (const [index, result] of await call(statements.adoptBatch, values, { repeatable: true })) {
       results.set(Number(index), readWriteResult(result))
@@ -56,21 +46,4 @@ export function createBatchedAdoptions(
   }
 
   return (command) => batcher.run(command.scope, command)
-}
-
-/** Returns an adoption in the columns that `adopt_batch_v1` reads. Dates become ISO 8601 strings. */
-function argumentsOf(command: AdoptCommand, index: number): Readonly<Record<string, unknown>> {
-  const { id, bucket, key, size, route, filename, metadata, now } = command
-  return {
-    ...{
-      place: index,
-      id,
-      bucket,
-      key,
-      storage_key: command.storageKey,
-      size,
-      created_at: command.createdAt,
-    },
-    ...{ e_tag: command.eTag, route, filename, content_type: command.contentType, metadata, now },
-  }
 }

@@ -4,6 +4,7 @@ import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
+import { CONFIRM_ARGUMENTS, recordOf, RESERVE_ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /** A confirm that names its scope and its attempt, which makes it safe to repeat. */
@@ -50,7 +51,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
 
   async function runBatch(writes: readonly BatchedWrite[]): Promise<PromiseSettledResult<WriteResult>[]> {
     const { scope } = writes[0]!.command
-    const values = [scope, JSON.stringify(writes.map(argumentsOf))]
+    const values = [scope, JSON.stringify(writes.map(writeOf))]
     const results = new Map<number, WriteResult>()
     for (const [index, result] of await call(statements.batch, values, { repeatable: true })) {
       results.set(Number(index), readWriteResult(result))
@@ -63,24 +64,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
   }
 
   async function reserve(command: ReserveCommand): Promise<WriteResult> {
-    const values = [
-      command.id,
-      command.scope,
-      command.bucket,
-      command.key,
-      command.declaredSize,
-      command.expiresAt.toISOString(),
-      command.route,
-      command.filename,
-      command.contentType,
-      command.metadata && JSON.stringify(command.metadata),
-      command.storageKey,
-      command.uploadId,
-      command.overwrite,
-      command.quota.maxBytes,
-      command.quota.maxFiles,
-      command.now.toISOString(),
-    ]
+    const values = valuesOf(RESERVE_ARGUMENTS, command)
     try {
       // Repeatable because the caller chooses the id: a repeat finds the row of the first try.
       return onlyResult(await call(statements.reserve, values, { repeatable: true }))
@@ -91,10 +75,9 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
   }
 
   async function confirm(command: ConfirmCommand): Promise<WriteResult> {
-    const { bucket, key, id, scope, size, eTag, contentType, quota, now } = command
-    const values = [bucket, key, id, scope, size, eTag, contentType, quota.maxBytes, now.toISOString()]
+    const values = valuesOf(CONFIRM_ARGUMENTS, command)
     // With an id, a repeat finds the object that the attempt became. Without one, it could confirm a newer attempt.
-    return onlyResult(await call(statements.confirm, values, { repeatable: id !== null }))
+    return onlyResult(await call(statements.confirm, values, { repeatable: command.id !== null }))
   }
 
   /** Confirms in the scope that the attempt was reserved in, then in any, because the object may have another owner by now. */
@@ -126,33 +109,13 @@ function isNamed(command: ConfirmCommand): command is NamedConfirmCommand {
 }
 
 /** Returns a write in the columns of the type `scope_write_v1`. Dates become ISO 8601 strings. */
-function argumentsOf(write: BatchedWrite, index: number): Readonly<Record<string, unknown>> {
-  const { kind, command } = write
-  const { id, bucket, key, contentType, quota, now } = command
-  const common = {
-    place: index,
-    kind,
-    id,
-    bucket,
-    key,
-    content_type: contentType,
-    max_bytes: quota.maxBytes,
-    now,
-  }
-  // Common fields come last, because V8 adds fields behind a spread one by one.
-  if (kind === 'confirm') return { size: command.size, e_tag: command.eTag, ...common }
-  return {
-    declared_size: command.declaredSize,
-    expires_at: command.expiresAt,
-    route: command.route,
-    filename: command.filename,
-    metadata: command.metadata,
-    storage_key: command.storageKey,
-    upload_id: command.uploadId,
-    overwrite: command.overwrite,
-    max_files: quota.maxFiles,
-    ...common,
-  }
+function writeOf(write: BatchedWrite, place: number): Readonly<Record<string, unknown>> {
+  const { kind } = write
+  const values =
+    kind === 'reserve'
+      ? recordOf(RESERVE_ARGUMENTS, write.command)
+      : recordOf(CONFIRM_ARGUMENTS, write.command)
+  return Object.assign(values, { place, kind })
 }
 
 function onlyResult([row]: readonly TextRow[]): WriteResult {

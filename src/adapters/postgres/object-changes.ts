@@ -4,6 +4,7 @@ import type { Call } from './connection/retries.js'
 import { createBatchedAdoptions } from './batched-adoptions.js'
 import { refusal } from './refusal.js'
 import { readObject } from './sql/rows.js'
+import { TRANSFER_ARGUMENTS, UPDATE_ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 type ObjectChanges = Pick<StoreDriver, 'update' | 'transfer' | 'adopt'>
@@ -21,27 +22,18 @@ export function objectChangeMethods(call: Call, statements: WriteStatements): Ob
   }
 
   return {
-    async update({ bucket, key, scope, attemptId, changes, now }) {
-      const { filename, contentType, metadata } = changes
-      const target = [bucket, key, scope, attemptId]
-      const { object } = await write(statements.update, [
-        ...target,
-        ...[filename !== undefined, filename ?? null],
-        ...[contentType !== undefined, contentType ?? null],
-        ...[metadata !== undefined, metadata ? JSON.stringify(metadata) : null],
-        now.toISOString(),
-      ])
+    async update(command) {
+      const { object } = await write(statements.update, valuesOf(UPDATE_ARGUMENTS, command))
       const row = object ? readObject(object) : null
       return { row, scopes: row ? [row.scope] : [] }
     },
 
-    async transfer({ bucket, key, from, to, attemptId, quota, now }) {
-      const values = [bucket, key, from, to, attemptId, quota.maxBytes, quota.maxFiles, now.toISOString()]
-      const result = await write(statements.transfer, values)
+    async transfer(command) {
+      const result = await write(statements.transfer, valuesOf(TRANSFER_ARGUMENTS, command))
       const { outcome, object } = result
-      if (outcome !== 'transferred') return refusal(result, quota)
+      if (outcome !== 'transferred') return refusal(result, command.quota)
       const row = object ? readObject(object) : null
-      return { outcome, row, scopes: row ? [...new Set([from, to])] : [] }
+      return { outcome, row, scopes: row ? [...new Set([command.from, command.to])] : [] }
     },
 
     async adopt(command) {

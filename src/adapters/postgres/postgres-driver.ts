@@ -15,6 +15,7 @@ import type { SchemaName } from './sql/schema-name.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
+import { RELEASE_ARGUMENTS, REMOVE_ARGUMENTS, SET_UPLOAD_ID_ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { eventStatements } from './sql/event-statements.js'
 import { FIRST_ID, LAST_ID, readStatements } from './sql/reads.js'
 import { readDifferences, readUsage, usageStatements } from './sql/usage-checks.js'
@@ -136,9 +137,9 @@ export function createPostgresDriver({
       return { outcome, row, scopes: [row.scope] }
     },
 
-    async setUploadId({ bucket, key, id, uploadId, now }) {
+    async setUploadId(command) {
       const result = onlyRow(
-        await write(writes.setUploadId, [bucket, key, id, uploadId, now.toISOString()], true),
+        await write(writes.setUploadId, valuesOf(SET_UPLOAD_ID_ARGUMENTS, command), true),
       )
       if (result[0] === 'other-upload') return { outcome: 'other-upload' }
       if (result[0] !== 'set') return { outcome: 'not-found' }
@@ -146,13 +147,12 @@ export function createPostgresDriver({
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
-    async release({ bucket, key, id, scope, uploadId, now }) {
-      return touchedRow(await write(writes.release, [bucket, key, id, scope, uploadId, now.toISOString()]))
+    async release(command) {
+      return touchedRow(await write(writes.release, valuesOf(RELEASE_ARGUMENTS, command)))
     },
 
-    async remove({ bucket, key, scope, attemptId, mode, now }) {
-      const values = [bucket, key, scope, attemptId, mode === 'soft', now.toISOString()]
-      return touchedRow(await write(writes.remove, values))
+    async remove(command) {
+      return touchedRow(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command)))
     },
 
     ...objectChangeMethods(call, writes),

@@ -11,7 +11,8 @@ import type {
   ReserveInput,
   StorageObjectStore,
 } from '../store/contract.js'
-import { confirmCommand, reserveCommand } from '../store/inputs/index.js'
+import { readCommand } from '../store/inputs/fields.js'
+import { CONFIRM, RESERVE } from '../store/inputs/index.js'
 import { checkObject } from '../store/validation/scalars.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
@@ -144,14 +145,14 @@ function writesFor(
       forCaller('db.reserve', request, input, async (filled) => {
         const expiresAt = input.expiresAt ?? new Date(now().getTime() + records.pendingTtlSeconds * 1000)
         // Bad input is rejected before the application is asked for a quota.
-        reserveCommand({ ...filled, expiresAt }, now())
+        readCommand(RESERVE, { ...filled, expiresAt }, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.reserve({ ...filled, expiresAt, quota }, request)
       }),
 
     confirm: (request, input) =>
       forCaller('db.confirm', request, input, async (filled) => {
-        confirmCommand(filled, now())
+        readCommand(CONFIRM, filled, now())
         const quota = await records.quotaOf(filled.scope, request)
         return records.confirm({ ...filled, quota }, request)
       }),

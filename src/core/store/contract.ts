@@ -1,7 +1,6 @@
 import type { EventCounts, EventPage, StoredEvent } from './events.js'
 import type {
   AdoptInput,
-  AdoptResult,
   ClaimEventsInput,
   ConfirmInput,
   DeferLeftoverInput,
@@ -27,7 +26,7 @@ import type {
   SetUploadIdInput,
   TransferInput,
   UpdateInput,
-} from './input-types.js'
+} from './inputs/index.js'
 import type { Maybe } from './maybe.js'
 import type {
   Leftover,
@@ -40,7 +39,14 @@ import type {
   UsageDifference,
 } from './records.js'
 
-export type * from './input-types.js'
+export type * from './inputs/index.js'
+
+export interface AdoptResult {
+  /** The object. If `known`, the live row that names the bytes, or `null` if a leftover does. */
+  readonly object: StorageObject | null
+  /** Whether a live row or a leftover named these bytes already. Then nothing has changed. */
+  readonly known: boolean
+}
 
 /** Schema versions before and after `migrate()`. 0 for an empty database, and for stores without a schema. */
 export interface MigrationResult {

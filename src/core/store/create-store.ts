@@ -3,6 +3,7 @@ import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
 import type { FindQuery, StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
+import { readCommand, readFields } from './inputs/fields.js'
 import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
 import { quotaExceeded, sumTooLarge } from './refusals.js'
@@ -30,7 +31,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
   const store: StorageObjectStore = {
     async listByScope(input) {
-      const query = inputs.listQuery(input)
+      const query = inputs.listQuery(input, now())
       const rows = await driver.list({ ...query, limit: query.limit + 1 })
       if (rows.length <= query.limit) return { objects: rows }
       const objects = rows.slice(0, query.limit)
@@ -38,7 +39,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async countByScope(scope, status) {
-      return driver.count({ scope: checkText('scope', scope), statuses: inputs.statuses(status) })
+      return driver.count({ scope: checkText('scope', scope), statuses: inputs.statuses(status, now()) })
     },
 
     async getScopeUsage(scope) {
@@ -46,39 +47,39 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async find(input) {
-      const query = inputs.findQuery(input)
+      const query = readFields(inputs.FIND, input, now())
       return ofScope(await driver.find(query), query)
     },
 
     async findActive(input) {
-      const query = inputs.findQuery(input)
+      const query = readFields(inputs.FIND, input, now())
       return ofScope(await driver.findActive(query), query)
     },
 
     async findPending(input) {
-      const query = inputs.findPendingQuery(input)
+      const query = readFields(inputs.FIND_PENDING, input, now())
       return ofScope(await driver.findPending(query), query)
     },
 
     async findPendingMultipart(input) {
-      return driver.findPendingMultipart(inputs.findPendingMultipartQuery(input, now()))
+      return driver.findPendingMultipart(readCommand(inputs.FIND_PENDING_MULTIPART, input, now()))
     },
 
     async findById(input) {
-      const query = inputs.findByIdQuery(input)
+      const query = readFields(inputs.FIND_BY_ID, input, now())
       return ofScope(await driver.findById(query), query)
     },
 
     async listScopes(input) {
-      return driver.listScopes(inputs.listScopesQuery(input))
+      return driver.listScopes(readFields(inputs.LIST_SCOPES, input ?? {}, now()))
     },
 
     async listStored(input) {
-      return driver.listStored(inputs.listStoredQuery(input))
+      return driver.listStored(readFields(inputs.LIST_STORED, input, now()))
     },
 
     async reserve(input) {
-      const result = await driver.reserve(inputs.reserveCommand(input, now()))
+      const result = await driver.reserve(readCommand(inputs.RESERVE, input, now()))
       switch (result.outcome) {
         case 'reserved':
           return result.row
@@ -97,7 +98,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async confirm(input) {
-      const result = await driver.confirm(inputs.confirmCommand(input, now()))
+      const result = await driver.confirm(readCommand(inputs.CONFIRM, input, now()))
       switch (result.outcome) {
         case 'confirmed':
           return result.row
@@ -111,7 +112,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async setUploadId(input) {
-      const result = await driver.setUploadId(inputs.setUploadIdCommand(input, now()))
+      const result = await driver.setUploadId(readCommand(inputs.SET_UPLOAD_ID, input, now()))
       switch (result.outcome) {
         case 'set':
           return result.row
@@ -126,11 +127,11 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async release(input) {
-      return (await driver.release(inputs.releaseCommand(input, now()))).row
+      return (await driver.release(readCommand(inputs.RELEASE, input, now()))).row
     },
 
     async remove(input) {
-      return (await driver.remove(inputs.removeCommand(input, now()))).row
+      return (await driver.remove(readCommand(inputs.REMOVE, input, now()))).row
     },
 
     async update(input) {
@@ -138,7 +139,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async transfer(input) {
-      const result = await driver.transfer(inputs.transferCommand(input, now()))
+      const result = await driver.transfer(readCommand(inputs.TRANSFER, input, now()))
       switch (result.outcome) {
         case 'transferred':
           return result.row
@@ -178,7 +179,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async listEvents(input) {
-      const { items, next } = await driver.listEvents(inputs.listEventsQuery(input))
+      const { items, next } = await driver.listEvents(readFields(inputs.LIST_EVENTS, input ?? {}, now()))
       return { items, next: next === null ? null : encodeEventCursor(next) }
     },
 
@@ -195,22 +196,21 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async listLeftovers(input) {
-      const dueQuery = inputs.listDueLeftoversQuery(input)
-      return dueQuery
-        ? driver.listDueLeftovers(dueQuery)
-        : driver.listLeftovers(inputs.listLeftoversQuery(input))
+      return inputs.namesDueBefore(input)
+        ? driver.listDueLeftovers(readFields(inputs.LIST_DUE_LEFTOVERS, input, now()))
+        : driver.listLeftovers(readFields(inputs.LIST_LEFTOVERS, input ?? {}, now()))
     },
 
     async deferLeftover(input) {
-      return driver.deferLeftover(inputs.deferLeftoverCommand(input))
+      return driver.deferLeftover(readFields(inputs.DEFER_LEFTOVER, input, now()))
     },
 
     async forgetLeftover(input) {
-      return driver.forgetLeftover(inputs.leftoverId(input))
+      return driver.forgetLeftover(readFields(inputs.FORGET_LEFTOVER, input, now()).attemptId)
     },
 
     async purgeDeleted(input) {
-      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
+      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input, now()))).dropped
     },
 
     async migrate() {

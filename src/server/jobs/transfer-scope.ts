@@ -1,4 +1,4 @@
-import { quota as checkQuota } from '../../core/store/inputs/fields.js'
+import { quota as quotaField } from '../../core/store/inputs/fields.js'
 import type { Quota } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/invalid.js'
 import { checkText } from '../../core/store/validation/text.js'
@@ -54,7 +54,7 @@ export async function transferScope(
   const to = checkText('scope', options.to, 'to')
   // Such a transfer does nothing, and callers may erase `from` next.
   if (from === to) throw invalid('to', `must be another scope than from (got ${shown(to)}).`)
-  const quota = checkQuota(options.quota)
+  const quota = quotaField.read(options.quota, 'quota', new Date())
 
   const { files: total } = await records.objects.getScopeUsage(from)
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })

@@ -21,6 +21,7 @@ import { copyCases } from './copies.js'
 import { cursorCases } from './cursor.js'
 import { deferredLeftoverCases } from './deferred-leftovers.js'
 import { listExpiredCases, purgeExpiredCases } from './expiry.js'
+import { eventFieldCases, fieldCases } from './fields.js'
 import { findCases } from './finds.js'
 import { leftoverCases } from './leftovers.js'
 import { listedLeftoverCases } from './listed-leftovers.js'
@@ -92,6 +93,8 @@ export const CASE_GROUPS: readonly CaseGroup[] = [
   stringCases,
   metadataCases,
   copyCases,
+  fieldCases,
+  eventFieldCases,
   validationCases,
   errorCases,
   concurrencyCases,

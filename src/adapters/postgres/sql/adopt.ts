@@ -1,3 +1,4 @@
+import { ADOPT_ARGUMENTS, columns, parameters } from './arguments.js'
 import { INDEX_PLANS, leaveBehind, LIVE_ROWS, lockOf, READ_LIVE_ROWS, WRITABLE } from './fragments.js'
 import { attemptIdIn, hasOtherName, nameOf } from './names.js'
 import { objectText } from './rows.js'
@@ -25,8 +26,7 @@ const MORE = { bytes: 'more_bytes', files: '0' }
  */
 export const ADOPT = `
 CREATE OR REPLACE FUNCTION {schema}.adopt_v1(
-  p_id uuid, p_scope text, p_bucket text, p_key text, p_storage_key text, p_size bigint, p_created_at timestamptz,
-  p_e_tag text, p_route text, p_filename text, p_content_type text, p_metadata json, p_now timestamptz
+  ${parameters(ADOPT_ARGUMENTS)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE
 ${INDEX_PLANS} AS $body$
 #variable_conflict use_column
@@ -156,14 +156,12 @@ BEGIN${WRITABLE}
 
   FOR one IN
     SELECT w.* FROM pg_catalog.json_to_recordset(p_adoptions) AS w(
-      place int, id uuid, bucket text, key text, storage_key text, size bigint, created_at timestamptz, e_tag text, route text,
-      filename text, content_type text, metadata json, now timestamptz)
+      place int, ${columns(ADOPT_ARGUMENTS)})
     ORDER BY w.place
   LOOP
     place := one.place;
     answer := {schema}.adopt_v1(
-      one.id, p_scope, one.bucket, one.key, one.storage_key, one.size, one.created_at, one.e_tag, one.route, one.filename,
-      one.content_type, one.metadata, one.now);
+      ${ADOPT_ARGUMENTS.map(({ name }) => (name === 'scope' ? 'p_scope' : `one.${name}`)).join(', ')});
     RETURN NEXT;
   END LOOP;
 END

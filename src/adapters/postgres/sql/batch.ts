@@ -1,4 +1,6 @@
+import { CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS, type Argument } from './arguments.js'
 import { lockOf, WRITABLE } from './fragments.js'
+import { insertAttempts } from './reserve.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
 
@@ -10,6 +12,11 @@ CREATE TYPE {schema}.scope_write_v1 AS (
   e_tag text, max_bytes bigint, max_files bigint, now timestamptz
 );
 `
+
+/** The values of arguments in a row of {@link WRITE_TYPE}. All writes of a batch have the same scope. */
+const inBatch = (row: string) => (name: string) => (name === 'scope' ? 'p_scope' : `${row}.${name}`)
+const argumentsIn = (row: string, list: readonly Argument<never>[]) =>
+  list.map(({ name }) => inBatch(row)(name)).join(', ')
 
 /** What a usual write adds: a reservation declares a size, and a confirm has one. */
 const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
@@ -94,14 +101,7 @@ BEGIN${WRITABLE}
     -- The scope is new, a key occurs twice, or the quota has no room for all writes.
     one_by_one := writes;
   ELSE
-    IF new_keys IS NOT NULL THEN
-      INSERT INTO {schema}.objects (
-        id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size, metadata, storage_key,
-        upload_id, expires_at, created_at, updated_at, writable_until)
-      SELECT
-        w.id, w.id, p_scope, w.bucket, w.key, 'pending', w.route, w.filename, w.content_type, w.declared_size, w.metadata,
-        w.storage_key, w.upload_id, w.expires_at, w.now, w.now, w.expires_at
-      FROM pg_catalog.unnest(new_keys) w;
+    IF new_keys IS NOT NULL THEN${insertAttempts(inBatch('w'), 'FROM pg_catalog.unnest(new_keys) w')};
       RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM pg_catalog.unnest(new_keys) w;
     END IF;
     IF attempts IS NOT NULL THEN
@@ -119,11 +119,10 @@ BEGIN${WRITABLE}
       place := one.place;
       IF one.kind = 'reserve' THEN
         answer := {schema}.reserve_v1(
-          one.id, p_scope, one.bucket, one.key, one.declared_size, one.expires_at, one.route, one.filename, one.content_type, one.metadata,
-          one.storage_key, one.upload_id, one.overwrite, one.max_bytes, one.max_files, one.now);
+          ${argumentsIn('one', RESERVE_ARGUMENTS)});
       ELSE
         answer := {schema}.confirm_v1(
-          one.bucket, one.key, one.id, p_scope, one.size, one.e_tag, one.content_type, one.max_bytes, one.now);
+          ${argumentsIn('one', CONFIRM_ARGUMENTS)});
       END IF;
       RETURN NEXT;
     END LOOP;

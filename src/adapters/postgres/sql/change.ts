@@ -1,3 +1,4 @@
+import { parameters, SET_UPLOAD_ID_ARGUMENTS, TRANSFER_ARGUMENTS, UPDATE_ARGUMENTS } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
@@ -5,7 +6,7 @@ import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAG
 /** Implements `planSetUploadId` of core/store/lifecycle.ts. No sum changes, so it writes no usage row. */
 export const SET_UPLOAD_ID = `
 CREATE OR REPLACE FUNCTION {schema}.set_upload_id_v1(
-  p_bucket text, p_key text, p_id uuid, p_upload_id text, p_now timestamptz,
+  ${parameters(SET_UPLOAD_ID_ARGUMENTS)},
   OUT outcome text, OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
@@ -36,8 +37,7 @@ COMMENT ON FUNCTION {schema}.set_upload_id_v1 IS 'Sets the multipart upload id o
  */
 export const UPDATE = `
 CREATE OR REPLACE FUNCTION {schema}.update_v1(
-  p_bucket text, p_key text, p_scope text, p_attempt_id uuid, p_sets_filename boolean, p_filename text,
-  p_sets_content_type boolean, p_content_type text, p_sets_metadata boolean, p_metadata json, p_now timestamptz
+  ${parameters(UPDATE_ARGUMENTS)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
@@ -76,8 +76,7 @@ const GAINED = { bytes: 'a.size', files: '1' }
  */
 export const TRANSFER = `
 CREATE OR REPLACE FUNCTION {schema}.transfer_v1(
-  p_bucket text, p_key text, p_from text, p_to text, p_attempt_id uuid, p_max_bytes bigint, p_max_files bigint,
-  p_now timestamptz
+  ${parameters(TRANSFER_ARGUMENTS)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}${OWNERS}

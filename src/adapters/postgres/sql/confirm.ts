@@ -1,3 +1,4 @@
+import { CONFIRM_ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, refusalText, refuse, USAGE, usageOf } from './usage.js'
@@ -12,8 +13,7 @@ const ACTIVATED = `
 /** Implements `planConfirm` of core/store/lifecycle.ts. Returns a `WriteResult`. */
 export const CONFIRM = `
 CREATE OR REPLACE FUNCTION {schema}.confirm_v1(
-  p_bucket text, p_key text, p_id uuid, p_scope text, p_size bigint, p_e_tag text, p_content_type text,
-  p_max_bytes bigint, p_now timestamptz
+  ${parameters(CONFIRM_ARGUMENTS)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}

@@ -1,3 +1,4 @@
+import { parameters, RELEASE_ARGUMENTS, REMOVE_ARGUMENTS } from './arguments.js'
 import { setRemovedAt } from './events.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { changeOf, charge, NOTHING, usageOf } from './usage.js'
@@ -7,7 +8,8 @@ const BEFORE = usageOf('a.size', 'p.declared_size')
 /** Implements `planRelease` of core/store/lifecycle.ts. */
 export const RELEASE = `
 CREATE OR REPLACE FUNCTION {schema}.release_v1(
-  p_bucket text, p_key text, p_id uuid, p_scope text, p_upload_id text, p_now timestamptz, OUT obj {schema}.objects
+  ${parameters(RELEASE_ARGUMENTS)},
+  OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
@@ -28,7 +30,8 @@ COMMENT ON FUNCTION {schema}.release_v1 IS 'Ends an attempt: deletes its pending
 /** Implements `planRemove` of core/store/lifecycle.ts. */
 export const REMOVE = `
 CREATE OR REPLACE FUNCTION {schema}.remove_v2(
-  p_bucket text, p_key text, p_scope text, p_attempt_id uuid, p_soft boolean, p_now timestamptz, OUT obj {schema}.objects
+  ${parameters(REMOVE_ARGUMENTS)},
+  OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}
@@ -50,7 +53,7 @@ BEGIN${LOCK_KEY}${READ_LIVE_ROWS}
 ${charge('p.scope', changeOf(BEFORE, usageOf('a.size', null)))}
     RETURN;
   END IF;
-  IF p_soft THEN
+  IF p_mode = 'soft' THEN
     UPDATE {schema}.objects o SET status = 'deleted', updated_at = p_now, deleted_at = p_now
     WHERE o.attempt_id = a.attempt_id RETURNING o.* INTO obj;
   ELSE
@@ -58,7 +61,7 @@ ${charge('p.scope', changeOf(BEFORE, usageOf('a.size', null)))}
     DELETE FROM {schema}.objects o WHERE o.attempt_id = a.attempt_id;
     obj := a;
   END IF;${leaveBehind('a')}
-${charge('a.scope', changeOf(BEFORE, { ...NOTHING, deleted_rows: 'p_soft::int' }))}
+${charge('a.scope', changeOf(BEFORE, { ...NOTHING, deleted_rows: `(p_mode = 'soft')::int` }))}
 END
 $body$;
 COMMENT ON FUNCTION {schema}.remove_v2 IS 'Removes the active row of a key, and its pending one.';

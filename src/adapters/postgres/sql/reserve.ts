@@ -1,3 +1,4 @@
+import { parameters, RESERVE_ARGUMENTS } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, MAX_SUM, NOTHING, refusalText, refuse, USAGE, usageOf } from './usage.js'
@@ -10,6 +11,19 @@ const INTO_USAGE = `usage.bytes, usage.files, usage.reserved_bytes, usage.reserv
 /** What the attempt adds to the sums of its scope in place of `own`, the pending row that it replaces there. */
 const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size', 'p_declared_size'))
 
+/** The arguments that are columns of the new row. */
+const STORED = RESERVE_ARGUMENTS.map(({ name }) => name).filter(
+  (name) => !['overwrite', 'max_bytes', 'max_files', 'now'].includes(name),
+)
+
+/** Inserts the pending rows of new attempts, whose arguments have these values. */
+export const insertAttempts = (valueOf: (argument: string) => string, from = '') => `
+    INSERT INTO {schema}.objects (
+      ${STORED.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
+    SELECT
+      ${STORED.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')}, ${valueOf('expires_at')}
+    ${from}`
+
 /**
  * Implements `planReserve` of core/store/lifecycle.ts. Returns a `WriteResult`, without the row of a new attempt, because
  * the caller knows it.
@@ -19,9 +33,7 @@ const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size'
  */
 export const RESERVE = `
 CREATE OR REPLACE FUNCTION {schema}.reserve_v1(
-  p_id uuid, p_scope text, p_bucket text, p_key text, p_declared_size bigint, p_expires_at timestamptz, p_route text,
-  p_filename text, p_content_type text, p_metadata json, p_storage_key text, p_upload_id text, p_overwrite boolean,
-  p_max_bytes bigint, p_max_files bigint, p_now timestamptz
+  ${parameters(RESERVE_ARGUMENTS)}
 ) RETURNS text LANGUAGE plpgsql VOLATILE AS $body$
 #variable_conflict use_column
 DECLARE${LIVE_ROWS}${USAGE}
@@ -78,12 +90,7 @@ BEGIN${LOCK_KEY}
     IF p.id IS NOT NULL THEN
       DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
     END IF;
-    INSERT INTO {schema}.objects (
-      id, attempt_id, scope, bucket, key, status, route, filename, content_type, declared_size, metadata, storage_key,
-      upload_id, expires_at, created_at, updated_at, writable_until)
-    VALUES (
-      p_id, p_id, p_scope, p_bucket, p_key, 'pending', p_route, p_filename, p_content_type, p_declared_size, p_metadata,
-      p_storage_key, p_upload_id, p_expires_at, p_now, p_now, p_expires_at);
+${insertAttempts((argument) => `p_${argument}`)};
 
     LOOP${charge(
       'p_scope',

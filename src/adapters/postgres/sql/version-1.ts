@@ -7,7 +7,8 @@ CREATE OR REPLACE FUNCTION {schema}.remove_v1(
   p_bucket text, p_key text, p_scope text, p_soft boolean, p_now timestamptz, OUT obj {schema}.objects
 ) LANGUAGE plpgsql VOLATILE AS $body$
 BEGIN
-  obj := {schema}.remove_v2(p_bucket, p_key, p_scope, NULL, p_soft, p_now);
+  obj := {schema}.remove_v2(
+    p_bucket, p_key, p_scope, NULL, CASE WHEN p_soft THEN 'soft' ELSE 'hard' END, p_now);
 END
 $body$;
 COMMENT ON FUNCTION {schema}.remove_v1 IS 'remove_v2 as version 1.5 calls it.';

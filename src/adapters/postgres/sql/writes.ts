@@ -1,5 +1,16 @@
 import type { Statement, TextRow } from '../connection/database.js'
 import type { SchemaName } from './schema-name.js'
+import {
+  ADOPT_ARGUMENTS,
+  CONFIRM_ARGUMENTS,
+  RELEASE_ARGUMENTS,
+  REMOVE_ARGUMENTS,
+  RESERVE_ARGUMENTS,
+  SET_UPLOAD_ID_ARGUMENTS,
+  TRANSFER_ARGUMENTS,
+  UPDATE_ARGUMENTS,
+  type Argument,
+} from './arguments.js'
 import { objectColumns } from './rows.js'
 import { versionedStatement } from './statement.js'
 
@@ -8,41 +19,33 @@ export type WriteStatements = ReturnType<typeof writeStatements>
 
 export function writeStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
-  const callOf = (name: string, types: string) => {
-    const values = types.split(' ').map((type, index) => `$${index + 1}::${type}`)
-    return `{schema}.${name}(${values.join(', ')})`
-  }
-  const call = (name: string, types: string) => named(name, `SELECT ${callOf(name, types)}`)
-  const rows = (name: string, columns: string, types: string) =>
+  const callOf = (name: string, types: readonly string[]) =>
+    `{schema}.${name}(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')})`
+  const typesOf = (list: readonly Argument<never>[]) => list.map(({ type }) => type)
+  /** Calls a function that returns a `WriteResult`. */
+  const call = (name: string, list: readonly Argument<never>[]) =>
+    named(name, `SELECT ${callOf(name, typesOf(list))}`)
+  const rows = (name: string, columns: string, types: readonly string[]) =>
     named(name, `SELECT ${columns} FROM ${callOf(name, types)} r`)
 
   return {
-    // These two return a WriteResult.
-    reserve: call(
-      'reserve_v1',
-      'uuid text text text bigint timestamptz text text text json text text boolean bigint bigint timestamptz',
-    ),
-    confirm: call('confirm_v1', 'text text uuid text bigint text text bigint timestamptz'),
-
-    batch: rows('write_batch_v1', 'r.place, r.answer', 'text json'),
+    reserve: call('reserve_v1', RESERVE_ARGUMENTS),
+    confirm: call('confirm_v1', CONFIRM_ARGUMENTS),
+    batch: rows('write_batch_v1', 'r.place, r.answer', ['text', 'json']),
     setUploadId: rows(
       'set_upload_id_v1',
       `r.outcome, ${objectColumns('(r.obj)')}`,
-      'text text uuid text timestamptz',
+      typesOf(SET_UPLOAD_ID_ARGUMENTS),
     ),
-    // These three return a WriteResult too.
-    update: call('update_v1', 'text text text uuid boolean text boolean text boolean json timestamptz'),
-    transfer: call('transfer_v1', 'text text text text uuid bigint bigint timestamptz'),
-    adopt: call(
-      'adopt_v1',
-      'uuid text text text text bigint timestamptz text text text text json timestamptz',
-    ),
-    adoptBatch: rows('adopt_batch_v1', 'r.place, r.answer', 'text json'),
+    update: call('update_v1', UPDATE_ARGUMENTS),
+    transfer: call('transfer_v1', TRANSFER_ARGUMENTS),
+    adopt: call('adopt_v1', ADOPT_ARGUMENTS),
+    adoptBatch: rows('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
     // A function with a single composite result returns it as a row.
-    release: rows('release_v1', objectColumns('r'), 'text text uuid text text timestamptz'),
-    remove: rows('remove_v2', objectColumns('r'), 'text text text uuid boolean timestamptz'),
-    purgeExpired: rows('purge_expired_v1', objectColumns('r'), 'text timestamptz int timestamptz'),
-    purgeDeleted: rows('purge_deleted_v2', 'r.scope, r.dropped', 'text timestamptz int'),
+    release: rows('release_v1', objectColumns('r'), typesOf(RELEASE_ARGUMENTS)),
+    remove: rows('remove_v2', objectColumns('r'), typesOf(REMOVE_ARGUMENTS)),
+    purgeExpired: rows('purge_expired_v1', objectColumns('r'), ['text', 'timestamptz', 'int', 'timestamptz']),
+    purgeDeleted: rows('purge_deleted_v2', 'r.scope, r.dropped', ['text', 'timestamptz', 'int']),
     forgetLeftover: named(
       'forget_leftover',
       'DELETE FROM {schema}.leftovers l WHERE l.attempt_id = $1 RETURNING l.attempt_id',

@@ -1,48 +1,110 @@
 import { decodeEventCursor } from '../cursor.js'
-import type * as Driver from '../driver-commands.js'
-import type {
-  ClaimEventsInput,
-  ExtendClaimInput,
-  ExtendClaimsOptions,
-  ListEventsInput,
-  SettleEventInput,
-} from '../input-types.js'
+import type { Maybe } from '../maybe.js'
+import type { ObjectReference } from '../records.js'
 import { invalid, shown } from '../validation/invalid.js'
-import { checkDate, checkInteger, checkObject, LATEST_DATE, optional } from '../validation/scalars.js'
+import { checkDate, checkObject, LATEST_DATE } from '../validation/scalars.js'
 import { checkText } from '../validation/text.js'
-import { optionalText, pageLimit } from './fields.js'
+import {
+  integer,
+  optional,
+  pageLimit,
+  readFields,
+  text,
+  type Field,
+  type InputOf,
+  type ReadOf,
+} from './fields.js'
 
-const DEFAULT_CLAIM_SECONDS = 60
-const MAX_CLAIM_SECONDS = 3600
+/** 1..3600. Default 60. */
+const claimSeconds = optional(integer(1, 3600), () => 60)
 const MAX_ENTRIES = 1000
 
-function endOfClaim(claimSeconds: unknown, now: Date): Date {
-  const seconds =
-    optional(claimSeconds, (value) => checkInteger('claimSeconds', value, 1, MAX_CLAIM_SECONDS)) ??
-    DEFAULT_CLAIM_SECONDS
-  // Databases accept no later date.
+export const CLAIM_EVENTS = {
+  /** 1..1000. Default 100. */
+  limit: pageLimit,
+  /** How long the claims last, in seconds, 1..3600. Default 60. */
+  claimSeconds,
+  /** Only events of this object. Needs `key`. */
+  bucket: optional(text('bucket')),
+  /** Only events of this object. Needs `bucket`. */
+  key: optional(text('key')),
+}
+export interface ClaimEventsInput extends InputOf<typeof CLAIM_EVENTS> {}
+export interface ClaimEventsCommand {
+  readonly limit: number
+  /** Only the oldest event of this object. */
+  readonly reference: ObjectReference | null
+  readonly now: Date
+  /** The end of the claims. */
+  readonly until: Date
+}
+
+export function claimEventsCommand(input: ClaimEventsInput | undefined, now: Date): ClaimEventsCommand {
+  const { limit, claimSeconds, bucket, key } = readFields(CLAIM_EVENTS, input ?? {}, now)
+  if (bucket === null && key !== null) throw invalid('bucket', 'must be given together with key.')
+  if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
+  const reference = bucket !== null && key !== null ? { bucket, key } : null
+  return { limit, reference, now, until: endOfClaim(claimSeconds, now) }
+}
+
+/** Databases accept no date after the last one. */
+function endOfClaim(seconds: number, now: Date): Date {
   return new Date(Math.min(now.getTime() + seconds * 1000, LATEST_DATE))
 }
 
-export function claimEventsCommand(
-  input: ClaimEventsInput | undefined,
+/** Names an event and the claim of the caller. Either may be any text of at most 100 characters. */
+export interface EventClaim {
+  readonly id: string
+  readonly claim: string
+}
+export interface ExtendClaimInput extends EventClaim {}
+
+/** An event to settle, such as a whole `StoredEvent`. Unknown fields are ignored, so a misspelled `retryAt` would remove the event. */
+export interface SettleEventInput extends ExtendClaimInput {
+  /** When to try again. Without it, the event is removed. */
+  readonly retryAt?: Maybe<Date>
+}
+
+export interface EventSettlement extends EventClaim {
+  /** When to try again. `null` removes the event. */
+  readonly retryAt: Date | null
+}
+export interface SettleEventsCommand {
+  /** 1 to 1000, with different ids. */
+  readonly entries: readonly EventSettlement[]
+  readonly now: Date
+}
+
+export function settleEventsCommand(entries: readonly SettleEventInput[], now: Date): SettleEventsCommand {
+  const read = (entry: Readonly<Record<string, unknown>>, name: string) => ({
+    ...eventClaim(entry, name),
+    retryAt: entry['retryAt'] == null ? null : checkDate(`${name}.retryAt`, entry['retryAt']),
+  })
+  return { entries: checkEntries(entries, read), now }
+}
+
+const EXTEND_CLAIMS = {
+  /** How long the claims last from now, in seconds, 1..3600. Default 60. */
+  claimSeconds,
+}
+export interface ExtendClaimsOptions extends InputOf<typeof EXTEND_CLAIMS> {}
+export interface ExtendClaimsCommand {
+  /** 1 to 1000, with different ids. */
+  readonly entries: readonly EventClaim[]
+  readonly until: Date
+}
+
+export function extendClaimsCommand(
+  entries: readonly ExtendClaimInput[],
+  options: ExtendClaimsOptions | undefined,
   now: Date,
-): Driver.ClaimEventsCommand {
-  const { limit, claimSeconds, ...reference } = checkObject('input', input ?? {})
-  const bucket = optionalText('bucket', reference['bucket'])
-  const key = optionalText('key', reference['key'])
-  if (bucket === null && key !== null) throw invalid('bucket', 'must be given together with key.')
-  if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
-  return {
-    limit: pageLimit(limit),
-    reference: bucket !== null && key !== null ? { bucket, key } : null,
-    now,
-    until: endOfClaim(claimSeconds, now),
-  }
+): ExtendClaimsCommand {
+  const { claimSeconds } = readFields(EXTEND_CLAIMS, checkObject('options', options ?? {}), now)
+  return { entries: checkEntries(entries, eventClaim), until: endOfClaim(claimSeconds, now) }
 }
 
 /** Checks a list of claims, each of another event. */
-function checkEntries<Entry extends Driver.EventClaim>(
+function checkEntries<Entry extends EventClaim>(
   entries: unknown,
   read: (entry: Readonly<Record<string, unknown>>, name: string) => Entry,
 ): readonly Entry[] {
@@ -64,31 +126,26 @@ function checkEntries<Entry extends Driver.EventClaim>(
   })
 }
 
-function eventClaim({ id, claim }: Readonly<Record<string, unknown>>, name: string): Driver.EventClaim {
+function eventClaim({ id, claim }: Readonly<Record<string, unknown>>, name: string): EventClaim {
   return { id: checkText('eventId', id, `${name}.id`), claim: checkText('claim', claim, `${name}.claim`) }
 }
 
-export function settleEventsCommand(
-  entries: readonly SettleEventInput[],
-  now: Date,
-): Driver.SettleEventsCommand {
-  const read = (entry: Readonly<Record<string, unknown>>, name: string) => ({
-    ...eventClaim(entry, name),
-    retryAt: optional(entry['retryAt'], (date) => checkDate(`${name}.retryAt`, date)),
-  })
-  return { entries: checkEntries(entries, read), now }
+const cursor: Field<string, string | null, false> = {
+  kind: 'position',
+  isRequired: false,
+  read: (value) => (value === undefined || value === null ? null : decodeEventCursor(value)),
 }
 
-export function extendClaimsCommand(
-  entries: readonly ExtendClaimInput[],
-  options: ExtendClaimsOptions | undefined,
-  now: Date,
-): Driver.ExtendClaimsCommand {
-  const { claimSeconds } = checkObject('options', options ?? {})
-  return { entries: checkEntries(entries, eventClaim), until: endOfClaim(claimSeconds, now) }
+export const LIST_EVENTS = {
+  /** 1..1000. Default 100. */
+  limit: pageLimit,
+  /** `next` of the previous page. */
+  after: cursor,
 }
+export interface ListEventsInput extends InputOf<typeof LIST_EVENTS> {}
+/** `after` is `next` of an earlier page, possibly of another database. */
+export interface ListEventsQuery extends ReadOf<typeof LIST_EVENTS> {}
 
-export function listEventsQuery(input: ListEventsInput | undefined): Driver.ListEventsQuery {
-  const { limit, after } = checkObject('input', input ?? {})
-  return { limit: pageLimit(limit), after: optional(after, decodeEventCursor) }
+export interface CountEventsQuery {
+  readonly now: Date
 }

@@ -1,32 +1,180 @@
 import { StorageError } from '../../errors.js'
-import type { QuotaLimits } from '../driver-commands.js'
-import type { ObjectReference, Quota } from '../records.js'
-import { quotaFlaw, quotaLimits } from '../validation/quota.js'
-import { checkAttemptId, checkInteger, checkObject, optional } from '../validation/scalars.js'
+import type { ObjectMetadata, Quota } from '../records.js'
+import { invalid } from '../validation/invalid.js'
+import { checkMetadata } from '../validation/metadata.js'
+import { quotaFlaw, quotaLimits, type QuotaLimits } from '../validation/quota.js'
+import {
+  checkAttemptId,
+  checkBoolean,
+  checkDate,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkSize,
+} from '../validation/scalars.js'
 import { checkText, type TextField } from '../validation/text.js'
+
+/** What a field holds, for those who store it. */
+export type FieldKind =
+  | 'text'
+  | 'id'
+  | 'number'
+  | 'date'
+  | 'boolean'
+  | 'metadata'
+  | 'quota'
+  /** Only reads have such a field. */
+  | 'position'
+
+/**
+ * One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). The lists of fields are where a
+ * call is described. The types of inputs and commands, their validation and the arguments of SQL functions follow from
+ * them.
+ */
+export interface Field<Given, Read, IsRequired extends boolean = boolean> {
+  readonly kind: FieldKind
+  readonly isRequired: IsRequired
+  /** Reads the value that was given, `undefined` or `null` for none. @throws StorageError `VALIDATION_ERROR` */
+  readonly read: (value: unknown, name: string, now: Date) => Read
+  /** Only a type. */
+  readonly given?: Given
+}
+
+type RequiredField<Given, Read = Given> = Field<Given, Read, true>
+type OptionalField<Given, Read> = Field<Given, Read, false>
+
+export type Fields = Readonly<Record<string, Field<unknown, unknown>>>
+
+type RequiredNames<List extends Fields> = {
+  [Name in keyof List]: List[Name]['isRequired'] extends true ? Name : never
+}[keyof List]
+type GivenTo<One> = One extends Field<infer Given, unknown> ? Given : never
+
+// Mapped like `Pick`, so that editors show the comments of the lists.
+type RequiredPart<List extends Fields, Names extends keyof List> = {
+  readonly [Name in Names]: GivenTo<List[Name]>
+}
+type OptionalPart<List extends Fields, Names extends keyof List> = {
+  readonly [Name in Names]?: GivenTo<List[Name]> | null | undefined
+}
+
+/** What a caller passes. */
+export type InputOf<List extends Fields> = RequiredPart<List, RequiredNames<List>> &
+  OptionalPart<List, Exclude<keyof List, RequiredNames<List>>>
+
+/** What a driver receives: every field, checked, `null` or its default if it was left out. */
+export type ReadOf<List extends Fields> = {
+  readonly [Name in keyof List]: ReturnType<List[Name]['read']>
+}
+
+/** What a driver receives for a write. */
+export type CommandOf<List extends Fields> = ReadOf<List> & { readonly now: Date }
+
+/** Reads a write. @throws StorageError `VALIDATION_ERROR` for the first field that is invalid. */
+export function readCommand<List extends Fields>(list: List, input: unknown, now: Date): CommandOf<List> {
+  return Object.assign(readFields(list, input, now), { now })
+}
+
+/** Reads the fields of an input. @throws StorageError `VALIDATION_ERROR` for the first one that is invalid. */
+export function readFields<List extends Fields>(list: List, input: unknown, now: Date): ReadOf<List> {
+  const given = checkObject('input', input)
+  const values: Record<string, unknown> = {}
+  for (const name in list) values[name] = list[name]!.read(given[name], name, now)
+  return values as ReadOf<List>
+}
+
+/** Refuses a field that is not in the list: ignoring a misspelled filter would delete too much. */
+export function refuseOthers(list: Fields, input: unknown): void {
+  const names = Object.keys(list)
+  const other = Object.keys(checkObject('input', input)).find((name) => !names.includes(name))
+  if (other === undefined) return
+  const known = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+  throw invalid(other, `is not a field of this call, which takes ${known}.`)
+}
+
+function required<Value>(
+  kind: FieldKind,
+  check: (name: string, value: unknown) => Value,
+): RequiredField<Value> {
+  return { kind, isRequired: true, read: (value, name) => check(name, value) }
+}
+
+/** A field that may be left out: drivers then receive `null`. */
+export function optional<Given, Read>(field: RequiredField<Given, Read>): OptionalField<Given, Read | null>
+/** A field that may be left out: drivers then receive this value. */
+export function optional<Given, Read>(
+  field: RequiredField<Given, Read>,
+  byDefault: (now: Date) => Read,
+): OptionalField<Given, Read>
+export function optional<Given, Read>(
+  { kind, read }: RequiredField<Given, Read>,
+  byDefault: (now: Date) => Read | null = () => null,
+): OptionalField<Given, Read | null> {
+  return {
+    kind,
+    isRequired: false,
+    read: (value, name, now) =>
+      value === undefined || value === null ? byDefault(now) : read(value, name, now),
+  }
+}
+
+/** A text within the limits of `limits`, which is usually the name of the field. */
+export const text = (limits: TextField) => required('text', (name, value) => checkText(limits, value, name))
+export const attemptId = required('id', checkAttemptId)
+/** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
+export const size = required('number', checkSize)
+export const date = required('date', checkDate)
+export const boolean = required('boolean', checkBoolean)
+export const metadata = required<ObjectMetadata>('metadata', (_, value) => checkMetadata(value))
+export const oneOf = <const Value extends string>(allowed: readonly Value[]) =>
+  required('text', (name, value) => checkOneOf(name, value, allowed))
+
+export const futureDate: RequiredField<Date> = {
+  ...date,
+  read(value, name, now) {
+    const future = checkDate(name, value)
+    if (future > now) return future
+    throw invalid(name, `must be in the future (got ${future.toISOString()}).`)
+  },
+}
+
+export const quota: OptionalField<Quota, QuotaLimits> = {
+  kind: 'quota',
+  isRequired: false,
+  read(value, name) {
+    if (value === undefined || value === null) return quotaLimits(null)
+    const flaw = quotaFlaw(name, value)
+    if (flaw !== null)
+      throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field: name } })
+    return quotaLimits(value)
+  },
+}
 
 export const MAX_PAGE = 1000
 const DEFAULT_PAGE = 100
 
-export const optionalText = (field: TextField, value: unknown) =>
-  optional(value, (text) => checkText(field, text))
-export const optionalId = (field: string, value: unknown) =>
-  optional(value, (id) => checkAttemptId(field, id))
+export const integer = (min: number, max: number) =>
+  required('number', (name, value) => checkInteger(name, value, min, max))
 
-export function pageLimit(value: unknown): number {
-  return optional(value, (limit) => checkInteger('limit', limit, 1, MAX_PAGE)) ?? DEFAULT_PAGE
+/** 1..1000. Default 100. */
+export const pageLimit = optional(integer(1, MAX_PAGE), () => DEFAULT_PAGE)
+
+/** The last item of the previous page (`Item`), of which a driver receives these fields. Errors name the whole. */
+export function position<Item>() {
+  return <const List extends Fields>(list: List): OptionalField<Item, ReadOf<List> | null> => {
+    const read = (value: unknown, name: string, now: Date) => {
+      const item = checkObject(name, value)
+      const values = Object.keys(list).map((field) => [field, list[field]!.read(item[field], name, now)])
+      return Object.fromEntries(values) as ReadOf<List>
+    }
+    return optional<Item, ReadOf<List>>({ kind: 'position', isRequired: true, read })
+  }
 }
 
-export function quota(value: unknown): QuotaLimits {
-  const checked = optional(value, (given) => {
-    const flaw = quotaFlaw('quota', given)
-    if (flaw) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field: 'quota' } })
-    return given as Quota
-  })
-  return quotaLimits(checked)
-}
-
-export function reference(input: ObjectReference): ObjectReference {
-  const { bucket, key } = checkObject('input', input)
-  return { bucket: checkText('bucket', bucket), key: checkText('key', key) }
+/** The bucket and the key of an object. */
+export const REFERENCE = {
+  /** 1..255 characters (Unicode code points). */
+  bucket: text('bucket'),
+  /** 1..1024 bytes of UTF-8, the limit of S3. */
+  key: text('key'),
 }

@@ -1,9 +1,9 @@
 /**
- * Turns each public input into the exact input of a driver: checked, with defaults filled in. This is the only place that
- * validates store input, for all adapters. Callers without TypeScript get the same checks.
+ * The calls of a store, each as a list of its fields. The types of what callers pass and of what drivers receive follow
+ * from the lists, and so does the validation, for all adapters. Callers without TypeScript get the same checks.
  */
 export * from './events.js'
-export * from './object-changes.js'
+export * from './objects.js'
 export * from './reads.js'
 export * from './upkeep.js'
-export * from './writes.js'
+export * from './uploads.js'

@@ -1,99 +1,105 @@
-import type * as Driver from '../driver-commands.js'
-import type {
-  DeferLeftoverInput,
-  ForgetLeftoverInput,
-  ListExpiredInput,
-  ListLeftoversInput,
-  PurgeDeletedInput,
-  PurgeExpiredInput,
-} from '../input-types.js'
-import { invalid } from '../validation/invalid.js'
-import { checkAttemptId, checkDate, checkObject, optional } from '../validation/scalars.js'
-import { optionalText, pageLimit } from './fields.js'
+import type { Leftover, StorageObject } from '../records.js'
+import {
+  attemptId,
+  date,
+  optional,
+  pageLimit,
+  position,
+  readFields,
+  refuseOthers,
+  text,
+  type CommandOf,
+  type InputOf,
+  type ReadOf,
+} from './fields.js'
 
-export function listExpiredQuery(input: ListExpiredInput | undefined, now: Date): Driver.ListExpiredQuery {
-  const { after, scope, before, limit } = checkObject('input', input ?? {})
-  return {
-    ...expiredRows(scope, before, limit, now),
-    after: optional(after, (item) => {
-      const { expiresAt, id } = checkObject('after', item)
-      return { expiresAt: checkDate('after', expiresAt), id: checkAttemptId('after', id) }
-    }),
-  }
+export const PURGE_EXPIRED = {
+  scope: optional(text('scope')),
+  /** Only reservations that expired by then. Default now, which is also the latest possible value. */
+  before: optional(date, (now) => now),
+  /** 1..1000. Default 100. */
+  limit: pageLimit,
+}
+export interface PurgeExpiredInput extends InputOf<typeof PURGE_EXPIRED> {}
+export interface PurgeExpiredCommand extends CommandOf<typeof PURGE_EXPIRED> {}
+
+export function purgeExpiredCommand(input: PurgeExpiredInput | undefined, now: Date): PurgeExpiredCommand {
+  refuseOthers(PURGE_EXPIRED, input ?? {})
+  return { ...untilNow(readFields(PURGE_EXPIRED, input ?? {}, now), now), now }
 }
 
-export function purgeExpiredCommand(
-  input: PurgeExpiredInput | undefined,
-  now: Date,
-): Driver.PurgeExpiredCommand {
-  const { scope, before, limit, ...unknown } = checkObject('input', input ?? {})
-  refuseFields(unknown, 'scope, before and limit')
-  return { ...expiredRows(scope, before, limit, now), now }
+export const LIST_EXPIRED = {
+  ...PURGE_EXPIRED,
+  /** The last item of the previous page. */
+  after: position<Pick<StorageObject, 'id' | 'expiresAt'>>()({ expiresAt: date, id: attemptId }),
+}
+export interface ListExpiredInput extends InputOf<typeof LIST_EXPIRED> {}
+export interface ListExpiredQuery extends ReadOf<typeof LIST_EXPIRED> {}
+
+export function listExpiredQuery(input: ListExpiredInput | undefined, now: Date): ListExpiredQuery {
+  return untilNow(readFields(LIST_EXPIRED, input ?? {}, now), now)
 }
 
-function expiredRows(scope: unknown, before: unknown, limit: unknown, now: Date) {
-  const latest = optional(before, (date) => checkDate('before', date)) ?? now
-  return {
-    scope: optionalText('scope', scope),
-    before: latest > now ? now : latest,
-    limit: pageLimit(limit),
-  }
+function untilNow<Query extends { readonly before: Date }>(query: Query, now: Date): Query {
+  return query.before > now ? { ...query, before: now } : query
 }
 
-/** Refuses unknown fields of a deletion: ignoring a misspelled filter would delete too much. */
-function refuseFields(unknown: object, known: string): void {
-  const [name] = Object.keys(unknown)
-  if (name !== undefined) throw invalid(name, `is not a field of this call, which takes ${known}.`)
+const LEFTOVERS = {
+  scope: optional(text('scope')),
+  /** 1..1000. Default 100. */
+  limit: pageLimit,
 }
 
-export function listLeftoversQuery(input: ListLeftoversInput | undefined): Driver.ListLeftoversQuery {
-  const { scope, limit, after } = checkObject('input', input ?? {})
-  return {
-    scope: optionalText('scope', scope),
-    limit: pageLimit(limit),
-    after: optional(after, (item) => {
-      const { since, attemptId } = checkObject('after', item)
-      return { since: checkDate('after', since), attemptId: checkAttemptId('after', attemptId) }
-    }),
-  }
+export const LIST_LEFTOVERS = {
+  ...LEFTOVERS,
+  /** The last item of the previous page. */
+  after: position<Pick<Leftover, 'since' | 'attemptId'>>()({ since: date, attemptId }),
+}
+/** Lists by `since`, then `attemptId`. */
+export interface ListAllLeftoversInput extends InputOf<typeof LIST_LEFTOVERS> {
+  readonly dueBefore?: null | undefined
+}
+export interface ListLeftoversQuery extends ReadOf<typeof LIST_LEFTOVERS> {}
+
+export const LIST_DUE_LEFTOVERS = {
+  ...LEFTOVERS,
+  /** Inclusive. */
+  dueBefore: date,
+  /** The last item of the previous page. */
+  after: position<Pick<Leftover, 'dueAt' | 'attemptId'>>()({ dueAt: optional(date), attemptId }),
+}
+/** Lists leftovers that were never put off, by `attemptId`; then those due by `dueBefore`, by `dueAt` and `attemptId`. */
+export interface ListDueLeftoversInput extends InputOf<typeof LIST_DUE_LEFTOVERS> {}
+export interface ListDueLeftoversQuery extends ReadOf<typeof LIST_DUE_LEFTOVERS> {}
+
+export type ListLeftoversInput = ListAllLeftoversInput | ListDueLeftoversInput
+
+export function namesDueBefore(input: ListLeftoversInput | undefined): input is ListDueLeftoversInput {
+  return input?.dueBefore !== undefined && input.dueBefore !== null
 }
 
-/** Returns `null` if the input names no `dueBefore`: then it is an input for {@link listLeftoversQuery}. */
-export function listDueLeftoversQuery(
-  input: ListLeftoversInput | undefined,
-): Driver.ListDueLeftoversQuery | null {
-  const { scope, dueBefore, limit, after } = checkObject('input', input ?? {})
-  const latest = optional(dueBefore, (date) => checkDate('dueBefore', date))
-  if (latest === null) return null
-  return {
-    scope: optionalText('scope', scope),
-    dueBefore: latest,
-    limit: pageLimit(limit),
-    after: optional(after, (item) => {
-      const { dueAt, attemptId } = checkObject('after', item)
-      return {
-        dueAt: optional(dueAt, (date) => checkDate('after', date)),
-        attemptId: checkAttemptId('after', attemptId),
-      }
-    }),
-  }
+export const DEFER_LEFTOVER = {
+  attemptId,
+  /** When the leftover is next worth a look. */
+  until: date,
 }
+export interface DeferLeftoverInput extends InputOf<typeof DEFER_LEFTOVER> {}
+export interface DeferLeftoverCommand extends ReadOf<typeof DEFER_LEFTOVER> {}
 
-export function deferLeftoverCommand(input: DeferLeftoverInput): Driver.DeferLeftoverCommand {
-  const { attemptId, until } = checkObject('input', input)
-  return { attemptId: checkAttemptId('attemptId', attemptId), until: checkDate('until', until) }
+export const FORGET_LEFTOVER = { attemptId }
+export interface ForgetLeftoverInput extends InputOf<typeof FORGET_LEFTOVER> {}
+
+export const PURGE_DELETED = {
+  /** Only history with `deletedAt` up to and including this time. */
+  before: date,
+  scope: optional(text('scope')),
+  /** 1..1000. Default 100. */
+  limit: pageLimit,
 }
+export interface PurgeDeletedInput extends InputOf<typeof PURGE_DELETED> {}
+export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {}
 
-export function leftoverId(input: ForgetLeftoverInput): string {
-  return checkAttemptId('attemptId', checkObject('input', input).attemptId)
-}
-
-export function purgeDeletedCommand(input: PurgeDeletedInput): Driver.PurgeDeletedCommand {
-  const { scope, before, limit, ...unknown } = checkObject('input', input)
-  refuseFields(unknown, 'before, scope and limit')
-  return {
-    scope: optionalText('scope', scope),
-    before: checkDate('before', before),
-    limit: pageLimit(limit),
-  }
+export function purgeDeletedCommand(input: PurgeDeletedInput, now: Date): PurgeDeletedCommand {
+  refuseOthers(PURGE_DELETED, input)
+  return readFields(PURGE_DELETED, input, now)
 }

@@ -1,5 +1,4 @@
 import type { Quota } from '../records.js'
-import type { QuotaLimits } from '../driver.js'
 import { shown } from './invalid.js'
 
 /** Returns what is wrong with the quota called `name`, as a sentence without its period, or `null`. */
@@ -15,6 +14,12 @@ export function quotaFlaw(name: string, value: unknown): string | null {
     }
   }
   return null
+}
+
+/** A quota; `null` means unlimited. */
+export interface QuotaLimits {
+  readonly maxBytes: number | null
+  readonly maxFiles: number | null
 }
 
 /** Returns the limits of a quota, with `null` for each one it doesn't set. */

@@ -1,7 +1,7 @@
 import { StorageError } from '../../../core/errors.js'
 import type { AdoptInput, StorageObjectStore } from '../../../core/store/contract.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
-import { adoptCommand } from '../../../core/store/inputs/object-changes.js'
+import { adoptCommand } from '../../../core/store/inputs/objects.js'
 import { hasExpired } from '../../../core/store/lifecycle/key-change.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object-plans.js'
 import type { S3ServerCore } from '../../create-s3-server.js'

@@ -1,0 +1,112 @@
+import { attemptIdAt } from '../attempt-id.js'
+import { invalid } from '../validation/invalid.js'
+import {
+  attemptId,
+  date,
+  metadata,
+  oneOf,
+  optional,
+  quota,
+  readFields,
+  REFERENCE,
+  size,
+  text,
+  type CommandOf,
+  type InputOf,
+  type ReadOf,
+} from './fields.js'
+
+export const REMOVE = {
+  ...REFERENCE,
+  scope: optional(text('scope')),
+  /** Only this attempt: removes nothing if another one has taken its place. The id of a pending attempt removes only that row. */
+  attemptId: optional(attemptId),
+  /** `soft` keeps the row as history, `hard` deletes it. Default `soft`. */
+  mode: optional(oneOf(['soft', 'hard']), () => 'soft'),
+}
+export interface RemoveInput extends InputOf<typeof REMOVE> {}
+export interface RemoveCommand extends CommandOf<typeof REMOVE> {}
+
+/** Which object an update changes. */
+export const UPDATE = {
+  ...REFERENCE,
+  scope: optional(text('scope')),
+  /** Only this attempt: changes nothing if another one has taken its place. */
+  attemptId: optional(attemptId),
+}
+
+/** What an update can change. */
+export const CHANGES = {
+  /** `null` clears it. */
+  filename: optional(text('filename')),
+  /** `null` clears it. */
+  contentType: optional(text('contentType')),
+  /** Replaces the metadata as a whole. `null` clears it. */
+  metadata: optional(metadata),
+}
+type Changes = { readonly [Name in keyof typeof CHANGES]: InputOf<typeof CHANGES>[Name] }
+
+/** Requires one field to be named, and allows the others to be left out. */
+type AtLeast<Name extends keyof Changes> = Required<Pick<Changes, Name>> & Partial<Changes>
+
+/**
+ * Sets at least one of `filename`, `contentType` and `metadata`. A field that is left out or `undefined` keeps its value.
+ * One of the three must be named, even if its value may be `undefined`; a call in which all three are is refused.
+ */
+export type UpdateInput = InputOf<typeof UPDATE> &
+  (AtLeast<'filename'> | AtLeast<'contentType'> | AtLeast<'metadata'>)
+
+export interface UpdateCommand extends CommandOf<typeof UPDATE> {
+  /** The fields to set, at least one. `null` clears a field, and a field that is left out keeps its value. */
+  readonly changes: Partial<ReadOf<typeof CHANGES>>
+}
+
+export function updateCommand(input: UpdateInput, now: Date): UpdateCommand {
+  const target = readFields(UPDATE, input, now)
+  const names = (Object.keys(CHANGES) as (keyof typeof CHANGES)[]).filter((name) => input[name] !== undefined)
+  if (names.length === 0) {
+    throw invalid('input', 'must have at least one of filename, contentType and metadata.')
+  }
+  const changes = names.map((name) => [name, CHANGES[name].read(input[name], name, now)])
+  return { ...target, changes: Object.fromEntries(changes) as UpdateCommand['changes'], now }
+}
+
+export const TRANSFER = {
+  ...REFERENCE,
+  /** The owner. */
+  from: text('scope'),
+  /** The new owner. */
+  to: text('scope'),
+  /** Only this attempt: transfers nothing if another one has taken its place. */
+  attemptId: optional(attemptId),
+  /** Limits the growth of `to`. Default: unlimited. */
+  quota,
+}
+export interface TransferInput extends InputOf<typeof TRANSFER> {}
+export interface TransferCommand extends CommandOf<typeof TRANSFER> {}
+
+export const ADOPT = {
+  scope: text('scope'),
+  ...REFERENCE,
+  /** The key of the bytes in the bucket, 1..1024 bytes of UTF-8. From now on the library may delete them. */
+  storageKey: text('storageKey'),
+  /** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
+  size,
+  /** Since when the bytes exist. Lists sort the object by it. */
+  createdAt: date,
+  eTag: optional(text('eTag')),
+  route: optional(text('route')),
+  filename: optional(text('filename')),
+  contentType: optional(text('contentType')),
+  metadata: optional(metadata),
+}
+export interface AdoptInput extends InputOf<typeof ADOPT> {}
+export interface AdoptCommand extends CommandOf<typeof ADOPT> {
+  /** The id of the new row. It carries `createdAt`. */
+  readonly id: string
+}
+
+export function adoptCommand(input: AdoptInput, now: Date): AdoptCommand {
+  const fields = readFields(ADOPT, input, now)
+  return { id: attemptIdAt(fields.createdAt), ...fields, now }
+}
