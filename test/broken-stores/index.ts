@@ -9,6 +9,7 @@ import { eventListMutants } from './events-listed.js'
 import { recordedEventMutants } from './events-recorded.js'
 import { settleMutants } from './events-settled.js'
 import { expiryMutants } from './expiry.js'
+import { fieldMutants } from './fields.js'
 import { findMutants } from './finds.js'
 import { inputMutants } from './inputs.js'
 import { leftoverMutants } from './leftovers.js'
@@ -33,6 +34,7 @@ import { valueMutants } from './values.js'
 /** All mutants by the part of the contract that they break. */
 export const MUTANTS: Readonly<Record<string, readonly Mutant[]>> = {
   values: valueMutants,
+  fields: fieldMutants,
   reserve: reserveMutants,
   quota: quotaMutants,
   confirm: confirmMutants,

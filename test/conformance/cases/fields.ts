@@ -91,12 +91,12 @@ async function endsOfClaims({ store }: Given, key: string): Promise<unknown> {
   return items.filter(({ object }) => object.key.startsWith(key)).map(({ claimedUntil }) => claimedUntil)
 }
 
-type EventMethod = 'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents' | 'countEvents'
+type EventMethod = 'claimEvents' | 'settleEvents' | 'extendClaims' | 'listEvents'
 
 /** The compiler demands every call and every field of it. */
 type Examples<Method extends MethodName> = { readonly [Name in Method]: Example<FieldOf<Name>> }
 
-const CALLS: Examples<Exclude<MethodName, EventMethod>> = {
+const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   listByScope: {
     prepare: listed,
     others: {
@@ -234,6 +234,8 @@ const CALLS: Examples<Exclude<MethodName, EventMethod>> = {
       before: ({ clock }) => ({ before: clock.in(-1) }),
       limit: other(1),
     },
+    // Leaves nothing for the next call.
+    afterwards: async ({ store }) => void (await store.purgeExpired()),
   },
   listLeftovers: {
     prepare: leftBehind,
@@ -261,6 +263,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod>> = {
       before: ({ clock }) => ({ before: clock.in(-SECOND) }),
       limit: other(1),
     },
+    afterwards: async ({ store, clock }) => void (await store.purgeDeleted({ before: clock.now() })),
   },
 }
 
@@ -294,9 +297,9 @@ const EVENT_CALLS: Examples<EventMethod> = {
       after: async ({ store }) => ({ after: (await store.listEvents({ limit: 1 })).next }),
     },
   },
-  countEvents: { prepare: () => Promise.resolve({}), others: {} },
 }
 
+const DATE = /\d{4}-\d\d-\d\dT[\d:.]+Z/g
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
 const isRead = (method: MethodName) => /^(find|list|count|get)/.test(method)
@@ -308,14 +311,18 @@ async function hasEffect(
   { prepare, afterwards }: Example<string>,
   [field, change]: readonly [string, Exclude<Other, symbol>],
 ): Promise<void> {
-  /** Returns what the call did, without the key and the ids that it did not choose. */
+  /** Returns what the call did, without the key, the ids that it did not choose and the time. */
   const made = async (key: string, input: Input) => {
     const outcome = await observeStore(given.store, callWith(method, input))
     const text = JSON.stringify([outcome, await afterwards?.(given, key)])
     const own = String(input['id'])
-    return text.replaceAll(key, 'KEY').replaceAll(UUID, (id) => (id === own ? 'GIVEN' : 'ID'))
+    const now = given.clock.now().getTime()
+    return text
+      .replaceAll(key, 'KEY')
+      .replaceAll(UUID, (id) => (id === own ? 'GIVEN' : 'ID'))
+      .replaceAll(DATE, (date) => String(Date.parse(date) - now))
   }
-  const keys = isRead(method) ? [field, field] : [field, `other ${field}`]
+  const keys = [`first ${field}`, `${isRead(method) ? 'first' : 'second'} ${field}`]
   const input = await prepare(given, keys[0]!)
   const usual = await made(keys[0]!, input)
   const again = isRead(method) ? input : await prepare(given, keys[1]!)
