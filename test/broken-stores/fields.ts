@@ -1,4 +1,4 @@
-import type { StorageObjectStore } from '@svc/db'
+import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import { overStore, type Mutant } from './mutant.js'
 
 type Method = keyof StorageObjectStore
