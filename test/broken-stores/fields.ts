@@ -1,4 +1,5 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
+import type { StoredEvent } from '../../src/core/store/events.js'
 import { overStore, type Mutant } from './mutant.js'
 
 type Method = keyof StorageObjectStore
@@ -20,16 +21,13 @@ const IGNORED: { readonly [Name in Method]?: readonly [field: string, value: unk
   transfer: ['attemptId', undefined],
   adopt: ['eTag', undefined],
   findById: ['scope', undefined],
-  listScopes: ['after', undefined],
-  listStored: ['prefix', undefined],
+  listStored: ['bucket', 'bucket'],
   listExpired: ['before', undefined],
   purgeExpired: ['before', undefined],
   listLeftovers: ['scope', undefined],
   deferLeftover: ['until', new Date('2030-01-01')],
   forgetLeftover: ['attemptId', '0199a000-0000-7000-8000-0000000000ff'],
   purgeDeleted: ['scope', undefined],
-  claimEvents: ['claimSeconds', undefined],
-  listEvents: ['after', undefined],
 }
 
 const EVENT_CALLS: readonly string[] = ['claimEvents', 'settleEvents', 'extendClaims', 'listEvents']
@@ -50,13 +48,32 @@ function ignoring(
   }
 }
 
+/** Takes an unknown scope for one that has objects. */
+const known = (scope: unknown) => (scope === 'alice' || scope === 'bob' ? scope : 'alice')
+
 /** Stores that ignore a field of a call. */
 export const fieldMutants: readonly Mutant[] = [
   ...Object.entries(IGNORED).map(([method, [field, value]]) =>
     ignoring(method as Method, field, ([input]) => [{ ...(input as object), [field]: value }]),
   ),
-  ignoring('countByScope', 'status', ([scope]) => [scope]),
-  ignoring('getScopeUsage', 'scope', () => ['alice']),
-  ignoring('settleEvents', 'entries', () => [[]]),
+  ignoring('countByScope', 'scope', ([scope, status]) => [known(scope), status]),
+  ignoring('getScopeUsage', 'scope', ([scope]) => [known(scope)]),
+  ...(['listScopes', 'claimEvents', 'listEvents'] as const).map((method) =>
+    ignoring(method, 'a limit of 1', ([input]) => {
+      const { limit, ...fields } = { ...(input as { readonly limit?: number }) }
+      return [{ ...fields, ...(limit !== 1 && { limit }) }]
+    }),
+  ),
+  {
+    defect: 'settles what was claimed last if it is to settle nothing',
+    createStore: overStore((store) => {
+      let last: readonly StoredEvent[] = []
+      return {
+        claimEvents: async (input) => (last = await store.claimEvents(input)),
+        settleEvents: (entries) => store.settleEvents(entries.length === 0 ? last : entries),
+      }
+    }),
+    rejectedBy: [titleOf('settleEvents')],
+  },
   ignoring('extendClaims', 'options', ([entries]) => [entries]),
 ]

@@ -6,11 +6,16 @@ const SCRIPTS = { seed: 20_260_101, numRuns: 400, shrink: false }
 
 export const isScript = (title: string) => title.startsWith('scripts: ')
 
-/** Runs tests of a mutant, and returns the titles of those that reject it. */
+interface Effort {
+  readonly isEnough?: (rejected: readonly string[]) => boolean
+  readonly numRuns?: number
+}
+
+/** Runs tests of a mutant until `isEnough`, and returns the titles of those that reject it. */
 export async function rejections(
   mutant: Mutant,
   isTried: (title: string) => boolean,
-  numRuns = SCRIPTS.numRuns,
+  { isEnough = () => false, numRuns = SCRIPTS.numRuns }: Effort = {},
 ): Promise<readonly string[]> {
   const rejected: string[] = []
   const options = { name: 'mutant', createStore: mutant.createStore, ...mutant.options, ...SCRIPTS, numRuns }
@@ -20,6 +25,7 @@ export async function rejections(
     // A mutant that fails with any other error crashed by itself.
     const isRejection = error instanceof Error && /^(ConformanceFailure|StorageError)$/.test(error.name)
     if (isRejection) rejected.push(title)
+    if (isEnough(rejected)) break
   }
   return rejected
 }

@@ -25,7 +25,7 @@ const UNSEEN = Symbol('unseen')
 
 const other = (value: unknown) => ({ value })
 const ANOTHER_ID = other('0199a000-0000-7000-8000-0000000000ff')
-const NOBODY = other('nobody')
+const ANOTHER_SCOPE = other('another scope')
 const at = (given: Given, key: string) => ({ ...given.at, key })
 
 async function reserved(given: Given, key: string): Promise<Input> {
@@ -100,7 +100,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   listByScope: {
     prepare: listed,
     others: {
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       status: other('active'),
       route: other('route'),
       limit: other(1),
@@ -111,16 +111,16 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       fromPrimary: UNSEEN,
     },
   },
-  countByScope: { prepare: listed, others: { scope: NOBODY, status: other('active') } },
-  getScopeUsage: { prepare: listed, others: { scope: NOBODY } },
-  find: { prepare: active, others: { scope: NOBODY } },
-  findActive: { prepare: active, others: { scope: NOBODY } },
+  countByScope: { prepare: listed, others: { scope: ANOTHER_SCOPE, status: other('active') } },
+  getScopeUsage: { prepare: listed, others: { scope: ANOTHER_SCOPE } },
+  find: { prepare: active, others: { scope: ANOTHER_SCOPE } },
+  findActive: { prepare: active, others: { scope: ANOTHER_SCOPE } },
   findPending: {
     prepare: async (given, key) => {
       const { id: _, ...reference } = await reserved(given, key)
       return reference
     },
-    others: { scope: NOBODY, id: ANOTHER_ID, uploadId: other('another') },
+    others: { scope: ANOTHER_SCOPE, id: ANOTHER_ID, uploadId: other('another') },
   },
   findPendingMultipart: {
     prepare: async (given, key) => ({ ...(await reserved(given, key)), fileSize: 10 }),
@@ -132,7 +132,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       return { ...given.input({ key, declaredSize: 20 }) }
     },
     others: {
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       declaredSize: other(21),
       expiresAt: ({ clock }) => ({ expiresAt: clock.in(2 * HOUR) }),
       id: (given) => ({ id: given.newId() }),
@@ -150,7 +150,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
     prepare: async (given, key) => ({ ...(await reserved(given, key)), size: 11 }),
     others: {
       id: ANOTHER_ID,
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       size: other(12),
       eTag: other('tag'),
       contentType: other('a/b'),
@@ -166,16 +166,16 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   },
   release: {
     prepare: reserved,
-    others: { id: ANOTHER_ID, scope: NOBODY, uploadId: other('another') },
+    others: { id: ANOTHER_ID, scope: ANOTHER_SCOPE, uploadId: other('another') },
   },
   remove: {
     prepare: active,
-    others: { scope: NOBODY, attemptId: ANOTHER_ID, mode: other('hard') },
+    others: { scope: ANOTHER_SCOPE, attemptId: ANOTHER_ID, mode: other('hard') },
   },
   update: {
     prepare: async (given, key) => ({ ...(await active(given, key)), filename: 'new' }),
     others: {
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       attemptId: ANOTHER_ID,
       filename: other('newer'),
       contentType: other('new'),
@@ -185,7 +185,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   transfer: {
     prepare: async (given, key) => ({ ...(await active(given, key)), from: 'alice', to: 'bob' }),
     others: {
-      from: NOBODY,
+      from: ANOTHER_SCOPE,
       to: other('carol'),
       attemptId: ANOTHER_ID,
       quota: other({ maxBytes: 1 }),
@@ -201,7 +201,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
         createdAt: given.clock.in(-HOUR),
       }),
     others: {
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       storageKey: (_, { key }) => ({ storageKey: `other bytes of ${key as string}` }),
       size: other(11),
       createdAt: ({ clock }) => ({ createdAt: clock.in(-2 * HOUR) }),
@@ -212,11 +212,11 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       metadata: other({ a: 'b' }),
     },
   },
-  findById: { prepare: reserved, others: { id: ANOTHER_ID, scope: NOBODY } },
+  findById: { prepare: reserved, others: { id: ANOTHER_ID, scope: ANOTHER_SCOPE } },
   listScopes: { prepare: expired, others: { limit: other(1), after: other('alice') } },
   listStored: {
     prepare: async (given, key) => ({ ...(await listed(given, key)), bucket: given.at.bucket }),
-    others: { bucket: NOBODY, prefix: other('z'), after: other('z'), limit: other(1) },
+    others: { bucket: ANOTHER_SCOPE, prefix: other('z'), after: other('z'), limit: other(1) },
   },
   listExpired: {
     prepare: expired,
@@ -240,7 +240,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   listLeftovers: {
     prepare: leftBehind,
     others: {
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       dueBefore: ({ clock }) => ({ dueBefore: clock.now() }),
       limit: other(1),
       after: async (given) => ({ after: (await given.leftovers())[0] }),
@@ -259,7 +259,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
   purgeDeleted: {
     prepare: history,
     others: {
-      scope: NOBODY,
+      scope: ANOTHER_SCOPE,
       before: ({ clock }) => ({ before: clock.in(-SECOND) }),
       limit: other(1),
     },
@@ -279,7 +279,12 @@ const EVENT_CALLS: Examples<EventMethod> = {
       key: ({ at }) => ({ ...at, key: 'elsewhere' }),
       limit: other(1),
     },
-    afterwards: endsOfClaims,
+    async afterwards(given, key) {
+      const ends = await endsOfClaims(given, key)
+      // Leaves nothing for the next call.
+      await given.store.claimEvents()
+      return ends
+    },
   },
   settleEvents: { prepare: claimed, others: { entries: other([]) } },
   extendClaims: {
