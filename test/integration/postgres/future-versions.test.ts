@@ -34,7 +34,15 @@ const SECOND_INDEX: Index = {
   since: LATER,
 }
 
-/** The schema of a later release, with two indexes and a column that one of them needs. */
+/** On a table that this release created, and the release before did not have. */
+const INDEX_OF_EVENTS: Index = {
+  name: 'events_by_type',
+  definition: 'btree (type)',
+  comment: 'By type.',
+  since: LATER,
+}
+
+/** The schema of a later release, with three indexes and a column that one of them needs. */
 const COLOURED: Schema = {
   ...SCHEMA,
   version: LATER,
@@ -45,7 +53,9 @@ const COLOURED: Schema = {
           columns: { ...table.columns, colour: { since: LATER, type: 'text' } },
           indexes: [...table.indexes, UNIQUE_INDEX, SECOND_INDEX],
         }
-      : table,
+      : table.name === 'events'
+        ? { ...table, indexes: [...table.indexes, INDEX_OF_EVENTS] }
+        : table,
   ),
 }
 
@@ -126,7 +136,7 @@ describePostgres('migrations to the schemas of later releases', (url) => {
   })
 
   describe('that build an index concurrently', () => {
-    it('claim each of two indexes in a row once, because the first claim is released', async () => {
+    it('claim each of three indexes in a row once, because the first claim is released', async () => {
       await migrateTo(SCHEMA)
       let claims = 0
       const counting: Database = {
@@ -137,7 +147,7 @@ describePostgres('migrations to the schemas of later releases', (url) => {
         },
       }
       await migrate(counting, name(), FUTURE)
-      expect(claims).toBe(2)
+      expect(claims).toBe(3)
     })
 
     it('release the claim, whether the build succeeds or fails', async () => {
@@ -248,6 +258,7 @@ describePostgres('migrations to the schemas of later releases', (url) => {
         'Missing: column objects.colour.',
         'Missing: index objects_by_e_tag.',
         'Missing: index objects_by_colour.',
+        'Missing: index events_by_type.',
       ])
       await migrateTo(COLOURED)
       expect(await verify(database(), name(), COLOURED)).toEqual([])

@@ -40,7 +40,7 @@ const STATEMENTS = `
   WITH here AS (SELECT oid FROM pg_namespace WHERE nspname = $1), statements AS (
     SELECT 1 AS kind, c.relname AS name, ${COMMENT('c.oid', 'pg_class')}
       || 'CREATE TABLE ' || c.relname || E' (\\n' || (
-        SELECT string_agg('  ' || line, E',\\n' ORDER BY place) FROM (
+        SELECT string_agg('  ' || line, E',\\n' ORDER BY place, line COLLATE "C") FROM (
           SELECT a.attnum::int AS place, a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
             || CASE WHEN k.collname = 'C' THEN ' COLLATE "C"' ELSE '' END
             || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END

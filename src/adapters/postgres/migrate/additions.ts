@@ -19,7 +19,12 @@ export interface AddedIndex {
 
 /** Returns what versions after this one add to its tables. */
 export function additionsSince(version: number, tables: readonly Table[]): Addition[] {
-  return tables.filter((table) => table.since <= version).flatMap((table) => additionsTo(table, version))
+  return tables.filter(({ since }) => since <= version).flatMap((table) => additionsTo(table, version))
+}
+
+/** Returns what was added to tables after the version that created them. */
+export function laterAdditions(tables: readonly Table[]): Addition[] {
+  return tables.flatMap((table) => additionsTo(table, table.since))
 }
 
 function additionsTo({ name: table, columns, indexes }: Table, version: number): Addition[] {

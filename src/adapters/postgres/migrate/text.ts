@@ -3,7 +3,7 @@ import { markerType, type Schema } from '../sql/schema.js'
 import { VACUUM_SETTINGS, VERSION_TABLE, type Table } from '../sql/tables.js'
 import {
   additionBlock,
-  additionsSince,
+  laterAdditions,
   concurrentText,
   createIndex,
   dropIndexText,
@@ -68,9 +68,9 @@ ${createTable(VERSION_TABLE)}    INSERT INTO {schema}.schema_version (version, m
     RETURN;
   END IF;
 
-${additionsBlock(tables)}${versionsOf(tables)
-      .map((since) => tablesBlock(since, tables))
-      .join('')}
+${versionsOf(tables)
+  .map((since) => tablesBlock(since, tables))
+  .join('')}${additionsBlock(tables)}
   IF found_version < 1 THEN
     EXECUTE $types$${types}$types$;
   END IF;
@@ -88,15 +88,6 @@ $migration$`,
   )
 }
 
-/** Adds to the tables of an earlier version. */
-function additionsBlock(tables: readonly Table[]): string {
-  const additions = additionsSince(1, tables)
-  if (additions.length === 0) return ''
-  return `  IF found_version > 0 THEN
-${lockBlock(additions)}${additions.map(additionBlock).join('')}  END IF;
-`
-}
-
 /** Creates the tables that a version added. */
 function tablesBlock(since: number, tables: readonly Table[]): string {
   return `  IF found_version < ${since} THEN
@@ -105,6 +96,12 @@ ${tables
   .map(createTable)
   .join('')}  END IF;
 `
+}
+
+/** Adds to the tables of earlier versions. Nothing is missing in those that were created just now. */
+function additionsBlock(tables: readonly Table[]): string {
+  const additions = laterAdditions(tables)
+  return `${lockBlock(additions)}${additions.map(additionBlock).join('')}`
 }
 
 const versionsOf = (tables: readonly Table[]) =>
@@ -157,7 +154,7 @@ export function schemaText(definition: Schema, schema: SchemaName, events: boole
 }
 
 function notes({ tables }: Schema, schema: SchemaName): string {
-  const additions = additionsSince(1, tables)
+  const additions = laterAdditions(tables)
   const indexes = additions.filter((addition) => addition.kind === 'index')
   return comment(`Run this text in one transaction. It blocks writers of a table while it builds an index of it.
 

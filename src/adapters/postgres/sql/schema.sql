@@ -69,8 +69,8 @@ CREATE TABLE objects (
   confirmed_at timestamptz,
   deleted_at timestamptz,
   writable_until timestamptz NOT NULL,
-  CONSTRAINT objects_status CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'deleted'::text]))),
-  CONSTRAINT objects_pkey PRIMARY KEY (attempt_id)
+  CONSTRAINT objects_pkey PRIMARY KEY (attempt_id),
+  CONSTRAINT objects_status CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'deleted'::text])))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 -- Lists of a scope and a route.
