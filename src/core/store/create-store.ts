@@ -3,7 +3,7 @@ import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
 import type { FindQuery, StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
-import { readCommand, readFields } from './inputs/fields.js'
+import { readCommand, readQuery } from './inputs/fields.js'
 import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
 import { quotaExceeded, sumTooLarge } from './refusals.js'
@@ -31,7 +31,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
   const store: StorageObjectStore = {
     async listByScope(input) {
-      const query = inputs.listQuery(input, now())
+      const query = inputs.listQuery(input)
       const rows = await driver.list({ ...query, limit: query.limit + 1 })
       if (rows.length <= query.limit) return { objects: rows }
       const objects = rows.slice(0, query.limit)
@@ -39,7 +39,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async countByScope(scope, status) {
-      return driver.count({ scope: checkText('scope', scope), statuses: inputs.statuses(status, now()) })
+      return driver.count(inputs.countQuery({ scope, status }))
     },
 
     async getScopeUsage(scope) {
@@ -47,17 +47,17 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async find(input) {
-      const query = readFields(inputs.FIND, input, now())
+      const query = readQuery(inputs.FIND, input)
       return ofScope(await driver.find(query), query)
     },
 
     async findActive(input) {
-      const query = readFields(inputs.FIND, input, now())
+      const query = readQuery(inputs.FIND, input)
       return ofScope(await driver.findActive(query), query)
     },
 
     async findPending(input) {
-      const query = readFields(inputs.FIND_PENDING, input, now())
+      const query = readQuery(inputs.FIND_PENDING, input)
       return ofScope(await driver.findPending(query), query)
     },
 
@@ -66,16 +66,16 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async findById(input) {
-      const query = readFields(inputs.FIND_BY_ID, input, now())
+      const query = readQuery(inputs.FIND_BY_ID, input)
       return ofScope(await driver.findById(query), query)
     },
 
     async listScopes(input) {
-      return driver.listScopes(readFields(inputs.LIST_SCOPES, input ?? {}, now()))
+      return driver.listScopes(readQuery(inputs.LIST_SCOPES, input ?? {}))
     },
 
     async listStored(input) {
-      return driver.listStored(readFields(inputs.LIST_STORED, input, now()))
+      return driver.listStored(readQuery(inputs.LIST_STORED, input))
     },
 
     async reserve(input) {
@@ -179,7 +179,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
     },
 
     async listEvents(input) {
-      const { items, next } = await driver.listEvents(readFields(inputs.LIST_EVENTS, input ?? {}, now()))
+      const { items, next } = await driver.listEvents(readQuery(inputs.LIST_EVENTS, input ?? {}))
       return { items, next: next === null ? null : encodeEventCursor(next) }
     },
 
@@ -197,20 +197,20 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async listLeftovers(input) {
       return inputs.namesDueBefore(input)
-        ? driver.listDueLeftovers(readFields(inputs.LIST_DUE_LEFTOVERS, input, now()))
-        : driver.listLeftovers(readFields(inputs.LIST_LEFTOVERS, input ?? {}, now()))
+        ? driver.listDueLeftovers(readQuery(inputs.LIST_DUE_LEFTOVERS, input))
+        : driver.listLeftovers(readQuery(inputs.LIST_LEFTOVERS, input ?? {}))
     },
 
     async deferLeftover(input) {
-      return driver.deferLeftover(readFields(inputs.DEFER_LEFTOVER, input, now()))
+      return driver.deferLeftover(readQuery(inputs.DEFER_LEFTOVER, input))
     },
 
     async forgetLeftover(input) {
-      return driver.forgetLeftover(readFields(inputs.FORGET_LEFTOVER, input, now()).attemptId)
+      return driver.forgetLeftover(readQuery(inputs.FORGET_LEFTOVER, input).attemptId)
     },
 
     async purgeDeleted(input) {
-      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input, now()))).dropped
+      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
     },
 
     async migrate() {

@@ -1,6 +1,6 @@
-import { quota as quotaField } from '../../core/store/inputs/fields.js'
 import type { Quota } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { checkQuota } from '../../core/store/validation/quota.js'
 import { checkText } from '../../core/store/validation/text.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
@@ -54,7 +54,7 @@ export async function transferScope(
   const to = checkText('scope', options.to, 'to')
   // Such a transfer does nothing, and callers may erase `from` next.
   if (from === to) throw invalid('to', `must be another scope than from (got ${shown(to)}).`)
-  const quota = quotaField.read(options.quota, 'quota', new Date())
+  const quota = checkQuota('quota', options.quota)
 
   const { files: total } = await records.objects.getScopeUsage(from)
   const run = new ItemRun({ operation: JOB, report, concurrency: CONCURRENCY, signal, onProgress, total })

@@ -4,16 +4,7 @@ import type { ObjectReference } from '../records.js'
 import { invalid, shown } from '../validation/invalid.js'
 import { checkDate, checkObject, LATEST_DATE } from '../validation/scalars.js'
 import { checkText } from '../validation/text.js'
-import {
-  integer,
-  optional,
-  pageLimit,
-  readFields,
-  text,
-  type Field,
-  type InputOf,
-  type ReadOf,
-} from './fields.js'
+import { cursor, integer, optional, pageLimit, readQuery, text, type InputOf, type ReadOf } from './fields.js'
 
 /** 1..3600. Default 60. */
 const claimSeconds = optional(integer(1, 3600), () => 60)
@@ -40,7 +31,7 @@ export interface ClaimEventsCommand {
 }
 
 export function claimEventsCommand(input: ClaimEventsInput | undefined, now: Date): ClaimEventsCommand {
-  const { limit, claimSeconds, bucket, key } = readFields(CLAIM_EVENTS, input ?? {}, now)
+  const { limit, claimSeconds, bucket, key } = readQuery(CLAIM_EVENTS, input ?? {})
   if (bucket === null && key !== null) throw invalid('bucket', 'must be given together with key.')
   if (key === null && bucket !== null) throw invalid('key', 'must be given together with bucket.')
   const reference = bucket !== null && key !== null ? { bucket, key } : null
@@ -99,7 +90,7 @@ export function extendClaimsCommand(
   options: ExtendClaimsOptions | undefined,
   now: Date,
 ): ExtendClaimsCommand {
-  const { claimSeconds } = readFields(EXTEND_CLAIMS, checkObject('options', options ?? {}), now)
+  const { claimSeconds } = readQuery(EXTEND_CLAIMS, checkObject('options', options ?? {}))
   return { entries: checkEntries(entries, eventClaim), until: endOfClaim(claimSeconds, now) }
 }
 
@@ -130,17 +121,11 @@ function eventClaim({ id, claim }: Readonly<Record<string, unknown>>, name: stri
   return { id: checkText('eventId', id, `${name}.id`), claim: checkText('claim', claim, `${name}.claim`) }
 }
 
-const cursor: Field<string, string | null, false> = {
-  kind: 'position',
-  isRequired: false,
-  read: (value) => (value === undefined || value === null ? null : decodeEventCursor(value)),
-}
-
 export const LIST_EVENTS = {
   /** 1..1000. Default 100. */
   limit: pageLimit,
   /** `next` of the previous page. */
-  after: cursor,
+  after: cursor(decodeEventCursor),
 }
 export interface ListEventsInput extends InputOf<typeof LIST_EVENTS> {}
 /** `after` is `next` of an earlier page, possibly of another database. */

@@ -1,8 +1,7 @@
-import { StorageError } from '../../errors.js'
 import type { ObjectMetadata, Quota } from '../records.js'
 import { invalid } from '../validation/invalid.js'
 import { checkMetadata } from '../validation/metadata.js'
-import { quotaFlaw, quotaLimits, type QuotaLimits } from '../validation/quota.js'
+import { checkQuota, type QuotaLimits } from '../validation/quota.js'
 import {
   checkAttemptId,
   checkBoolean,
@@ -83,6 +82,13 @@ export function readFields<List extends Fields>(list: List, input: unknown, now:
   return values as ReadOf<List>
 }
 
+const NO_TIME = new Date(0)
+
+/** Reads the fields of a query that does not depend on the time, so that no clock is read. */
+export function readQuery<List extends Fields>(list: List, input: unknown): ReadOf<List> {
+  return readFields(list, input, NO_TIME)
+}
+
 /** Refuses a field that is not in the list: ignoring a misspelled filter would delete too much. */
 export function refuseOthers(list: Fields, input: unknown): void {
   const names = Object.keys(list)
@@ -141,16 +147,10 @@ export const futureDate: RequiredField<Date> = {
 export const quota: OptionalField<Quota, QuotaLimits> = {
   kind: 'quota',
   isRequired: false,
-  read(value, name) {
-    if (value === undefined || value === null) return quotaLimits(null)
-    const flaw = quotaFlaw(name, value)
-    if (flaw !== null)
-      throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field: name } })
-    return quotaLimits(value)
-  },
+  read: (value, name) => checkQuota(name, value),
 }
 
-export const MAX_PAGE = 1000
+const MAX_PAGE = 1000
 const DEFAULT_PAGE = 100
 
 export const integer = (min: number, max: number) =>
@@ -158,6 +158,10 @@ export const integer = (min: number, max: number) =>
 
 /** 1..1000. Default 100. */
 export const pageLimit = optional(integer(1, MAX_PAGE), () => DEFAULT_PAGE)
+
+/** A cursor, which a driver receives as the position in it. */
+export const cursor = (decode: (cursor: unknown) => string) =>
+  optional(required('position', (_, value) => decode(value)))
 
 /** The last item of the previous page (`Item`), of which a driver receives these fields. Errors name the whole. */
 export function position<Item>() {

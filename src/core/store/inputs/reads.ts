@@ -3,65 +3,66 @@ import { OBJECT_STATUSES, type ObjectStatus } from '../records.js'
 import {
   attemptId,
   boolean,
+  cursor,
   oneOf,
   optional,
   pageLimit,
-  readFields,
+  readQuery,
   REFERENCE,
   size,
   text,
-  type Field,
   type InputOf,
   type ReadOf,
 } from './fields.js'
 
-/** The statuses of a listing or count that names none. */
-const LIVE: readonly ObjectStatus[] = ['pending', 'active']
-
 const status = optional(oneOf(OBJECT_STATUSES))
 
-export function statuses(value: unknown, now: Date): readonly ObjectStatus[] {
-  const one = status.read(value, 'status', now)
-  return one === null ? LIVE : [one]
+/** Returns the statuses of a listing or count. One that names none is about live rows. */
+function statusesOf(status: ObjectStatus | null): readonly ObjectStatus[] {
+  return status === null ? ['pending', 'active'] : [status]
 }
 
-const cursor: Field<string, string | null, false> = {
-  kind: 'position',
-  isRequired: false,
-  read: (value) => (value === undefined || value === null ? null : decodeCursor(value)),
-}
-
-export const LIST_BY_SCOPE = {
+const LISTED = {
   scope: text('scope'),
-  /** Default: pending and active. */
-  status,
   /** Only objects of this upload route. Matches exactly. */
   route: optional(text('route')),
   /** 1..1000. Default 100. */
   limit: pageLimit,
-  /** `nextCursor` of the previous page. */
-  cursor,
   /** `false` doesn't read the metadata: it is `null` in every row. Default `true`. */
   withMetadata: optional(boolean, () => true),
   /** `true` reads from the primary, which has every acknowledged write, even if lists are served by a replica. Default `false`. */
   fromPrimary: optional(boolean, () => false),
 }
-export interface ListByScopeInput extends InputOf<typeof LIST_BY_SCOPE> {}
-export interface ListQuery extends Omit<ReadOf<typeof LIST_BY_SCOPE>, 'status' | 'cursor'> {
+/** Fields that drivers receive in another form. */
+const CONVERTED = {
+  /** Default: pending and active. */
+  status,
+  /** `nextCursor` of the previous page. */
+  cursor: cursor(decodeCursor),
+}
+export interface ListByScopeInput extends InputOf<typeof LISTED & typeof CONVERTED> {}
+export interface ListQuery extends ReadOf<typeof LISTED> {
   /** One status, or pending and active. */
   readonly statuses: readonly ObjectStatus[]
   /** Exclusive upper bound of `id`. */
   readonly before: string | null
 }
 
-export function listQuery(input: ListByScopeInput, now: Date): ListQuery {
-  const { status, cursor, ...query } = readFields(LIST_BY_SCOPE, input, now)
-  return { ...query, statuses: status === null ? LIVE : [status], before: cursor }
+export function listQuery(input: ListByScopeInput): ListQuery {
+  const query = readQuery(LISTED, input)
+  const { status, cursor: before } = readQuery(CONVERTED, input)
+  return Object.assign(query, { statuses: statusesOf(status), before })
 }
 
+const COUNT = { scope: text('scope'), status }
 export interface CountQuery {
   readonly scope: string
   readonly statuses: readonly ObjectStatus[]
+}
+
+export function countQuery(input: InputOf<typeof COUNT>): CountQuery {
+  const { scope, status } = readQuery(COUNT, input)
+  return { scope, statuses: statusesOf(status) }
 }
 
 export const FIND = {

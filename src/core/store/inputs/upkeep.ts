@@ -6,6 +6,7 @@ import {
   pageLimit,
   position,
   readFields,
+  readQuery,
   refuseOthers,
   text,
   type CommandOf,
@@ -99,7 +100,7 @@ export const PURGE_DELETED = {
 export interface PurgeDeletedInput extends InputOf<typeof PURGE_DELETED> {}
 export interface PurgeDeletedCommand extends ReadOf<typeof PURGE_DELETED> {}
 
-export function purgeDeletedCommand(input: PurgeDeletedInput, now: Date): PurgeDeletedCommand {
+export function purgeDeletedCommand(input: PurgeDeletedInput): PurgeDeletedCommand {
   refuseOthers(PURGE_DELETED, input)
-  return readFields(PURGE_DELETED, input, now)
+  return readQuery(PURGE_DELETED, input)
 }

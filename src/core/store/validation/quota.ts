@@ -1,3 +1,4 @@
+import { StorageError } from '../../errors.js'
 import type { Quota } from '../records.js'
 import { shown } from './invalid.js'
 
@@ -25,4 +26,12 @@ export interface QuotaLimits {
 /** Returns the limits of a quota, with `null` for each one it doesn't set. */
 export function quotaLimits(quota: Quota | null): QuotaLimits {
   return { maxBytes: quota?.maxBytes ?? null, maxFiles: quota?.maxFiles ?? null }
+}
+
+/** Returns the limits of a quota that may be left out. @throws StorageError `VALIDATION_ERROR` */
+export function checkQuota(field: string, value: unknown): QuotaLimits {
+  if (value === undefined || value === null) return quotaLimits(null)
+  const flaw = quotaFlaw(field, value)
+  if (flaw !== null) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field } })
+  return quotaLimits(value)
 }
