@@ -58,6 +58,8 @@ function changedFiles() {
       .split('\n')
       .filter(Boolean)
   } catch {
+    const base = process.env.CI_BASE || 'the commit to compare with'
+    console.error(`This clone does not have ${base}, so the long runs are those of a change of everything.`)
     return null
   }
 }

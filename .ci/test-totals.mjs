@@ -7,6 +7,10 @@ import { relative } from 'node:path'
 const totals = { passed: 0, failed: 0, skipped: 0 }
 const failures = []
 const [, , ...runs] = process.argv
+if (runs.length === 0 || runs.length % 2 === 1) {
+  console.error('Usage: node .ci/test-totals.mjs COMMAND REPORT [COMMAND REPORT...]')
+  process.exit(2)
+}
 for (let i = 0; i < runs.length; i += 2) {
   const [command, path] = runs.slice(i, i + 2)
   const files = readReport(path)

@@ -1,7 +1,7 @@
 // Prints what each folder of tests costs: lines, tests, and CPU seconds of its run, servers and browsers included.
 // Usage: npm run test:costs [-- FOLDER...]. Folders run one after the other, so nothing else should run beside them.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const reports = mkdtempSync(join(tmpdir(), 'svc-db-costs-'))
 process.on('exit', () => rmSync(reports, { recursive: true, force: true }))
 
-const folders = process.argv.length > 2 ? process.argv.slice(2) : testFolders()
+const folders = process.argv.length > 2 ? process.argv.slice(2).map(wholeFolder) : testFolders()
 const rows = folders.map((folder) => ({ folder, lines: countLines(folder), ...runTests(folder) }))
 const whole =
   process.argv.length > 2 ? [] : [{ folder: 'npm test', lines: countLines('test'), ...runTests() }]
@@ -25,10 +25,14 @@ function testFolders() {
   const split = ['test/unit', 'test/integration'].flatMap((project) =>
     readdirSync(join(root, project), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() || entry.name.endsWith('.test.ts'))
-      // vitest takes a name as the beginning of a path, so `test/unit/cli` would include `test/unit/client`.
-      .map((entry) => `${project}/${entry.name}${entry.isDirectory() ? '/' : ''}`),
+      .map(({ name }) => wholeFolder(`${project}/${name}`)),
   )
   return [...split, 'test/conformance-runs/', 'test/browser/', 'test/package/']
+}
+
+/** vitest takes a name as the beginning of a path, so `test/unit/cli` would include `test/unit/client`. */
+function wholeFolder(path) {
+  return !path.endsWith('/') && statSync(join(root, path)).isDirectory() ? `${path}/` : path
 }
 
 function runTests(folder = 'test/') {

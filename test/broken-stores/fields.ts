@@ -1,9 +1,8 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
 import type { StoredEvent } from '../../src/core/store/events.js'
-import { overStore, type Mutant } from './mutant.js'
+import { callsOf, overStore, type Mutant } from './mutant.js'
 
 type Method = keyof StorageObjectStore
-type Calls = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
 
 /** For each call, a field of its input and what a store takes in its place. */
 const IGNORED: { readonly [Name in Method]?: readonly [field: string, value: unknown] } = {
@@ -42,7 +41,7 @@ function ignoring(
   return {
     defect: `ignores ${field} of ${method}`,
     createStore: overStore((store) => ({
-      [method]: (...args: readonly unknown[]) => (store as unknown as Calls)[method]!(...replaced(args)),
+      [method]: (...args: readonly unknown[]) => callsOf(store)[method]!(...replaced(args)),
     })),
     rejectedBy: [titleOf(method)],
   }

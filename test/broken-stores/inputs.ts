@@ -1,7 +1,7 @@
 import { StorageError, type StorageObject } from '../../src/adapter.js'
 import { badValuesOf } from '../conformance/input-checks.js'
 import { METHODS } from '../conformance/inputs.js'
-import { SCRIPTS, invalid, overDriver, overStore, type Mutant } from './mutant.js'
+import { callsOf, SCRIPTS, invalid, overDriver, overStore, type Mutant } from './mutant.js'
 
 export const inputMutants: readonly Mutant[] = [
   {
@@ -178,9 +178,7 @@ export const inputMutants: readonly Mutant[] = [
     defect: `doesn't name the invalid field of ${method}`,
     createStore: overStore((store) => ({
       [method]: (...args: unknown[]) =>
-        (store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)[method]!(
-          ...args,
-        ).catch((error: unknown) => {
+        callsOf(store)[method]!(...args).catch((error: unknown) => {
           const isField = error instanceof StorageError && error.code === 'VALIDATION_ERROR'
           throw isField && error.params?.['field'] !== 'input' ? new StorageError('VALIDATION_ERROR') : error
         }),

@@ -57,6 +57,11 @@ export function overStore(
   }
 }
 
+/** Returns the calls of a store by name, with arguments that the compiler can't match to them. */
+export function callsOf(store: StorageObjectStore) {
+  return store as unknown as Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
+}
+
 /** Changes every row that the memory store returns, but not the rows that it stores. */
 export function overEveryRow(broken: (row: StorageObject) => StorageObject): Mutant['createStore'] {
   const mapped = (result: unknown): unknown => {
@@ -66,7 +71,7 @@ export function overEveryRow(broken: (row: StorageObject) => StorageObject): Mut
     return 'objects' in result ? { ...result, objects: mapped(result.objects) } : result
   }
   return overStore((store) => {
-    const calls = Object.entries(store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)
+    const calls = Object.entries(callsOf(store))
     return Object.fromEntries(
       calls.map(([name, call]) => [name, async (...args: unknown[]) => mapped(await call(...args))]),
     )

@@ -1,6 +1,6 @@
 import type { StorageObject, StorageObjectStore } from '../../src/adapter.js'
 import { attemptIdOf } from '../conformance/attempt-ids.js'
-import { SCRIPTS, invalid, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
+import { callsOf, SCRIPTS, invalid, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
 
 type Write = 'reserve' | 'confirm' | 'setUploadId' | 'release' | 'remove'
 const WRITES: readonly Write[] = ['reserve', 'confirm', 'setUploadId', 'release', 'remove']
@@ -269,7 +269,7 @@ function withInputs(
   store: StorageObjectStore,
   broken: (input: unknown) => unknown,
 ): Partial<StorageObjectStore> {
-  const calls = store as unknown as Record<string, (input: unknown) => Promise<unknown>>
+  const calls = callsOf(store)
   return Object.fromEntries(
     [...WRITES, ...READS].map((name) => [name, (input: unknown) => calls[name]!(broken(input))]),
   )

@@ -1,4 +1,5 @@
 import type { StorageObjectStore } from '@svc/db'
+import { callsOf } from '../broken-stores/mutant.js'
 
 /**
  * Simulates a network: delays each call and each result by some turns of the event loop, so concurrent calls arrive in any
@@ -8,7 +9,7 @@ export function delayed(
   store: StorageObjectStore,
   turns = () => Math.floor(Math.random() * 4),
 ): StorageObjectStore {
-  const calls = Object.entries(store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>)
+  const calls = Object.entries(callsOf(store))
   const slow = calls.map(([name, call]) => [
     name,
     async (...args: unknown[]) => {

@@ -1,4 +1,4 @@
-import { shown } from '../../core/store/validation/invalid.js'
+import { shown, shownHandle } from '../../core/store/validation/invalid.js'
 import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
@@ -105,10 +105,8 @@ function databaseOf(pool: unknown, name: string, named: boolean): Database {
   if (has('query') && has('connect') && !('manager' in given)) {
     return pgDatabase(pool as PostgresPool, { named })
   }
-  // Does not quote a string, which can contain a password.
-  const got = typeof pool === 'string' ? 'a string' : shown(pool)
   throw new TypeError(
     `postgresAdapter: ${name} must be a pool or client of pg, an instance of postgres (postgres.js), ` +
-      `or a PGlite database: see docs/your-orm.md (got ${got}).`,
+      `or a PGlite database: see docs/your-orm.md (got ${shownHandle(pool)}).`,
   )
 }

@@ -2,7 +2,7 @@ import type { AdoptCommand } from '../../core/store/driver.js'
 import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import { wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
-import { ADOPT_ARGUMENTS, recordOf, valuesOf } from './sql/arguments.js'
+import { ADOPT_ARGUMENTS, batchedWrite, valuesOf } from './sql/arguments.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /**
@@ -32,7 +32,9 @@ export function createBatchedAdoptions(
   async function runBatch(commands: readonly AdoptCommand[]): Promise<PromiseSettledResult<WriteResult>[]> {
     const values = [
       commands[0]!.scope,
-      JSON.stringify(commands.map((command, place) => ({ place, ...recordOf(ADOPT_ARGUMENTS, command) }))),
+      JSON.stringify(
+        commands.map((command, place) => ({ place, ...batchedWrite(ADOPT_ARGUMENTS, command) })),
+      ),
     ]
     const results = new Map<number, WriteResult>()
     for (const [index, result] of await call(statements.adoptBatch, values, { repeatable: true })) {

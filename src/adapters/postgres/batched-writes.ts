@@ -4,7 +4,7 @@ import { createWriteBatcher } from '../../core/store/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
-import { CONFIRM_ARGUMENTS, recordOf, RESERVE_ARGUMENTS, valuesOf } from './sql/arguments.js'
+import { CONFIRM_ARGUMENTS, batchedWrite, RESERVE_ARGUMENTS, valuesOf } from './sql/arguments.js'
 import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
 
 /** A confirm that names its scope and its attempt, which makes it safe to repeat. */
@@ -113,8 +113,8 @@ function writeOf(write: BatchedWrite, place: number): Readonly<Record<string, un
   const { kind } = write
   const values =
     kind === 'reserve'
-      ? recordOf(RESERVE_ARGUMENTS, write.command)
-      : recordOf(CONFIRM_ARGUMENTS, write.command)
+      ? batchedWrite(RESERVE_ARGUMENTS, write.command)
+      : batchedWrite(CONFIRM_ARGUMENTS, write.command)
   return Object.assign(values, { place, kind })
 }
 

@@ -1,5 +1,5 @@
 import type { StoreDriver } from './driver.js'
-import { shown } from './validation/invalid.js'
+import { shownHandle } from './validation/invalid.js'
 
 /** An object, because the compiler then demands every method. */
 const METHODS = {
@@ -45,7 +45,7 @@ const METHODS = {
 /** @throws TypeError that names all methods that the driver lacks. */
 export function checkDriver(driver: unknown): void {
   if (typeof driver !== 'object' || driver === null) {
-    throw new TypeError(`createStore: the driver must be an object (got ${shown(driver)}).`)
+    throw new TypeError(`createStore: the driver must be an object (got ${shownHandle(driver)}).`)
   }
   const given = driver as Readonly<Record<string, unknown>>
   const missing = Object.keys(METHODS).filter((name) => typeof given[name] !== 'function')

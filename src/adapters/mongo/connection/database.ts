@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { shown } from '../../../core/store/validation/invalid.js'
+import { shownHandle } from '../../../core/store/validation/invalid.js'
 
 /**
  * The parts of a `Db` by which the adapter recognizes one. The type is structural, so it fits a `Db` of any copy of the
@@ -23,9 +23,7 @@ export function checkDatabase(name: string, value: unknown): Db {
   if (has('collection') && has('command') && typeof startSession === 'function' && !has('addUser')) {
     return value as Db
   }
-  // Does not quote a string, which can contain a password.
-  const got = typeof value === 'string' ? 'a string' : shown(value)
   throw new TypeError(
-    `${name} a Db of the driver mongodb, version 6 or later, as returned by client.db(): see docs/your-orm.md (got ${got}).`,
+    `${name} a Db of the driver mongodb, version 6 or later, as returned by client.db(): see docs/your-orm.md (got ${shownHandle(value)}).`,
   )
 }

@@ -1,4 +1,4 @@
-import { ADOPT_ARGUMENTS, columns, parameters } from './arguments.js'
+import { ADOPT_ARGUMENTS, argumentsIn, batchColumns, parameters } from './arguments.js'
 import { INDEX_PLANS, leaveBehind, LIVE_ROWS, lockOf, READ_LIVE_ROWS, WRITABLE } from './fragments.js'
 import { attemptIdIn, hasOtherName, nameOf } from './names.js'
 import { objectText } from './rows.js'
@@ -156,12 +156,12 @@ BEGIN${WRITABLE}
 
   FOR one IN
     SELECT w.* FROM pg_catalog.json_to_recordset(p_adoptions) AS w(
-      place int, ${columns(ADOPT_ARGUMENTS)})
+      place int, ${batchColumns(ADOPT_ARGUMENTS)})
     ORDER BY w.place
   LOOP
     place := one.place;
     answer := {schema}.adopt_v1(
-      ${ADOPT_ARGUMENTS.map(({ name }) => (name === 'scope' ? 'p_scope' : `one.${name}`)).join(', ')});
+      ${argumentsIn('one', ADOPT_ARGUMENTS)});
     RETURN NEXT;
   END LOOP;
 END

@@ -1,4 +1,10 @@
-import { attemptId, type CommandOf, type FieldKind, type Fields } from '../../../core/store/inputs/fields.js'
+import {
+  attemptId,
+  type CommandOf,
+  type FieldKind,
+  type Fields,
+  type ReadOf,
+} from '../../../core/store/inputs/fields.js'
 import {
   ADOPT,
   CHANGES,
@@ -33,9 +39,11 @@ const TYPES: Readonly<Record<Exclude<FieldKind, 'quota' | 'position'>, string>> 
 
 const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Returns the arguments of a write in the order of its fields. The two limits of a quota are arguments of their own. */
-function argumentsOf<List extends Fields>(list: List): readonly Argument<CommandOf<List>>[] {
-  const fields = Object.entries(list).flatMap(([field, { kind }]): Argument<Record<string, unknown>>[] => {
+const NOW: Argument<{ readonly now: Date }> = { name: 'now', type: TYPES.date, valueOf: ({ now }) => now }
+
+/** Returns an argument for each field, in order. The two limits of a quota are arguments of their own. */
+function fieldsOf<List extends Fields>(list: List): readonly Argument<ReadOf<List>>[] {
+  return Object.entries(list).flatMap(([field, { kind }]): Argument<Record<string, unknown>>[] => {
     if (kind === 'position') return []
     if (kind !== 'quota') {
       return [{ name: snakeCase(field), type: TYPES[kind], valueOf: (command) => command[field] }]
@@ -46,7 +54,11 @@ function argumentsOf<List extends Fields>(list: List): readonly Argument<Command
       valueOf: (command) => (command[field] as QuotaLimits)[limit],
     }))
   })
-  return [...fields, { name: 'now', type: TYPES.date, valueOf: ({ now }) => now }]
+}
+
+/** Returns the arguments of a write. */
+function argumentsOf<List extends Fields>(list: List): readonly Argument<CommandOf<List>>[] {
+  return [...fieldsOf(list), NOW]
 }
 
 export const RESERVE_ARGUMENTS = argumentsOf(RESERVE)
@@ -58,30 +70,38 @@ export const REMOVE_ARGUMENTS = argumentsOf(REMOVE)
 export const TRANSFER_ARGUMENTS = argumentsOf(TRANSFER)
 export const ADOPT_ARGUMENTS = argumentsOf({ id: attemptId, ...ADOPT })
 
-/** A field that is not to be set keeps its value, whatever its own argument is. */
+/** Whether to set a field, and its value. */
+const CHANGE_ARGUMENTS = fieldsOf(CHANGES).flatMap(({ name, type, valueOf }): Argument<UpdateCommand>[] => {
+  const given = ({ changes }: UpdateCommand) => valueOf(changes as Required<UpdateCommand['changes']>)
+  return [
+    { name: `sets_${name}`, type: TYPES.boolean, valueOf: (command) => given(command) !== undefined },
+    { name, type, valueOf: (command) => given(command) ?? null },
+  ]
+})
 export const UPDATE_ARGUMENTS: readonly Argument<UpdateCommand>[] = [
-  ...argumentsOf(UPDATE),
-  ...argumentsOf(CHANGES).flatMap(({ name, type, valueOf }) =>
-    name === 'now'
-      ? []
-      : [
-          {
-            name: `sets_${name}`,
-            type: TYPES.boolean,
-            valueOf: ({ changes }: UpdateCommand) => valueOf(changes as never) !== undefined,
-          },
-          { name, type, valueOf: ({ changes }: UpdateCommand) => valueOf(changes as never) ?? null },
-        ],
-  ),
+  ...fieldsOf(UPDATE),
+  ...CHANGE_ARGUMENTS,
+  NOW,
 ]
 
 /** Returns the parameters of a function that takes these arguments. */
 export const parameters = (list: readonly Argument<never>[]) =>
   list.map(({ name, type }) => `p_${name} ${type}`).join(', ')
 
-/** Returns the columns of a type or recordset with these arguments. */
-export const columns = (list: readonly Argument<never>[]) =>
-  list.map(({ name, type }) => `${name} ${type}`).join(', ')
+/** Whether each write of a batch has a value of its own. All have the same scope. */
+const isOfOne = ({ name }: Pick<Argument<never>, 'name'>) => name !== 'scope'
+
+/** Returns the columns of a recordset of a batch's writes. */
+export const batchColumns = (list: readonly Argument<never>[]) =>
+  list
+    .filter(isOfOne)
+    .map(({ name, type }) => `${name} ${type}`)
+    .join(', ')
+
+/** Returns the arguments of a write in the row `row` of a batch. */
+export const argumentsIn = (row: string, list: readonly Argument<never>[]) =>
+  list.map(({ name }) => argumentIn(row, name)).join(', ')
+export const argumentIn = (row: string, name: string) => (name === 'scope' ? 'p_scope' : `${row}.${name}`)
 
 /** Returns the arguments as values of a statement. */
 export function valuesOf<Command>(list: readonly Argument<Command>[], command: Command): PostgresValue[] {
@@ -92,12 +112,12 @@ export function valuesOf<Command>(list: readonly Argument<Command>[], command: C
   })
 }
 
-/** Returns the arguments by name, for JSON. */
-export function recordOf<Command>(
+/** Returns a write of a batch as JSON has it. Dates become ISO 8601 strings. */
+export function batchedWrite<Command>(
   list: readonly Argument<Command>[],
   command: Command,
 ): Record<string, unknown> {
-  const record: Record<string, unknown> = {}
-  for (const { name, valueOf } of list) record[name] = valueOf(command)
-  return record
+  const write: Record<string, unknown> = {}
+  for (const argument of list) if (isOfOne(argument)) write[argument.name] = argument.valueOf(command)
+  return write
 }

@@ -1,4 +1,4 @@
-import { CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS, type Argument } from './arguments.js'
+import { argumentIn, argumentsIn, CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS } from './arguments.js'
 import { lockOf, WRITABLE } from './fragments.js'
 import { insertAttempts } from './reserve.js'
 import { objectText } from './rows.js'
@@ -12,11 +12,6 @@ CREATE TYPE {schema}.scope_write_v1 AS (
   e_tag text, max_bytes bigint, max_files bigint, now timestamptz
 );
 `
-
-/** The values of arguments in a row of {@link WRITE_TYPE}. All writes of a batch have the same scope. */
-const inBatch = (row: string) => (name: string) => (name === 'scope' ? 'p_scope' : `${row}.${name}`)
-const argumentsIn = (row: string, list: readonly Argument<never>[]) =>
-  list.map(({ name }) => inBatch(row)(name)).join(', ')
 
 /** What a usual write adds: a reservation declares a size, and a confirm has one. */
 const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
@@ -101,7 +96,7 @@ BEGIN${WRITABLE}
     -- The scope is new, a key occurs twice, or the quota has no room for all writes.
     one_by_one := writes;
   ELSE
-    IF new_keys IS NOT NULL THEN${insertAttempts(inBatch('w'), 'FROM pg_catalog.unnest(new_keys) w')};
+    IF new_keys IS NOT NULL THEN${insertAttempts((name) => argumentIn('w', name), 'FROM pg_catalog.unnest(new_keys) w')};
       RETURN QUERY SELECT w.place, '{"outcome":"reserved"}' FROM pg_catalog.unnest(new_keys) w;
     END IF;
     IF attempts IS NOT NULL THEN

@@ -39,7 +39,7 @@ BEGIN
     digest := ${digestOf('OLD.bucket', 'OLD.key')};
     number := ${lockOf('OLD.bucket', 'OLD.key')};
     after := ${objectText('OLD')};
-    -- A DELETE of somebody else does not tell the time.
+    -- Nobody has set the time if the row was deleted by a statement from outside the library.
     changed_at := coalesce(
       pg_catalog.to_timestamp(nullif(current_setting('${REMOVED_AT}', true), '')::float8 / 1000::float8),
       pg_catalog.date_trunc('milliseconds', clock_timestamp()));

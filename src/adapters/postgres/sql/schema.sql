@@ -333,13 +333,13 @@ FUNCTION update_v1(
   p_key text,
   p_scope text,
   p_attempt_id uuid,
-  p_now timestamptz,
   p_sets_filename boolean,
   p_filename text,
   p_sets_content_type boolean,
   p_content_type text,
   p_sets_metadata boolean,
-  p_metadata json
+  p_metadata json,
+  p_now timestamptz
 ) RETURNS text;
 
 -- Makes several reservations and confirms of one scope.

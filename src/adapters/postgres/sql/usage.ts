@@ -75,7 +75,7 @@ export const sumColumns = (row: string) => SUMS.map((sum) => `coalesce(${row}.${
 /** The largest integer that a JavaScript number holds exactly. */
 export const MAX_SUM = '9007199254740991'
 
-/** Variables of {@link lockUsage}, {@link refusalOf} and {@link refusalText}. */
+/** Variables of {@link lockUsage}, {@link refuse} and {@link refusalText}. */
 export const USAGE = `
   usage {schema}.scope_usage;
   refused text;`

@@ -14,3 +14,8 @@ export function shown(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
+
+/** Formats a value in place of a connection. Does not quote a string, which can contain a password. */
+export function shownHandle(value: unknown): string {
+  return typeof value === 'string' ? 'a string' : shown(value)
+}

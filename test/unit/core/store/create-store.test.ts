@@ -32,7 +32,7 @@ describe('refuses a driver that', () => {
   it.each([
     [undefined, 'undefined'],
     [null, 'null'],
-    ['driver', '"driver"'],
+    ['postgres://user:secret@host/db', 'a string'],
   ])('is no object: %j', (driver, got) => {
     expect(() => createStore(driver as never)).toThrow(
       new TypeError(`createStore: the driver must be an object (got ${got}).`),
