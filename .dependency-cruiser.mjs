@@ -8,9 +8,14 @@ import { builtinModules } from 'node:module'
  */
 const layers = [
   { folder: 'src/core' },
+  { folder: 'src/adapters/shared', values: ['src/core'] },
   { folder: 'src/adapters/memory', values: ['src/core'] },
-  { folder: 'src/adapters/postgres', values: ['src/core'], types: ['pg', '@electric-sql/pglite'] },
-  { folder: 'src/adapters/mongo', values: ['src/core'], types: ['mongodb'] },
+  {
+    folder: 'src/adapters/postgres',
+    values: ['src/core', 'src/adapters/shared'],
+    types: ['pg', '@electric-sql/pglite'],
+  },
+  { folder: 'src/adapters/mongo', values: ['src/core', 'src/adapters/shared'], types: ['mongodb'] },
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
   { folder: 'src/storage/headers', types: ['src/core'] },
   {

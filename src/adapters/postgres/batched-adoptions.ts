@@ -1,5 +1,5 @@
 import type { AdoptCommand } from '../../core/store/driver.js'
-import { createWriteBatcher } from '../../core/store/write-batcher.js'
+import { createWriteBatcher } from '../shared/write-batcher.js'
 import { wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
 import { ADOPT_ARGUMENTS, batchedWrite, valuesOf } from './sql/arguments.js'

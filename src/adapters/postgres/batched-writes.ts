@@ -1,6 +1,6 @@
 import type { ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
-import { RecentEntries } from '../../core/store/recent-entries.js'
-import { createWriteBatcher } from '../../core/store/write-batcher.js'
+import { RecentEntries } from '../shared/recent-entries.js'
+import { createWriteBatcher } from '../shared/write-batcher.js'
 import type { TextRow } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'

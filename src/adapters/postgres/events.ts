@@ -2,7 +2,7 @@ import { StorageError } from '../../core/errors.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import type { TextRow } from './connection/database.js'
 import type { Call } from './connection/retries.js'
-import { eventId, isPosition, parseClaim, type EventPlace } from './event-id.js'
+import { eventId, isPosition, parseClaim, type EventPlace } from './sql/event-id.js'
 import { readNumber } from './sql/rows.js'
 import { readEvent, readListedEvent, type EventStatements } from './sql/event-statements.js'
 

@@ -6,13 +6,13 @@ import {
   checkSchema,
   type PostgresAdapterOptions,
   type PostgresSchemaOptions,
-} from './adapter-options.js'
+} from './options.js'
 import type { PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
-import { createPostgresDriver } from './postgres-driver.js'
+import { createPostgresDriver } from './driver.js'
 import { schemaText } from './migrate/text.js'
 import { SCHEMA } from './sql/schema.js'
 
-export type { PostgresAdapterOptions, PostgresSchemaOptions } from './adapter-options.js'
+export type { PostgresAdapterOptions, PostgresSchemaOptions } from './options.js'
 export type {
   PGliteDatabase,
   PostgresPool,

@@ -1,7 +1,7 @@
 import { createAttemptId, type StoreDriver } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
-import { createPostgresDriver } from '../../../src/adapters/postgres/postgres-driver.js'
+import { createPostgresDriver } from '../../../src/adapters/postgres/driver.js'
 import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
 import { reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon } from '../../unit/core/settable-clock.js'

@@ -1,7 +1,7 @@
 import type { StoreDriver } from '@svc/db'
 import { afterAll, beforeAll } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
-import { createPostgresDriver } from '../../../src/adapters/postgres/postgres-driver.js'
+import { createPostgresDriver } from '../../../src/adapters/postgres/driver.js'
 import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
 import { itNamesTouchedScopes } from '../drivers/touched-scopes.js'
 import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'

@@ -5,7 +5,7 @@ import {
   type KeyChange,
   type LiveRows,
 } from '../../../core/store/lifecycle.js'
-import { RecentEntries } from '../../../core/store/recent-entries.js'
+import { RecentEntries } from '../../shared/recent-entries.js'
 import { growthOf, NO_USAGE } from '../../../core/store/usage.js'
 import { keyId } from '../documents/key-document.js'
 import { sumChanges } from '../documents/scope-document.js'

@@ -1,5 +1,5 @@
-import { RecentEntries } from '../../../core/store/recent-entries.js'
-import { createWriteBatcher } from '../../../core/store/write-batcher.js'
+import { RecentEntries } from '../../shared/recent-entries.js'
+import { createWriteBatcher } from '../../shared/write-batcher.js'
 import { abandonedError, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'

@@ -1,7 +1,7 @@
 import { recordedChange, type ListedEvent, type StoredEvent } from '../../../core/store/events.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Statement, TextRow } from '../connection/database.js'
-import { claimToken, eventId } from '../event-id.js'
+import { claimToken, eventId } from './event-id.js'
 import { FIND_SWITCH } from './events.js'
 import type { SchemaName } from './schema-name.js'
 import { milliseconds, readDate, readNumber, readObject } from './rows.js'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { StorageError } from '@svc/db'
-import { createWriteBatcher, type WriteBatcherOptions } from '../../../../../src/core/store/write-batcher.js'
+import { createWriteBatcher, type WriteBatcherOptions } from '../../../../../src/adapters/shared/write-batcher.js'
 import { batchRunner, fulfilled, job, refused, type TestJob } from './batch-runner.js'
 
 // The properties check order, outcomes and conflicts. These are the limits, and when a batch starts.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createWriteBatcher, type BatchRecovery } from '../../../../../src/core/store/write-batcher.js'
+import { createWriteBatcher, type BatchRecovery } from '../../../../../src/adapters/shared/write-batcher.js'
 import { batchRunner, fulfilled, job, refused } from './batch-runner.js'
 
 const broken = new Error('broken')

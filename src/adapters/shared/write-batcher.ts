@@ -1,4 +1,4 @@
-import { StorageError } from '../errors.js'
+import { StorageError } from '../../core/errors.js'
 
 const MAX_BATCH_SIZE = 64
 const MAX_WAITING = 10_000

@@ -1,4 +1,4 @@
-import type { BatchRecovery, WriteBatcherOptions } from '../../../../../src/core/store/write-batcher.js'
+import type { BatchRecovery, WriteBatcherOptions } from '../../../../../src/adapters/shared/write-batcher.js'
 
 /** A job with an optional conflict key. */
 export interface TestJob {

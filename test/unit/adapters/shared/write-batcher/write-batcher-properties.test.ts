@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createWriteBatcher, type BatchRecovery } from '../../../../../src/core/store/write-batcher.js'
+import { createWriteBatcher, type BatchRecovery } from '../../../../../src/adapters/shared/write-batcher.js'
 import { pendingCallbacks } from './batch-runner.js'
 
 interface RandomJob {

@@ -2,30 +2,40 @@ import { attemptRow } from '../../core/store/lifecycle.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
+import { TEXT_LIMITS } from '../../core/store/validation/text.js'
+import { createBatchedAdoptions } from './batched-adoptions.js'
 import { createBatchedWrites } from './batched-writes.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
 import { createCall, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
-import { listMethods } from './listings.js'
-import { objectChangeMethods } from './object-changes.js'
 import { refusal } from './refusal.js'
 import { migrate } from './migrate/migrate.js'
 import type { SchemaName } from './sql/schema-name.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
 import { BEFORE_ALL_DATES, readLeftover, readNumber, readObject, readObjects } from './sql/rows.js'
-import { RELEASE_ARGUMENTS, REMOVE_ARGUMENTS, SET_UPLOAD_ID_ARGUMENTS, valuesOf } from './sql/arguments.js'
+import {
+  RELEASE_ARGUMENTS,
+  REMOVE_ARGUMENTS,
+  SET_UPLOAD_ID_ARGUMENTS,
+  TRANSFER_ARGUMENTS,
+  UPDATE_ARGUMENTS,
+  valuesOf,
+} from './sql/arguments.js'
 import { eventStatements } from './sql/event-statements.js'
 import { FIRST_ID, LAST_ID, readStatements } from './sql/reads.js'
 import { readDifferences, readUsage, usageStatements } from './sql/usage-checks.js'
-import { writeStatements } from './sql/writes.js'
+import { readWriteResult, writeStatements, type WriteResult } from './sql/writes.js'
 
 /**
  * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
  * large `limit` of a caller must not fill it.
  */
 const PURGE_BATCH_SIZE = 200
+
+/** Appended to a prefix, sorts after every name with that prefix: as many bytes as a name may have, all the highest. */
+const AFTER_ALL_NAMES = '\u{10ffff}'.repeat(TEXT_LIMITS.storageKey.max / 4)
 
 export interface PostgresDriverOptions {
   readonly database: Database
@@ -49,6 +59,7 @@ export function createPostgresDriver({
   const call = createCall(database)
   const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase)
   const batchedWrites = createBatchedWrites(call, writes)
+  const adopt = createBatchedAdoptions(call, writes)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
     call(statement, values, { repeatable: true })
@@ -56,6 +67,9 @@ export function createPostgresDriver({
     firstObject(await read(statement, values))
   const write = (statement: Statement, values: readonly PostgresValue[], repeatable = false) =>
     call(statement, values, { repeatable })
+  /** Changes an object into what the command describes, so a call whose response was lost is repeated. */
+  const change = async (statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> =>
+    readWriteResult(onlyRow(await write(statement, values, true))[0])
 
   return {
     ...createEventMethods(call, eventStatements(schema)),
@@ -155,8 +169,59 @@ export function createPostgresDriver({
       return touchedRow(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command)))
     },
 
-    ...objectChangeMethods(call, writes),
-    ...listMethods(call, reads),
+    async update(command) {
+      const { object } = await change(writes.update, valuesOf(UPDATE_ARGUMENTS, command))
+      const row = object ? readObject(object) : null
+      return { row, scopes: row ? [row.scope] : [] }
+    },
+
+    async transfer(command) {
+      const result = await change(writes.transfer, valuesOf(TRANSFER_ARGUMENTS, command))
+      const { outcome, object } = result
+      if (outcome !== 'transferred') return refusal(result, command.quota)
+      const row = object ? readObject(object) : null
+      return { outcome, row, scopes: row ? [...new Set([command.from, command.to])] : [] }
+    },
+
+    async adopt(command) {
+      const { outcome, object, otherScope } = await adopt(command)
+      const row = object ? readObject(object) : null
+      switch (outcome) {
+        case 'adopted':
+          return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
+        case 'known':
+          return { outcome, object: row, scopes: row ? [row.scope] : [] }
+        case 'key-conflict':
+          return { outcome }
+        default:
+          return { outcome: 'sum-too-large' }
+      }
+    },
+
+    async findById({ id, scope }) {
+      return readOne(reads.findById, [id, scope])
+    },
+
+    async listScopes({ limit, after }) {
+      // No scope is empty.
+      const rows = await read(reads.listScopes, [after ?? '', limit])
+      return rows.map((row) => ({
+        scope: row[0]!,
+        usage: readUsage(row, 1),
+        counts: { active: readNumber(row[2]), pending: readNumber(row[5]), deleted: readNumber(row[6]) },
+      }))
+    },
+
+    async listStored({ bucket, prefix, after, limit }) {
+      const first = prefix ?? ''
+      const rows = await read(reads.listStored, [bucket, first, first + AFTER_ALL_NAMES, after ?? '', limit])
+      return rows.map(([name, object, leftover]) => {
+        const storageKey = name!
+        return object == null
+          ? { storageKey, leftover: readLeftover(JSON.parse(leftover!) as TextRow) }
+          : { storageKey, object: readObject(JSON.parse(object) as TextRow)! }
+      })
+    },
 
     async listExpired({ scope, before, limit, after }) {
       const from = after?.expiresAt.toISOString() ?? BEFORE_ALL_DATES
