@@ -3,8 +3,7 @@ import type { StorageObject } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
 import { TEXT_LIMITS } from '../../core/store/validation/text.js'
-import { createBatchedAdoptions } from './batched-adoptions.js'
-import { createBatchedWrites } from './batched-writes.js'
+import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
 import { createCall, createReadPoolCall } from './connection/retries.js'
@@ -59,7 +58,6 @@ export function createPostgresDriver({
   const call = createCall(database)
   const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase)
   const batchedWrites = createBatchedWrites(call, writes)
-  const adopt = createBatchedAdoptions(call, writes)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>
     call(statement, values, { repeatable: true })
@@ -184,7 +182,7 @@ export function createPostgresDriver({
     },
 
     async adopt(command) {
-      const { outcome, object, otherScope } = await adopt(command)
+      const { outcome, object, otherScope } = await batchedWrites.adopt(command)
       const row = object ? readObject(object) : null
       switch (outcome) {
         case 'adopted':

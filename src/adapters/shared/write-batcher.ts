@@ -3,8 +3,14 @@ import { StorageError } from '../../core/errors.js'
 const MAX_BATCH_SIZE = 64
 const MAX_WAITING = 10_000
 const BATCH_THRESHOLD = 1
+const MAX_HELD = 4
+/** Milliseconds after which a further job whose key is held joins another batch. */
+const HELD_PAUSE = 100
 /** Microtasks to wait so that callers who were just answered can join the next batch. */
 const MICROTASKS_TO_NEXT_CALL = 8
+
+/** What became of a job in a batch. `held`: nothing, because a writer outside the batch holds its key. */
+export type JobOutcome<Result> = PromiseSettledResult<Result> | 'held'
 
 /** What happens to the jobs of a batch that failed as a whole. */
 export type BatchRecovery =
@@ -20,10 +26,12 @@ export interface WriteBatcherOptions<Job, Result> {
    * Runs the jobs of one batch and returns the outcome of each, in the same order. A rejection concerns the whole batch.
    * A job without company arrives as a batch of one.
    */
-  readonly run: (jobs: readonly Job[]) => Promise<readonly PromiseSettledResult<Result>[]>
+  readonly run: (jobs: readonly Job[]) => Promise<readonly JobOutcome<Result>[]>
+  /** Runs a job whose key was held. Waits until the key is free. */
+  readonly runHeld: (job: Job) => Promise<Result>
   /**
-   * Returns the conflict key of a job. Jobs of one queue with the same conflict key never share a batch and are never in
-   * flight together, so a repeated batch has the same effect as the first try: two jobs on one object could undo each other.
+   * Returns the conflict key of a job. Jobs of one queue with the same conflict key run in order and are never in flight
+   * together, so a repeated batch has the same effect as the first try: two jobs on one object could undo each other.
    */
   readonly conflictKeyOf: (job: Job) => string
   /** Decides what to do after a batch of two or more was rejected. Anything but `fail` MUST be safe to repeat after that error. */
@@ -32,6 +40,8 @@ export interface WriteBatcherOptions<Job, Result> {
   readonly maxBatchSize?: number
   /** Once this many jobs of a queue are in flight, later ones wait for the next batch. Default 1. */
   readonly batchThreshold?: number
+  /** Maximum jobs of all queues that wait for held keys, because each may take a connection. Default 4. */
+  readonly maxHeld?: number
   /** Maximum waiting jobs in one queue. Further jobs are rejected with `DATABASE_UNAVAILABLE`. Default 10,000. */
   readonly maxWaiting?: number
 }
@@ -45,9 +55,11 @@ export interface WriteBatcher<Job, Result> {
 
 interface Queue<Job, Result> {
   /** In order of arrival. */
-  readonly waiting: QueuedJob<Job, Result>[]
-  /** Conflict keys of the jobs in flight, all different. */
-  readonly inFlight: Set<string>
+  waiting: QueuedJob<Job, Result>[]
+  /** Number of jobs in batches. */
+  inFlight: number
+  /** Conflict keys of jobs that are in a batch or held. Later jobs with the same key wait for them. */
+  readonly busy: Set<string>
 }
 
 interface QueuedJob<Job, Result> {
@@ -59,63 +71,73 @@ interface QueuedJob<Job, Result> {
 
 /**
  * Batches the jobs of each queue: while some are in flight, arriving jobs collect and form the next batch. A job that
- * arrives at an idle queue starts in the same tick. Queues are independent of each other.
+ * arrives at an idle queue starts in the same tick. Queues are independent of each other, and so are conflict keys: a key
+ * that is held delays only its own jobs.
  */
 export function createWriteBatcher<Job, Result>(
   options: WriteBatcherOptions<Job, Result>,
 ): WriteBatcher<Job, Result> {
-  const { run, conflictKeyOf, recoveryFrom } = options
+  type Jobs = Queue<Job, Result>
+  type Queued = QueuedJob<Job, Result>
+  const { run, runHeld, conflictKeyOf, recoveryFrom } = options
   const {
     maxBatchSize = MAX_BATCH_SIZE,
     batchThreshold = BATCH_THRESHOLD,
+    maxHeld = MAX_HELD,
     maxWaiting = MAX_WAITING,
   } = options
-  const queues = new Map<string, Queue<Job, Result>>()
+  const queues = new Map<string, Jobs>()
+  let held = 0
 
-  function startBatches(queueKey: string, queue: Queue<Job, Result>): void {
-    while (queue.inFlight.size < batchThreshold) {
+  function startBatches(queueKey: string, queue: Jobs): void {
+    while (queue.inFlight < batchThreshold) {
       const batch = takeBatch(queue)
       if (batch.length === 0) break
       void runBatch(queueKey, queue, batch)
     }
-    if (queue.inFlight.size === 0) queues.delete(queueKey)
+    if (queue.busy.size === 0) queues.delete(queueKey)
   }
 
-  async function runBatch(
-    queueKey: string,
-    queue: Queue<Job, Result>,
-    batch: readonly QueuedJob<Job, Result>[],
-  ): Promise<void> {
-    for (const { conflictKey } of batch) queue.inFlight.add(conflictKey)
+  /** Takes the first jobs that may share a batch now. A job overtakes only jobs with other conflict keys. */
+  function takeBatch(queue: Jobs): Queued[] {
+    const batch: Queued[] = []
+    const seen = new Set(queue.busy)
+    queue.waiting = queue.waiting.filter((queued) => {
+      const isTaken = batch.length < maxBatchSize && !seen.has(queued.conflictKey)
+      seen.add(queued.conflictKey)
+      if (isTaken) batch.push(queued)
+      return !isTaken
+    })
+    return batch
+  }
+
+  async function runBatch(queueKey: string, queue: Jobs, batch: readonly Queued[]): Promise<void> {
+    queue.inFlight += batch.length
+    for (const { conflictKey } of batch) queue.busy.add(conflictKey)
+    const heldJobs = new Set<Queued>()
     try {
-      await settle(batch)
+      await settle(batch, heldJobs)
     } catch (error) {
       // `recoveryFrom` itself threw. The queue must go on, and no caller may wait forever.
       for (const { reject } of batch) reject(error)
     }
     // Callers of one batch often write again at once. Without this pause the first of them would start a batch of one.
     for (let i = 0; batch.length > 1 && i < MICROTASKS_TO_NEXT_CALL; i++) await Promise.resolve()
-    for (const { conflictKey } of batch) queue.inFlight.delete(conflictKey)
+    queue.inFlight -= batch.length
+    for (const queued of batch) {
+      if (heldJobs.has(queued)) void settleHeld(queueKey, queue, queued)
+      else queue.busy.delete(queued.conflictKey)
+    }
     startBatches(queueKey, queue)
   }
 
-  /** Takes the longest run of jobs from the front of the queue that may share a batch now. Jobs never overtake each other. */
-  function takeBatch({ waiting, inFlight }: Queue<Job, Result>): QueuedJob<Job, Result>[] {
-    const taken = new Set<string>()
-    for (const { conflictKey } of waiting) {
-      if (taken.size === maxBatchSize || taken.has(conflictKey) || inFlight.has(conflictKey)) break
-      taken.add(conflictKey)
-    }
-    return waiting.splice(0, taken.size)
-  }
-
-  /** Runs a batch until every caller has an outcome. */
-  async function settle(batch: readonly QueuedJob<Job, Result>[]): Promise<void> {
-    let results: readonly PromiseSettledResult<Result>[]
+  /** Runs a batch until every job has an outcome or was found to be held. */
+  async function settle(batch: readonly Queued[], heldJobs: Set<Queued>): Promise<void> {
+    let outcomes: readonly JobOutcome<Result>[]
     try {
-      results = await run(batch.map(({ job }) => job))
-      if (results.length !== batch.length) {
-        throw new RangeError(`A batch of ${batch.length} jobs returned ${results.length} results.`)
+      outcomes = await run(batch.map(({ job }) => job))
+      if (outcomes.length !== batch.length) {
+        throw new RangeError(`A batch of ${batch.length} jobs returned ${outcomes.length} results.`)
       }
     } catch (error) {
       switch (batch.length > 1 ? recoveryFrom(error) : 'fail') {
@@ -123,18 +145,37 @@ export function createWriteBatcher<Job, Result>(
           for (const { reject } of batch) reject(error)
           return
         case 'sequential':
-          for (const each of batch) await settle([each])
+          for (const each of batch) await settle([each], heldJobs)
           return
         case 'concurrent':
-          await Promise.all(batch.map((each) => settle([each])))
+          await Promise.all(batch.map((each) => settle([each], heldJobs)))
           return
       }
     }
-    batch.forEach(({ resolve, reject }, index) => {
-      const result = results[index]!
-      if (result.status === 'fulfilled') resolve(result.value)
-      else reject(result.reason)
+    batch.forEach((queued, index) => {
+      const outcome = outcomes[index]!
+      if (outcome === 'held') heldJobs.add(queued)
+      else if (outcome.status === 'fulfilled') queued.resolve(outcome.value)
+      else queued.reject(outcome.reason)
     })
+  }
+
+  /** Waits for the key of a job. If too many jobs do already, this one joins another batch later. */
+  async function settleHeld(queueKey: string, queue: Jobs, queued: Queued): Promise<void> {
+    if (held < maxHeld) {
+      held++
+      try {
+        queued.resolve(await runHeld(queued.job))
+      } catch (error) {
+        queued.reject(error)
+      }
+      held--
+    } else {
+      await new Promise((resolve) => setTimeout(resolve, HELD_PAUSE))
+      queue.waiting.unshift(queued)
+    }
+    queue.busy.delete(queued.conflictKey)
+    startBatches(queueKey, queue)
   }
 
   return {
@@ -142,7 +183,7 @@ export function createWriteBatcher<Job, Result>(
       return new Promise((resolve, reject) => {
         const conflictKey = conflictKeyOf(job)
         let queue = queues.get(queueKey)
-        if (queue === undefined) queues.set(queueKey, (queue = { waiting: [], inFlight: new Set() }))
+        if (queue === undefined) queues.set(queueKey, (queue = { waiting: [], inFlight: 0, busy: new Set() }))
         queue.waiting.push({ job, conflictKey, resolve, reject })
         startBatches(queueKey, queue)
         if (queue.waiting.length > maxWaiting) queue.waiting.pop()!.reject(queueFull(maxWaiting))

@@ -1,5 +1,6 @@
 import type { StorageObject } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { keyId } from '../../../src/adapters/mongo/documents/key-document.js'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
@@ -97,5 +98,24 @@ describeMongo('while an open transaction blocks a scope', (url) => {
     await unblock()
     await write
     expect(await purge()).toEqual(['waiting/a'])
+  })
+
+  it('writes of other keys pass a key that the transaction holds', async () => {
+    const { key } = await reserve('ann', 'held')
+    const session = client.startSession()
+    onTestFinished(() => session.endSession())
+    session.startTransaction()
+    const documents = db.collection<{ _id: string }>('svc_db_objects')
+    const filter = { _id: keyId({ bucket: 'bucket', key }) }
+    expect(await documents.updateOne(filter, { $set: { foreign: true } }, { session })).toMatchObject({
+      modifiedCount: 1,
+    })
+    const held = [reserve('ann', 'held'), reserve('ann', 'held')]
+    await reserve('ann', 'free')
+    await Promise.all([reserve('ann', 'a'), reserve('ann', 'b')])
+    await session.abortTransaction()
+    const ids = (await Promise.all(held)).map(({ id }) => id)
+    expect(await store.find({ bucket: 'bucket', key })).toMatchObject({ id: ids[1] })
+    expect(await store.checkUsage()).toEqual([])
   })
 })

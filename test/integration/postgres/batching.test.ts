@@ -45,19 +45,32 @@ describePostgres('concurrent writes of one scope', (url) => {
   type Attempt = ReturnType<typeof attempt>
 
   /**
-   * Makes calls that share one batch, and returns their rows or error codes. The first call of the batch uses the key
-   * of a call in flight, so it waits, and the later calls wait behind it.
+   * Makes calls that share one batch, because two others are in flight, and returns their rows or error codes. The batch
+   * waits for the usage row of the scope until those two have ended, so `beforeBatch` runs before it has a response.
+   * Takes three round trips before the batch.
    */
-  async function inOneBatch(calls: readonly (() => Promise<StorageObject>)[]) {
-    const first = () => store.reserve(attempt('first', { declaredSize: 0 }))
-    const alone = first()
-    const settled = Promise.allSettled([first, ...calls].map((call) => call()))
-    await alone
-    return (await settled)
-      .slice(1)
-      .map((result) =>
-        result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code,
-      )
+  async function inOneBatch(calls: readonly (() => Promise<StorageObject>)[], beforeBatch = () => {}) {
+    await store.reserve(attempt('first', { declaredSize: 0 }))
+    const holder = await direct.connect()
+    await holder.query('BEGIN')
+    await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+    const unknown = ['one', 'two'].map((key) =>
+      store.confirm({
+        bucket: BUCKET,
+        key: `${scope}/unknown ${key}`,
+        id: createAttemptId(),
+        scope,
+        size: 1,
+      }),
+    )
+    const settled = Promise.allSettled(calls.map((call) => call()))
+    await Promise.allSettled(unknown)
+    beforeBatch()
+    await holder.query('ROLLBACK')
+    holder.release()
+    return (await settled).map((result) =>
+      result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code,
+    )
   }
   const reservedInOneBatch = (attempts: readonly Attempt[]) =>
     inOneBatch(attempts.map((input) => () => store.reserve(input)))
@@ -139,7 +152,7 @@ describePostgres('concurrent writes of one scope', (url) => {
     const outcomes = await reservedInOneBatch(
       sizes.map((declaredSize, i) => attempt(`${i}`, { declaredSize, quota })),
     )
-    expect(proxy.roundTrips).toBe(2)
+    expect(proxy.roundTrips).toBe(4)
     expect(outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.declaredSize))).toEqual(
       [60, 'QUOTA_EXCEEDED', 30, 'QUOTA_EXCEEDED', 10, 'QUOTA_EXCEEDED', 0],
     )
@@ -239,39 +252,34 @@ describePostgres('concurrent writes of one scope', (url) => {
   it('a batch whose response was lost is repeated, and takes effect once', async () => {
     const active = await store.reserve(attempt('active'))
     proxy.roundTrips = 0
-    const first = store.reserve(attempt('first')).then(() => proxy.dropNextResponse())
-    const [, older, newer, other, confirmed, refused] = await Promise.all([
-      // Uses the key of the first call, so it waits, and the later calls wait behind it.
-      store.reserve(attempt('first')),
-      store.reserve(attempt('one', { storageKey: `${scope} older` })),
-      store.reserve(attempt('one', { storageKey: `${scope} newer` })),
-      store.reserve(attempt('two')),
-      store.confirm({ bucket: BUCKET, key: active.key, id: active.id, scope, size: 7 }),
-      store.reserve(attempt('no', { quota: { maxBytes: 1 } })).catch((error: { code: string }) => error.code),
-      first,
-    ])
-    // The first call alone, the batch with `older` twice, then a batch with `newer`, which uses the same key as
-    // `older`.
-    expect(proxy.roundTrips).toBe(4)
-    for (const row of [newer, other, confirmed]) expect(await store.find(row)).toEqual(row)
+    const [older, newer, other, confirmed, refused] = (await inOneBatch(
+      [
+        () => store.reserve(attempt('one', { storageKey: `${scope} older` })),
+        () => store.reserve(attempt('one', { storageKey: `${scope} newer` })),
+        () => store.reserve(attempt('two')),
+        () => store.confirm({ bucket: BUCKET, key: active.key, id: active.id, scope, size: 7 }),
+        () => store.reserve(attempt('no', { quota: { maxBytes: 1 } })),
+      ],
+      () => proxy.dropNextResponse(),
+    )) as StorageObject[]
+    // Three before the batch with `older`, that batch twice, then `newer`, which uses the same key as `older`.
+    expect(proxy.roundTrips).toBe(6)
+    for (const row of [newer!, other!, confirmed!]) expect(await store.find(row)).toEqual(row)
     expect(refused).toBe('QUOTA_EXCEEDED')
-    expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 7, reservedFiles: 3, reservedBytes: 30 })
+    expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 7, reservedFiles: 3, reservedBytes: 20 })
     expect(await store.checkUsage(scope)).toEqual([])
     const leftovers = await store.listLeftovers({ limit: 1000 })
     expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toMatchObject([
-      { attemptId: older.id, storageKey: `${scope} older` },
+      { attemptId: older!.id, storageKey: `${scope} older` },
     ])
   })
 
   it('a repeated batch finds its own rows and leaves no leftovers', async () => {
-    const first = store.reserve(attempt('first')).then(() => proxy.dropNextResponse())
-    // The first call waits for its key, and the others wait behind it.
-    const keys = ['first', 'a', 'b', 'c']
-    const rows = await Promise.all(
-      keys.map((key) => store.reserve(attempt(key, { storageKey: `${scope} ${key}` }))),
+    const calls = ['a', 'b', 'c'].map(
+      (key) => () => store.reserve(attempt(key, { storageKey: `${scope} ${key}` })),
     )
-    await first
-    expect(proxy.roundTrips).toBe(3)
+    const rows = (await inOneBatch(calls, () => proxy.dropNextResponse())) as StorageObject[]
+    expect(proxy.roundTrips).toBe(5)
     for (const row of rows) expect(await store.find(row)).toEqual(row)
     expect(await store.countByScope(scope)).toBe(4)
     const leftovers = await store.listLeftovers({ limit: 1000 })

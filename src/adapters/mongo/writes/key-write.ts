@@ -99,6 +99,11 @@ export function looksAtOtherKeys({ kind }: KeyWrite): boolean {
   return kind === 'adopt'
 }
 
+/** Returns whether a write may change the sums of a scope. */
+export function changesSums({ kind }: KeyWrite): boolean {
+  return kind !== 'update' && kind !== 'setUploadId'
+}
+
 /** Returns the scopes that the caller named. */
 export function scopesGiven({ command }: KeyWrite): readonly string[] {
   if ('from' in command) return [command.from, command.to]

@@ -5,7 +5,7 @@ import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
 import { keyId } from '../documents/key-document.js'
-import { ownerGiven, receiverGiven, type KeyWrite } from './key-write.js'
+import { changesSums, ownerGiven, receiverGiven, type KeyWrite } from './key-write.js'
 import { createScopePurges } from './scope-purges.js'
 import { createWriteBatches, type Job } from './write-batches.js'
 import { writeKeys, type KeyResult } from './write-keys.js'
@@ -29,6 +29,7 @@ export interface ScopeWrites {
  * Batches the writes of each scope. They all change the document of the scope, and MongoDB undoes one of two
  * concurrent transactions that change the same document. So concurrent writes of one process share a transaction, and
  * only processes conflict with each other. Batches of different scopes share transactions too: see `createWriteBatches`.
+ * A write that changes no sums, or whose key another writer holds, has a transaction of its own.
  *
  * A write without a scope joins the queue of the scope in which its key was last seen. If there is none, it runs
  * alone, and joins the queue of its scope once it has met a conflict. The queue only decides which writes share a
@@ -38,25 +39,37 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
   /** The scope in which this process last saw a key. Only a hint, because other processes write too. */
   const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
   const purges = createScopePurges()
-  const runBatch = createWriteBatches({ namespace, recordsEvents, purges })
+  const batches = createWriteBatches({ namespace, recordsEvents, purges })
   const batcher = createWriteBatcher<QueuedJob, KeyResult>({
     async run(jobs) {
-      const results = await runBatch({ scope: jobs[0]!.scope, jobs })
-      return jobs.map((job) => {
-        const value = results.get(job)
-        return value === undefined
-          ? { status: 'rejected', reason: abandonedError(undefined) }
-          : { status: 'fulfilled', value }
-      })
+      try {
+        const results = await batches.run({ scope: jobs[0]!.scope, jobs })
+        return jobs.map((job) => {
+          const value = results.get(job)
+          return value === undefined
+            ? { status: 'rejected', reason: abandonedError(undefined) }
+            : { status: 'fulfilled', value }
+        })
+      } catch (error) {
+        if (jobs.length === 1 && isWriteConflict(error)) return ['held']
+        throw error
+      }
+    },
+    async runHeld(job) {
+      const value = (await batches.runHeld({ scope: job.scope, jobs: [job] })).get(job)
+      if (value === undefined) throw abandonedError(undefined)
+      return value
     },
     conflictKeyOf: ({ write }) => keyId(write.command),
-    // The server rolled the batch back. Run each job alone to find the one that failed.
+    // The server rolled the batch back. Run each job alone to find the one that failed, or whose key is held.
     recoveryFrom: (error) => (isServerError(error) ? 'sequential' : 'fail'),
   })
 
   async function runAlone(write: KeyWrite, call: Call): Promise<KeyResult> {
     let scope: string | null = null
-    const onScope = (found: string) => (scope = found)
+    const onScope = (found: string) => {
+      if (changesSums(write)) scope = found
+    }
     try {
       const [result] = await transact({ namespace, call, stopsAtConflict: () => scope !== null }, (session) =>
         writeKeys(namespace, session, [write], {
@@ -75,7 +88,7 @@ export function createScopeWrites(namespace: Namespace, recordsEvents: () => boo
   return {
     async run(call, write, given = ownerGiven(write)) {
       const key = keyId(write.command)
-      const scope = given ?? lastScopes.get(key)
+      const scope = changesSums(write) ? (given ?? lastScopes.get(key)) : null
       if (scope === null) return runAlone(write, call)
       lastScopes.set(key, receiverGiven(write) ?? scope)
       return purges.runSkippable(scope, write, () => batcher.run(scope, { scope, write, call }))

@@ -14,6 +14,9 @@ import { PURGE_PATIENCE, type ScopePurges } from './scope-purges.js'
 import { createTransactionGroups } from './transaction-groups.js'
 import { eventsOf, scopesOf, writeKeys, type KeyResult } from './write-keys.js'
 
+/** Milliseconds after which a batch gives up if another writer holds one of its keys. */
+const HELD_TIMEOUT = 100
+
 /** A write of a caller. */
 export interface Job {
   readonly write: KeyWrite
@@ -36,27 +39,40 @@ export interface WriteBatchOptions {
 /** The results of jobs, without those that were left out: their callers have timed out, or skip them. */
 export type JobResults = ReadonlyMap<Job, KeyResult>
 
-/** Returns a function that runs batches. While some are in flight, those of different scopes share transactions. */
-export function createWriteBatches({
-  namespace,
-  recordsEvents,
-  purges,
-}: WriteBatchOptions): (batch: WriteBatch) => Promise<JobResults> {
+export interface WriteBatches {
+  /**
+   * Runs a batch. While some are in flight, those of different scopes share transactions. Rejects with a write conflict if
+   * another writer holds a key of the batch.
+   */
+  run(batch: WriteBatch): Promise<JobResults>
+  /** Runs a batch in a transaction of its own. It never locks its scope, and waits for its keys until its deadline. */
+  runHeld(batch: WriteBatch): Promise<JobResults>
+}
+
+export function createWriteBatches({ namespace, recordsEvents, purges }: WriteBatchOptions): WriteBatches {
   const assumptions = createAssumptions()
 
   /** Leaves out what no caller waits for, and goes on as long as any of the others waits. */
-  async function runInTransaction(batches: readonly WriteBatch[]): Promise<JobResults> {
+  async function runInTransaction(batches: readonly WriteBatch[], isHeld = false): Promise<JobResults> {
     const open = openJobs(batches, ({ call, write }) => !call.hasTimedOut && !purges.isSkipped(write))
     if (open.length === 0) return new Map()
     const call = combineCalls(open.flatMap(({ jobs }) => jobs.map(({ call }) => call)))
-    return Promise.race([commit(open, call), rejectAtTimeout(call)])
+    return Promise.race([commit(open, call, isHeld), rejectAtTimeout(call)])
   }
 
-  async function commit(batches: readonly WriteBatch[], call: Call): Promise<JobResults> {
+  async function commit(batches: readonly WriteBatch[], call: Call, isHeld: boolean): Promise<JobResults> {
     const start = performance.now()
-    // A write conflict concerns one of the batches, and the others need not wait for it.
-    const stopsAtConflict = () => batches.length > 1
-    const readsOneMoment = writesOf(batches).some(looksAtOtherKeys) && (await isRouted(namespace))
+    const all = writesOf(batches)
+    const timeout = all.length > 1 ? HELD_TIMEOUT : 0
+    let areScopesLocked = false
+    const stopsAtConflict = () => {
+      // A write conflict concerns one of the batches, and the others need not wait for it.
+      if (batches.length > 1) return true
+      // One behind the locks of the scopes concerns a key. A transfer may wait for the scope that receives the object.
+      const concernsKey = areScopesLocked || all.some((write) => scopesGiven(write).length > 1)
+      return concernsKey && !isHeld && performance.now() - start >= timeout
+    }
+    const readsOneMoment = all.some(looksAtOtherKeys) && (await isRouted(namespace))
     let open: readonly WriteBatch[] = []
     const results = await transact(
       { namespace, call, stopsAtConflict, readsOneMoment },
@@ -76,7 +92,11 @@ export function createWriteBatches({
         const scopes = open.map(({ scope }) => scope)
         // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
         const locked = new Set([...scopes, ...writes.flatMap(scopesGiven)])
-        if (failures > 0) await lockScopes(namespace, session, locked)
+        areScopesLocked = false
+        if (failures > 0 && !isHeld) {
+          await lockScopes(namespace, session, locked)
+          areScopesLocked = true
+        }
         return writeKeys(namespace, session, writes, { scopes, recordsEvents: recordsEvents() })
       },
     )
@@ -116,7 +136,7 @@ export function createWriteBatches({
     })
   }
 
-  return createTransactionGroups<WriteBatch, JobResults>({
+  const run = createTransactionGroups<WriteBatch, JobResults>({
     runAlone: (batch) => runInTransaction([batch]),
     async runTogether(batches) {
       try {
@@ -133,6 +153,8 @@ export function createWriteBatches({
     ],
     sizeOf: ({ jobs }) => jobs.length,
   })
+
+  return { run, runHeld: (batch) => runInTransaction([batch], true) }
 }
 
 function openJobs(batches: readonly WriteBatch[], isOpen: (job: Job) => boolean): WriteBatch[] {

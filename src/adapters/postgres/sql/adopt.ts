@@ -1,5 +1,13 @@
 import { ADOPT_ARGUMENTS, argumentsIn, batchColumns, parameters } from './arguments.js'
-import { INDEX_PLANS, leaveBehind, LIVE_ROWS, lockOf, READ_LIVE_ROWS, WRITABLE } from './fragments.js'
+import {
+  INDEX_PLANS,
+  leaveBehind,
+  LIVE_ROWS,
+  lockOf,
+  READ_LIVE_ROWS,
+  tryLock,
+  WRITABLE,
+} from './fragments.js'
 import { attemptIdIn, hasOtherName, nameOf } from './names.js'
 import { objectText } from './rows.js'
 import {
@@ -116,7 +124,8 @@ COMMENT ON FUNCTION {schema}.adopt_v1 IS 'Records bytes that are in the bucket a
 
 /**
  * Runs several adoptions of one scope in one transaction, one after the other. All of them change the same usage row, so
- * transactions of their own would wait for each other's commits.
+ * transactions of their own would wait for each other's commits. Leaves out those whose key or bytes another transaction
+ * holds, without waiting for it.
  *
  * It takes every lock before the first adoption does, in the order of all writes: those of the keys and names, then those of the
  * usage rows. An adoption changes the usage row of another scope too if it replaces an expired reservation.
@@ -127,23 +136,22 @@ RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
+  adoptions json;
   owner text;
   usage {schema}.scope_usage;
   one record;
 BEGIN${WRITABLE}
-  PERFORM pg_advisory_xact_lock(k.number) FROM (
-    SELECT ${lockOf('w.bucket', 'w.key')} AS number
-    FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, key text)
-    UNION
-    SELECT ${lockOf('w.bucket', 'w.storage_key')}
-    FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, storage_key text)
-    ORDER BY 1
-  ) k;
+  SELECT pg_catalog.json_agg(w.value) INTO adoptions FROM pg_catalog.json_array_elements(p_adoptions) w
+  WHERE ${tryLock("(w.value->>'bucket')", "(w.value->>'key')")}
+    AND ${tryLock("(w.value->>'bucket')", "(w.value->>'storage_key')")};
+  IF adoptions IS NULL THEN
+    RETURN;
+  END IF;
 
   FOR owner IN
     SELECT p_scope COLLATE "C" AS scope
     UNION
-    SELECT l.scope FROM pg_catalog.json_to_recordset(p_adoptions) AS w(bucket text, key text)
+    SELECT l.scope FROM pg_catalog.json_to_recordset(adoptions) AS w(bucket text, key text)
     -- Each key has its own subquery, which a plan made while the table is small can't turn into a scan.
     CROSS JOIN LATERAL (
       SELECT max(o.scope) FILTER (WHERE o.status = 'pending') AS scope
@@ -155,7 +163,7 @@ BEGIN${WRITABLE}
   END LOOP;
 
   FOR one IN
-    SELECT w.* FROM pg_catalog.json_to_recordset(p_adoptions) AS w(
+    SELECT w.* FROM pg_catalog.json_to_recordset(adoptions) AS w(
       place int, ${batchColumns(ADOPT_ARGUMENTS)})
     ORDER BY w.place
   LOOP

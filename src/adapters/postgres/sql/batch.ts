@@ -1,5 +1,5 @@
 import { argumentIn, argumentsIn, CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS } from './arguments.js'
-import { lockOf, WRITABLE } from './fragments.js'
+import { lockOf, tryLock, WRITABLE } from './fragments.js'
 import { insertAttempts } from './reserve.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
@@ -17,7 +17,7 @@ CREATE TYPE {schema}.scope_write_v1 AS (
 const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
 
 /**
- * Runs several writes in one transaction. All have the same scope, because batches of several scopes would lock usage
+ * Runs several writes in one transaction. Leaves out those whose key another transaction holds, without waiting for it. All have the same scope, because batches of several scopes would lock usage
  * rows in no fixed order.
  *
  * The results equal those of running the writes one after the other. If the quota has room for all of them, their order
@@ -26,7 +26,7 @@ const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declar
  * scarce, every write does, in order.
  */
 export const WRITE_BATCH = `
-CREATE OR REPLACE FUNCTION {schema}.write_batch_v1(p_scope text, p_writes json)
+CREATE OR REPLACE FUNCTION {schema}.write_batch_v2(p_scope text, p_writes json)
 RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
@@ -46,14 +46,12 @@ DECLARE
   max_files bigint;
   change {schema}.scope_usage;
 BEGIN${WRITABLE}
-  SELECT pg_catalog.array_agg(w) INTO writes
-  FROM pg_catalog.json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w;
-
-  -- Locks all keys before the first row, in one order. Otherwise two batches with the same keys could deadlock.
-  PERFORM pg_advisory_xact_lock(k.number) FROM (
-    SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number FROM pg_catalog.unnest(writes) w ORDER BY 1
-  ) k;
-  GET DIAGNOSTICS keys = ROW_COUNT;
+  SELECT pg_catalog.array_agg(w), count(DISTINCT ${lockOf('w.bucket', 'w.key')}) INTO writes, keys
+  FROM pg_catalog.json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w
+  WHERE ${tryLock('w.bucket', 'w.key')};
+  IF writes IS NULL THEN
+    RETURN;
+  END IF;
 
   -- The locks keep the rows of the keys as they are now. Each key has its own subquery. A plan made while the table is
   -- small can't turn that into a scan.
@@ -124,5 +122,5 @@ BEGIN${WRITABLE}
   END IF;
 END
 $body$;
-COMMENT ON FUNCTION {schema}.write_batch_v1 IS 'Makes several reservations and confirms of one scope.';
+COMMENT ON FUNCTION {schema}.write_batch_v2 IS 'Makes several reservations and confirms of one scope.';
 `

@@ -37,6 +37,9 @@ export const WRITABLE = `
 export const lockOf = (bucket: string, key: string) =>
   `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
 
+/** Locks the key unless another transaction holds it. Returns whether it did. */
+export const tryLock = (bucket: string, key: string) => `pg_try_advisory_xact_lock(${lockOf(bucket, key)})`
+
 /** Locks the key: until the end of the transaction, no other transaction changes its live rows. */
 export const LOCK_KEY = `${WRITABLE}
   -- An expression, because a statement of its own (PERFORM) costs as much as the lock.

@@ -342,8 +342,14 @@ FUNCTION update_v1(
   p_now timestamptz
 ) RETURNS text;
 
--- Makes several reservations and confirms of one scope.
+-- write_batch_v2 as version 1.5 calls it: waits for keys.
 FUNCTION write_batch_v1(
+  p_scope text,
+  p_writes json
+) RETURNS TABLE(place integer, answer text);
+
+-- Makes several reservations and confirms of one scope.
+FUNCTION write_batch_v2(
   p_scope text,
   p_writes json
 ) RETURNS TABLE(place integer, answer text);

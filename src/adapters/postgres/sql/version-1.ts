@@ -1,6 +1,9 @@
+import { lockOf, WRITABLE } from './fragments.js'
+
 /**
  * Calls of processes of version 1.5, which run beside newer ones during a deployment. They have fewer arguments than the
- * current functions. All other functions still have the arguments that version 1.5 passes.
+ * current functions, or expect a result for every write of a batch. All other functions still have the arguments that
+ * version 1.5 passes.
  */
 export const VERSION_1 = `
 CREATE OR REPLACE FUNCTION {schema}.remove_v1(
@@ -20,4 +23,17 @@ BEGIN
 END
 $body$;
 COMMENT ON FUNCTION {schema}.purge_deleted_v1 IS 'purge_deleted_v2 as version 1.5 calls it.';
+
+CREATE OR REPLACE FUNCTION {schema}.write_batch_v1(p_scope text, p_writes json)
+RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE AS $body$
+BEGIN${WRITABLE}
+  -- Locks all keys before the first row, in one order. Otherwise two batches with the same keys could deadlock.
+  PERFORM pg_advisory_xact_lock(k.number) FROM (
+    SELECT DISTINCT ${lockOf('w.bucket', 'w.key')} AS number
+    FROM pg_catalog.json_to_recordset(p_writes) AS w(bucket text, key text) ORDER BY 1
+  ) k;
+  RETURN QUERY SELECT r.place, r.answer FROM {schema}.write_batch_v2(p_scope, p_writes) r;
+END
+$body$;
+COMMENT ON FUNCTION {schema}.write_batch_v1 IS 'write_batch_v2 as version 1.5 calls it: waits for keys.';
 `

@@ -11,10 +11,16 @@ import {
   UPDATE_ARGUMENTS,
   type Argument,
 } from './arguments.js'
+import { tryLock } from './fragments.js'
 import { objectColumns } from './rows.js'
 import { versionedStatement } from './statement.js'
 
-/** The writes. Each calls one function of the schema, so each is one round trip and one transaction. */
+/**
+ * The writes. Each calls one function of the schema, so each is one round trip and one transaction.
+ *
+ * Those that can be batched first try to lock their keys. Trying never waits, so a key that another transaction holds
+ * delays only its own writes.
+ */
 export type WriteStatements = ReturnType<typeof writeStatements>
 
 export function writeStatements(schema: SchemaName) {
@@ -25,13 +31,22 @@ export function writeStatements(schema: SchemaName) {
   /** Calls a function that returns a `WriteResult`. */
   const call = (name: string, list: readonly Argument<never>[]) =>
     named(name, `SELECT ${callOf(name, typesOf(list))}`)
+  /** The same, and a statement that returns NULL instead of waiting if another transaction holds a key with one of these names. */
+  const tryOrCall = (name: string, list: readonly Argument<never>[], ...names: readonly string[]) => {
+    const at = (argument: string) => `$${list.findIndex(({ name }) => name === argument) + 1}::text`
+    const tries = names.map((key) => tryLock(at('bucket'), at(key))).join(' AND ')
+    return {
+      try: named(`try_${name}`, `SELECT CASE WHEN ${tries} THEN ${callOf(name, typesOf(list))} END`),
+      wait: call(name, list),
+    }
+  }
   const rows = (name: string, columns: string, types: readonly string[]) =>
     named(name, `SELECT ${columns} FROM ${callOf(name, types)} r`)
 
   return {
-    reserve: call('reserve_v1', RESERVE_ARGUMENTS),
-    confirm: call('confirm_v1', CONFIRM_ARGUMENTS),
-    batch: rows('write_batch_v1', 'r.place, r.answer', ['text', 'json']),
+    reserve: tryOrCall('reserve_v1', RESERVE_ARGUMENTS, 'key'),
+    confirm: tryOrCall('confirm_v1', CONFIRM_ARGUMENTS, 'key'),
+    batch: rows('write_batch_v2', 'r.place, r.answer', ['text', 'json']),
     setUploadId: rows(
       'set_upload_id_v1',
       `r.outcome, ${objectColumns('(r.obj)')}`,
@@ -39,7 +54,7 @@ export function writeStatements(schema: SchemaName) {
     ),
     update: call('update_v1', UPDATE_ARGUMENTS),
     transfer: call('transfer_v1', TRANSFER_ARGUMENTS),
-    adopt: call('adopt_v1', ADOPT_ARGUMENTS),
+    adopt: tryOrCall('adopt_v1', ADOPT_ARGUMENTS, 'key', 'storage_key'),
     adoptBatch: rows('adopt_batch_v1', 'r.place, r.answer', ['text', 'json']),
     // A function with a single composite result returns it as a row.
     release: rows('release_v1', objectColumns('r'), typesOf(RELEASE_ARGUMENTS)),

@@ -1,4 +1,8 @@
-import type { BatchRecovery, WriteBatcherOptions } from '../../../../../src/adapters/shared/write-batcher.js'
+import type {
+  BatchRecovery,
+  JobOutcome,
+  WriteBatcherOptions,
+} from '../../../../../src/adapters/shared/write-batcher.js'
 
 /** A job with an optional conflict key. */
 export interface TestJob {
@@ -13,37 +17,49 @@ export const refused = (reason: unknown): PromiseSettledResult<string> => ({ sta
 
 interface StartedBatch {
   readonly names: readonly string[]
-  /** Ends the batch: with the name of each job, or with these results. */
-  readonly end: (results?: readonly PromiseSettledResult<string>[]) => Promise<void>
+  /** Ends the batch: with the name of each job, or with these outcomes. */
+  readonly end: (outcomes?: readonly JobOutcome<string>[]) => Promise<void>
   readonly fail: (error: Error) => Promise<void>
 }
 
 /** Runs batches under the control of the test, and records which ones started. */
 export function batchRunner(recoveryFrom: BatchRecovery = 'fail'): {
   readonly started: StartedBatch[]
+  /** The jobs that wait for a held key. */
+  readonly held: StartedBatch[]
   readonly options: WriteBatcherOptions<TestJob, string>
 } {
   const started: StartedBatch[] = []
+  const held: StartedBatch[] = []
+
+  /** Records the start of jobs and returns their outcomes once the test ends them. */
+  function start(list: StartedBatch[], jobs: readonly TestJob[]): Promise<readonly JobOutcome<string>[]> {
+    const names = jobs.map(({ name }) => name)
+    return new Promise((resolve, reject) => {
+      list.push({
+        names,
+        async end(outcomes = names.map((name) => fulfilled(`${name} done`))) {
+          resolve(outcomes)
+          await pendingCallbacks()
+        },
+        async fail(error) {
+          reject(error)
+          await pendingCallbacks()
+        },
+      })
+    })
+  }
+
   return {
     started,
+    held,
     options: {
       recoveryFrom: () => recoveryFrom,
       conflictKeyOf: ({ conflictKey }) => conflictKey,
-      run: (jobs) => {
-        const names = jobs.map(({ name }) => name)
-        return new Promise((resolve, reject) => {
-          started.push({
-            names,
-            async end(results = names.map((name) => fulfilled(`${name} done`))) {
-              resolve(results)
-              await pendingCallbacks()
-            },
-            async fail(error) {
-              reject(error)
-              await pendingCallbacks()
-            },
-          })
-        })
+      run: (jobs) => start(started, jobs),
+      async runHeld(job) {
+        await start(held, [job])
+        return `${job.name} done`
       },
     },
   }

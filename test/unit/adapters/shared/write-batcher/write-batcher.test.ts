@@ -1,16 +1,21 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { StorageError } from '@svc/db'
-import { createWriteBatcher, type WriteBatcherOptions } from '../../../../../src/adapters/shared/write-batcher.js'
+import {
+  createWriteBatcher,
+  type WriteBatcherOptions,
+} from '../../../../../src/adapters/shared/write-batcher.js'
 import { batchRunner, fulfilled, job, refused, type TestJob } from './batch-runner.js'
 
 // The properties check order, outcomes and conflicts. These are the limits, and when a batch starts.
 
 /** Starts a batcher and runs the given jobs in one queue. */
 function batcherWith(names: readonly string[], more: Partial<WriteBatcherOptions<TestJob, string>> = {}) {
-  const { started, options } = batchRunner()
+  const { started, held, options } = batchRunner()
   const batcher = createWriteBatcher({ ...options, ...more })
   return {
     started,
+    held: () => held.map((batch) => batch.names),
+    endHeld: (index: number) => held[index]!.end(),
     batcher,
     batches: () => started.map((batch) => batch.names),
     calls: names.map((name) => batcher.run('queue', job(name))),
@@ -56,7 +61,7 @@ it('with a threshold of two, batches later jobs as soon as one of two ends', asy
   expect(batches().at(-1)).toEqual(['e'])
 })
 
-it('runs two jobs with one conflict key in separate batches, in order', async () => {
+it('runs jobs with one conflict key in separate batches, in order', async () => {
   const { started, batches, batcher } = batcherWith([])
   for (const [name, conflictKey] of [
     ['first', 'x'],
@@ -67,7 +72,54 @@ it('runs two jobs with one conflict key in separate batches, in order', async ()
     void batcher.run('queue', job(name, conflictKey))
   await started[0]!.end()
   await started[1]!.end()
-  expect(batches()).toEqual([['first'], ['a'], ['b', 'c']])
+  expect(batches()).toEqual([['first'], ['a', 'c'], ['b']])
+})
+
+it('passes a job that waits for an earlier one with its conflict key', async () => {
+  const { started, batches, batcher } = batcherWith(['a'], { batchThreshold: 2 })
+  const second = batcher.run('queue', job('a 2', 'a'))
+  const other = batcher.run('queue', job('b'))
+  expect(batches()).toEqual([['a'], ['b']])
+  await started[1]!.end()
+  expect(await other).toBe('b done')
+  await started[0]!.end()
+  await started[2]!.end()
+  expect(await second).toBe('a 2 done')
+})
+
+it('runs a job whose key is held held, and then the later ones with its key', async () => {
+  const { started, batches, held, endHeld, batcher, calls } = batcherWith(['a', 'b', 'c'])
+  const later = batcher.run('queue', job('b 2', 'b'))
+  await started[0]!.end()
+  await started[1]!.end(['held', fulfilled('c done')])
+  expect(held()).toEqual([['b']])
+  expect(await calls[2]).toBe('c done')
+  const next = batcher.run('queue', job('d'))
+  await started[2]!.end()
+  expect(await next).toBe('d done')
+  await endHeld(0)
+  expect(await calls[1]).toBe('b done')
+  await started[3]!.end()
+  expect(await later).toBe('b 2 done')
+  expect(batches()).toEqual([['a'], ['b', 'c'], ['d'], ['b 2']])
+  expect(batcher.busyQueues).toBe(0)
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it('lets four jobs of all queues wait for held keys, and tries further ones again in a batch', async () => {
+  const { started, batches, held, batcher } = batcherWith([])
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    void batcher.run(`queue of ${name}`, job(name))
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    void started.at(-1)!.end(['held'])
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  expect(held()).toEqual([['a'], ['b'], ['c'], ['d']])
+  await vi.advanceTimersByTimeAsync(100)
+  expect(batches().slice(5)).toEqual([['e']])
 })
 
 it('batches callers that continue immediately after a batch', async () => {

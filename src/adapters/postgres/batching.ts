@@ -1,0 +1,147 @@
+import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
+import { RecentEntries } from '../shared/recent-entries.js'
+import { createWriteBatcher, type JobOutcome, type WriteBatcher } from '../shared/write-batcher.js'
+import type { Statement } from './connection/database.js'
+import { isDuplicateId, wasReported } from './connection/failures.js'
+import type { Call } from './connection/retries.js'
+import {
+  ADOPT_ARGUMENTS,
+  type Argument,
+  batchedWrite,
+  CONFIRM_ARGUMENTS,
+  RESERVE_ARGUMENTS,
+  valuesOf,
+} from './sql/arguments.js'
+import { readWriteResult, type WriteResult, type WriteStatements } from './sql/writes.js'
+
+/** Each names its scope and its attempt, so it is safe to repeat. */
+interface Commands {
+  readonly reserve: ReserveCommand
+  readonly confirm: NamedConfirmCommand
+  readonly adopt: AdoptCommand
+}
+
+interface NamedConfirmCommand extends ConfirmCommand {
+  readonly id: string
+  readonly scope: string
+}
+
+const ARGUMENTS: { readonly [Kind in keyof Commands]: readonly Argument<Commands[Kind]>[] } = {
+  reserve: RESERVE_ARGUMENTS,
+  confirm: CONFIRM_ARGUMENTS,
+  adopt: ADOPT_ARGUMENTS,
+}
+
+interface Write<Kind extends keyof Commands = keyof Commands> {
+  readonly kind: Kind
+  readonly command: Commands[Kind]
+}
+
+/** Attempts whose scope is remembered. A confirm without a scope runs alone once its attempt is forgotten. */
+const REMEMBERED_ATTEMPTS = 10_000
+
+export interface BatchedWrites {
+  reserve(command: ReserveCommand): Promise<WriteResult>
+  confirm(command: ConfirmCommand): Promise<WriteResult>
+  adopt(command: AdoptCommand): Promise<WriteResult>
+}
+
+/**
+ * Creates the writes that many callers make at once. Writes of one scope change the same usage row, so Postgres runs
+ * them one after the other. Those that are in progress in this process share a round trip and a transaction. A batch whose
+ * response was lost is repeated. A confirm without an attempt, or without the scope of an attempt that another process
+ * reserved, runs alone.
+ *
+ * A batch only tries to lock its keys. A write whose key another transaction holds leaves the batch and waits on a connection
+ * of its own.
+ */
+export function createBatchedWrites(call: Call, statements: WriteStatements): BatchedWrites {
+  const uploads = createBatcher<'reserve' | 'confirm'>(statements.batch, ({ key }) => key)
+  const adoptions = createBatcher<'adopt'>(statements.adoptBatch, ({ storageKey }) => storageKey)
+
+  function createBatcher<Kind extends keyof Commands>(
+    batch: Statement,
+    nameOf: (command: Commands[Kind]) => string,
+  ): WriteBatcher<Write<Kind>, WriteResult> {
+    return createWriteBatcher<Write<Kind>, WriteResult>({
+      async run(writes) {
+        const outcomes = writes.map((): JobOutcome<WriteResult> => 'held')
+        if (writes.length === 1) {
+          const value = await runAlone(writes[0]!, 'try')
+          return value ? [{ status: 'fulfilled', value }] : outcomes
+        }
+        const values = [writes[0]!.command.scope, JSON.stringify(writes.map(placed))]
+        for (const [place, text] of await call(batch, values, { repeatable: true })) {
+          outcomes[Number(place)] = { status: 'fulfilled', value: readWriteResult(text) }
+        }
+        return outcomes
+      },
+      runHeld: async (write) => (await runAlone(write, 'wait'))!,
+      conflictKeyOf: ({ command }) => `${command.bucket}\0${nameOf(command)}`,
+      // Two callers would gain nothing by waiting for each other.
+      batchThreshold: 2,
+      // Postgres rolled the batch back if it reported an error. Run each write alone to find the one that failed.
+      recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),
+    })
+  }
+
+  /** Runs one write. Returns `null` if it only tries, and another transaction holds its key. */
+  async function runAlone<Kind extends keyof Commands>(
+    { kind, command }: Write<Kind>,
+    mode: 'try' | 'wait',
+  ): Promise<WriteResult | null> {
+    const values = valuesOf<Commands[Kind]>(ARGUMENTS[kind], command)
+    try {
+      const [row] = await call(statements[kind][mode], values, { repeatable: true })
+      return mode === 'try' && row?.[0] === null ? null : readWriteResult(row?.[0])
+    } catch (error) {
+      if (kind === 'reserve' && isDuplicateId(error)) return { outcome: 'reused-id' }
+      throw error
+    }
+  }
+
+  /** The scope of each attempt that this process has reserved. An attempt never changes its scope, but its object can. */
+  const reserved = new RecentEntries<string>(REMEMBERED_ATTEMPTS)
+
+  /** Confirms in the scope that the attempt was reserved in, then in any, because the object may have another owner by now. */
+  async function confirmWithoutScope(command: ConfirmCommand): Promise<WriteResult> {
+    const { id } = command
+    const scope = id === null ? null : reserved.get(id)
+    if (id === null || scope === null) return confirmInAnyScope(command)
+    const result = await uploads.run(scope, { kind: 'confirm', command: { ...command, id, scope } })
+    if (result.outcome === 'not-found') return confirmInAnyScope(command)
+    reserved.delete(id)
+    return result
+  }
+
+  async function confirmInAnyScope(command: ConfirmCommand): Promise<WriteResult> {
+    // With an id, a repeat finds the object that the attempt became. Without one, it could confirm a newer attempt.
+    const repeatable = command.id !== null
+    const [row] = await call(statements.confirm.wait, valuesOf(CONFIRM_ARGUMENTS, command), { repeatable })
+    return readWriteResult(row?.[0])
+  }
+
+  return {
+    reserve(command) {
+      reserved.set(command.id, command.scope)
+      return uploads.run(command.scope, { kind: 'reserve', command })
+    },
+    confirm(command) {
+      if (!isNamed(command)) return confirmWithoutScope(command)
+      reserved.delete(command.id)
+      return uploads.run(command.scope, { kind: 'confirm', command })
+    },
+    adopt(command) {
+      return adoptions.run(command.scope, { kind: 'adopt', command })
+    },
+  }
+}
+
+function isNamed(command: ConfirmCommand): command is NamedConfirmCommand {
+  return command.id !== null && command.scope !== null
+}
+
+/** Returns a write as an element of its batch. Dates become ISO 8601 strings. */
+function placed<Kind extends keyof Commands>({ kind, command }: Write<Kind>, place: number) {
+  return Object.assign(batchedWrite<Commands[Kind]>(ARGUMENTS[kind], command), { place, kind })
+}
