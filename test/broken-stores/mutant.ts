@@ -1,5 +1,6 @@
 import {
   StorageError,
+  type QuotaRefusal,
   type StorageObject,
   type StorageObjectStore,
   createStore,
@@ -127,6 +128,11 @@ export function invalid(field: string): StorageError {
 
 /** Lets every other started call run first: the gap between a read and a write. */
 export const gap = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Returns whether a write was refused for its quota. */
+export function isOverQuota(result: { readonly outcome: string }): result is QuotaRefusal {
+  return result.outcome === 'maxBytes' || result.outcome === 'maxFiles'
+}
 
 export const NO_QUOTA = { maxBytes: null, maxFiles: null }
 

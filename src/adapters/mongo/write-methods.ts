@@ -18,9 +18,11 @@ export function createWriteMethods(write: (keyWrite: KeyWrite) => Promise<KeyRes
         case 'unchanged':
           return { outcome: 'reserved', row: copyObject(plan.row!), scopes }
         case 'key-conflict':
-        case 'reused':
-        case 'quota-exceeded':
-        case 'sum-too-large':
+        case 'reused-id':
+        case 'reused-storage-key':
+        case 'maxBytes':
+        case 'maxFiles':
+        case 'sum':
           return plan
         default:
           throw unexpectedOutcome(plan)
@@ -34,8 +36,9 @@ export function createWriteMethods(write: (keyWrite: KeyWrite) => Promise<KeyRes
         case 'unchanged':
           return { outcome: 'confirmed', row: copyObject(plan.row!), scopes }
         case 'not-found':
-        case 'quota-exceeded':
-        case 'sum-too-large':
+        case 'maxBytes':
+        case 'maxFiles':
+        case 'sum':
           return plan
         default:
           throw unexpectedOutcome(plan)
@@ -74,8 +77,9 @@ export function createWriteMethods(write: (keyWrite: KeyWrite) => Promise<KeyRes
         case 'change':
         case 'unchanged':
           return { outcome: 'transferred', row: plan.row && copyObject(plan.row), scopes }
-        case 'quota-exceeded':
-        case 'sum-too-large':
+        case 'maxBytes':
+        case 'maxFiles':
+        case 'sum':
           return plan
         default:
           throw unexpectedOutcome(plan)
@@ -91,7 +95,7 @@ export function createWriteMethods(write: (keyWrite: KeyWrite) => Promise<KeyRes
         case 'known':
           return { outcome: 'known', object: plan.object && copyObject(plan.object), scopes }
         case 'key-conflict':
-        case 'sum-too-large':
+        case 'sum':
           return plan
         default:
           throw unexpectedOutcome(plan)

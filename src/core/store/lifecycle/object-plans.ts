@@ -5,7 +5,7 @@ import type {
   TransferCommand,
   TransferRefusal,
   UpdateCommand,
-} from '../driver-commands.js'
+} from '../commands.js'
 import type { ObjectMetadata, ScopeUsage, StorageObject } from '../records.js'
 import { NO_USAGE, refuseGrowth } from '../usage.js'
 import {
@@ -115,7 +115,7 @@ export function planAdopt(
   // The expired reservation may be another scope's. Its usage is then not part of the usage that grows.
   const removed = (active ?? pending)?.scope === command.scope ? usageOf(before) : NO_USAGE
   const refusal = refuseGrowth(usage, removed, usageOf(after), { maxBytes: null, maxFiles: null })
-  if (refusal?.outcome === 'sum-too-large') return refusal
+  if (refusal?.outcome === 'sum') return refusal
   return {
     outcome: 'change',
     before,

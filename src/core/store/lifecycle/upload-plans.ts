@@ -6,7 +6,8 @@ import type {
   ReserveCommand,
   ReserveRefusal,
   SetUploadIdCommand,
-} from '../driver-commands.js'
+  SetUploadIdRefusal,
+} from '../commands.js'
 import type { ScopeUsage, StorageObject } from '../records.js'
 import { NO_USAGE, refuseGrowth } from '../usage.js'
 import {
@@ -37,10 +38,9 @@ export function planReserve(
   if (!mine && (active !== null || (pending !== null && !hasExpired(pending, now))))
     return { outcome: 'key-conflict' }
   if (mine && pending?.id === command.id) return { outcome: 'unchanged', row: pending }
-  if ([active?.id, active?.attemptId, pending?.id].includes(command.id))
-    return { outcome: 'reused', field: 'id' }
+  if ([active?.id, active?.attemptId, pending?.id].includes(command.id)) return { outcome: 'reused-id' }
   if (command.storageKey !== null && [active?.storageKey, pending?.storageKey].includes(command.storageKey)) {
-    return { outcome: 'reused', field: 'storageKey' }
+    return { outcome: 'reused-storage-key' }
   }
   if (active !== null && !overwrite) return { outcome: 'key-conflict' }
 
@@ -133,11 +133,7 @@ function isRepeat(active: StorageObject, { id, size, eTag }: ConfirmCommand): bo
 export function planSetUploadId(
   before: LiveRows,
   { id, uploadId, now }: SetUploadIdCommand,
-):
-  | KeyChange
-  | Unchanged<StorageObject>
-  | { readonly outcome: 'not-found' }
-  | { readonly outcome: 'other-upload' } {
+): KeyChange | Unchanged<StorageObject> | SetUploadIdRefusal {
   const { active, pending } = before
   if (pending?.id !== id) return { outcome: 'not-found' }
   if (pending.uploadId === uploadId) return { outcome: 'unchanged', row: pending }
