@@ -99,8 +99,8 @@ export type Change = Parameters<Tables['apply']>[0]
 /** Replaces the changes that the memory store applies to its tables. */
 export function overChanges(broken: (change: Change) => Change): Mutant['createStore'] {
   class BrokenTables extends Tables {
-    override apply(change: Change): string[] {
-      return super.apply(broken(change))
+    override apply(change: Change): void {
+      super.apply(broken(change))
     }
   }
   return (context) => storeOver(new BrokenTables({ events: context.events ?? false }), () => ({}), context)

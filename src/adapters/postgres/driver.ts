@@ -1,4 +1,4 @@
-import { attemptRow } from '../../core/store/lifecycle.js'
+import { attemptRow } from '../../core/store/lifecycle/upload.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type {
   AdoptRefusal,
@@ -7,7 +7,7 @@ import type {
   StoreDriver,
   TransferRefusal,
 } from '../../core/store/driver.js'
-import { NO_USAGE } from '../../core/store/usage.js'
+import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
 import { TEXT_LIMITS } from '../../core/store/validation/text.js'
 import { createBatchedAdoptions } from './batched-adoptions.js'
 import { createBatchedWrites } from './batched-writes.js'

@@ -79,6 +79,9 @@ export type AdoptOutcome =
   | (KnownBytes & Touched)
   | AdoptRefusal
 
+/** Why a write was refused. */
+export type Refusal = ReserveRefusal | ConfirmRefusal | SetUploadIdRefusal | TransferRefusal | AdoptRefusal
+
 export interface RowOutcome extends Touched {
   readonly row: StorageObject | null
 }

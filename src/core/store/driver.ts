@@ -65,12 +65,12 @@ export type * from './commands.js'
  * usage of each scope it affects, and records a {@link Leftover} for each attempt that ends with bytes or an upload in
  * the bucket (a row with a `storageKey` or an `uploadId`).
  *
- * **Events.** A driver MUST record, if events are on, the `event` of the plan in the same atomic step as the change.
+ * **Events.** A driver MUST record, if events are on, the `event` of a change in the same atomic step.
  * Whether they are on is stored in the database by {@link migrate}. The events of an object are in the order in which the
  * database made the changes, across removal and recreation, whatever the clocks of the processes say.
  *
- * The rules below are available as pure functions (`planReserve`, `planConfirm` …) from `@svc/db/adapter`. A driver that
- * decides elsewhere, in SQL for instance, MUST decide the same. `@svc/db/conformance` checks that it does.
+ * The rules below are available as a pure function, `decide` of `@svc/db/adapter`. A driver that decides elsewhere, in SQL
+ * for instance, MUST decide the same. `@svc/db/conformance` checks that it does.
  */
 export interface StoreDriver {
   /**

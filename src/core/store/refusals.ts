@@ -1,15 +1,6 @@
 import { StorageError } from '../errors.js'
-import type {
-  AdoptRefusal,
-  ConfirmRefusal,
-  QuotaRefusal,
-  ReserveRefusal,
-  SetUploadIdRefusal,
-  TransferRefusal,
-} from './commands.js'
+import type { QuotaRefusal, Refusal } from './commands.js'
 import { invalid } from './validation/invalid.js'
-
-type Refusal = ReserveRefusal | ConfirmRefusal | SetUploadIdRefusal | TransferRefusal | AdoptRefusal
 
 /** Creates the error for a refused write. `sumField` is the input that makes the scope too large to count exactly. */
 export function refusalError(refusal: Refusal, sumField = 'size'): StorageError {
