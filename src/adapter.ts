@@ -17,7 +17,27 @@ export {
   type StoredEvent,
   type StoredEventType,
 } from './core/store/events.js'
-export * from './core/store/lifecycle.js'
+export {
+  hasExpired,
+  NOTHING_LIVE,
+  scopeOf,
+  usageOf,
+  type KeyChange,
+  type LiveRows,
+  type TrackedRow,
+  type Unchanged,
+} from './core/store/lifecycle/change.js'
+export {
+  decide,
+  outcomeOf,
+  type Decision,
+  type KeyWrite,
+  type KeyWriteOutcome,
+  type WriteState,
+} from './core/store/lifecycle/decide.js'
+export { receivesBytes } from './core/store/lifecycle/object.js'
+export { attemptRow, type PurgeCommand } from './core/store/lifecycle/upload.js'
+export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/lifecycle/usage.js'
 export type {
   Leftover,
   ObjectMetadata,
@@ -31,7 +51,6 @@ export type {
   StoredItem,
   UsageDifference,
 } from './core/store/records.js'
-export { NO_USAGE, refuseGrowth, sameUsage, usageAfter } from './core/store/usage.js'
 export {
   ERROR_CODES,
   StorageError,

@@ -1,26 +1,38 @@
-import * as rules from '@svc/db/adapter'
-import type { KeyChange, LiveRows, ObjectReference, StorageObject, StoreDriver } from '@svc/db/adapter'
+import {
+  NO_USAGE,
+  NOTHING_LIVE,
+  decide,
+  outcomeOf,
+  receivesBytes,
+  scopeOf,
+  usageAfter,
+  usageOf,
+} from '@svc/db/adapter'
+import type {
+  AdoptCommand,
+  KeyChange,
+  KeyWrite,
+  KeyWriteOutcome,
+  LiveRows,
+  ObjectReference,
+  StorageObject,
+  StoreDriver,
+  TrackedRow,
+} from '@svc/db/adapter'
 import type { Connection } from './connection.ts'
 import { recordEvent } from './events.ts'
 import { pageByDate, rowAt } from './reads.ts'
 import { addToScope, countersOf, NO_ROWS, type Counters } from './scopes.ts'
-import { LEFTOVER, NEVER, OBJECT, TRACKED, withoutTracking } from './values.ts'
-
-const { NOTHING_LIVE, NO_USAGE, scopeOf, usageOf, usageAfter } = rules
-
-type Command = ObjectReference & { readonly now: Date }
-type Decided<Row extends MaybeRow> = KeyChange | rules.Unchanged<Row>
-type MaybeRow = StorageObject | null
-type Outcome = { readonly outcome: string }
+import { LEFTOVER, NEVER, OBJECT, TRACKED } from './values.ts'
 
 const EXPIRED = { columns: 'id, bucket, key', table: 'objects', date: 'expiresAt', id: 'id' } as const
 const DELETED = { columns: 'seq, scope', table: 'objects', date: 'deletedAt', id: 'id' } as const
 
 export function writeMethods(connection: Connection) {
-  const usageIn = (scope: string | null) => countersOf(connection, scope)
+  const usage = (scope: string) => countersOf(connection, scope)
 
   function liveAt(reference: ObjectReference): LiveRows {
-    const rows = connection.all<rules.TrackedRow>(
+    const rows = connection.all<TrackedRow>(
       `SELECT ${TRACKED} FROM objects WHERE bucket = :bucket AND key = :key AND status IN ('active', 'pending')`,
       reference,
     )
@@ -28,22 +40,19 @@ export function writeMethods(connection: Connection) {
     return { active: rowOf('active'), pending: rowOf('pending') }
   }
 
-  /** Writes what a plan decided, in the transaction whose reads led to it. */
-  function apply<Row extends MaybeRow>(plan: Decided<Row>, now: Date) {
-    const row = plan.row && withoutTracking(plan.row)
-    if (plan.outcome === 'unchanged') return { row, scopes: plan.row ? [plan.row.scope] : [] }
-    const { before, after, history, leftovers, event } = plan
+  /** Writes a change, in the transaction whose reads led to it. */
+  function apply(change: KeyChange, now: Date): void {
+    const { before, after, history, leftovers, event, row } = change
     for (const status of ['active', 'pending'] as const) {
       if (before[status] === after[status]) continue
-      connection.run(`DELETE FROM objects WHERE ${rowAt(status)}`, plan.row)
+      connection.run(`DELETE FROM objects WHERE ${rowAt(status)}`, row)
       if (after[status]) insert('objects', TRACKED, after[status])
     }
     if (history) insert('objects', TRACKED, { ...history, writableUntil: now })
     for (const leftover of leftovers) insert('leftovers', LEFTOVER, { ...leftover, dueAt: NEVER })
     if (event) recordEvent(connection, event, now)
     const scopes = [...new Set([scopeOf(before), scopeOf(after)])].filter((scope) => scope !== null)
-    for (const scope of scopes) addToScope(connection, scope, growthOf(scope, plan))
-    return { row, scopes }
+    for (const scope of scopes) addToScope(connection, scope, growthOf(scope, change))
   }
 
   function insert(table: string, columns: string, row: object): void {
@@ -51,64 +60,45 @@ export function writeMethods(connection: Connection) {
     connection.run(`INSERT OR REPLACE INTO ${table} (${columns}) VALUES (${values})`, row)
   }
 
-  /** Reads, decides and applies a write in one transaction. Returns a refusal as it is. */
-  function write<Done extends string, Row extends MaybeRow, Refusal extends Outcome>(
-    command: Command,
-    outcome: Done,
-    decide: (live: LiveRows) => Decided<Row> | Refusal,
-  ) {
-    return connection.write(() => {
-      const plan = decide(liveAt(command))
-      return isDecided(plan) ? { outcome, ...apply(plan, command.now) } : plan
-    })
-  }
-
-  /** The same for a write that nothing can refuse. */
-  function change<Row extends MaybeRow>(command: Command, decide: (live: LiveRows) => Decided<Row>) {
-    return connection.write(() => apply(decide(liveAt(command)), command.now))
-  }
-
   /** Returns what names the bytes already, except the row that receives them. */
-  function knownBytes(command: rules.AdoptCommand): StorageObject | 'leftover' | null {
+  function known(command: AdoptCommand): StorageObject | 'leftover' | null {
     // At most one row receives the bytes, so it hides at most one of two.
     const rows = connection.all<StorageObject>(
       `SELECT ${OBJECT} FROM objects WHERE bucket = :bucket AND name = :storageKey ORDER BY status, key LIMIT 2`,
       command,
     )
-    const known = rows.find((row) => !rules.receivesBytes(row, command))
-    if (known) return known
+    const row = rows.find((row) => !receivesBytes(row, command))
+    if (row) return row
     const leftover = 'SELECT 1 FROM leftovers WHERE bucket = :bucket AND name = :storageKey LIMIT 1'
     return connection.get(leftover, command) ? 'leftover' : null
   }
 
+  /** Reads, decides and applies a write. */
+  function writeKey<Write extends KeyWrite>(write: Write): KeyWriteOutcome<Write> {
+    const { command } = write
+    const decision = decide(write, { live: liveAt(command), usage, known })
+    if (decision.outcome === 'change') apply(decision, command.now)
+    return outcomeOf(write, decision)
+  }
+
+  /** The same in one transaction. */
+  const write = <Write extends KeyWrite>(keyWrite: Write) => connection.write(() => writeKey(keyWrite))
+
   return {
-    reserve: async (command) =>
-      write(command, 'reserved', (live) => rules.planReserve(live, usageIn(command.scope), command)),
-    confirm: async (command) =>
-      write(command, 'confirmed', (live) => rules.planConfirm(live, usageIn(scopeOf(live)), command)),
-    setUploadId: async (command) => write(command, 'set', (live) => rules.planSetUploadId(live, command)),
-    release: async (command) => change(command, (live) => rules.planRelease(live, command)),
-    remove: async (command) => change(command, (live) => rules.planRemove(live, command)),
-    update: async (command) => change(command, (live) => rules.planUpdate(live, command)),
-    async transfer(command) {
-      const { from, to } = command
-      const result = write(command, 'transferred', (live) => rules.planTransfer(live, usageIn(to), command))
-      // Names both even if nothing changed: the call that made the change may not have reported them.
-      return result.outcome === 'transferred' && result.row ? { ...result, scopes: [from, to] } : result
-    },
-    async adopt(command) {
-      const plan = (live: LiveRows) =>
-        rules.planAdopt(live, usageIn(command.scope), command, knownBytes(command))
-      const result = write(command, 'adopted', plan)
-      if (result.outcome !== 'known') return result
-      return { ...result, scopes: result.object ? [result.object.scope] : [] }
-    },
+    reserve: async (command) => write({ kind: 'reserve', command }),
+    setUploadId: async (command) => write({ kind: 'setUploadId', command }),
+    confirm: async (command) => write({ kind: 'confirm', command }),
+    release: async (command) => write({ kind: 'release', command }),
+    adopt: async (command) => write({ kind: 'adopt', command }),
+    update: async (command) => write({ kind: 'update', command }),
+    transfer: async (command) => write({ kind: 'transfer', command }),
+    remove: async (command) => write({ kind: 'remove', command }),
 
     async purgeExpired({ scope, limit, before, now }) {
       return connection.write(() => {
         const page = { scope, limit, until: before }
         const expired = pageByDate<ObjectReference & { id: string }>(connection, EXPIRED, page)
-        const ended = expired.map((row) => apply(rules.planPurge(liveAt(row), row.id, before, now), now))
+        const ended = expired.map((row) => writeKey({ kind: 'purge', command: { ...row, before, now } }))
         const rows = ended.flatMap(({ row }) => row ?? [])
         return { rows, scopes: [...new Set(ended.flatMap(({ scopes }) => scopes))] }
       })
@@ -128,11 +118,6 @@ export function writeMethods(connection: Connection) {
     deferLeftover: async (command) =>
       connection.run('UPDATE leftovers SET dueAt = :until WHERE attemptId = :attemptId', command) > 0,
   } satisfies Partial<StoreDriver>
-}
-
-/** Returns whether a plan is not a refusal. */
-function isDecided<Row extends MaybeRow>(plan: Decided<Row> | Outcome): plan is Decided<Row> {
-  return plan.outcome === 'change' || plan.outcome === 'unchanged'
 }
 
 /** Returns what a change adds to the counters of a scope. */

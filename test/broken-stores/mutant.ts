@@ -1,5 +1,6 @@
 import {
   StorageError,
+  type QuotaRefusal,
   type StorageObject,
   type StorageObjectStore,
   createStore,
@@ -98,8 +99,8 @@ export type Change = Parameters<Tables['apply']>[0]
 /** Replaces the changes that the memory store applies to its tables. */
 export function overChanges(broken: (change: Change) => Change): Mutant['createStore'] {
   class BrokenTables extends Tables {
-    override apply(change: Change): string[] {
-      return super.apply(broken(change))
+    override apply(change: Change): void {
+      super.apply(broken(change))
     }
   }
   return (context) => storeOver(new BrokenTables({ events: context.events ?? false }), () => ({}), context)
@@ -127,6 +128,11 @@ export function invalid(field: string): StorageError {
 
 /** Lets every other started call run first: the gap between a read and a write. */
 export const gap = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Returns whether a write was refused for its quota. */
+export function isOverQuota(result: { readonly outcome: string }): result is QuotaRefusal {
+  return result.outcome === 'maxBytes' || result.outcome === 'maxFiles'
+}
 
 export const NO_QUOTA = { maxBytes: null, maxFiles: null }
 

@@ -1,5 +1,5 @@
 import { StorageError, type ScopeUsage } from '../../src/adapter.js'
-import { NO_QUOTA, SCRIPTS, overDriver, overStore, type Mutant } from './mutant.js'
+import { NO_QUOTA, SCRIPTS, isOverQuota, overDriver, overStore, type Mutant } from './mutant.js'
 
 const held = ({ bytes, reservedBytes }: ScopeUsage) => bytes + reservedBytes
 
@@ -56,7 +56,7 @@ export const quotaMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async confirm(command) {
         const result = await driver.confirm(command)
-        if (result.outcome === 'quota-exceeded') await driver.release({ ...command, uploadId: null })
+        if (isOverQuota(result)) await driver.release({ ...command, uploadId: null })
         return result
       },
     })),
@@ -100,8 +100,8 @@ export const quotaMutants: readonly Mutant[] = [
         const result = await driver.reserve(command)
         const { files, reservedFiles } = await driver.usage(command.scope)
         const [max, used] = [command.quota.maxFiles, files + reservedFiles]
-        if (result.outcome !== 'quota-exceeded' || max === null || used < max) return result
-        return { ...result, limit: 'maxFiles', max, used, reserved: reservedFiles, requested: 1 }
+        if (!isOverQuota(result) || max === null || used < max) return result
+        return { outcome: 'maxFiles', max, used, reserved: reservedFiles, requested: 1 }
       },
     })),
     rejectedBy: ['quota: names maxBytes first if both limits are exceeded'],
@@ -186,7 +186,7 @@ export const quotaMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const result = await driver.reserve(command)
-        if (result.outcome === 'quota-exceeded') {
+        if (isOverQuota(result)) {
           await driver.release({ ...command, id: null, uploadId: null })
         }
         return result
@@ -203,7 +203,7 @@ export const quotaMutants: readonly Mutant[] = [
         const max = command.quota.maxFiles
         if (max === null || files + reservedFiles <= max) return driver.confirm(command)
         const excess = { max, used: files + reservedFiles, reserved: reservedFiles, requested: 0 }
-        return { outcome: 'quota-exceeded', limit: 'maxFiles', ...excess }
+        return { outcome: 'maxFiles', ...excess }
       },
     })),
     rejectedBy: ['quota: never refuses a confirm for the number of files'],
@@ -218,7 +218,7 @@ export const quotaMutants: readonly Mutant[] = [
         const max = command.quota.maxBytes
         if (max === null || used <= max) return driver.confirm(command)
         const excess = { max, used, reserved: reservedBytes, requested: 0 }
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
+        return { outcome: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['quota: allows a confirm within its reservation'],
@@ -234,7 +234,7 @@ export const quotaMutants: readonly Mutant[] = [
         const { bytes, reservedBytes } = await driver.usage(pending.scope)
         const used = bytes + reservedBytes
         const excess = { max, used, reserved: reservedBytes, requested: command.size }
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
+        return { outcome: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['quota: allows the confirm of a replacement that is not larger than the object'],
@@ -265,11 +265,11 @@ export const quotaMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const result = await driver.reserve(command)
-        return result.outcome === 'quota-exceeded' ? { ...result, reserved: 0 } : result
+        return isOverQuota(result) ? { ...result, reserved: 0 } : result
       },
       async confirm(command) {
         const result = await driver.confirm(command)
-        return result.outcome === 'quota-exceeded' ? { ...result, reserved: 0 } : result
+        return isOverQuota(result) ? { ...result, reserved: 0 } : result
       },
     })),
     rejectedBy: ['quota: checks the sum of stored and reserved bytes', SCRIPTS.aboutQuotas],

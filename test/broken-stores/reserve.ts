@@ -1,6 +1,6 @@
 import { createAttemptId } from '../../src/adapter.js'
 import { EARLY_IDS, attemptIdOf } from '../conformance/attempt-ids.js'
-import { SCRIPTS, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
+import { SCRIPTS, isOverQuota, overDriver, overEveryRow, overStore, type Mutant } from './mutant.js'
 
 /** The ids that a store makes are greater, those of the cases are less. */
 const OWN_IDS = attemptIdOf(EARLY_IDS + 1, 0)
@@ -32,7 +32,7 @@ export const reserveMutants: readonly Mutant[] = [
           id: `${command.id.slice(0, -1)}f`,
         })
         await driver.release({ ...command, key: `${command.key}!`, id: null, scope: null, uploadId: null })
-        return anew.outcome === 'quota-exceeded' ? anew : driver.reserve(command)
+        return isOverQuota(anew) ? anew : driver.reserve(command)
       },
     })),
     rejectedBy: ['reserve: checks only the input before it returns the pending row of a repeat'],
@@ -102,7 +102,7 @@ export const reserveMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const result = await driver.reserve(command)
-        if (result.outcome !== 'reused' || result.field !== 'storageKey') return result
+        if (result.outcome !== 'reused-storage-key') return result
         return driver.reserve({ ...command, storageKey: null })
       },
     })),
@@ -136,7 +136,7 @@ export const reserveMutants: readonly Mutant[] = [
         if (result.outcome !== 'key-conflict' || max === null || used + command.declaredSize <= max)
           return result
         const excess = { max, used, reserved: reservedBytes, requested: command.declaredSize }
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
+        return { outcome: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['reserve: reports the first failed check in the order of the contract', SCRIPTS.ofAnything],

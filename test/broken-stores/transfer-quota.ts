@@ -63,7 +63,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
           bytes > maxBytes
         if (!isOver) return driver.transfer(command)
         const excess = { max: maxBytes, used: bytes, reserved: reservedBytes, requested: 1 }
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
+        return { outcome: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: [
@@ -80,7 +80,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
         const { maxBytes } = command.quota
         if (active?.size !== 0 || maxBytes === null || bytes <= maxBytes) return driver.transfer(command)
         const excess = { max: maxBytes, used: bytes, reserved: reservedBytes, requested: 0 }
-        return { outcome: 'quota-exceeded', limit: 'maxBytes', ...excess }
+        return { outcome: 'maxBytes', ...excess }
       },
     })),
     rejectedBy: ['quota of a transfer: lets an empty object into a scope over its quota of bytes'],
@@ -95,7 +95,7 @@ export const transferQuotaMutants: readonly Mutant[] = [
           plain !== null &&
           plain.scope !== command.to &&
           bytes + reservedBytes + plain.size! > Number.MAX_SAFE_INTEGER
-        return isTooLarge ? { outcome: 'sum-too-large' } : driver.transfer(command)
+        return isTooLarge ? { outcome: 'sum' } : driver.transfer(command)
       },
     })),
     rejectedBy: ['quota of a transfer: refuses a sum that is no longer a safe integer, after the quota'],

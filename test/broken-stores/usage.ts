@@ -70,7 +70,7 @@ export const usageMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async reserve(command) {
         const result = await driver.reserve(command)
-        if (result.outcome !== 'sum-too-large') return result
+        if (result.outcome !== 'sum') return result
         return driver.reserve({ ...command, declaredSize: 0 })
       },
     })),
@@ -200,7 +200,7 @@ export const usageMutants: readonly Mutant[] = [
     createStore: overDriver((driver) => ({
       async confirm(command) {
         const result = await driver.confirm(command)
-        return result.outcome === 'sum-too-large' ? driver.confirm({ ...command, size: 0 }) : result
+        return result.outcome === 'sum' ? driver.confirm({ ...command, size: 0 }) : result
       },
     })),
     rejectedBy: [

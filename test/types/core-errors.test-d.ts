@@ -10,26 +10,8 @@ import {
 
 describe('StorageError', () => {
   it('has a literal union of codes and of statuses', () => {
-    expectTypeOf<ErrorCode>().toEqualTypeOf<
-      | 'VALIDATION_ERROR'
-      | 'INVALID_CURSOR'
-      | 'UNAUTHORIZED'
-      | 'FORBIDDEN'
-      | 'OBJECT_NOT_FOUND'
-      | 'NOT_FOUND'
-      | 'METHOD_NOT_ALLOWED'
-      | 'KEY_CONFLICT'
-      | 'UPLOAD_MISMATCH'
-      | 'QUOTA_EXCEEDED'
-      | 'FILE_TOO_LARGE'
-      | 'CONTENT_TYPE_NOT_ALLOWED'
-      | 'STORAGE_UNAVAILABLE'
-      | 'DATABASE_UNAVAILABLE'
-      | 'INTERNAL_ERROR'
-    >()
-    expectTypeOf<ErrorStatus>().toEqualTypeOf<
-      400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 500 | 502 | 503
-    >()
+    expectTypeOf<string>().not.toExtend<ErrorCode>()
+    expectTypeOf<number>().not.toExtend<ErrorStatus>()
     expectTypeOf<StorageError['code']>().toEqualTypeOf<ErrorCode>()
     expectTypeOf<StorageError['status']>().toEqualTypeOf<ErrorStatus>()
     expectTypeOf<StorageError['statusCode']>().toEqualTypeOf<ErrorStatus>()

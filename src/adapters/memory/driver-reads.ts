@@ -1,5 +1,5 @@
 import type { FindQuery, StoreDriver } from '../../core/store/driver.js'
-import { hasExpired } from '../../core/store/lifecycle.js'
+import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { copyObject, type ObjectReference, type StorageObject } from '../../core/store/records.js'
 import { datePosition, endOfDate } from './date-position.js'
 import { copyLeftover, duePosition } from './leftover-table.js'

@@ -1,19 +1,7 @@
 import type { AdoptCommand, StoreDriver } from '../../core/store/driver.js'
-import {
-  planAdopt,
-  planConfirm,
-  planPurge,
-  planRelease,
-  planRemove,
-  planReserve,
-  planSetUploadId,
-  planTransfer,
-  planUpdate,
-  receivesBytes,
-  type KeyChange,
-} from '../../core/store/lifecycle.js'
-import { copyObject, type StorageObject } from '../../core/store/records.js'
-import { NO_USAGE } from '../../core/store/usage.js'
+import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
+import { receivesBytes } from '../../core/store/lifecycle/object.js'
+import type { StorageObject } from '../../core/store/records.js'
 import { endOfDate } from './date-position.js'
 import { isRow } from './stored-names.js'
 import type { Tables } from './tables.js'
@@ -36,19 +24,10 @@ type Writes = Pick<
 
 /** Creates the methods that change rows and leftovers. */
 export function writeMethods(tables: Tables): Writes {
-  /** Applies a plan. Returns the row, and the scopes whose usage or counts may have changed. */
-  function write<Row extends StorageObject | null>(
-    plan: KeyChange | { outcome: 'unchanged'; row: Row },
-    now: Date,
-  ) {
-    const row = plan.row && copyObject(plan.row)
-    if (plan.outcome === 'unchanged') return { row, scopes: plan.row ? [plan.row.scope] : [] }
-    if (plan.event) tables.events.record(plan.event, now)
-    return { row, scopes: tables.apply(plan) }
-  }
+  const usage = (scope: string) => tables.usage(scope)
 
   /** Returns what names the bytes that a command adopts, except the row that receives them. */
-  function knownBytes(command: AdoptCommand): StorageObject | 'leftover' | null {
+  function known(command: AdoptCommand): StorageObject | 'leftover' | null {
     // At most one row receives the bytes, so it hides at most one of two.
     const named = tables.names.named(command.bucket, command.storageKey, 2)
     const known = named.find((naming) => !isRow(naming) || !receivesBytes(naming, command))
@@ -56,72 +35,35 @@ export function writeMethods(tables: Tables): Writes {
     return isRow(known) ? known : 'leftover'
   }
 
+  function write<Write extends KeyWrite>(keyWrite: Write): KeyWriteOutcome<Write> {
+    const { command } = keyWrite
+    const decision = decide(keyWrite, { live: tables.liveRows(command), usage, known })
+    if (decision.outcome === 'change') {
+      if (decision.event) tables.events.record(decision.event, command.now)
+      tables.apply(decision)
+    }
+    return outcomeOf(keyWrite, decision)
+  }
+
   return {
-    async reserve(command) {
-      const plan = planReserve(tables.liveRows(command), tables.usage(command.scope), command)
-      if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') return plan
-      const { row, scopes } = write(plan, command.now)
-      return { outcome: 'reserved', row, scopes }
-    },
-
-    async confirm(command) {
-      const rows = tables.liveRows(command)
-      const scope = (rows.active ?? rows.pending)?.scope ?? null
-      const plan = planConfirm(rows, scope === null ? NO_USAGE : tables.usage(scope), command)
-      if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') return plan
-      const { row, scopes } = write(plan, command.now)
-      return { outcome: 'confirmed', row, scopes }
-    },
-
-    async setUploadId(command) {
-      const plan = planSetUploadId(tables.liveRows(command), command)
-      if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') return plan
-      const { row, scopes } = write(plan, command.now)
-      return { outcome: 'set', row, scopes }
-    },
-
-    async release(command) {
-      return write(planRelease(tables.liveRows(command), command), command.now)
-    },
-
-    async remove(command) {
-      return write(planRemove(tables.liveRows(command), command), command.now)
-    },
-
-    async update(command) {
-      return write(planUpdate(tables.liveRows(command), command), command.now)
-    },
-
-    async transfer(command) {
-      const { from, to, now } = command
-      const plan = planTransfer(tables.liveRows(command), tables.usage(to), command)
-      if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') return plan
-      const { row, scopes } = write(plan, now)
-      // A call that finds its work done still names both: the call that did it may not have reported them.
-      return { outcome: 'transferred', row, scopes: row ? [...new Set([from, to])] : scopes }
-    },
-
-    async adopt(command) {
-      const rows = tables.liveRows(command)
-      const plan = planAdopt(rows, tables.usage(command.scope), command, knownBytes(command))
-      if (plan.outcome === 'known') {
-        const object = plan.object && copyObject(plan.object)
-        return { outcome: 'known', object, scopes: object ? [object.scope] : [] }
-      }
-      if (plan.outcome !== 'change' && plan.outcome !== 'unchanged') return plan
-      const { row, scopes } = write(plan, command.now)
-      return { outcome: 'adopted', row, scopes }
-    },
+    reserve: async (command) => write({ kind: 'reserve', command }),
+    setUploadId: async (command) => write({ kind: 'setUploadId', command }),
+    confirm: async (command) => write({ kind: 'confirm', command }),
+    release: async (command) => write({ kind: 'release', command }),
+    adopt: async (command) => write({ kind: 'adopt', command }),
+    update: async (command) => write({ kind: 'update', command }),
+    transfer: async (command) => write({ kind: 'transfer', command }),
+    remove: async (command) => write({ kind: 'remove', command }),
 
     async purgeExpired({ scope, before, limit, now }) {
-      const rows: StorageObject[] = []
-      const scopes = new Set<string>()
-      for (const expired of tables.expiring(scope)?.ascending(null, endOfDate(before), limit) ?? []) {
-        const removed = write(planPurge(tables.liveRows(expired), expired.id, before, now), now)
-        if (removed.row) rows.push(removed.row)
-        for (const touched of removed.scopes) scopes.add(touched)
+      const expired = tables.expiring(scope)?.ascending(null, endOfDate(before), limit) ?? []
+      const purged = expired.map(({ bucket, key, id }) =>
+        write({ kind: 'purge', command: { bucket, key, id, before, now } }),
+      )
+      return {
+        rows: purged.flatMap(({ row }) => row ?? []),
+        scopes: [...new Set(purged.flatMap(({ scopes }) => scopes))],
       }
-      return { rows, scopes: [...scopes] }
     },
 
     async deferLeftover({ attemptId, until }) {

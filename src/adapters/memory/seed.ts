@@ -1,8 +1,8 @@
 import { createAttemptId } from '../../core/store/attempt-id.js'
 import { StorageError } from '../../core/errors.js'
-import { scopeOf, usageOf, type LiveRows, type TrackedRow } from '../../core/store/lifecycle.js'
+import { scopeOf, usageOf, type LiveRows, type TrackedRow } from '../../core/store/lifecycle/change.js'
 import { OBJECT_STATUSES, type ObjectReference, type StorageObject } from '../../core/store/records.js'
-import { refuseGrowth } from '../../core/store/usage.js'
+import { refuseGrowth } from '../../core/store/lifecycle/usage.js'
 import { invalid } from '../../core/store/validation/invalid.js'
 import { checkMetadata } from '../../core/store/validation/metadata.js'
 import {

@@ -5,9 +5,9 @@ import {
   type KeyChange,
   type LiveRows,
   type TrackedRow,
-} from '../../core/store/lifecycle.js'
+} from '../../core/store/lifecycle/change.js'
 import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
-import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/usage.js'
+import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/lifecycle/usage.js'
 import { datePosition } from './date-position.js'
 import { EventTable } from './event-table.js'
 import { keyName } from './key-name.js'
@@ -76,8 +76,8 @@ export class Tables {
     return scope === null ? this.#deleted : (this.#scopes.get(scope)?.deleted ?? null)
   }
 
-  /** Applies a change to the rows. Returns the scopes it touched. */
-  apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): string[] {
+  /** Applies a change to the rows. */
+  apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): void {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)
     if (after.active ?? after.pending) this.#live.set(keyName(row), after)
@@ -86,10 +86,7 @@ export class Tables {
     this.#chargeUsage(scopeOf(after), NO_USAGE, usageOf(after))
     if (history) this.addHistory(history)
     for (const leftover of leftovers) this.leftovers.set(leftover)
-
-    const touched = new Set([scopeOf(before), scopeOf(after)].filter((scope) => scope !== null))
-    for (const scope of touched) this.#scopes.dropIfEmpty(scope)
-    return [...touched]
+    for (const scope of [scopeOf(before), scopeOf(after)]) if (scope !== null) this.#scopes.dropIfEmpty(scope)
   }
 
   addHistory(row: StorageObject): void {

@@ -1,7 +1,8 @@
-import { hasExpired } from '../../core/store/lifecycle.js'
+import { hasExpired } from '../../core/store/lifecycle/change.js'
 import type { UsageDifference } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
-import { sameUsage } from '../../core/store/usage.js'
+import { outcomeOf, type KeyWrite } from '../../core/store/lifecycle/decide.js'
+import { sameUsage } from '../../core/store/lifecycle/usage.js'
 import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
 import { runCommand, type Namespace } from './connection/namespace.js'
@@ -17,8 +18,6 @@ import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
 import { createStateCheck } from './schema/version.js'
-import { createWriteMethods, rowOutcome } from './write-methods.js'
-import type { KeyWrite } from './writes/key-write.js'
 import { dropHistory, findHistoryBefore } from './writes/purge-deleted.js'
 import { repairSums } from './writes/repair-sums.js'
 import { createScopeWrites } from './writes/scope-writes.js'
@@ -56,10 +55,10 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
   const read = <T>(query: Read<T>, limit = withDeadline) =>
     run((call) => readWithRetry(namespace, call, query), limit)
   const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
-  const write = (keyWrite: KeyWrite, scope?: string) => run((call) => writes.run(call, keyWrite, scope))
+  const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
+    run(async (call) => outcomeOf(keyWrite, await writes.run(call, keyWrite, scope)))
 
   return {
-    ...createWriteMethods(write),
     ...createEventMethods({ namespace, run }),
 
     async list(query) {
@@ -95,6 +94,15 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       return row
     },
 
+    reserve: (command) => write({ kind: 'reserve', command }),
+    setUploadId: (command) => write({ kind: 'setUploadId', command }),
+    confirm: (command) => write({ kind: 'confirm', command }),
+    release: (command) => write({ kind: 'release', command }),
+    adopt: (command) => write({ kind: 'adopt', command }),
+    update: (command) => write({ kind: 'update', command }),
+    transfer: (command) => write({ kind: 'transfer', command }),
+    remove: (command) => write({ kind: 'remove', command }),
+
     async findById(query) {
       return read(findById(namespace, query))
     },
@@ -113,10 +121,9 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
     async purgeExpired({ scope, before, limit, now }) {
       const expired = await read(listExpired(namespace, { scope, before, limit, after: null }))
-      const purging = expired.map(async ({ scope, bucket, key, id }) => {
-        const command = { bucket, key, id, before, now }
-        return rowOutcome(await write({ kind: 'purge', command }, scope))
-      })
+      const purging = expired.map(({ scope, bucket, key, id }) =>
+        write({ kind: 'purge', command: { bucket, key, id, before, now } }, scope),
+      )
       const { done, isComplete } = await effectiveOf(purging, ({ row }) => row !== null)
       return {
         rows: done.map(({ row }) => row!),

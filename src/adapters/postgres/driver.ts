@@ -1,14 +1,19 @@
-import { attemptRow } from '../../core/store/lifecycle.js'
+import { attemptRow } from '../../core/store/lifecycle/upload.js'
 import type { StorageObject } from '../../core/store/records.js'
-import type { StoreDriver } from '../../core/store/driver.js'
-import { NO_USAGE } from '../../core/store/usage.js'
+import type {
+  AdoptRefusal,
+  ConfirmRefusal,
+  ReserveRefusal,
+  StoreDriver,
+  TransferRefusal,
+} from '../../core/store/driver.js'
+import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
 import { TEXT_LIMITS } from '../../core/store/validation/text.js'
 import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
 import { createCall, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
-import { refusal } from './refusal.js'
 import { migrate } from './migrate/migrate.js'
 import type { SchemaName } from './sql/schema-name.js'
 import { SCHEMA } from './sql/schema.js'
@@ -25,7 +30,7 @@ import {
 import { eventStatements } from './sql/event-statements.js'
 import { FIRST_ID, LAST_ID, readStatements } from './sql/reads.js'
 import { readDifferences, readUsage, usageStatements } from './sql/usage-checks.js'
-import { readWriteResult, writeStatements, type WriteResult } from './sql/writes.js'
+import { readRefusal, readWriteResult, writeStatements, type WriteResult } from './sql/writes.js'
 
 /**
  * Maximum number of keys that one transaction of a purge locks. All sessions share the lock table of the server, so a
@@ -123,28 +128,16 @@ export function createPostgresDriver({
     async reserve(command) {
       const result = await batchedWrites.reserve(command)
       const { outcome, object, otherScope } = result
-      switch (outcome) {
-        case 'reserved': {
-          // The row of a new attempt follows from the command, so the database does not return it.
-          const row = object ? readObject(object)! : attemptRow(command)
-          return { outcome, row, scopes: otherScope ? [command.scope, otherScope] : [command.scope] }
-        }
-        case 'key-conflict':
-          return { outcome: 'key-conflict' }
-        case 'reused-id':
-          return { outcome: 'reused', field: 'id' }
-        case 'reused-storage-key':
-          return { outcome: 'reused', field: 'storageKey' }
-        default:
-          return refusal(result, command.quota)
-      }
+      if (outcome !== 'reserved') return readRefusal<ReserveRefusal>(result, command.quota)
+      // The row of a new attempt follows from the command, so the database does not return it.
+      const row = object ? readObject(object)! : attemptRow(command)
+      return { outcome, row, scopes: otherScope ? [command.scope, otherScope] : [command.scope] }
     },
 
     async confirm(command) {
       const result = await batchedWrites.confirm(command)
       const { outcome, object } = result
-      if (outcome === 'not-found') return { outcome }
-      if (outcome !== 'confirmed') return refusal(result, command.quota)
+      if (outcome !== 'confirmed') return readRefusal<ConfirmRefusal>(result, command.quota)
       const row = readObject(object!)!
       return { outcome, row, scopes: [row.scope] }
     },
@@ -176,23 +169,22 @@ export function createPostgresDriver({
     async transfer(command) {
       const result = await change(writes.transfer, valuesOf(TRANSFER_ARGUMENTS, command))
       const { outcome, object } = result
-      if (outcome !== 'transferred') return refusal(result, command.quota)
+      if (outcome !== 'transferred') return readRefusal<TransferRefusal>(result, command.quota)
       const row = object ? readObject(object) : null
       return { outcome, row, scopes: row ? [...new Set([command.from, command.to])] : [] }
     },
 
     async adopt(command) {
-      const { outcome, object, otherScope } = await batchedWrites.adopt(command)
+      const result = await batchedWrites.adopt(command)
+      const { outcome, object, otherScope } = result
       const row = object ? readObject(object) : null
       switch (outcome) {
         case 'adopted':
           return { outcome, row: row!, scopes: otherScope ? [row!.scope, otherScope] : [row!.scope] }
         case 'known':
           return { outcome, object: row, scopes: row ? [row.scope] : [] }
-        case 'key-conflict':
-          return { outcome }
         default:
-          return { outcome: 'sum-too-large' }
+          return readRefusal<AdoptRefusal>(result)
       }
     },
 

@@ -1,4 +1,4 @@
-import { quotaExceeded } from '../store/refusals.js'
+import { refusalError } from '../store/refusals.js'
 import type { Quota } from '../store/records.js'
 import { requireScope, type ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
@@ -32,12 +32,12 @@ export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardCon
     const usedBytes = usage.bytes + usage.reservedBytes
     if (maxBytes !== null && usedBytes + bytes > maxBytes) {
       const excess = { max: maxBytes, used: usedBytes, reserved: usage.reservedBytes, requested: bytes }
-      throw quotaExceeded({ limit: 'maxBytes', ...excess })
+      throw refusalError({ outcome: 'maxBytes', ...excess })
     }
     const usedFiles = usage.files + usage.reservedFiles
     if (maxFiles !== null && usedFiles + 1 > maxFiles) {
       const excess = { max: maxFiles, used: usedFiles, reserved: usage.reservedFiles, requested: 1 }
-      throw quotaExceeded({ limit: 'maxFiles', ...excess })
+      throw refusalError({ outcome: 'maxFiles', ...excess })
     }
   }
 }

@@ -1,14 +1,12 @@
 import { encodeCursor, encodeEventCursor } from './cursor.js'
-import { StorageError } from '../errors.js'
 import type { StorageObjectStore } from './contract.js'
 import type { FindQuery, StoreDriver } from './driver.js'
 import { checkDriver } from './driver-check.js'
 import { readCommand, readQuery } from './inputs/fields.js'
 import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
-import { quotaExceeded, sumTooLarge } from './refusals.js'
+import { refusalError } from './refusals.js'
 import { rememberParts } from './store-parts.js'
-import { invalid } from './validation/invalid.js'
 import { optional } from './validation/scalars.js'
 import { checkText } from './validation/text.js'
 
@@ -80,50 +78,20 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async reserve(input) {
       const result = await driver.reserve(readCommand(inputs.RESERVE, input, now()))
-      switch (result.outcome) {
-        case 'reserved':
-          return result.row
-        case 'key-conflict':
-          throw new StorageError('KEY_CONFLICT')
-        case 'reused':
-          throw invalid(
-            result.field,
-            'must be unique per attempt (another attempt at this key already uses it).',
-          )
-        case 'quota-exceeded':
-          throw quotaExceeded(result)
-        case 'sum-too-large':
-          throw sumTooLarge('declaredSize')
-      }
+      if (result.outcome === 'reserved') return result.row
+      throw refusalError(result, 'declaredSize')
     },
 
     async confirm(input) {
       const result = await driver.confirm(readCommand(inputs.CONFIRM, input, now()))
-      switch (result.outcome) {
-        case 'confirmed':
-          return result.row
-        case 'not-found':
-          throw new StorageError('OBJECT_NOT_FOUND')
-        case 'quota-exceeded':
-          throw quotaExceeded(result)
-        case 'sum-too-large':
-          throw sumTooLarge('size')
-      }
+      if (result.outcome === 'confirmed') return result.row
+      throw refusalError(result)
     },
 
     async setUploadId(input) {
       const result = await driver.setUploadId(readCommand(inputs.SET_UPLOAD_ID, input, now()))
-      switch (result.outcome) {
-        case 'set':
-          return result.row
-        case 'not-found':
-          throw new StorageError('OBJECT_NOT_FOUND')
-        case 'other-upload':
-          throw invalid(
-            'uploadId',
-            'must be set only once per attempt (this attempt already has another one).',
-          )
-      }
+      if (result.outcome === 'set') return result.row
+      throw refusalError(result)
     },
 
     async release(input) {
@@ -140,28 +108,15 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
 
     async transfer(input) {
       const result = await driver.transfer(readCommand(inputs.TRANSFER, input, now()))
-      switch (result.outcome) {
-        case 'transferred':
-          return result.row
-        case 'quota-exceeded':
-          throw quotaExceeded(result)
-        case 'sum-too-large':
-          throw sumTooLarge('to')
-      }
+      if (result.outcome === 'transferred') return result.row
+      throw refusalError(result, 'to')
     },
 
     async adopt(input) {
       const result = await driver.adopt(inputs.adoptCommand(input, now()))
-      switch (result.outcome) {
-        case 'adopted':
-          return { object: result.row, known: false }
-        case 'known':
-          return { object: result.object, known: true }
-        case 'key-conflict':
-          throw new StorageError('KEY_CONFLICT')
-        case 'sum-too-large':
-          throw sumTooLarge('size')
-      }
+      if (result.outcome === 'adopted') return { object: result.row, known: false }
+      if (result.outcome === 'known') return { object: result.object, known: true }
+      throw refusalError(result)
     },
 
     async claimEvents(input) {

@@ -35,7 +35,7 @@ import type {
   RowsOutcome,
   SetUploadIdCommand,
   SetUploadIdOutcome,
-} from './driver-commands.js'
+} from './commands.js'
 import type { EventCounts, EventPage, StoredEvent } from './events.js'
 import type {
   Leftover,
@@ -46,7 +46,7 @@ import type {
   UsageDifference,
 } from './records.js'
 
-export type * from './driver-commands.js'
+export type * from './commands.js'
 
 /**
  * The contract between the store and a database. `createStore(driver)` turns a driver into a public store.
@@ -65,12 +65,12 @@ export type * from './driver-commands.js'
  * usage of each scope it affects, and records a {@link Leftover} for each attempt that ends with bytes or an upload in
  * the bucket (a row with a `storageKey` or an `uploadId`).
  *
- * **Events.** A driver MUST record, if events are on, the `event` of the plan in the same atomic step as the change.
+ * **Events.** A driver MUST record, if events are on, the `event` of a change in the same atomic step.
  * Whether they are on is stored in the database by {@link migrate}. The events of an object are in the order in which the
  * database made the changes, across removal and recreation, whatever the clocks of the processes say.
  *
- * The rules below are available as pure functions (`planReserve`, `planConfirm` …) from `@svc/db/adapter`. A driver that
- * decides elsewhere, in SQL for instance, MUST decide the same. `@svc/db/conformance` checks that it does.
+ * The rules below are available as a pure function, `decide` of `@svc/db/adapter`. A driver that decides elsewhere, in SQL
+ * for instance, MUST decide the same. `@svc/db/conformance` checks that it does.
  */
 export interface StoreDriver {
   /**
@@ -104,12 +104,12 @@ export interface StoreDriver {
    * this order:
    * 1. `key-conflict`: another scope has an active row, or a pending row that has not expired, at the key.
    * 2. `reserved` with the existing row and no change: the key's pending row has this `id` (a repeated call).
-   * 3. `reused` with field `id`: the active row's `id` or `attemptId` is this `id`, or an expired pending row of another
+   * 3. `reused-id`: the active row's `id` or `attemptId` is this `id`, or an expired pending row of another
    *    scope has it.
-   * 4. `reused` with field `storageKey`: the active or pending row has this `storageKey`.
+   * 4. `reused-storage-key`: the active or pending row has this `storageKey`.
    * 5. `key-conflict`: an active row exists and `overwrite` is `false`.
-   * 6. `quota-exceeded`, for bytes before files: the change makes the scope grow, beyond its quota. See `QuotaExcess`.
-   * 7. `sum-too-large`: `bytes + reservedBytes` of the scope would exceed `Number.MAX_SAFE_INTEGER`.
+   * 6. `maxBytes`, then `maxFiles`: the change makes the scope grow beyond this limit of its quota. See `QuotaRefusal`.
+   * 7. `sum`: `bytes + reservedBytes` of the scope would exceed `Number.MAX_SAFE_INTEGER`.
    *
    * Returns `reserved` with the new row. The pending row it replaced, which may be an expired one of another scope, ends as by
    * {@link release}; `scopes` then names both scopes.
@@ -125,7 +125,7 @@ export interface StoreDriver {
    *    repeats an earlier confirm, otherwise `not-found`. It is a repeat if the active row has the same `size` and either
    *    the given `id` as its `attemptId` (and the same `eTag`, unless `eTag` is `null`) or, without an `id`, the same
    *    non-null `eTag`.
-   * 3. `quota-exceeded`, then `sum-too-large`, as in {@link reserve}.
+   * 3. `maxBytes`, then `sum`, as in {@link reserve}.
    *
    * An expired reservation can still be confirmed. Returns `confirmed` with the active row.
    */
@@ -165,7 +165,7 @@ export interface StoreDriver {
    * 1. `transferred` with `null` and no change: no active row has the scope `from` or `to`, or it has another `attemptId` than
    *    the given one (`null` matches any).
    * 2. `transferred` with the row and no change: its scope is `to` already.
-   * 3. `quota-exceeded`, then `sum-too-large`, as in {@link reserve}, for the bytes and the file that `to` gains.
+   * 3. `maxBytes`, `maxFiles`, then `sum`, as in {@link reserve}, for the bytes and the file that `to` gains.
    *
    * Returns `transferred` with the active row; `scopes` names both scopes.
    */
@@ -180,7 +180,7 @@ export interface StoreDriver {
    *    then the one with the lowest `key`, in byte order.
    * 3. `known` with `null`: a leftover names the bytes.
    * 4. `key-conflict`: the key has an active row that is not the receiver, or a pending row that has not expired.
-   * 5. `sum-too-large`.
+   * 5. `sum`, as in {@link reserve}.
    *
    * Otherwise an expired pending row, which may be another scope's, ends as by {@link release}. The receiver gets the
    * `storageKey` and a new `updatedAt`; without a receiver, a new active row is inserted, with the `id` as its `attemptId`

@@ -1,17 +1,39 @@
 import { StorageError } from '../errors.js'
-import type { QuotaExcess } from './driver-commands.js'
+import type { QuotaRefusal, Refusal } from './commands.js'
 import { invalid } from './validation/invalid.js'
 
-/** Creates the error for a write that would exceed a quota. */
-export function quotaExceeded({ limit, max, used, reserved, requested }: QuotaExcess): StorageError {
+/** Creates the error for a refused write. `sumField` is the input that makes the scope too large to count exactly. */
+export function refusalError(refusal: Refusal, sumField = 'size'): StorageError {
+  switch (refusal.outcome) {
+    case 'not-found':
+      return new StorageError('OBJECT_NOT_FOUND')
+    case 'key-conflict':
+      return new StorageError('KEY_CONFLICT')
+    case 'reused-id':
+      return reused('id')
+    case 'reused-storage-key':
+      return reused('storageKey')
+    case 'other-upload':
+      return invalid('uploadId', 'must be set only once per attempt (this attempt already has another one).')
+    case 'maxBytes':
+    case 'maxFiles':
+      return quotaExceeded(refusal)
+    case 'sum':
+      return invalid(
+        sumField,
+        `must not raise the total size of the scope above ${Number.MAX_SAFE_INTEGER} bytes.`,
+      )
+  }
+}
+
+function reused(field: string): StorageError {
+  return invalid(field, 'must be unique per attempt (another attempt at this key already uses it).')
+}
+
+function quotaExceeded({ outcome: limit, max, used, reserved, requested }: QuotaRefusal): StorageError {
   const unit = limit === 'maxBytes' ? 'bytes' : 'files'
   return new StorageError('QUOTA_EXCEEDED', {
     message: `The quota of ${max} ${unit} would be exceeded: ${used} in use, ${requested} more requested.`,
     params: { limit, max, used, reserved, requested },
   })
-}
-
-/** Creates the error for a write after which the bytes of a scope could no longer be counted exactly. */
-export function sumTooLarge(field: string): StorageError {
-  return invalid(field, `must not raise the total size of the scope above ${Number.MAX_SAFE_INTEGER} bytes.`)
 }

@@ -1,5 +1,5 @@
-import type { LiveRows, TrackedRow } from '../../../core/store/lifecycle.js'
-import { NOTHING_LIVE } from '../../../core/store/lifecycle.js'
+import type { LiveRows, TrackedRow } from '../../../core/store/lifecycle/change.js'
+import { NOTHING_LIVE } from '../../../core/store/lifecycle/change.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'

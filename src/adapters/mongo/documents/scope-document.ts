@@ -1,7 +1,7 @@
-import type { KeyChange, LiveRows } from '../../../core/store/lifecycle.js'
-import { scopeOf, usageOf } from '../../../core/store/lifecycle.js'
+import type { KeyChange, LiveRows } from '../../../core/store/lifecycle/change.js'
+import { scopeOf, usageOf } from '../../../core/store/lifecycle/change.js'
 import type { ObjectStatus, ScopeUsage } from '../../../core/store/records.js'
-import { NO_USAGE } from '../../../core/store/usage.js'
+import { NO_USAGE } from '../../../core/store/lifecycle/usage.js'
 import { long, readNumber } from '../connection/bson.js'
 
 /** The sums in the document of a scope: its usage, and the number of rows in the statuses that usage doesn't count. */

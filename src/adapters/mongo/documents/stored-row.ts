@@ -1,4 +1,4 @@
-import type { TrackedRow } from '../../../core/store/lifecycle.js'
+import type { TrackedRow } from '../../../core/store/lifecycle/change.js'
 import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import { long, readNumber } from '../connection/bson.js'
 

@@ -1,5 +1,5 @@
 import type { ClientSession, Document } from 'mongodb'
-import { scopeOf, type KeyChange } from '../../../core/store/lifecycle.js'
+import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
 import { long } from '../connection/bson.js'
 import { serverCode } from '../connection/failures.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'

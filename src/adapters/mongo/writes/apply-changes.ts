@@ -1,5 +1,5 @@
 import type { ClientSession, Collection } from 'mongodb'
-import { scopeOf, type KeyChange } from '../../../core/store/lifecycle.js'
+import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
 import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument } from '../documents/history-document.js'

@@ -4,12 +4,12 @@ import {
   usageOf,
   type KeyChange,
   type LiveRows,
-} from '../../../core/store/lifecycle.js'
+} from '../../../core/store/lifecycle/change.js'
+import { decide, type KeyWrite } from '../../../core/store/lifecycle/decide.js'
 import { RecentEntries } from '../../shared/recent-entries.js'
-import { growthOf, NO_USAGE } from '../../../core/store/usage.js'
+import { growthOf, NO_USAGE } from '../../../core/store/lifecycle/usage.js'
 import { keyId } from '../documents/key-document.js'
 import { sumChanges } from '../documents/scope-document.js'
-import { planOf, type KeyWrite } from './key-write.js'
 import type { KeyResult } from './write-keys.js'
 
 /** Changes of one scope, planned on what the process assumes to be stored. */
@@ -51,8 +51,8 @@ export function createAssumptions(): Assumptions {
     if (write.kind !== 'reserve' && write.kind !== 'confirm') return null
     const before = reserved.get(keyId(write.command)) ?? NOTHING_LIVE
     if (before === NOTHING_LIVE && (write.kind === 'confirm' || !scopes.get(scope))) return null
-    const plan = planOf(write, { before, usage: NO_USAGE, known: null })
-    return plan.outcome === 'change' ? plan : null
+    const decision = decide(write, { live: before, usage: () => NO_USAGE, known: () => null })
+    return decision.outcome === 'change' ? decision : null
   }
 
   return {
@@ -86,13 +86,13 @@ export function createAssumptions(): Assumptions {
       let areFree = true
       let hasReserve = false
       for (const [index, { kind, command }] of writes.entries()) {
-        const { plan } = results[index]!
+        const decision = results[index]!
         const key = keyId(command)
         reserved.delete(key)
         if (kind !== 'reserve') continue
         hasReserve = true
-        areFree &&= plan.outcome === 'change' && scopeOf(plan.before) === null
-        if (plan.outcome === 'change') reserved.set(key, plan.after)
+        areFree &&= decision.outcome === 'change' && scopeOf(decision.before) === null
+        if (decision.outcome === 'change') reserved.set(key, decision.after)
       }
       if (!hasReserve) return
       if (areFree) scopes.set(scope, true)

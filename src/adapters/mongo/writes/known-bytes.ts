@@ -1,6 +1,7 @@
 import type { ClientSession, Document } from 'mongodb'
 import type { AdoptCommand } from '../../../core/store/driver.js'
-import { receivesBytes, type KeyChange } from '../../../core/store/lifecycle.js'
+import { receivesBytes } from '../../../core/store/lifecycle/object.js'
+import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
 import { keyId, liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
@@ -26,7 +27,7 @@ export interface PossibleNames {
   readonly changes: readonly KeyChange[]
 }
 
-/** Returns what names the bytes of an adoption: see `planAdopt`. */
+/** Returns what names the bytes of an adoption: see `WriteState`. */
 export function knownBytes(
   command: AdoptCommand,
   { keys, leftovers, changes }: PossibleNames,

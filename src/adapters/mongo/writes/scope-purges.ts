@@ -1,10 +1,10 @@
-import type { KeyWrite } from './key-write.js'
+import type { KeyWrite } from '../../../core/store/lifecycle/decide.js'
 import type { KeyResult } from './write-keys.js'
 
 /** How long a purge waits for other processes that write to its scope, in milliseconds. */
 export const PURGE_PATIENCE = 1000
 
-const SKIPPED: KeyResult = { plan: { outcome: 'unchanged', row: null }, scopes: [] }
+const SKIPPED: KeyResult = { outcome: 'unchanged', row: null }
 
 /**
  * The purges of each scope that have not finished. A process that died within a transaction blocks its scope until the

@@ -1,5 +1,5 @@
 import type { ClientSession } from 'mongodb'
-import { scopeOf } from '../../../core/store/lifecycle.js'
+import { scopesGiven, type KeyWrite } from '../../../core/store/lifecycle/decide.js'
 import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
 import { isServerError, isWriteConflict } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
@@ -9,10 +9,10 @@ import { keyId } from '../documents/key-document.js'
 import { applyAssumed } from './apply-assumed.js'
 import { lockScopes, MANY } from './apply-changes.js'
 import { createAssumptions, type AssumedChanges } from './assumptions.js'
-import { looksAtOtherKeys, scopesGiven, type KeyWrite } from './key-write.js'
+import { looksAtOtherKeys } from './key-write.js'
 import { PURGE_PATIENCE, type ScopePurges } from './scope-purges.js'
 import { createTransactionGroups } from './transaction-groups.js'
-import { eventsOf, scopesOf, writeKeys, type KeyResult } from './write-keys.js'
+import { eventsOf, writeKeys, type KeyResult } from './write-keys.js'
 
 /** Milliseconds after which a batch gives up if another writer holds one of its keys. */
 const HELD_TIMEOUT = 100
@@ -130,10 +130,7 @@ export function createWriteBatches({ namespace, recordsEvents, purges }: WriteBa
     const changes = assumed.flatMap(({ changes }) => changes)
     const events = recordsEvents() ? writes.flatMap((write, index) => eventsOf(write, changes[index]!)) : []
     if (!(await applyAssumed(namespace, session, assumed, events))) return null
-    return writes.map((write, index) => {
-      const plan = changes[index]!
-      return { plan, scopes: scopesOf(write, plan, scopeOf(plan.before)) }
-    })
+    return changes
   }
 
   const run = createTransactionGroups<WriteBatch, JobResults>({

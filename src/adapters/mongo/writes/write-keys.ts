@@ -1,28 +1,21 @@
 import type { ClientSession, Document } from 'mongodb'
-import { scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle.js'
+import { scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
+import { decide, scopesGiven, type Decision, type KeyWrite } from '../../../core/store/lifecycle/decide.js'
+import { planRemove } from '../../../core/store/lifecycle/object.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
 import type { ScopeUsage } from '../../../core/store/records.js'
-import { NO_USAGE, usageAfter } from '../../../core/store/usage.js'
+import { NO_USAGE, usageAfter } from '../../../core/store/lifecycle/usage.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
 import { keyId, liveRows, type KeyDocument } from '../documents/key-document.js'
 import { readSums, usageIn } from '../documents/scope-document.js'
 import type { NewEvent } from '../documents/event-document.js'
 import { applyChanges } from './apply-changes.js'
-import {
-  planOf,
-  receiverGiven,
-  scopesGiven,
-  type AdoptWrite,
-  type KeyPlan,
-  type KeyWrite,
-} from './key-write.js'
 import { byteLocks, findLeftoversNaming, keysNaming, knownBytes } from './known-bytes.js'
 
-/** The outcome of a write, and the scopes whose usage it may have changed. */
-export interface KeyResult {
-  readonly plan: KeyPlan
-  readonly scopes: readonly string[]
-}
+/** What was decided for a write, and written. */
+export type KeyResult = Decision
+
+type AdoptWrite = KeyWrite<'adopt'>
 
 export interface WriteKeysOptions {
   /** The scopes that the writes may change, beside those that they name. */
@@ -62,20 +55,18 @@ export async function writeKeys(
   const adopted: AdoptCommand[] = []
   const events: NewEvent[] = []
   const results = writes.map((write) => {
-    const before = liveRows(keys.get(keyId(write.command)))
-    const scope = receiverGiven(write) ?? scopeOf(before)
-    const usage = (scope !== null && usages.get(scope)) || NO_USAGE
-    const known = isAdopt(write)
-      ? knownBytes(write.command, { keys: keys.values(), leftovers, changes })
-      : null
-    const plan = planOf(write, { before, usage, known })
-    if (plan.outcome === 'change') {
-      changes.push(plan)
+    const decision = decide(write, {
+      live: liveRows(keys.get(keyId(write.command))),
+      usage: (scope) => usages.get(scope) ?? NO_USAGE,
+      known: (command) => knownBytes(command, { keys: keys.values(), leftovers, changes }),
+    })
+    if (decision.outcome === 'change') {
+      changes.push(decision)
       if (isAdopt(write)) adopted.push(write.command)
-      if (recordsEvents) events.push(...eventsOf(write, plan))
-      chargeUsage(usages, plan)
+      if (recordsEvents) events.push(...eventsOf(write, decision))
+      chargeUsage(usages, decision)
     }
-    return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
+    return decision
   })
   await applyChanges(namespace, session, changes, { events, more: byteLocks(adopted) })
   return results
@@ -88,7 +79,7 @@ export async function writeKeys(
 async function removeKey(
   namespace: Namespace,
   session: ClientSession,
-  write: KeyWrite & { readonly kind: 'remove' },
+  write: KeyWrite<'remove'>,
   { onScope, recordsEvents }: Required<Omit<WriteKeysOptions, 'scopes'>>,
 ): Promise<KeyResult | null> {
   const { scope, attemptId } = write.command
@@ -100,13 +91,12 @@ async function removeKey(
   const removed = await namespace.objects.findOneAndDelete(filter, { session })
   if (!removed && attemptId !== null) return null
   if (removed && isOfKey(removed)) onScope(removed.scope)
-  const before = liveRows(removed as KeyDocument | null)
-  const plan = planOf(write, { before, usage: NO_USAGE, known: null })
-  if (plan.outcome === 'change') {
-    const events = recordsEvents ? eventsOf(write, plan) : []
-    await applyChanges(namespace, session, [plan], { keysAreRemoved: true, events })
+  const decision = planRemove(liveRows(removed as KeyDocument | null), write.command)
+  if (decision.outcome === 'change') {
+    const events = recordsEvents ? eventsOf(write, decision) : []
+    await applyChanges(namespace, session, [decision], { keysAreRemoved: true, events })
   }
-  return { plan, scopes: scopesOf(write, plan, scopeOf(before)) }
+  return decision
 }
 
 /** Returns the event of a change, if there is one. */
@@ -177,24 +167,5 @@ function chargeUsage(usages: Map<string, ScopeUsage>, { before, after }: KeyChan
     const usage = usages.get(scope) ?? NO_USAGE
     const [removed, added] = sign < 0 ? [usageOf(rows), NO_USAGE] : [NO_USAGE, usageOf(rows)]
     usages.set(scope, usageAfter(usage, removed, added))
-  }
-}
-
-/** Names the scopes of a write that was already done too: the response to the first try may have been lost. */
-export function scopesOf(write: KeyWrite, plan: KeyPlan, scopeBefore: string | null): string[] {
-  const scopes = [...scopesGiven(write), scopeBefore, ...scopesIn(plan)]
-  return [...new Set(scopes.filter((scope) => scope !== null))]
-}
-
-function scopesIn(plan: KeyPlan): (string | null)[] {
-  switch (plan.outcome) {
-    case 'change':
-      return [scopeOf(plan.after)]
-    case 'unchanged':
-      return [plan.row?.scope ?? null]
-    case 'known':
-      return [plan.object?.scope ?? null]
-    default:
-      return []
   }
 }

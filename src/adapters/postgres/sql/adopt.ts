@@ -26,7 +26,7 @@ import {
 const MORE = { bytes: 'more_bytes', files: '0' }
 
 /**
- * Implements `planAdopt` of core/store/lifecycle.ts. Returns a `WriteResult`.
+ * Implements `planAdopt` of core/store/lifecycle/object.ts. Returns a `WriteResult`.
  *
  * It locks the storage key as well, with the lock of a key of that name. So two adoptions of the same bytes under
  * different keys run one after the other, and none runs beside a write of the key that the bytes are named after. Rows are

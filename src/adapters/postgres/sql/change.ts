@@ -3,7 +3,7 @@ import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js
 import { objectText } from './rows.js'
 import { changeOf, charge, lockUsage, NOTHING, OWNERS, refusalText, refuse, USAGE, usageOf } from './usage.js'
 
-/** Implements `planSetUploadId` of core/store/lifecycle.ts. No sum changes, so it writes no usage row. */
+/** Implements `planSetUploadId` of core/store/lifecycle/upload.ts. No sum changes, so it writes no usage row. */
 export const SET_UPLOAD_ID = `
 CREATE OR REPLACE FUNCTION {schema}.set_upload_id_v1(
   ${parameters(SET_UPLOAD_ID_ARGUMENTS)},
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION {schema}.set_upload_id_v1 IS 'Sets the multipart upload id o
 `
 
 /**
- * Implements `planUpdate` of core/store/lifecycle.ts. Returns a `WriteResult`. No sum changes, so it writes no usage
+ * Implements `planUpdate` of core/store/lifecycle/object.ts. Returns a `WriteResult`. No sum changes, so it writes no usage
  * row.
  *
  * As `jsonb`, metadata with the same names and values is equal, whatever their order.
@@ -69,7 +69,7 @@ COMMENT ON FUNCTION {schema}.update_v1 IS 'Sets the filename, content type or me
 const GAINED = { bytes: 'a.size', files: '1' }
 
 /**
- * Implements `planTransfer` of core/store/lifecycle.ts. Returns a `WriteResult`, without an object if none matched.
+ * Implements `planTransfer` of core/store/lifecycle/object.ts. Returns a `WriteResult`, without an object if none matched.
  *
  * Unlike a reserve, it locks the usage rows before it writes: it changes two, whose order must not depend on what it
  * finds, and the quota is then compared once.

@@ -10,7 +10,7 @@ const ACTIVATED = `
       status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
       declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now`
 
-/** Implements `planConfirm` of core/store/lifecycle.ts. Returns a `WriteResult`. */
+/** Implements `planConfirm` of core/store/lifecycle/upload.ts. Returns a `WriteResult`. */
 export const CONFIRM = `
 CREATE OR REPLACE FUNCTION {schema}.confirm_v1(
   ${parameters(CONFIRM_ARGUMENTS)}

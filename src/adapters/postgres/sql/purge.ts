@@ -9,7 +9,7 @@ const expired = (condition: string) => `
       ORDER BY o.expires_at, o.id LIMIT p_limit
     ) o WHERE pg_try_advisory_xact_lock(${lockOf('o.bucket', 'o.key')});`
 
-/** Implements `planPurge` of core/store/lifecycle.ts for many keys at once. */
+/** Implements `planPurge` of core/store/lifecycle/upload.ts for many keys at once. */
 export const PURGE_EXPIRED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
 RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE AS $body$

@@ -5,7 +5,7 @@ import { changeOf, charge, NOTHING, usageOf } from './usage.js'
 
 const BEFORE = usageOf('a.size', 'p.declared_size')
 
-/** Implements `planRelease` of core/store/lifecycle.ts. */
+/** Implements `planRelease` of core/store/lifecycle/upload.ts. */
 export const RELEASE = `
 CREATE OR REPLACE FUNCTION {schema}.release_v1(
   ${parameters(RELEASE_ARGUMENTS)},
@@ -27,7 +27,7 @@ $body$;
 COMMENT ON FUNCTION {schema}.release_v1 IS 'Ends an attempt: deletes its pending row.';
 `
 
-/** Implements `planRemove` of core/store/lifecycle.ts. */
+/** Implements `planRemove` of core/store/lifecycle/object.ts. */
 export const REMOVE = `
 CREATE OR REPLACE FUNCTION {schema}.remove_v2(
   ${parameters(REMOVE_ARGUMENTS)},

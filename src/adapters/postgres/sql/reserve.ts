@@ -25,7 +25,7 @@ export const insertAttempts = (valueOf: (argument: string) => string, from = '')
     ${from}`
 
 /**
- * Implements `planReserve` of core/store/lifecycle.ts. Returns a `WriteResult`, without the row of a new attempt, because
+ * Implements `planReserve` of core/store/lifecycle/upload.ts. Returns a `WriteResult`, without the row of a new attempt, because
  * the caller knows it.
  *
  * The usage row is written last, because other writes of the scope wait for the one that changed it. That UPDATE also

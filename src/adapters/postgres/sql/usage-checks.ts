@@ -1,5 +1,5 @@
 import type { ScopeUsage, UsageDifference } from '../../../core/store/records.js'
-import { sameUsage } from '../../../core/store/usage.js'
+import { sameUsage } from '../../../core/store/lifecycle/usage.js'
 import type { Statement, TextRow } from '../connection/database.js'
 import type { SchemaName } from './schema-name.js'
 import { readNumber } from './rows.js'

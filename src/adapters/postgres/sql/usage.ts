@@ -15,7 +15,7 @@ type Sum = (typeof SUMS)[number]
 export type Sums = Readonly<Partial<Record<Sum, string>>>
 
 /**
- * Returns what a key adds to the sums of its scope, as `usageOfKey` of core/store/usage.ts does: an object of `size`
+ * Returns what a key adds to the sums of its scope, as `usageOfKey` of core/store/lifecycle/usage.ts does: an object of `size`
  * bytes, and an upload that declared `declared` bytes. Either is `NULL`, or `null`, if the key has no such row.
  */
 export function usageOf(size: string | null, declared: string | null): Sums {
@@ -126,7 +126,7 @@ export const refusalText = (more: Readonly<Record<'bytes' | 'files', string>>) =
 }
 
 export const REFUSAL = `
--- Implements refuseGrowth() of core/store/usage.ts.
+-- Implements refuseGrowth() of core/store/lifecycle/usage.ts.
 CREATE OR REPLACE FUNCTION {schema}.refusal_v1(
   p_used_bytes bigint, p_more_bytes bigint, p_max_bytes bigint, p_used_files bigint, p_more_files bigint, p_max_files bigint
 ) RETURNS text LANGUAGE sql IMMUTABLE AS $body$

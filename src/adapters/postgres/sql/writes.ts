@@ -1,3 +1,4 @@
+import type { QuotaLimits } from '../../../core/store/driver.js'
 import type { Statement, TextRow } from '../connection/database.js'
 import type { SchemaName } from './schema-name.js'
 import {
@@ -12,7 +13,7 @@ import {
   type Argument,
 } from './arguments.js'
 import { tryLock } from './fragments.js'
-import { objectColumns } from './rows.js'
+import { objectColumns, readNumber } from './rows.js'
 import { versionedStatement } from './statement.js'
 
 /**
@@ -76,6 +77,7 @@ export function writeStatements(schema: SchemaName) {
  * The JSON that the functions of most writes return. Numbers are strings, because a number can't hold every bigint.
  */
 export interface WriteResult {
+  /** As the driver's method returns it. */
   readonly outcome: string
   /**
    * The row in the order of `readObject`. Omitted for a new attempt, which the caller knows, for a refusal, and if there
@@ -95,4 +97,18 @@ export interface WriteResult {
 export function readWriteResult(text: string | null | undefined): WriteResult {
   if (text == null) throw new RangeError('A write function of the schema returned no result.')
   return JSON.parse(text) as WriteResult
+}
+
+/** Reads the result of a write that was refused. Without a quota, it can't exceed one. */
+export function readRefusal<Refusal extends { readonly outcome: string }>(
+  { outcome, used, reserved, requested }: WriteResult,
+  quota?: QuotaLimits,
+): Refusal {
+  const excess = (outcome === 'maxBytes' || outcome === 'maxFiles') && {
+    max: quota?.[outcome] ?? 0,
+    used: readNumber(used),
+    reserved: readNumber(reserved),
+    requested: readNumber(requested),
+  }
+  return { outcome, ...excess } as Refusal
 }

@@ -15,12 +15,13 @@ interface Touched {
 }
 
 /**
- * Why a quota refused a write. Bytes count as `bytes + reservedBytes`, files as `files + reservedFiles`. A write that
- * doesn't make the scope grow is never refused, so a scope over its quota can still shrink.
+ * The write would make the scope grow beyond this limit of its quota. Bytes count as `bytes + reservedBytes`, files as
+ * `files + reservedFiles`. A write that doesn't make the scope grow is never refused, so a scope over its quota can still
+ * shrink.
  */
-export interface QuotaExcess {
-  readonly limit: 'maxBytes' | 'maxFiles'
-  /** The quota. */
+export interface QuotaRefusal {
+  readonly outcome: 'maxBytes' | 'maxFiles'
+  /** The limit. */
   readonly max: number
   /** The usage before the write, reservations included. */
   readonly used: number
@@ -30,14 +31,17 @@ export interface QuotaExcess {
   readonly requested: number
 }
 
-export type QuotaRefusal = { readonly outcome: 'quota-exceeded' } & QuotaExcess
 /** `bytes + reservedBytes` of the scope would exceed `Number.MAX_SAFE_INTEGER`. */
-export type SumRefusal = { readonly outcome: 'sum-too-large' }
+export interface SumRefusal {
+  readonly outcome: 'sum'
+}
 
 export type ReserveRefusal =
   | { readonly outcome: 'key-conflict' }
-  /** Another attempt at this key already uses the id or storage key. */
-  | { readonly outcome: 'reused'; readonly field: 'id' | 'storageKey' }
+  /** Another attempt at this key already uses the id. */
+  | { readonly outcome: 'reused-id' }
+  /** Another attempt at this key already uses the storage key. */
+  | { readonly outcome: 'reused-storage-key' }
   | QuotaRefusal
   | SumRefusal
 
@@ -49,11 +53,13 @@ export type ConfirmRefusal = { readonly outcome: 'not-found' } | QuotaRefusal | 
 export type ConfirmOutcome =
   ({ readonly outcome: 'confirmed'; readonly row: StorageObject } & Touched) | ConfirmRefusal
 
-export type SetUploadIdOutcome =
-  | ({ readonly outcome: 'set'; readonly row: StorageObject } & Touched)
+export type SetUploadIdRefusal =
   | { readonly outcome: 'not-found' }
   /** The attempt has another upload id already. */
   | { readonly outcome: 'other-upload' }
+
+export type SetUploadIdOutcome =
+  ({ readonly outcome: 'set'; readonly row: StorageObject } & Touched) | SetUploadIdRefusal
 
 export type TransferRefusal = QuotaRefusal | SumRefusal
 
@@ -72,6 +78,9 @@ export type AdoptOutcome =
   | ({ readonly outcome: 'adopted'; readonly row: StorageObject } & Touched)
   | (KnownBytes & Touched)
   | AdoptRefusal
+
+/** Why a write was refused. */
+export type Refusal = ReserveRefusal | ConfirmRefusal | SetUploadIdRefusal | TransferRefusal | AdoptRefusal
 
 export interface RowOutcome extends Touched {
   readonly row: StorageObject | null

@@ -2,25 +2,24 @@ import type {
   ConfirmCommand,
   ConfirmRefusal,
   ReleaseCommand,
-  RemoveCommand,
   ReserveCommand,
   ReserveRefusal,
   SetUploadIdCommand,
-} from '../driver-commands.js'
-import type { ScopeUsage, StorageObject } from '../records.js'
-import { NO_USAGE, refuseGrowth } from '../usage.js'
+  SetUploadIdRefusal,
+} from '../commands.js'
+import type { ObjectReference, ScopeUsage, StorageObject } from '../records.js'
+import { NO_USAGE, refuseGrowth } from './usage.js'
 import {
   endOfAttempt,
   hasExpired,
   leftoverOf,
-  NOTHING_LIVE,
   scopeOf,
   usageOf,
   type KeyChange,
   type LiveRows,
   type TrackedRow,
   type Unchanged,
-} from './key-change.js'
+} from './change.js'
 
 /**
  * Decides a reserve. `usage` is that of the command's scope. The order of refusals is part of the contract: see
@@ -37,10 +36,9 @@ export function planReserve(
   if (!mine && (active !== null || (pending !== null && !hasExpired(pending, now))))
     return { outcome: 'key-conflict' }
   if (mine && pending?.id === command.id) return { outcome: 'unchanged', row: pending }
-  if ([active?.id, active?.attemptId, pending?.id].includes(command.id))
-    return { outcome: 'reused', field: 'id' }
+  if ([active?.id, active?.attemptId, pending?.id].includes(command.id)) return { outcome: 'reused-id' }
   if (command.storageKey !== null && [active?.storageKey, pending?.storageKey].includes(command.storageKey)) {
-    return { outcome: 'reused', field: 'storageKey' }
+    return { outcome: 'reused-storage-key' }
   }
   if (active !== null && !overwrite) return { outcome: 'key-conflict' }
 
@@ -77,6 +75,20 @@ export function attemptRow(command: ReserveCommand): StorageObject {
     confirmedAt: null,
     deletedAt: null,
   }
+}
+
+/** Decides a setUploadId: see `StoreDriver.setUploadId`. */
+export function planSetUploadId(
+  before: LiveRows,
+  { id, uploadId, now }: SetUploadIdCommand,
+): KeyChange | Unchanged<StorageObject> | SetUploadIdRefusal {
+  const { active, pending } = before
+  if (pending?.id !== id) return { outcome: 'not-found' }
+  if (pending.uploadId === uploadId) return { outcome: 'unchanged', row: pending }
+  if (pending.uploadId !== null) return { outcome: 'other-upload' }
+  const row: TrackedRow = { ...pending, uploadId, updatedAt: now }
+  const after: LiveRows = { active, pending: row }
+  return { outcome: 'change', before, after, history: null, leftovers: [], event: null, row }
 }
 
 /** Decides a confirm: see `StoreDriver.confirm`. `usage` is that of the scope of the live rows; without any, it is not read. */
@@ -129,24 +141,6 @@ function isRepeat(active: StorageObject, { id, size, eTag }: ConfirmCommand): bo
   return eTag !== null && active.eTag === eTag
 }
 
-/** Decides a setUploadId: see `StoreDriver.setUploadId`. */
-export function planSetUploadId(
-  before: LiveRows,
-  { id, uploadId, now }: SetUploadIdCommand,
-):
-  | KeyChange
-  | Unchanged<StorageObject>
-  | { readonly outcome: 'not-found' }
-  | { readonly outcome: 'other-upload' } {
-  const { active, pending } = before
-  if (pending?.id !== id) return { outcome: 'not-found' }
-  if (pending.uploadId === uploadId) return { outcome: 'unchanged', row: pending }
-  if (pending.uploadId !== null) return { outcome: 'other-upload' }
-  const row: TrackedRow = { ...pending, uploadId, updatedAt: now }
-  const after: LiveRows = { active, pending: row }
-  return { outcome: 'change', before, after, history: null, leftovers: [], event: null, row }
-}
-
 /** Decides a release: see `StoreDriver.release`. */
 export function planRelease(
   before: LiveRows,
@@ -161,34 +155,17 @@ export function planRelease(
   return named ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
 }
 
-/** Decides a remove: see `StoreDriver.remove`. */
-export function planRemove(
-  before: LiveRows,
-  { scope, attemptId, mode, now }: RemoveCommand,
-): KeyChange | Unchanged<null> {
-  const { active, pending } = before
-  if (scope !== null && scope !== scopeOf(before)) return { outcome: 'unchanged', row: null }
-  if (active === null || (attemptId !== null && active.attemptId !== attemptId)) {
-    const named = pending !== null && (attemptId === null || pending.id === attemptId)
-    return named ? endOfAttempt(before, pending, now) : { outcome: 'unchanged', row: null }
-  }
-  const deleted: StorageObject = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
-  const row = mode === 'soft' ? deleted : active
-  return {
-    outcome: 'change',
-    before,
-    after: NOTHING_LIVE,
-    history: mode === 'soft' ? deleted : null,
-    leftovers: [...leftoverOf(active, now), ...leftoverOf(pending, now)],
-    event: { type: 'deleted', object: row, previous: null },
-    row,
-  }
+/** The purge of one reservation that `StoreDriver.purgeExpired` found. */
+export interface PurgeCommand extends ObjectReference {
+  readonly id: string
+  readonly before: Date
+  readonly now: Date
 }
 
-/** Decides the purge of one reservation: it is deleted if it still exists and expired by `before`. */
-export function planPurge(rows: LiveRows, id: string, before: Date, now: Date): KeyChange | Unchanged<null> {
-  const { pending } = rows
+/** Decides the purge of a reservation: it is deleted if it still exists and has expired by `before`. */
+export function planPurge(live: LiveRows, { id, before, now }: PurgeCommand): KeyChange | Unchanged<null> {
+  const { pending } = live
   return pending?.id === id && hasExpired(pending, before)
-    ? endOfAttempt(rows, pending, now)
+    ? endOfAttempt(live, pending, now)
     : { outcome: 'unchanged', row: null }
 }

@@ -1,5 +1,5 @@
-import type { ScopeUsage, StorageObject } from './records.js'
-import type { QuotaLimits, QuotaRefusal, SumRefusal } from './driver.js'
+import type { ScopeUsage, StorageObject } from '../records.js'
+import type { QuotaLimits, QuotaRefusal, SumRefusal } from '../commands.js'
 
 export const NO_USAGE: ScopeUsage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
@@ -62,8 +62,7 @@ export function refuseGrowth(
   const { bytes: moreBytes, files: moreFiles } = growthOf(removed, added)
   if (maxBytes !== null && moreBytes > 0 && usedBytes + moreBytes > maxBytes) {
     return {
-      outcome: 'quota-exceeded',
-      limit: 'maxBytes',
+      outcome: 'maxBytes',
       max: maxBytes,
       used: usedBytes,
       reserved: usage.reservedBytes,
@@ -73,8 +72,7 @@ export function refuseGrowth(
   const usedFiles = usage.files + usage.reservedFiles
   if (maxFiles !== null && moreFiles > 0 && usedFiles + moreFiles > maxFiles) {
     return {
-      outcome: 'quota-exceeded',
-      limit: 'maxFiles',
+      outcome: 'maxFiles',
       max: maxFiles,
       used: usedFiles,
       reserved: usage.reservedFiles,
@@ -82,6 +80,6 @@ export function refuseGrowth(
     }
   }
   // Both terms are safe integers, so the sum is at most 2^54 - 2. Rounding can't change the result of this comparison.
-  if (usedBytes + moreBytes > Number.MAX_SAFE_INTEGER) return { outcome: 'sum-too-large' }
+  if (usedBytes + moreBytes > Number.MAX_SAFE_INTEGER) return { outcome: 'sum' }
   return null
 }

@@ -1,6 +1,6 @@
 import type { RecordedChange } from '../events.js'
 import type { Leftover, ScopeUsage, StorageObject } from '../records.js'
-import { usageOfKey } from '../usage.js'
+import { usageOfKey } from './usage.js'
 
 /** A row with the field that only drivers need. Leave it out of the rows and events that you return. */
 export interface TrackedRow extends StorageObject {

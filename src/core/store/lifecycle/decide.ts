@@ -1,0 +1,149 @@
+import type {
+  AdoptCommand,
+  AdoptOutcome,
+  ConfirmCommand,
+  ConfirmOutcome,
+  KnownBytes,
+  Refusal,
+  ReleaseCommand,
+  RemoveCommand,
+  ReserveCommand,
+  ReserveOutcome,
+  RowOutcome,
+  SetUploadIdCommand,
+  SetUploadIdOutcome,
+  TransferCommand,
+  TransferOutcome,
+  UpdateCommand,
+} from '../commands.js'
+import { copyObject, type ScopeUsage, type StorageObject } from '../records.js'
+import { scopeOf, type KeyChange, type LiveRows, type Unchanged } from './change.js'
+import { planAdopt, planRemove, planTransfer, planUpdate } from './object.js'
+import {
+  planConfirm,
+  planPurge,
+  planRelease,
+  planReserve,
+  planSetUploadId,
+  type PurgeCommand,
+} from './upload.js'
+import { NO_USAGE } from './usage.js'
+
+/** The writes of one key: what each is given, and what the driver returns. */
+interface KeyWrites {
+  readonly reserve: readonly [ReserveCommand, ReserveOutcome]
+  readonly setUploadId: readonly [SetUploadIdCommand, SetUploadIdOutcome]
+  readonly confirm: readonly [ConfirmCommand, ConfirmOutcome]
+  readonly release: readonly [ReleaseCommand, RowOutcome]
+  readonly purge: readonly [PurgeCommand, RowOutcome]
+  readonly adopt: readonly [AdoptCommand, AdoptOutcome]
+  readonly update: readonly [UpdateCommand, RowOutcome]
+  readonly transfer: readonly [TransferCommand, TransferOutcome]
+  readonly remove: readonly [RemoveCommand, RowOutcome]
+}
+
+/** A write of one key. */
+export type KeyWrite<Kind extends keyof KeyWrites = keyof KeyWrites> = {
+  readonly [K in Kind]: { readonly kind: K; readonly command: KeyWrites[K][0] }
+}[Kind]
+
+/** What the driver returns for a write. */
+export type KeyWriteOutcome<Write extends KeyWrite> = KeyWrites[Write['kind']][1]
+
+/** What a write is decided on. It MUST NOT change before the change is written. */
+export interface WriteState {
+  /** The live rows of the key. */
+  readonly live: LiveRows
+  /** Returns the usage of a scope. Called at most once, for the scope that the write may make grow. */
+  readonly usage: (scope: string) => ScopeUsage
+  /**
+   * Returns what names the bytes of an adopt already, wherever it is, except a row that `receivesBytes`: a live row,
+   * `'leftover'`, or `null` for nothing.
+   */
+  readonly known: (command: AdoptCommand) => StorageObject | 'leftover' | null
+}
+
+/** What was decided: a change to make, nothing to change, bytes that are known already, or a refusal. */
+export type Decision = KeyChange | Unchanged<StorageObject | null> | KnownBytes | Refusal
+
+/** Decides a write: returns the change to make, or why there is none. The rules are those of `StoreDriver`. */
+export function decide(write: KeyWrite, { live, usage, known }: WriteState): Decision {
+  switch (write.kind) {
+    case 'reserve':
+      return planReserve(live, usage(write.command.scope), write.command)
+    case 'setUploadId':
+      return planSetUploadId(live, write.command)
+    case 'confirm': {
+      const scope = scopeOf(live)
+      return planConfirm(live, scope === null ? NO_USAGE : usage(scope), write.command)
+    }
+    case 'release':
+      return planRelease(live, write.command)
+    case 'purge':
+      return planPurge(live, write.command)
+    case 'adopt':
+      return planAdopt(live, usage(write.command.scope), write.command, known(write.command))
+    case 'update':
+      return planUpdate(live, write.command)
+    case 'transfer':
+      return planTransfer(live, usage(write.command.to), write.command)
+    case 'remove':
+      return planRemove(live, write.command)
+  }
+}
+
+/** The outcome of a write that is not refused. The others return a row only. */
+const DONE: Readonly<Partial<Record<KeyWrite['kind'], string>>> = {
+  reserve: 'reserved',
+  setUploadId: 'set',
+  confirm: 'confirmed',
+  adopt: 'adopted',
+  transfer: 'transferred',
+}
+
+/** Returns what the driver returns for a write: copies of the rows, without fields that only drivers need. */
+export function outcomeOf<Write extends KeyWrite>(write: Write, decision: Decision): KeyWriteOutcome<Write>
+export function outcomeOf(write: KeyWrite, decision: Decision): object {
+  switch (decision.outcome) {
+    case 'change':
+    case 'unchanged': {
+      const row = decision.row && copyObject(decision.row)
+      const scopes = touchedScopes(write, decision)
+      const outcome = DONE[write.kind]
+      return outcome === undefined ? { row, scopes } : { outcome, row, scopes }
+    }
+    case 'known': {
+      const object = decision.object && copyObject(decision.object)
+      return { outcome: 'known', object, scopes: touchedScopes(write, decision) }
+    }
+    default:
+      return decision
+  }
+}
+
+/** Returns the scopes that the caller named, the receiver of a transfer last. */
+export function scopesGiven({ command }: KeyWrite): readonly string[] {
+  if ('from' in command) return [command.from, command.to]
+  return 'scope' in command && command.scope !== null ? [command.scope] : []
+}
+
+/**
+ * Returns the scopes whose usage or counts a write may have changed. Those that the caller named are among them even if
+ * nothing changed: an earlier call may have done the work and been cut off before it could report.
+ */
+function touchedScopes(write: KeyWrite, decision: Exclude<Decision, Refusal>): string[] {
+  const scopes = new Set(scopesGiven(write))
+  for (const scope of scopesIn(decision)) if (scope !== null) scopes.add(scope)
+  return [...scopes]
+}
+
+function scopesIn(decision: Exclude<Decision, Refusal>): (string | null)[] {
+  switch (decision.outcome) {
+    case 'change':
+      return [scopeOf(decision.before), scopeOf(decision.after)]
+    case 'unchanged':
+      return [decision.row?.scope ?? null]
+    case 'known':
+      return [decision.object?.scope ?? null]
+  }
+}
