@@ -1,3 +1,4 @@
+import { keyId } from '../../core/names.js'
 import type { AdoptCommand } from '../../core/store/driver.js'
 import { createWriteBatcher } from '../shared/write-batcher.js'
 import { wasReported } from './connection/failures.js'
@@ -17,7 +18,7 @@ export function createBatchedAdoptions(
 ): (command: AdoptCommand) => Promise<WriteResult> {
   const batcher = createWriteBatcher<AdoptCommand, WriteResult>({
     run: (commands) => (commands.length === 1 ? runAlone(commands[0]!) : runBatch(commands)),
-    conflictKeyOf: ({ bucket, storageKey }) => `${bucket}\0${storageKey}`,
+    conflictKeyOf: ({ bucket, storageKey }) => keyId({ bucket, key: storageKey }),
     batchThreshold: 2,
     // Postgres rolled the batch back if it reported an error. Run each adoption alone to find the one that failed.
     recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),

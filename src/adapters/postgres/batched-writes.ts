@@ -1,3 +1,4 @@
+import { keyId } from '../../core/names.js'
 import type { ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
 import { RecentEntries } from '../shared/recent-entries.js'
 import { createWriteBatcher } from '../shared/write-batcher.js'
@@ -34,7 +35,7 @@ export interface BatchedWrites {
 export function createBatchedWrites(call: Call, statements: WriteStatements): BatchedWrites {
   const batcher = createWriteBatcher<BatchedWrite, WriteResult>({
     run: (writes) => (writes.length === 1 ? runAlone(writes[0]!) : runBatch(writes)),
-    conflictKeyOf: ({ command: { bucket, key } }) => `${bucket}\0${key}`,
+    conflictKeyOf: ({ command }) => keyId(command),
     // Two callers would gain nothing by waiting for each other.
     batchThreshold: 2,
     // Postgres rolled the batch back if it reported an error. Run each write alone to find the one that failed.

@@ -1,8 +1,8 @@
+import { endOfPrefix } from '../../core/names.js'
 import { attemptRow } from '../../core/store/lifecycle.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/usage.js'
-import { TEXT_LIMITS } from '../../core/store/validation/text.js'
 import { createBatchedAdoptions } from './batched-adoptions.js'
 import { createBatchedWrites } from './batched-writes.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
@@ -33,9 +33,6 @@ import { readWriteResult, writeStatements, type WriteResult } from './sql/writes
  * large `limit` of a caller must not fill it.
  */
 const PURGE_BATCH_SIZE = 200
-
-/** Appended to a prefix, sorts after every name with that prefix: as many bytes as a name may have, all the highest. */
-const AFTER_ALL_NAMES = '\u{10ffff}'.repeat(TEXT_LIMITS.storageKey.max / 4)
 
 export interface PostgresDriverOptions {
   readonly database: Database
@@ -214,7 +211,7 @@ export function createPostgresDriver({
 
     async listStored({ bucket, prefix, after, limit }) {
       const first = prefix ?? ''
-      const rows = await read(reads.listStored, [bucket, first, first + AFTER_ALL_NAMES, after ?? '', limit])
+      const rows = await read(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
         return object == null

@@ -1,3 +1,4 @@
+import { keyId } from '../../../core/names.js'
 import {
   NOTHING_LIVE,
   scopeOf,
@@ -7,7 +8,6 @@ import {
 } from '../../../core/store/lifecycle.js'
 import { RecentEntries } from '../../shared/recent-entries.js'
 import { growthOf, NO_USAGE } from '../../../core/store/usage.js'
-import { keyId } from '../documents/key-document.js'
 import { sumChanges } from '../documents/scope-document.js'
 import { planOf, type KeyWrite } from './key-write.js'
 import type { KeyResult } from './write-keys.js'
