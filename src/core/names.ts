@@ -1,5 +1,5 @@
 import type { ObjectReference } from './store/records.js'
-import { TEXT_LIMITS } from './store/validation/text.js'
+import { TEXT_LIMITS } from './store/validation/checks.js'
 
 /** Returns the id of a key, which is unique among the keys of all buckets. Buckets and keys contain no NUL. */
 export function keyId({ bucket, key }: ObjectReference): string {

@@ -14,7 +14,7 @@ import {
 } from '../../core/store/lifecycle.js'
 import { copyObject, type StorageObject } from '../../core/store/records.js'
 import { NO_USAGE } from '../../core/store/usage.js'
-import { endOfDate } from './date-position.js'
+import { endOfDate } from './sorted-map.js'
 import { isRow } from './stored-names.js'
 import type { Tables } from './tables.js'
 

@@ -17,8 +17,7 @@ import type {
   StoredEvent,
 } from '../../core/store/events.js'
 import { copyObject } from '../../core/store/records.js'
-import { datePosition, endOfDate } from './date-position.js'
-import { SortedMap } from './sorted-map.js'
+import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
 
 interface Entry {
   /** Sorts by recording. */

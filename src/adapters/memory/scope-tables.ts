@@ -2,8 +2,7 @@ import { utf8Order } from '../../core/names.js'
 import { OBJECT_STATUSES } from '../../core/store/records.js'
 import type { ObjectStatus, ScopeUsage, StorageObject } from '../../core/store/records.js'
 import { NO_USAGE } from '../../core/store/usage.js'
-import { datePosition } from './date-position.js'
-import { SortedMap } from './sorted-map.js'
+import { datePosition, SortedMap } from './sorted-map.js'
 
 export type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
 

@@ -9,12 +9,11 @@ import {
 } from '../../core/store/lifecycle.js'
 import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/usage.js'
-import { datePosition } from './date-position.js'
 import { EventTable } from './event-table.js'
 import { LeftoverTable } from './leftover-table.js'
 import { RowsById } from './rows-by-id.js'
 import { ScopeTables, type RowsByStatus, type ScopeTable } from './scope-tables.js'
-import { SortedMap } from './sorted-map.js'
+import { datePosition, SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
 
 export interface TablesOptions {

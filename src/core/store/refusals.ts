@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.js'
 import type { QuotaExcess } from './driver-commands.js'
-import { invalid } from './validation/invalid.js'
+import { invalid } from './validation/checks.js'
 
 /** Creates the error for a write that would exceed a quota. */
 export function quotaExceeded({ limit, max, used, reserved, requested }: QuotaExcess): StorageError {
