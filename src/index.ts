@@ -43,8 +43,7 @@ export type { ResolveScope } from './core/scope.js'
 export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'
 
 // Guards for your own routes.
-export type { Guard, GuardContext } from './core/guards/guard.js'
-export { chainHooks } from './core/guards/chain-hooks.js'
+export { chainHooks, type Guard, type GuardContext } from './core/guards/guard.js'
 export {
   createObjectAccessGuard,
   type AuthorizeContext,

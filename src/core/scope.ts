@@ -1,5 +1,5 @@
 import { StorageError } from './errors.js'
-import { checkText } from './store/validation/text.js'
+import { checkText } from './store/validation/checks.js'
 
 /** Returns the scope of a request: the owner of what it stores. `null` or `undefined` means that the caller is not signed in. */
 export type ResolveScope = (

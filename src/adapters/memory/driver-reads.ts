@@ -1,8 +1,8 @@
 import type { FindQuery, StoreDriver } from '../../core/store/driver.js'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
 import { copyObject, type ObjectReference, type StorageObject } from '../../core/store/records.js'
-import { datePosition, endOfDate } from './date-position.js'
 import { copyLeftover, duePosition } from './leftover-table.js'
+import { datePosition, endOfDate } from './sorted-map.js'
 import { isRow, storedName } from './stored-names.js'
 import type { Tables } from './tables.js'
 

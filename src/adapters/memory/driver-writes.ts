@@ -2,7 +2,7 @@ import type { AdoptCommand, StoreDriver } from '../../core/store/driver.js'
 import { decide, outcomeOf, type KeyWrite, type KeyWriteOutcome } from '../../core/store/lifecycle/decide.js'
 import { receivesBytes } from '../../core/store/lifecycle/object.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { endOfDate } from './date-position.js'
+import { endOfDate } from './sorted-map.js'
 import { isRow } from './stored-names.js'
 import type { Tables } from './tables.js'
 

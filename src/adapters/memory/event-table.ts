@@ -1,5 +1,6 @@
-import { createAttemptId, isAttemptId } from '../../core/store/attempt-id.js'
 import { StorageError } from '../../core/errors.js'
+import { keyId } from '../../core/names.js'
+import { createAttemptId, isAttemptId } from '../../core/store/attempt-id.js'
 import type {
   ClaimEventsCommand,
   CountEventsQuery,
@@ -16,9 +17,7 @@ import type {
   StoredEvent,
 } from '../../core/store/events.js'
 import { copyObject } from '../../core/store/records.js'
-import { datePosition, endOfDate } from './date-position.js'
-import { keyName } from './key-name.js'
-import { SortedMap } from './sorted-map.js'
+import { datePosition, endOfDate, SortedMap } from './sorted-map.js'
 
 interface Entry {
   /** Sorts by recording. */
@@ -93,19 +92,19 @@ export class EventTable {
       next: null,
     }
     this.#byId.set(entry.id, entry)
-    const queue = this.#queues.get(keyName(change.object))
+    const queue = this.#queues.get(keyId(change.object))
     if (queue) {
       queue.newest.next = entry
       queue.newest = entry
     } else {
-      this.#queues.set(keyName(change.object), { oldest: entry, newest: entry })
+      this.#queues.set(keyId(change.object), { oldest: entry, newest: entry })
       this.#addDue(entry)
     }
   }
 
   claim({ limit, reference, now, until }: ClaimEventsCommand): StoredEvent[] {
     const due = reference
-      ? this.#dueOf(keyName(reference), now)
+      ? this.#dueOf(keyId(reference), now)
       : this.#due.ascending(null, endOfDate(now), limit)
     return due.map((entry) => {
       const claim = createAttemptId({ now: () => now })
@@ -187,7 +186,7 @@ export class EventTable {
   #remove(entry: Entry): void {
     this.#byId.delete(entry.id)
     this.#due.delete(datePosition(entry.dueAt, entry.id))
-    const name = keyName(entry.change.object)
+    const name = keyId(entry.change.object)
     const queue = this.#queues.get(name)
     if (queue && entry.next) {
       queue.oldest = entry.next

@@ -1,6 +1,6 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { shown } from '../../core/store/validation/invalid.js'
+import { shown } from '../../core/store/validation/checks.js'
 import { createMemoryDriver } from './memory-driver.js'
 import { seed, type SeedObject } from './seed.js'
 import { Tables } from './tables.js'

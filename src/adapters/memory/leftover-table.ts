@@ -1,6 +1,5 @@
 import type { Leftover } from '../../core/store/records.js'
-import { datePosition } from './date-position.js'
-import { SortedMap } from './sorted-map.js'
+import { datePosition, SortedMap } from './sorted-map.js'
 import type { StoredNames } from './stored-names.js'
 
 /** Returns a deep copy, so that callers can change it safely. */

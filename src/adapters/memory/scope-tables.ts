@@ -1,9 +1,8 @@
+import { utf8Order } from '../../core/names.js'
 import { OBJECT_STATUSES } from '../../core/store/records.js'
 import type { ObjectStatus, ScopeUsage, StorageObject } from '../../core/store/records.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
-import { datePosition } from './date-position.js'
-import { SortedMap } from './sorted-map.js'
-import { utf8Order } from '../../core/utf8-order.js'
+import { datePosition, SortedMap } from './sorted-map.js'
 
 export type RowsByStatus = Readonly<Record<ObjectStatus, SortedMap<StorageObject>>>
 

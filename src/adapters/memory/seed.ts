@@ -3,17 +3,17 @@ import { StorageError } from '../../core/errors.js'
 import { scopeOf, usageOf, type LiveRows, type TrackedRow } from '../../core/store/lifecycle/change.js'
 import { OBJECT_STATUSES, type ObjectReference, type StorageObject } from '../../core/store/records.js'
 import { refuseGrowth } from '../../core/store/lifecycle/usage.js'
-import { invalid } from '../../core/store/validation/invalid.js'
-import { checkMetadata } from '../../core/store/validation/metadata.js'
 import {
   checkAttemptId,
   checkDate,
   checkObject,
   checkOneOf,
   checkSize,
+  checkText,
+  invalid,
   optional,
-} from '../../core/store/validation/scalars.js'
-import { checkText } from '../../core/store/validation/text.js'
+} from '../../core/store/validation/checks.js'
+import { checkMetadata } from '../../core/store/validation/metadata.js'
 import type { Tables } from './tables.js'
 
 /** A seed record. The defaults make it an active object of 0 bytes, created now. */

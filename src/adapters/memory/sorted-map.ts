@@ -7,8 +7,9 @@ interface Chunk<V> {
 }
 
 /**
- * A map whose entries are sorted by key. Keys compare by UTF-16 code units: see `utf8Order` for the order of bytes. Setting and
- * deleting take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its length.
+ * A map whose entries are sorted by key. Keys compare by UTF-16 code units: see `utf8Order` for names and `datePosition` for
+ * dates. Setting and deleting take O(log n) comparisons and a move within one chunk. Reading a range takes O(log n) plus its
+ * length.
  */
 export class SortedMap<V> {
   #chunks: Chunk<V>[] = []
@@ -125,4 +126,22 @@ function firstFrom(keys: readonly string[], key: string): number {
 function firstAfter(keys: readonly string[], key: string): number {
   const index = firstFrom(keys, key)
   return keys[index] === key ? index + 1 : index
+}
+
+/** The start of the year 1, the earliest date of a row or a bound. */
+const YEAR_ONE = -62_135_596_800_000
+const DIGITS = 15
+
+function timeKey(date: Date): string {
+  return String(date.getTime() - YEAR_ONE).padStart(DIGITS, '0')
+}
+
+/** Returns the sort key of a row in a list that is ordered by a date, then by id. */
+export function datePosition(date: Date, id: string): string {
+  return `${timeKey(date)}/${id}`
+}
+
+/** Returns the sort key after everything of that date. */
+export function endOfDate(date: Date): string {
+  return `${timeKey(date)}/~`
 }

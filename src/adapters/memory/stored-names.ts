@@ -1,7 +1,7 @@
+import { endOfPrefix, utf8Order } from '../../core/names.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import type { ListStoredQuery } from '../../core/store/driver.js'
 import { SortedMap } from './sorted-map.js'
-import { END_OF_ORDER, utf8Order } from '../../core/utf8-order.js'
 
 /** What names bytes: a live row or a leftover. */
 export type Naming = StorageObject | Leftover
@@ -21,8 +21,9 @@ function startOfName(name: string): string {
   return `${utf8Order(name)}\0`
 }
 
+/** Returns the sort key after all that have this name. */
 function endOfName(name: string): string {
-  return startOfName(name) + END_OF_ORDER
+  return `${startOfName(name)}3`
 }
 
 /** Returns the sort key within a bucket: by name, then active rows by key, pending rows by key, and leftovers. */
@@ -63,7 +64,7 @@ export class StoredNames {
     const names = this.#buckets.get(bucket)
     if (!names) return []
     const start = prefix === null ? null : utf8Order(prefix)
-    const end = start === null ? null : start + END_OF_ORDER
+    const end = prefix === null ? null : utf8Order(endOfPrefix(prefix))
     const afterName = after === null ? null : endOfName(after)
     const from = start !== null && (afterName === null || start > afterName) ? start : afterName
     const found = names.ascending(from, end, limit)

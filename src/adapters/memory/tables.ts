@@ -1,3 +1,4 @@
+import { keyId } from '../../core/names.js'
 import {
   NOTHING_LIVE,
   scopeOf,
@@ -8,13 +9,11 @@ import {
 } from '../../core/store/lifecycle/change.js'
 import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/lifecycle/usage.js'
-import { datePosition } from './date-position.js'
 import { EventTable } from './event-table.js'
-import { keyName } from './key-name.js'
 import { LeftoverTable } from './leftover-table.js'
 import { RowsById } from './rows-by-id.js'
 import { ScopeTables, type RowsByStatus, type ScopeTable } from './scope-tables.js'
-import { SortedMap } from './sorted-map.js'
+import { datePosition, SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
 
 export interface TablesOptions {
@@ -39,11 +38,11 @@ export class Tables {
   }
 
   liveRows(reference: ObjectReference): LiveRows {
-    return this.#live.get(keyName(reference)) ?? NOTHING_LIVE
+    return this.#live.get(keyId(reference)) ?? NOTHING_LIVE
   }
 
   newestDeleted(reference: ObjectReference): StorageObject | null {
-    return this.#history.get(keyName(reference))?.descending(null, 1)[0] ?? null
+    return this.#history.get(keyId(reference))?.descending(null, 1)[0] ?? null
   }
 
   /** Returns the row with this id, of a scope or of any (`null`), live before deleted. */
@@ -80,8 +79,8 @@ export class Tables {
   apply({ before, after, history, leftovers, row }: Omit<KeyChange, 'outcome'>): void {
     this.#replaceRow(before.active, after.active)
     this.#replaceRow(before.pending, after.pending)
-    if (after.active ?? after.pending) this.#live.set(keyName(row), after)
-    else this.#live.delete(keyName(row))
+    if (after.active ?? after.pending) this.#live.set(keyId(row), after)
+    else this.#live.delete(keyId(row))
     this.#chargeUsage(scopeOf(before), usageOf(before), NO_USAGE)
     this.#chargeUsage(scopeOf(after), NO_USAGE, usageOf(after))
     if (history) this.addHistory(history)
@@ -91,16 +90,16 @@ export class Tables {
 
   addHistory(row: StorageObject): void {
     this.#index(row)
-    const history = this.#history.get(keyName(row)) ?? new SortedMap()
+    const history = this.#history.get(keyId(row)) ?? new SortedMap()
     history.set(row.id, row)
-    this.#history.set(keyName(row), history)
+    this.#history.set(keyId(row), history)
   }
 
   dropHistory(row: StorageObject): void {
     this.#unindex(row)
-    const history = this.#history.get(keyName(row))
+    const history = this.#history.get(keyId(row))
     history?.delete(row.id)
-    if (history?.size === 0) this.#history.delete(keyName(row))
+    if (history?.size === 0) this.#history.delete(keyId(row))
     this.#scopes.dropIfEmpty(row.scope)
   }
 

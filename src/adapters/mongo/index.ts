@@ -1,6 +1,6 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { shown } from '../../core/store/validation/invalid.js'
+import { shown } from '../../core/store/validation/checks.js'
 import { checkDatabase, type MongoDatabase, type MongoDatabaseSource } from './connection/database.js'
 import { lateNamespace } from './connection/late-namespace.js'
 import { openNamespace } from './connection/namespace.js'

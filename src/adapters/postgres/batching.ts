@@ -1,3 +1,4 @@
+import { keyId } from '../../core/names.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
 import { RecentEntries } from '../shared/recent-entries.js'
 import { createWriteBatcher, type JobOutcome, type WriteBatcher } from '../shared/write-batcher.js'
@@ -77,7 +78,7 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
         return outcomes
       },
       runHeld: async (write) => (await runAlone(write, 'wait'))!,
-      conflictKeyOf: ({ command }) => `${command.bucket}\0${nameOf(command)}`,
+      conflictKeyOf: ({ command }) => keyId({ bucket: command.bucket, key: nameOf(command) }),
       // Two callers would gain nothing by waiting for each other.
       batchThreshold: 2,
       // Postgres rolled the batch back if it reported an error. Run each write alone to find the one that failed.

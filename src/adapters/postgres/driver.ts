@@ -1,3 +1,4 @@
+import { endOfPrefix } from '../../core/names.js'
 import { attemptRow } from '../../core/store/lifecycle/upload.js'
 import type { StorageObject } from '../../core/store/records.js'
 import type {
@@ -8,7 +9,6 @@ import type {
   TransferRefusal,
 } from '../../core/store/driver.js'
 import { NO_USAGE } from '../../core/store/lifecycle/usage.js'
-import { TEXT_LIMITS } from '../../core/store/validation/text.js'
 import { createBatchedWrites } from './batching.js'
 import type { Database, PostgresValue, Statement, TextRow } from './connection/database.js'
 import { wasReported } from './connection/failures.js'
@@ -37,9 +37,6 @@ import { readRefusal, readWriteResult, writeStatements, type WriteResult } from 
  * large `limit` of a caller must not fill it.
  */
 const PURGE_BATCH_SIZE = 200
-
-/** Appended to a prefix, sorts after every name with that prefix: as many bytes as a name may have, all the highest. */
-const AFTER_ALL_NAMES = '\u{10ffff}'.repeat(TEXT_LIMITS.storageKey.max / 4)
 
 export interface PostgresDriverOptions {
   readonly database: Database
@@ -204,7 +201,7 @@ export function createPostgresDriver({
 
     async listStored({ bucket, prefix, after, limit }) {
       const first = prefix ?? ''
-      const rows = await read(reads.listStored, [bucket, first, first + AFTER_ALL_NAMES, after ?? '', limit])
+      const rows = await read(reads.listStored, [bucket, first, endOfPrefix(first), after ?? '', limit])
       return rows.map(([name, object, leftover]) => {
         const storageKey = name!
         return object == null

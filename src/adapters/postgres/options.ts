@@ -1,4 +1,4 @@
-import { shown, shownHandle } from '../../core/store/validation/invalid.js'
+import { shown, shownHandle } from '../../core/store/validation/checks.js'
 import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './connection/database.js'
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'

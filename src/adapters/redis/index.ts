@@ -1,7 +1,7 @@
 import { createReport, type ErrorListener } from '../../core/reporter.js'
 import { partsOf } from '../../core/store/store-parts.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { shown } from '../../core/store/validation/invalid.js'
+import { shown } from '../../core/store/validation/checks.js'
 import { cachedStore } from './cached-store.js'
 import type { RedisClient } from './redis-client.js'
 

@@ -13,7 +13,7 @@ import type {
 } from '../store/contract.js'
 import { readCommand } from '../store/inputs/fields.js'
 import { CONFIRM, RESERVE } from '../store/inputs/index.js'
-import { checkObject } from '../store/validation/scalars.js'
+import { checkObject } from '../store/validation/checks.js'
 import { dbEndpoints } from './endpoints.js'
 import { checkDbOptions, type DbOptions } from './options.js'
 import { createRecordKeeper } from './record-keeper.js'

@@ -3,8 +3,7 @@ import { namedObjectQuery, readNamedObject, type NamedObject } from '../http/ref
 import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
 import { OBJECT_STATUSES, toClientObject, type DbClientObject } from '../store/records.js'
 import type { ListByScopeInput } from '../store/contract.js'
-import { invalid, shown } from '../store/validation/invalid.js'
-import { checkOneOf, optional } from '../store/validation/scalars.js'
+import { checkOneOf, invalid, optional, shown } from '../store/validation/checks.js'
 import type { DbRecordKeeper } from './record-keeper.js'
 import { usageEndpoint } from './usage-endpoint.js'
 

@@ -5,9 +5,7 @@ import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
 import type { MayRead } from './read-access.js'
-import { shown } from '../store/validation/invalid.js'
-import { quotaFlaw } from '../store/validation/quota.js'
-import { checkText } from '../store/validation/text.js'
+import { checkText, quotaFlaw, shown } from '../store/validation/checks.js'
 
 /** A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. */
 export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)

@@ -4,7 +4,7 @@ import type { Quota, StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
 import type { ConfirmInput, StorageObjectStore } from '../store/contract.js'
-import { quotaFlaw } from '../store/validation/quota.js'
+import { quotaFlaw } from '../store/validation/checks.js'
 import { createReadAccess } from './read-access.js'
 import type { DbHooks, DbOptions, QuotaSource } from './options.js'
 

@@ -47,3 +47,15 @@ export function asDenial(thrown: unknown): StorageError {
   const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
   return Object.defineProperty(denial, UNEXPECTED, { value: true })
 }
+
+/** A guard or hook. Its result is ignored. */
+type Hook<Context> = (context: Context) => unknown
+
+/** Combines hooks or guards into one. They run in order, each awaited; `null` and `undefined` are skipped; the first throw stops the chain. */
+export function chainHooks<Context>(
+  ...hooks: readonly (Hook<Context> | null | undefined)[]
+): (context: Context) => Promise<void> {
+  return async (context) => {
+    for (const hook of hooks) await hook?.(context)
+  }
+}

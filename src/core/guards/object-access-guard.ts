@@ -2,7 +2,7 @@ import { StorageError } from '../errors.js'
 import type { StorageObject } from '../store/records.js'
 import { requireScope, resolveScopeOnce, type ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
-import { shown } from '../store/validation/invalid.js'
+import { shown } from '../store/validation/checks.js'
 import { asDenial, type GuardContext } from './guard.js'
 
 /** The context of `authorize`: the guard's context with the object and the caller's scope, `null` if the caller is not signed in. */

@@ -2,8 +2,7 @@ import { refusalError } from '../store/refusals.js'
 import type { Quota } from '../store/records.js'
 import { requireScope, type ResolveScope } from '../scope.js'
 import type { StorageObjectStore } from '../store/contract.js'
-import { quotaFlaw, quotaLimits } from '../store/validation/quota.js'
-import { checkSize, optional } from '../store/validation/scalars.js'
+import { checkSize, optional, quotaFlaw, quotaLimits } from '../store/validation/checks.js'
 import type { GuardContext } from './guard.js'
 
 export interface QuotaGuardOptions extends Quota {

@@ -1,4 +1,4 @@
-import { invalid } from '../store/validation/invalid.js'
+import { invalid } from '../store/validation/checks.js'
 
 /** Far more than the longest valid parameters need. The query of a `Request` is percent-encoded, so a character is a byte. */
 export const MAX_QUERY_BYTES = 8192

@@ -1,8 +1,6 @@
 import type { ObjectReference } from '../store/records.js'
 import { ATTEMPT_ID, textSchema } from '../openapi/schemas.js'
-import { invalid } from '../store/validation/invalid.js'
-import { checkAttemptId } from '../store/validation/scalars.js'
-import { checkText } from '../store/validation/text.js'
+import { checkAttemptId, checkText, invalid } from '../store/validation/checks.js'
 import type { QueryParameter } from './endpoint-description.js'
 import type { Query } from './query.js'
 

@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.js'
 import { parseJson } from '../json.js'
-import { utf8Length } from '../store/validation/text.js'
+import { utf8Length } from '../store/validation/checks.js'
 
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../http/endpoint-description.js'
 import { OBJECT_STATUSES } from '../store/records.js'
 import { MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../store/validation/metadata.js'
-import { TEXT_LIMITS, type TextField } from '../store/validation/text.js'
+import { TEXT_LIMITS, type TextField } from '../store/validation/checks.js'
 
 /** A reference to the schema of an object, which the document defines once. */
 export const OBJECT: JsonSchema = { $ref: '#/components/schemas/Object' }

@@ -2,7 +2,7 @@ import type { StorageObject } from './records.js'
 
 /** What a driver receives from the store, and what it returns. */
 
-export type { QuotaLimits } from './validation/quota.js'
+export type { QuotaLimits } from './validation/checks.js'
 export type * from './inputs/index.js'
 
 /**

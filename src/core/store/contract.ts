@@ -27,7 +27,6 @@ import type {
   TransferInput,
   UpdateInput,
 } from './inputs/index.js'
-import type { Maybe } from './maybe.js'
 import type {
   Leftover,
   ObjectPage,
@@ -70,7 +69,7 @@ export interface StorageObjectStore {
    */
   listByScope(input: ListByScopeInput): Promise<ObjectPage>
   /** Counts objects in constant time. Without `status`: pending and active. */
-  countByScope(scope: string, status?: Maybe<ObjectStatus>): Promise<number>
+  countByScope(scope: string, status?: ObjectStatus | null): Promise<number>
   /** Returns the usage of a scope in constant time; zeros for an unknown scope. */
   getScopeUsage(scope: string): Promise<ScopeUsage>
   /** Returns the active row of a key, else the pending one, else the most recent deleted one. */
@@ -177,9 +176,9 @@ export interface StorageObjectStore {
   /** Returns one sentence for each thing that is missing or differs in the database. Empty if all is well. Changes nothing. */
   verify(): Promise<string[]>
   /** Compares the recorded usage of one scope, or of all, with the rows. Returns the scopes that differ and changes nothing. */
-  checkUsage(scope?: Maybe<string>): Promise<UsageDifference[]>
+  checkUsage(scope?: string | null): Promise<UsageDifference[]>
   /** Corrects what `checkUsage` reports, and the counters behind `countByScope`. Returns what it corrected. */
-  repairUsage(scope?: Maybe<string>): Promise<UsageDifference[]>
+  repairUsage(scope?: string | null): Promise<UsageDifference[]>
   /** Resolves if the database responds. */
   ping(): Promise<void>
   /** Closes the connections that the adapter opened itself. */

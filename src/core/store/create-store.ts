@@ -7,8 +7,7 @@ import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
 import { rememberParts } from './store-parts.js'
-import { optional } from './validation/scalars.js'
-import { checkText } from './validation/text.js'
+import { checkText, optional } from './validation/checks.js'
 
 export interface CreateStoreOptions {
   /** Returns the current time. Default: the system clock. */

@@ -1,5 +1,5 @@
 import type { StoreDriver } from './driver.js'
-import { shownHandle } from './validation/invalid.js'
+import { shownHandle } from './validation/checks.js'
 
 /** An object, because the compiler then demands every method. */
 const METHODS = {

@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.js'
 import type { QuotaRefusal, Refusal } from './commands.js'
-import { invalid } from './validation/invalid.js'
+import { invalid } from './validation/checks.js'
 
 /** Creates the error for a refused write. `sumField` is the input that makes the scope too large to count exactly. */
 export function refusalError(refusal: Refusal, sumField = 'size'): StorageError {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../core/http/endpoint.js'
 import { namedObjectQuery, readNamedObject, type NamedObject } from '../../core/http/reference-input.js'
 import type { Disposition } from '../../core/object-storage.js'
-import { checkOneOf, optional } from '../../core/store/validation/scalars.js'
+import { checkOneOf, optional } from '../../core/store/validation/checks.js'
 import { dispositionFor } from '../inline-types.js'
 import { cacheablePeriod } from '../lifetimes.js'
 import type { OperationPolicy } from '../options/server-policy.js'

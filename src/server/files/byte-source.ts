@@ -1,4 +1,4 @@
-import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { invalid, shown } from '../../core/store/validation/checks.js'
 import { asCaller } from './caller-error.js'
 
 /** A body whose size is known. A string is encoded as UTF-8. */

@@ -1,6 +1,5 @@
 import type { Disposition } from '../../core/object-storage.js'
-import { checkInteger, checkOneOf, optional } from '../../core/store/validation/scalars.js'
-import { checkText } from '../../core/store/validation/text.js'
+import { checkInteger, checkOneOf, checkText, optional } from '../../core/store/validation/checks.js'
 import { dispositionFor } from '../inline-types.js'
 import { LONGEST_URL_SECONDS, secondsAfter } from '../lifetimes.js'
 import { bytesOf } from '../record-bytes.js'

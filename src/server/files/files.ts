@@ -1,6 +1,6 @@
 import { toStorageError } from '../../core/errors.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { checkObject } from '../../core/store/validation/scalars.js'
+import { checkObject } from '../../core/store/validation/checks.js'
 import type { RouteTable } from '../options/upload-routes.js'
 import { removeObject } from '../remove-object.js'
 import type { ServerDependencies } from '../server-dependencies.js'

@@ -1,6 +1,5 @@
 import type { StorageObject } from '../../core/store/records.js'
-import { checkAttemptId, checkObject, optional } from '../../core/store/validation/scalars.js'
-import { checkText } from '../../core/store/validation/text.js'
+import { checkAttemptId, checkObject, checkText, optional } from '../../core/store/validation/checks.js'
 import { notFound } from '../request-input/attempt-reference.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 import type { GetFileInput } from './inputs.js'

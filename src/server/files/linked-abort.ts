@@ -1,4 +1,4 @@
-import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { invalid, shown } from '../../core/store/validation/checks.js'
 
 /** An AbortController that also aborts when the signal of the caller does. */
 export interface LinkedAbort {

@@ -1,10 +1,14 @@
 import { StorageError } from '../../core/errors.js'
 import type { Quota } from '../../core/store/records.js'
-import { invalid, shown } from '../../core/store/validation/invalid.js'
+import {
+  checkSize,
+  checkText,
+  invalid,
+  optional,
+  quotaFlaw,
+  shown,
+} from '../../core/store/validation/checks.js'
 import { checkMetadata } from '../../core/store/validation/metadata.js'
-import { quotaFlaw } from '../../core/store/validation/quota.js'
-import { checkSize, optional } from '../../core/store/validation/scalars.js'
-import { checkText } from '../../core/store/validation/text.js'
 import { mismatch } from '../attempts/confirm-upload.js'
 import { MAX_MULTIPART_SIZE } from '../attempts/part-sizes.js'
 import { checkMediaType } from '../options/media-type.js'

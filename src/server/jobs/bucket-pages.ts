@@ -1,5 +1,5 @@
+import { utf8Order } from '../../core/names.js'
 import type { BytesPage, ListBytesInput } from '../../core/object-storage.js'
-import { utf8Order } from '../../core/utf8-order.js'
 
 export interface BucketPagesInput<Page> extends Omit<ListBytesInput, 'limit' | 'signal'> {
   readonly list: (input: ListBytesInput) => Promise<BytesPage>

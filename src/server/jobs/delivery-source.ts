@@ -1,5 +1,5 @@
 import { createReport } from '../../core/reporter.js'
-import { shown } from '../../core/store/validation/invalid.js'
+import { shown } from '../../core/store/validation/checks.js'
 import type { EventHandler, EventStore } from '../events/event-handler.js'
 import type { ReportDelivery } from '../events/event-delivery.js'
 import { createEventsOffNotice } from '../events/events-off-notice.js'

@@ -1,7 +1,6 @@
 import { StorageError } from '../../core/errors.js'
 import type { Report } from '../../core/reporter.js'
-import { shown } from '../../core/store/validation/invalid.js'
-import { checkText, type TextField } from '../../core/store/validation/text.js'
+import { checkText, shown, type TextField } from '../../core/store/validation/checks.js'
 
 /** How far a job has come. */
 export interface JobProgress {

@@ -1,7 +1,5 @@
 import type { Quota } from '../../core/store/records.js'
-import { invalid, shown } from '../../core/store/validation/invalid.js'
-import { checkQuota } from '../../core/store/validation/quota.js'
-import { checkText } from '../../core/store/validation/text.js'
+import { checkQuota, checkText, invalid, shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
 import { ItemRun } from './item-run.js'

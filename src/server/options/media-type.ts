@@ -1,5 +1,4 @@
-import { invalid, shown } from '../../core/store/validation/invalid.js'
-import { checkText } from '../../core/store/validation/text.js'
+import { checkText, invalid, shown } from '../../core/store/validation/checks.js'
 
 // Type, subtype and parameters, whose values are tokens or quoted. Each blank can match in one position only, which keeps
 // matching linear. A trailing blank is refused, although RFC 9110 allows one after a semicolon: HTTP strips it from the

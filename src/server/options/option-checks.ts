@@ -1,7 +1,5 @@
 import { StorageError } from '../../core/errors.js'
-import { shown } from '../../core/store/validation/invalid.js'
-import { checkInteger } from '../../core/store/validation/scalars.js'
-import { checkText, type TextField } from '../../core/store/validation/text.js'
+import { checkInteger, checkText, shown, type TextField } from '../../core/store/validation/checks.js'
 
 /** Builds the error for an invalid option of `createS3Server`. */
 export function optionError(message: string): TypeError {

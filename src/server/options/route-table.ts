@@ -1,4 +1,4 @@
-import { shown } from '../../core/store/validation/invalid.js'
+import { shown } from '../../core/store/validation/checks.js'
 import { checkMediaType, essenceOf } from './media-type.js'
 import {
   checkOption,

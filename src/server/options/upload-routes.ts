@@ -1,6 +1,6 @@
 import type { Guard } from '../../core/guards/guard.js'
 import type { ObjectMetadata } from '../../core/store/records.js'
-import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { invalid, shown } from '../../core/store/validation/checks.js'
 import { essenceOf } from './media-type.js'
 
 /** The input of a route's `key` function. */

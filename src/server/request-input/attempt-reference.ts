@@ -3,8 +3,7 @@ import type { JsonSchema } from '../../core/http/endpoint-description.js'
 import { ATTEMPT_ID, nullable, textSchema, withProperties } from '../../core/openapi/schemas.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { ObjectReference, StorageObject } from '../../core/store/records.js'
-import { checkAttemptId } from '../../core/store/validation/scalars.js'
-import { checkText } from '../../core/store/validation/text.js'
+import { checkAttemptId, checkText } from '../../core/store/validation/checks.js'
 
 /** Identifies an attempt, with the values from the response that started it. */
 export interface AttemptReference extends ObjectReference {

@@ -1,5 +1,5 @@
 import { hexOf } from '../../core/hex.js'
-import { TEXT_LIMITS } from '../../core/store/validation/text.js'
+import { TEXT_LIMITS } from '../../core/store/validation/checks.js'
 
 const PREFIX_CHARACTERS = 64
 const RANDOM_BYTES = 16

@@ -2,10 +2,8 @@ import { StorageError, toStorageError, type ErrorCode } from '../../core/errors.
 import type { JsonSchema } from '../../core/http/endpoint-description.js'
 import { BYTES, METADATA, nullable, textSchema, withProperties } from '../../core/openapi/schemas.js'
 import type { ObjectMetadata } from '../../core/store/records.js'
-import { invalid, shown } from '../../core/store/validation/invalid.js'
+import { checkSize, checkText, invalid, optional, shown } from '../../core/store/validation/checks.js'
 import { checkMetadata } from '../../core/store/validation/metadata.js'
-import { checkSize, optional } from '../../core/store/validation/scalars.js'
-import { checkText } from '../../core/store/validation/text.js'
 import { checkMediaType } from '../options/media-type.js'
 import {
   acceptsType,

@@ -1,3 +1,4 @@
+import { keyId } from '../../core/names.js'
 import type { StoredBytes } from '../../core/object-storage.js'
 import type { ByteStore } from '../signed-urls/byte-store.js'
 
@@ -8,13 +9,13 @@ export interface MemoryObject {
   readonly writtenAt: number
 }
 
-/** Stores objects in a map, by {@link mapKey}. */
+/** Stores objects in a map, by {@link keyId}. */
 export function createMemoryByteStore(objects: Map<string, MemoryObject>, now: () => Date): ByteStore {
   return {
-    describe: async (bucket, key) => objects.get(mapKey(bucket, key))?.description ?? null,
+    describe: async (bucket, key) => objects.get(keyId({ bucket, key }))?.description ?? null,
 
     async open(bucket, key, range) {
-      const stored = objects.get(mapKey(bucket, key))
+      const stored = objects.get(keyId({ bucket, key }))
       if (!stored) return null
       const body = range ? stored.bytes.subarray(range.start, range.end + 1) : stored.bytes
       return { size: body.byteLength, body }
@@ -24,7 +25,7 @@ export function createMemoryByteStore(objects: Map<string, MemoryObject>, now: (
       const bytes = await readAll(chunks)
       const eTag = `"${await sha256Hex(bytes)}"`
       // No await below: of two concurrent uploads to a key, exactly one must succeed.
-      const at = mapKey(bucket, key)
+      const at = keyId({ bucket, key })
       if (objects.has(at)) return null
       beforePublishing?.()
       const description = { size: bytes.byteLength, contentType, eTag, attemptId }
@@ -33,11 +34,11 @@ export function createMemoryByteStore(objects: Map<string, MemoryObject>, now: (
     },
 
     async remove(bucket, key) {
-      objects.delete(mapKey(bucket, key))
+      objects.delete(keyId({ bucket, key }))
     },
 
     async *objects(bucket) {
-      const start = mapKey(bucket, '')
+      const start = keyId({ bucket, key: '' })
       for (const [at, { description, writtenAt }] of objects) {
         const { size, eTag } = description
         if (at.startsWith(start)) {
@@ -46,11 +47,6 @@ export function createMemoryByteStore(objects: Map<string, MemoryObject>, now: (
       }
     },
   }
-}
-
-/** Returns an unambiguous map key: buckets and keys never contain a NUL character. */
-export function mapKey(bucket: string, key: string): string {
-  return `${bucket}\0${key}`
 }
 
 export async function readAll(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {

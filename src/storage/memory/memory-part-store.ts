@@ -1,5 +1,6 @@
+import { keyId } from '../../core/names.js'
 import type { PartStore, UploadDescription, UploadReference } from '../signed-urls/part-store.js'
-import { concatenate, mapKey, readAll, sha256Hex, type MemoryObject } from './memory-byte-store.js'
+import { concatenate, readAll, sha256Hex, type MemoryObject } from './memory-byte-store.js'
 
 interface Part {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -15,7 +16,7 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>, now: (
   const uploadsByKey = new Map<string, Map<string, Upload>>()
 
   function uploadsOf(bucket: string, key: string): ReadonlyMap<string, Upload> {
-    const at = mapKey(bucket, key)
+    const at = keyId({ bucket, key })
     return objects.has(at) ? new Map() : (uploadsByKey.get(at) ?? new Map<string, Upload>())
   }
 
@@ -24,7 +25,7 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>, now: (
   }
 
   function end({ bucket, key, uploadId }: UploadReference): void {
-    const at = mapKey(bucket, key)
+    const at = keyId({ bucket, key })
     uploadsByKey.get(at)?.delete(uploadId)
     if (uploadsByKey.get(at)?.size === 0) uploadsByKey.delete(at)
   }
@@ -32,7 +33,7 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>, now: (
   return {
     async begin(bucket, key, description) {
       const uploadId = crypto.randomUUID()
-      const at = mapKey(bucket, key)
+      const at = keyId({ bucket, key })
       const uploads = uploadsByKey.get(at) ?? new Map<string, Upload>()
       uploadsByKey.set(at, uploads.set(uploadId, { ...description, parts: new Map() }))
       return uploadId
@@ -75,7 +76,7 @@ export function createMemoryPartStore(objects: Map<string, MemoryObject>, now: (
       if (!after) return false
       const { contentType, attemptId } = after.upload
       const description = { size: bytes.byteLength, contentType, eTag, attemptId }
-      objects.set(mapKey(reference.bucket, reference.key), { bytes, description, writtenAt: now().getTime() })
+      objects.set(keyId(reference), { bytes, description, writtenAt: now().getTime() })
       end(reference)
       return true
     },

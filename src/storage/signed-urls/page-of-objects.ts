@@ -1,5 +1,5 @@
+import { utf8Order } from '../../core/names.js'
 import type { BytesPage, ListBytesInput, ListedBytes } from '../../core/object-storage.js'
-import { utf8Order } from '../../core/utf8-order.js'
 
 interface Candidate {
   readonly order: string

@@ -1,6 +1,6 @@
 import type { StorageObject } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
-import { keyId } from '../../../src/adapters/mongo/documents/key-document.js'
+import { keyId } from '../../../src/core/names.js'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { shownHandle } from '../../../core/store/validation/invalid.js'
+import { shownHandle } from '../../../core/store/validation/checks.js'
 
 /**
  * The parts of a `Db` by which the adapter recognizes one. The type is structural, so it fits a `Db` of any copy of the

@@ -1,10 +1,10 @@
 import type { ClientSession, Timestamp } from 'mongodb'
+import { keyId, referenceOf } from '../../../core/names.js'
 import { createAttemptId, isAttemptId } from '../../../core/store/attempt-id.js'
 import { recordedChange, type RecordedChange } from '../../../core/store/events.js'
 import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import { serverTime } from '../connection/bson.js'
 import type { Stored } from '../connection/namespace.js'
-import { keyId, referenceOf } from './key-document.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
 /** A recorded change. Its `_id` is a UUIDv7 followed by the `_id` of its queue. */

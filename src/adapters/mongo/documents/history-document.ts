@@ -1,6 +1,6 @@
+import { keyId, referenceOf } from '../../../core/names.js'
 import type { StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
-import { keyId, referenceOf } from './key-document.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
 /** A deleted row. Its `_id` is the id of the row. */

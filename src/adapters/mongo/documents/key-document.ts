@@ -1,29 +1,24 @@
+import { endOfPrefix, keyId, referenceOf } from '../../../core/names.js'
 import type { LiveRows, TrackedRow } from '../../../core/store/lifecycle/change.js'
 import { NOTHING_LIVE } from '../../../core/store/lifecycle/change.js'
-import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
+import type { StorageObject } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
 import { readRow, storedRow, type StoredRow } from './stored-row.js'
 
-/** The live rows of a key. The document is removed with the last of them, so a key without a document is free. */
+/**
+ * The live rows of a key. The document is removed with the last of them, so a key without a document is free. Its `_id` is
+ * the `keyId`. Scopes contain no NUL, so no document of a scope has the same `_id`.
+ */
 export interface KeyDocument extends Stored {
   readonly scope: string
   readonly active?: StoredRow
   readonly pending?: StoredRow
 }
 
-/** Returns the `_id` of a key. Buckets and scopes contain no NUL, so it is unique among keys and scopes. */
-export function keyId({ bucket, key }: ObjectReference): string {
-  return `${bucket}\0${key}`
-}
-
 /** Matches the `_id` of every key in a bucket. A range of keys can narrow it: the order of `_id` is that of the keys. */
 export function rangeOfBucket(bucket: string): { readonly $gt: string; readonly $lt: string } {
-  return { $gt: `${bucket}\0`, $lt: `${bucket}\x01` }
-}
-
-export function referenceOf(id: string): ObjectReference {
-  const end = id.indexOf('\0')
-  return { bucket: id.slice(0, end), key: id.slice(end + 1) }
+  const start = keyId({ bucket, key: '' })
+  return { $gt: start, $lt: endOfPrefix(start) }
 }
 
 /** Builds the document that replaces the previous one; `null` if nothing is live. */

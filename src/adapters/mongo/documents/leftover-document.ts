@@ -1,6 +1,6 @@
+import { keyId, referenceOf } from '../../../core/names.js'
 import type { Leftover } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
-import { keyId, referenceOf } from './key-document.js'
 
 /** Bytes of an ended attempt that may still be in the bucket. Its `_id` is the id of the attempt. */
 export interface LeftoverDocument extends Stored {

@@ -1,11 +1,12 @@
 import type { ClientSession, Document, FindCursor, FindOptions } from 'mongodb'
+import { keyId } from '../../../core/names.js'
 import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, momentOf, snapshot, type Read } from '../connection/reads.js'
 import { isRouted } from '../connection/router.js'
 import { readHistory, type HistoryDocument } from '../documents/history-document.js'
-import { keyId, rowOf, type KeyDocument } from '../documents/key-document.js'
+import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readSums, type ScopeSums } from '../documents/scope-document.js'
 
 /** Returns the sums of a scope; zeros for an unknown one. */

@@ -1,9 +1,9 @@
 import type { ClientSession, Document } from 'mongodb'
+import { compareBytes, endOfPrefix } from '../../../core/names.js'
 import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
 import { chooseMoment, type Read } from '../connection/reads.js'
-import { compareBytes, endOfPrefix } from '../documents/text-order.js'
 import { readingOf, readItem, type NameRange, type StoredRange } from './stored-ranges.js'
 
 /**
@@ -59,11 +59,10 @@ export function listStored(namespace: Namespace, query: ListStoredQuery): Read<S
 }
 
 function namesOf({ prefix, after }: ListStoredQuery, last: string | undefined): NameRange {
-  const end = prefix === null ? null : endOfPrefix(prefix)
-  const isWithin = after !== null && (prefix === null || compareBytes(after, prefix) >= 0)
-  const start = isWithin ? { $gt: after } : { $gte: prefix ?? '' }
+  const first = prefix ?? ''
+  const start = after !== null && compareBytes(after, first) >= 0 ? { $gt: after } : { $gte: first }
   if (last !== undefined) return { ...start, $lte: last }
-  return { ...start, ...(end !== null && { $lt: end }) }
+  return { ...start, ...(prefix !== null && { $lt: endOfPrefix(prefix) }) }
 }
 
 /** Sorts items by name. If the same attempt was read twice under one name, the later state remains. */

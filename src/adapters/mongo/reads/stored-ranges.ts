@@ -1,7 +1,8 @@
 import type { Document } from 'mongodb'
+import { keyId } from '../../../core/names.js'
 import type { StoredItem } from '../../../core/store/records.js'
 import type { Stored } from '../connection/namespace.js'
-import { keyId, rangeOfBucket, rowOf, type KeyDocument } from '../documents/key-document.js'
+import { rangeOfBucket, rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
 
 /**

@@ -1,9 +1,10 @@
 import type { ClientSession, Collection } from 'mongodb'
+import { keyId } from '../../../core/names.js'
 import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
 import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
 import { historyDocument } from '../documents/history-document.js'
-import { keyDocument, keyId } from '../documents/key-document.js'
+import { keyDocument } from '../documents/key-document.js'
 import { leftoverDocument } from '../documents/leftover-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
 

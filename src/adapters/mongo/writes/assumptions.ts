@@ -1,3 +1,4 @@
+import { keyId } from '../../../core/names.js'
 import {
   NOTHING_LIVE,
   scopeOf,
@@ -8,7 +9,6 @@ import {
 import { decide, type KeyWrite } from '../../../core/store/lifecycle/decide.js'
 import { RecentEntries } from '../../shared/recent-entries.js'
 import { growthOf, NO_USAGE } from '../../../core/store/lifecycle/usage.js'
-import { keyId } from '../documents/key-document.js'
 import { sumChanges } from '../documents/scope-document.js'
 import type { KeyResult } from './write-keys.js'
 

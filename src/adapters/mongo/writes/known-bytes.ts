@@ -1,12 +1,12 @@
 import type { ClientSession, Document } from 'mongodb'
+import { compareBytes, keyId } from '../../../core/names.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object.js'
 import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
-import { keyId, liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
+import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
-import { compareBytes } from '../documents/text-order.js'
 import type { Update } from './apply-changes.js'
 
 /** Bytes in a bucket, as a row or a leftover names them. */

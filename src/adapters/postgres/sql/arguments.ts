@@ -17,7 +17,7 @@ import {
   UPDATE,
   type UpdateCommand,
 } from '../../../core/store/inputs/index.js'
-import type { QuotaLimits } from '../../../core/store/validation/quota.js'
+import type { QuotaLimits } from '../../../core/store/validation/checks.js'
 import type { PostgresValue } from '../connection/database.js'
 
 /** An argument of the function of a write, whose parameter is named `p_<name>`. */

@@ -33,9 +33,8 @@ $body$;
 COMMENT ON FUNCTION {schema}.list_scopes_v1 IS 'Lists scopes with their sums.';
 `
 
-/** Whether a name is in the requested range. `p_last` sorts after every name with the prefix `p_first`. */
-const inRange = (name: string, last = 'p_last') =>
-  `${name} >= p_first AND ${name} > p_after AND ${name} <= ${last}`
+/** Whether a name is in the requested range. The names that start with `p_prefix` end before `p_end`. */
+const inRange = (name: string) => `${name} >= p_prefix AND ${name} > p_after AND ${name} < p_end`
 
 const NAMED_AFTER_ATTEMPT = `o.storage_key = ((o.key || '~') || o.attempt_id::text)`
 
@@ -65,12 +64,12 @@ const firstOf = (
  * Names in variables have lost the collation of the columns.
  */
 export const LIST_STORED = `
-CREATE OR REPLACE FUNCTION {schema}.list_stored_v1(p_bucket text, p_first text, p_last text, p_after text, p_limit int)
+CREATE OR REPLACE FUNCTION {schema}.list_stored_v1(p_bucket text, p_prefix text, p_end text, p_after text, p_limit int)
 RETURNS TABLE (name text, object text, leftover text) LANGUAGE plpgsql STABLE
 ${INDEX_PLANS} AS $body$
 #variable_conflict use_column
 DECLARE
-  start text := greatest(p_first COLLATE "C", p_after COLLATE "C");
+  start text := greatest(p_prefix COLLATE "C", p_after COLLATE "C");
   last text;
   upto text;
   seen text := p_after;
@@ -94,14 +93,14 @@ BEGIN${firstOf(['other_names', 'other_rows'], {
   item: leftoverText('i'),
   source: `{schema}.leftovers i WHERE i.bucket = p_bucket`,
 })}
-  last := least(p_last COLLATE "C", other_names[p_limit], leftover_names[p_limit]);
+  last := least(p_end COLLATE "C", other_names[p_limit], leftover_names[p_limit]);
 
   LOOP
     SELECT pg_catalog.array_agg(i.name), pg_catalog.array_agg(i.item), pg_catalog.max(i.key)
     INTO more_names, more_rows, upto FROM (
       SELECT o.key, ${nameOf('o')} AS name, ${objectText('o')} AS item FROM (
         SELECT o.* FROM {schema}.objects o
-        WHERE o.bucket = p_bucket AND ${hasUsualName('o')} AND o.key >= p_first AND o.key > seen AND o.key <= last
+        WHERE o.bucket = p_bucket AND ${hasUsualName('o')} AND ${inRange('o.key')} AND o.key > seen AND o.key <= last
         ORDER BY o.key FETCH FIRST (wanted) ROWS WITH TIES
       ) o
     ) i;
@@ -128,7 +127,8 @@ BEGIN${firstOf(['other_names', 'other_rows'], {
     CROSS JOIN LATERAL (
       SELECT o.* FROM {schema}.objects o WHERE o.bucket = p_bucket AND o.key = left(start, length) AND o.status <> 'deleted' OFFSET 0
     ) o
-    WHERE NOT (${inRange('o.key', 'last')}) AND ${NAMED_AFTER_ATTEMPT} AND ${inRange('o.storage_key', 'last')}
+    WHERE NOT (${inRange('o.key')} AND o.key <= last) AND ${NAMED_AFTER_ATTEMPT}
+      AND ${inRange('o.storage_key')} AND o.storage_key <= last
     UNION ALL
     SELECT i.name, i.item, NULL
     FROM ROWS FROM (pg_catalog.unnest(other_names), pg_catalog.unnest(other_rows)) AS i(name, item)

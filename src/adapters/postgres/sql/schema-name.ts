@@ -1,5 +1,4 @@
-import { shown } from '../../../core/store/validation/invalid.js'
-import { textFlaw, utf8Length } from '../../../core/store/validation/text.js'
+import { shown, textFlaw, utf8Length } from '../../../core/store/validation/checks.js'
 
 const MAX_BYTES = 63
 

@@ -200,8 +200,8 @@ FUNCTION list_scopes_v1(
 -- Lists live rows and leftovers by the name of their bytes.
 FUNCTION list_stored_v1(
   p_bucket text,
-  p_first text,
-  p_last text,
+  p_prefix text,
+  p_end text,
   p_after text,
   p_limit integer
 ) RETURNS TABLE(name text, object text, leftover text);

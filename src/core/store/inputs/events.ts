@@ -1,9 +1,6 @@
 import { decodeEventCursor } from '../cursor.js'
-import type { Maybe } from '../maybe.js'
 import type { ObjectReference } from '../records.js'
-import { invalid, shown } from '../validation/invalid.js'
-import { checkDate, checkObject, LATEST_DATE } from '../validation/scalars.js'
-import { checkText } from '../validation/text.js'
+import { checkDate, checkObject, checkText, invalid, LATEST_DATE, shown } from '../validation/checks.js'
 import { cursor, integer, optional, pageLimit, readQuery, text, type InputOf, type ReadOf } from './fields.js'
 
 /** 1..3600. Default 60. */
@@ -53,7 +50,7 @@ export interface ExtendClaimInput extends EventClaim {}
 /** An event to settle, such as a whole `StoredEvent`. Unknown fields are ignored, so a misspelled `retryAt` would remove the event. */
 export interface SettleEventInput extends ExtendClaimInput {
   /** When to try again. Without it, the event is removed. */
-  readonly retryAt?: Maybe<Date>
+  readonly retryAt?: Date | null | undefined
 }
 
 export interface EventSettlement extends EventClaim {

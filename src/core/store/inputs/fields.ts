@@ -1,7 +1,4 @@
 import type { ObjectMetadata, Quota } from '../records.js'
-import { invalid } from '../validation/invalid.js'
-import { checkMetadata } from '../validation/metadata.js'
-import { checkQuota, type QuotaLimits } from '../validation/quota.js'
 import {
   checkAttemptId,
   checkBoolean,
@@ -9,9 +6,14 @@ import {
   checkInteger,
   checkObject,
   checkOneOf,
+  checkQuota,
   checkSize,
-} from '../validation/scalars.js'
-import { checkText, type TextField } from '../validation/text.js'
+  checkText,
+  invalid,
+  type QuotaLimits,
+  type TextField,
+} from '../validation/checks.js'
+import { checkMetadata } from '../validation/metadata.js'
 
 /** What a field holds, for those who store it. */
 export type FieldKind =

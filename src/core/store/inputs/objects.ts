@@ -1,5 +1,5 @@
 import { attemptIdAt } from '../attempt-id.js'
-import { invalid } from '../validation/invalid.js'
+import { invalid } from '../validation/checks.js'
 import {
   attemptId,
   date,

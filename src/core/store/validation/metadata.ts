@@ -1,6 +1,5 @@
 import type { ObjectMetadata } from '../records.js'
-import { invalid, shown } from './invalid.js'
-import { textFlaw, utf8Length } from './text.js'
+import { invalid, shown, textFlaw, utf8Length } from './checks.js'
 
 export const MAX_METADATA_ENTRIES = 64
 export const MAX_METADATA_BYTES = 16 * 1024

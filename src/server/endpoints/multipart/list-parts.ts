@@ -1,6 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { BYTES, nullable, withProperties } from '../../../core/openapi/schemas.js'
-import { checkInteger, optional } from '../../../core/store/validation/scalars.js'
+import { checkInteger, optional } from '../../../core/store/validation/checks.js'
 import {
   multipartAttemptBody,
   notFound,

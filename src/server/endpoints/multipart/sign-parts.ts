@@ -1,7 +1,6 @@
 import { guardedEndpoint, type Endpoint } from '../../../core/http/endpoint.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../../core/openapi/schemas.js'
-import { invalid, shown } from '../../../core/store/validation/invalid.js'
-import { checkInteger } from '../../../core/store/validation/scalars.js'
+import { checkInteger, invalid, shown } from '../../../core/store/validation/checks.js'
 import {
   multipartAttemptBody,
   notFound,

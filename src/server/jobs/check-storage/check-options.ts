@@ -1,6 +1,6 @@
 import type { ListedBytes } from '../../../core/object-storage.js'
 import type { StorageObject } from '../../../core/store/records.js'
-import { shown } from '../../../core/store/validation/invalid.js'
+import { shown } from '../../../core/store/validation/checks.js'
 import { OptionChecks, type JobOptions } from '../job.js'
 
 /** Something that bucket and database disagree about. */

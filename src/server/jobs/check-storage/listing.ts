@@ -1,4 +1,4 @@
-import { utf8Order } from '../../../core/utf8-order.js'
+import { utf8Order } from '../../../core/names.js'
 
 /** A place in the byte order of names. */
 export interface Place {

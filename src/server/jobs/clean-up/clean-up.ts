@@ -1,5 +1,5 @@
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
-import { shown } from '../../../core/store/validation/invalid.js'
+import { shown } from '../../../core/store/validation/checks.js'
 import { settleReservation, type SettledReservation } from '../../attempts/settle-reservation.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf } from '../../server-dependencies.js'

@@ -1,4 +1,4 @@
-import { checkText } from '../../../core/store/validation/text.js'
+import { checkText } from '../../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
 import { dependenciesOf } from '../../server-dependencies.js'
 import { ItemRun } from '../item-run.js'

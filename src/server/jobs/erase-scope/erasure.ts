@@ -1,5 +1,5 @@
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
-import { LATEST_DATE } from '../../../core/store/validation/scalars.js'
+import { LATEST_DATE } from '../../../core/store/validation/checks.js'
 import type { ServerDependencies } from '../../server-dependencies.js'
 import type { ItemRun } from '../item-run.js'
 import { lookForErasure, removeUnused, settleLeftover } from '../leftover.js'

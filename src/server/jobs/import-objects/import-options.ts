@@ -1,6 +1,6 @@
 import type { ListedBytes } from '../../../core/object-storage.js'
 import type { ObjectMetadata } from '../../../core/store/records.js'
-import { shown } from '../../../core/store/validation/invalid.js'
+import { shown } from '../../../core/store/validation/checks.js'
 import { OptionChecks, type JobFailure, type JobOptions } from '../job.js'
 
 /** Bytes in the bucket, as the listing describes them. */

@@ -1,8 +1,8 @@
+import { utf8Order } from '../../../core/names.js'
 import type { ListedBytes } from '../../../core/object-storage.js'
 import type { StorageObjectStore } from '../../../core/store/contract.js'
 import { receivesBytes } from '../../../core/store/lifecycle/object.js'
 import type { ObjectReference, StoredItem } from '../../../core/store/records.js'
-import { utf8Order } from '../../../core/utf8-order.js'
 import { storedPosition } from '../bucket-pages.js'
 
 /** What the database says about the bytes of one page of a listing. */

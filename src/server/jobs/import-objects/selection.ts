@@ -1,4 +1,4 @@
-import { shown } from '../../../core/store/validation/invalid.js'
+import { shown } from '../../../core/store/validation/checks.js'
 import type { ImportedItem, ImportSelection, SelectImport } from './import-options.js'
 
 const FIELDS: readonly string[] = [

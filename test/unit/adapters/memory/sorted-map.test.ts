@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { datePosition, endOfDate } from '../../../../src/adapters/memory/date-position.js'
-import { SortedMap } from '../../../../src/adapters/memory/sorted-map.js'
+import { datePosition, endOfDate, SortedMap } from '../../../../src/adapters/memory/sorted-map.js'
 
 // The conformance suite tests the memory adapter. It has too few rows for several chunks of a map, and no dates of all years.
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { StorageError } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
-import { shown } from '../../../../src/core/store/validation/invalid.js'
+import { shown } from '../../../../src/core/store/validation/checks.js'
 import { afterNoon, NOON } from '../settable-clock.js'
 
 // The conformance suite checks which values every store refuses. These are the texts, which it leaves open.

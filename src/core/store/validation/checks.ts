@@ -1,0 +1,187 @@
+import { StorageError } from '../../errors.js'
+import { isAttemptId } from '../attempt-id.js'
+import type { Quota } from '../records.js'
+
+/** Creates the error for a bad parameter. `message` continues the sentence that starts with the field's name. */
+export function invalid(field: string, message: string): StorageError {
+  return new StorageError('VALIDATION_ERROR', { message: `${field} ${message}`, params: { field } })
+}
+
+/** Formats a value for an error message: simple values up to 40 characters, other values by their kind. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) {
+    return String(value)
+  }
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** Formats a value in place of a connection. Does not quote a string, which can contain a password. */
+export function shownHandle(value: unknown): string {
+  return typeof value === 'string' ? 'a string' : shown(value)
+}
+
+export const LATEST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** The first millisecond of the year 1. Databases differ in how far back they reach, and no row is older than this. */
+const EARLIEST_DATE = new Date('0001-01-01T00:00:00.000Z').getTime()
+
+/** Returns an integer from `min` to `max`. @throws StorageError `VALIDATION_ERROR` for anything else. */
+export function checkInteger(field: string, value: unknown, min: number, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+    throw invalid(field, `must be an integer from ${min} to ${max} (got ${shown(value)}).`)
+  }
+  return value + 0 // -0 becomes 0
+}
+
+/** Returns a number of bytes from 0 to `Number.MAX_SAFE_INTEGER`. @throws StorageError `VALIDATION_ERROR` for anything else. */
+export function checkSize(field: string, value: unknown): number {
+  return checkInteger(field, value, 0, Number.MAX_SAFE_INTEGER)
+}
+
+/** Returns a copy of a date, at the earliest the start of year 1. @throws StorageError `VALIDATION_ERROR` after the year 9999. */
+export function checkDate(field: string, value: unknown): Date {
+  if (!(value instanceof Date)) throw invalid(field, `must be a Date (got ${shown(value)}).`)
+  const time = value.getTime()
+  if (Number.isNaN(time)) throw invalid(field, 'must be a valid Date (got Invalid Date).')
+  if (time > LATEST_DATE)
+    throw invalid(field, `must not be after the year 9999 (got ${value.toISOString()}).`)
+  return new Date(Math.max(time, EARLIEST_DATE))
+}
+
+/** Returns a boolean. @throws StorageError `VALIDATION_ERROR` for anything else. */
+export function checkBoolean(field: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw invalid(field, `must be true or false (got ${shown(value)}).`)
+  return value
+}
+
+/** Returns one of the allowed values. @throws StorageError `VALIDATION_ERROR` for anything else. */
+export function checkOneOf<const T extends string>(field: string, value: unknown, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value)
+  if (found === undefined) {
+    const names = allowed.map((name) => `"${name}"`).join(', ')
+    throw invalid(field, `must be one of ${names} (got ${shown(value)}).`)
+  }
+  return found
+}
+
+/** Returns a lower-case, hyphenated UUIDv7. @throws StorageError `VALIDATION_ERROR` for anything else. */
+export function checkAttemptId(field: string, value: unknown): string {
+  if (!isAttemptId(value)) {
+    throw invalid(
+      field,
+      `must be a lower-case UUIDv7 with hyphens, as createAttemptId() returns (got ${shown(value)}).`,
+    )
+  }
+  return value
+}
+
+/** Returns an object. @throws StorageError `VALIDATION_ERROR` for anything else. */
+export function checkObject(field: string, value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null)
+    throw invalid(field, `must be an object (got ${shown(value)}).`)
+  return value as Record<string, unknown>
+}
+
+/** Returns `null` for `null` and `undefined`, otherwise the result of `check`. */
+export function optional<T>(value: unknown, check: (value: unknown) => T): T | null {
+  return value === undefined || value === null ? null : check(value)
+}
+
+interface TextLimit {
+  readonly max: number
+  readonly unit: 'characters' | 'bytes of UTF-8'
+}
+
+/** Maximum lengths; the minimum is always 1. The limit of keys is S3's. A character is a Unicode code point. */
+export const TEXT_LIMITS = {
+  scope: { max: 255, unit: 'characters' },
+  bucket: { max: 255, unit: 'characters' },
+  key: { max: 1024, unit: 'bytes of UTF-8' },
+  storageKey: { max: 1024, unit: 'bytes of UTF-8' },
+  route: { max: 255, unit: 'characters' },
+  contentType: { max: 255, unit: 'characters' },
+  filename: { max: 1024, unit: 'characters' },
+  uploadId: { max: 1024, unit: 'characters' },
+  eTag: { max: 255, unit: 'characters' },
+  eventId: { max: 100, unit: 'characters' },
+  claim: { max: 100, unit: 'characters' },
+} as const satisfies Record<string, TextLimit>
+
+export type TextField = keyof typeof TEXT_LIMITS
+
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/**
+ * Returns why a string can't be stored unchanged in every database, or `null`. Postgres refuses NUL characters, and MongoDB
+ * replaces unpaired surrogates.
+ */
+export function textFlaw(value: string): string | null {
+  if (value.includes('\0')) return 'must not contain a NUL character'
+  if (LONE_SURROGATE.test(value)) return 'must not contain an unpaired surrogate'
+  return null
+}
+
+/** Returns the length of a well-formed string in bytes of UTF-8. */
+export function utf8Length(value: string): number {
+  return new TextEncoder().encode(value).byteLength
+}
+
+/** Returns whether a string exceeds its limit, without measuring far beyond it. */
+function isLonger(value: string, { max, unit }: TextLimit): boolean {
+  // A UTF-16 unit is one to three bytes of UTF-8, and a code point is one or two units.
+  if (unit === 'bytes of UTF-8') {
+    return value.length * 3 > max && (value.length > max || utf8Length(value) > max)
+  }
+  return value.length > max && (value.length > 2 * max || [...value].length > max)
+}
+
+/**
+ * Returns a string within the limits of `kind`. Errors name it `field`.
+ *
+ * @throws StorageError `VALIDATION_ERROR` for anything else.
+ */
+export function checkText(kind: TextField, value: unknown, field: string = kind): string {
+  const limit: TextLimit = TEXT_LIMITS[kind]
+  const allowed = `must be a string of 1 to ${limit.max} ${limit.unit}`
+  if (typeof value !== 'string') throw invalid(field, `${allowed} (got ${shown(value)}).`)
+  if (value === '') throw invalid(field, `${allowed} (got an empty string).`)
+  if (isLonger(value, limit)) throw invalid(field, `${allowed} (got a longer one).`)
+  const flaw = textFlaw(value)
+  if (flaw) throw invalid(field, `${flaw}.`)
+  return value
+}
+
+/** Returns what is wrong with the quota called `name`, as a sentence without its period, or `null`. */
+export function quotaFlaw(name: string, value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return `${name} must be an object { maxBytes?, maxFiles? } (got ${shown(value)})`
+  }
+  for (const field of ['maxBytes', 'maxFiles'] as const) {
+    const limit = (value as { readonly [limit in typeof field]?: unknown })[field]
+    if (limit === undefined || limit === null) continue
+    if (!Number.isSafeInteger(limit) || (limit as number) < 0) {
+      return `${name}.${field} must be an integer from 0 to ${Number.MAX_SAFE_INTEGER} (got ${shown(limit)})`
+    }
+  }
+  return null
+}
+
+/** A quota; `null` means unlimited. */
+export interface QuotaLimits {
+  readonly maxBytes: number | null
+  readonly maxFiles: number | null
+}
+
+/** Returns the limits of a quota, with `null` for each one it doesn't set. */
+export function quotaLimits(quota: Quota | null): QuotaLimits {
+  return { maxBytes: quota?.maxBytes ?? null, maxFiles: quota?.maxFiles ?? null }
+}
+
+/** Returns the limits of a quota that may be left out. @throws StorageError `VALIDATION_ERROR` */
+export function checkQuota(field: string, value: unknown): QuotaLimits {
+  if (value === undefined || value === null) return quotaLimits(null)
+  const flaw = quotaFlaw(field, value)
+  if (flaw !== null) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field } })
+  return quotaLimits(value)
+}
