@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import type { Database } from '../../../src/adapters/postgres/connection/database.js'
+import type { Database, Statement } from '../../../src/adapters/postgres/connection/database.js'
 import { databaseError } from '../../../src/adapters/postgres/connection/failures.js'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
@@ -266,8 +266,8 @@ describePostgres('migrations to the schemas of later releases', (url) => {
 
     it('make every statement of newer code fail, even if they only add an index', async () => {
       const statements = [readStatements, writeStatements, usageStatements]
-        .flatMap((statementsOf) => Object.values(statementsOf(name())))
-        .flatMap((each) => ('text' in each ? [each] : Object.values(each)))
+        .flatMap((statementsOf) => Object.values<Statement | Record<string, Statement>>(statementsOf(name())))
+        .flatMap((each) => ('text' in each ? [each as Statement] : Object.values(each)))
         .filter(({ name }) => !name.startsWith('svc_db_ping'))
       expect(statements.length).toBeGreaterThan(30)
       const client = await pool.connect()
