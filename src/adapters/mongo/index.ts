@@ -4,7 +4,7 @@ import { shown } from '../../core/store/validation/checks.js'
 import { checkDatabase, type MongoDatabase, type MongoDatabaseSource } from './connection/database.js'
 import { lateNamespace } from './connection/late-namespace.js'
 import { openNamespace } from './connection/namespace.js'
-import { createMongoDriver } from './mongo-driver.js'
+import { createMongoDriver } from './driver.js'
 
 export type { MongoDatabase, MongoDatabaseSource } from './connection/database.js'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import { keyId } from '../../../src/core/names.js'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
+import { createMongoDriver } from '../../../src/adapters/mongo/driver.js'
 import { createStore } from '../../../src/core/store/create-store.js'
 import { afterNoon, NOON, settableClock } from '../../unit/core/settable-clock.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'

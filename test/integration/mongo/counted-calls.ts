@@ -69,7 +69,7 @@ export const CALLS: readonly CountedCall[] = [
     name: 'confirm of a new key',
     prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
     call: (store, at) => store.confirm({ ...at, size: 7, scope: 'scope', quota }),
-    commands: ['update', 'commitTransaction'],
+    commands: ['find', 'update', 'commitTransaction'],
   },
   {
     name: 'repeated confirm',

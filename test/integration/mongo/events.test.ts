@@ -49,7 +49,7 @@ describeMongo('events in MongoDB', (url) => {
       const { id } = await reserve('a')
       take()
       await store.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
-      expect(names()).toEqual(['update', 'update', 'commitTransaction'])
+      expect(names()).toEqual(['find', 'update', 'update', 'commitTransaction'])
       await store.remove({ ...at('a'), scope: 'scope', mode: 'hard' })
       expect(names()).toEqual(['findAndModify', 'update', 'update', 'commitTransaction'])
       expect((await store.listEvents()).items).toMatchObject([{ type: 'activated' }, { type: 'deleted' }])
@@ -62,7 +62,7 @@ describeMongo('events in MongoDB', (url) => {
       take()
       await Promise.all(rows.map(({ key, id }) => store.confirm({ ...at(key), id, size: 1, scope: 'scope' })))
       expect(names()).toEqual([
-        ...['update', 'update', 'commitTransaction'],
+        ...['find', 'update', 'update', 'commitTransaction'],
         ...['find', 'delete', 'insert', 'update', 'update', 'commitTransaction'],
       ])
       expect(await store.countEvents()).toEqual({ waiting: 65, claimed: 0, retrying: 0 })
@@ -87,7 +87,7 @@ describeMongo('events in MongoDB', (url) => {
       await without.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
       await without.remove({ ...at('a'), scope: 'scope', mode: 'hard' })
       expect(names()).toEqual([
-        ...['update', 'commitTransaction'],
+        ...['find', 'update', 'commitTransaction'],
         ...['findAndModify', 'update', 'commitTransaction'],
       ])
       expect(await without.listEvents()).toEqual({ items: [], next: null })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import { createStore } from '../../../src/core/store/create-store.js'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
-import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
+import { createMongoDriver } from '../../../src/adapters/mongo/driver.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 

@@ -1,7 +1,7 @@
 import { createAttemptId, type StoreDriver } from '@svc/db'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
-import { createMongoDriver } from '../../../src/adapters/mongo/mongo-driver.js'
+import { createMongoDriver } from '../../../src/adapters/mongo/driver.js'
 import { confirmCommand, reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon } from '../../unit/core/settable-clock.js'
 import { itNamesTouchedScopes } from '../drivers/touched-scopes.js'

@@ -1,7 +1,8 @@
+import type { ClientSession } from 'mongodb'
 import { hasExpired } from '../../core/store/lifecycle/change.js'
-import type { UsageDifference } from '../../core/store/records.js'
+import type { StorageObject, UsageDifference } from '../../core/store/records.js'
 import type { StoreDriver } from '../../core/store/driver.js'
-import { outcomeOf, type KeyWrite } from '../../core/store/lifecycle/decide.js'
+import type { KeyWrite } from '../../core/store/lifecycle/decide.js'
 import { sameUsage } from '../../core/store/lifecycle/usage.js'
 import { createDeadline, type Call } from './connection/deadline.js'
 import { databaseError } from './connection/failures.js'
@@ -9,7 +10,7 @@ import { runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
 import { rowsOfStatus, usageIn } from './documents/scope-document.js'
-import { createEventMethods } from './event-methods.js'
+import { createEventMethods } from './events.js'
 import { findAny, findById, findLive, findSums } from './reads/finds.js'
 import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
 import { listScopes } from './reads/list-scopes.js'
@@ -18,12 +19,15 @@ import { recount, type Recount } from './reads/recount.js'
 import { migrate } from './schema/migrate.js'
 import { verify } from './schema/verify.js'
 import { createStateCheck } from './schema/version.js'
-import { dropHistory, findHistoryBefore } from './writes/purge-deleted.js'
-import { repairSums } from './writes/repair-sums.js'
-import { createScopeWrites } from './writes/scope-writes.js'
+import { dropHistory, findHistoryBefore } from './writes/purge.js'
+import { repairSums } from './writes/repair.js'
+import { createKeyWrites } from './writes/key-writes.js'
 
 /** A recount reads all rows, so its timeout is this many times longer. */
 const RECOUNT_FACTOR = 10
+
+/** Transactions of one `purgeDeleted` at a time. Each takes a connection, which others may need. */
+const PURGES_AT_ONCE = 4
 
 export interface MongoDriverOptions {
   readonly namespace: Namespace
@@ -38,7 +42,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
   const withDeadline = createDeadline(timeout)
   const withRecountDeadline = createDeadline(timeout * RECOUNT_FACTOR)
   const state = createStateCheck(namespace)
-  const writes = createScopeWrites(namespace, () => state.recordsEvents)
+  const runKeyWrite = createKeyWrites(namespace, () => state.recordsEvents)
 
   /** Runs a call with a deadline, checks the schema first, and maps errors. */
   function run<T>(work: (call: Call) => Promise<T>, limit = withDeadline): Promise<T> {
@@ -56,7 +60,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     run((call) => readWithRetry(namespace, call, query), limit)
   const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
-    run(async (call) => outcomeOf(keyWrite, await writes.run(call, keyWrite, scope)))
+    run((call) => runKeyWrite(call, keyWrite, scope))
 
   return {
     ...createEventMethods({ namespace, run }),
@@ -121,10 +125,9 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
     async purgeExpired({ scope, before, limit, now }) {
       const expired = await read(listExpired(namespace, { scope, before, limit, after: null }))
-      const purging = expired.map(({ scope, bucket, key, id }) =>
-        write({ kind: 'purge', command: { bucket, key, id, before, now } }, scope),
-      )
-      const { done, isComplete } = await effectiveOf(purging, ({ row }) => row !== null)
+      const purge = ({ scope, bucket, key, id }: StorageObject) =>
+        write({ kind: 'purge', command: { bucket, key, id, before, now } }, scope)
+      const { done, isComplete } = await effectiveOf(expired, purge, ({ row }) => row !== null)
       return {
         rows: done.map(({ row }) => row!),
         scopes: [...new Set(done.flatMap(({ scopes }) => scopes))],
@@ -163,13 +166,11 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
     async purgeDeleted(command) {
       const found = await read(findHistoryBefore(namespace, command))
-      const purging = [...found].map(async ([scope, ids]) => {
-        const dropped = await run((call) =>
-          transact({ namespace, call }, (session) => dropHistory(namespace, session, scope, ids)),
-        )
-        return { scope, dropped }
-      })
-      const { done } = await effectiveOf(purging, ({ dropped }) => dropped > 0)
+      const drop = async ([scope, ids]: readonly [string, string[]]) => {
+        const work = (session: ClientSession) => dropHistory(namespace, session, scope, ids)
+        return { scope, dropped: await run((call) => transact({ namespace, call }, work)) }
+      }
+      const { done } = await effectiveOf([...found], drop, ({ dropped }) => dropped > 0, PURGES_AT_ONCE)
       return {
         dropped: done.reduce((sum, { dropped }) => sum + dropped, 0),
         scopes: done.map(({ scope }) => scope),
@@ -216,21 +217,27 @@ function rethrow(error: unknown): never {
 }
 
 /**
- * Waits for all writes and returns the results of those that had an effect, even if others failed: only this call can
- * report them. Rejects with the first error if no write had an effect, because an empty result means that nothing is
- * left to do.
+ * Runs writes, at most `atOnce` at a time, until one fails. Returns the results of those that had an effect, even if others
+ * failed: only this call can report them. Rejects with the first error if no write had an effect, because an empty
+ * result means that nothing is left to do.
  */
-async function effectiveOf<T>(
-  writes: readonly Promise<T>[],
-  hadEffect: (result: T) => boolean,
-): Promise<{ done: T[]; isComplete: boolean }> {
-  const settled = await Promise.allSettled(writes)
-  const done = settled.flatMap((result) =>
-    result.status === 'fulfilled' && hadEffect(result.value) ? [result.value] : [],
-  )
-  const failed = settled.find((result) => result.status === 'rejected')
-  if (failed && done.length === 0) throw failed.reason
-  return { done, isComplete: failed === undefined }
+async function effectiveOf<Item, Result>(
+  items: readonly Item[],
+  write: (item: Item) => Promise<Result>,
+  hadEffect: (result: Result) => boolean,
+  atOnce = Infinity,
+): Promise<{ done: Result[]; isComplete: boolean }> {
+  const done: Result[] = []
+  for (let from = 0; from < items.length; from += atOnce) {
+    const settled = await Promise.allSettled(items.slice(from, from + atOnce).map(write))
+    for (const result of settled) {
+      if (result.status === 'fulfilled' && hadEffect(result.value)) done.push(result.value)
+    }
+    const failed = settled.find((result) => result.status === 'rejected')
+    if (failed && done.length === 0) throw failed.reason
+    if (failed) return { done, isComplete: false }
+  }
+  return { done, isComplete: true }
 }
 
 /** Returns the scopes whose usage differs. The contract does not report scopes where only a row count differs. */

@@ -7,7 +7,7 @@ import type { Leftover, ObjectReference, StorageObject } from '../../../core/sto
 import type { Namespace } from '../connection/namespace.js'
 import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
 import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
-import type { Update } from './apply-changes.js'
+import type { Update } from './commands.js'
 
 /** Bytes in a bucket, as a row or a leftover names them. */
 interface NamedBytes extends ObjectReference {

@@ -15,12 +15,12 @@ interface At {
 const reserve = (store: StorageObjectStore, at: At, more: object = {}) =>
   store.reserve({ scope: SCOPE, ...at, declaredSize: 5, expiresAt: inAnHour(), ...more })
 
-/** The commands of a write that assumed something else than is stored: it starts again and reads. */
+/** The commands of a reserve that assumed something else than is stored: it starts again and reads. */
 const REFUSED = ['update', 'abortTransaction', 'find', 'commitTransaction']
 const REPEATED = ['update', 'abortTransaction', 'find', 'update', 'commitTransaction']
 
-// A process assumes that the keys it reserves are free, and that its reservations are still as it wrote them.
-describeMongo('writes that assume what another process has changed', (url) => {
+// A reserve that runs alone assumes that its key is free if that of the last one in its scope was.
+describeMongo('a reserve that assumes a free key', (url) => {
   const watched = watchedClient(url)
   const { client } = watched
   const db = freshDatabase(client)
@@ -93,44 +93,6 @@ describeMongo('writes that assume what another process has changed', (url) => {
     const keys = Array.from({ length: 6 }, (_, i) => ({ ...at, key: `${at.key} ${i}` }))
     const results = await Promise.allSettled(keys.map((each) => reserve(store, each, { quota })))
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
-    await expectRightSums()
-  })
-
-  it('refuses to confirm a larger size than the quota allows after another process', async () => {
-    const { id } = await reserve(store, at)
-    const { bytes, reservedBytes } = await store.getScopeUsage(SCOPE)
-    const quota = { maxBytes: bytes + reservedBytes + 4 }
-    await reserve(other, { ...at, key: `${at.key} of the other` })
-    const confirmed = store.confirm({ ...at, id, scope: SCOPE, size: 6, quota })
-    const refused = expect(confirmed).rejects.toMatchObject({ code: 'QUOTA_EXCEEDED' })
-    expect(await commandsOf(refused)).toEqual(REFUSED)
-    await expectRightSums()
-  })
-
-  it('does not confirm an attempt that another process replaced', async () => {
-    const { id } = await reserve(store, at)
-    const replacement = await reserve(other, at)
-    await expect(store.confirm({ ...at, id, scope: SCOPE, size: 5 })).rejects.toMatchObject({
-      code: 'OBJECT_NOT_FOUND',
-    })
-    expect(await store.findPending(at)).toMatchObject({ id: replacement.id })
-    await expectRightSums()
-  })
-
-  it('confirms what another process added to its attempt', async () => {
-    const { id } = await reserve(store, at)
-    await other.setUploadId({ ...at, id, uploadId: 'upload' })
-    const commands = await commandsOf(store.confirm({ ...at, id, scope: SCOPE, size: 5 }))
-    expect(commands).toEqual(REPEATED)
-    expect(await store.findActive(at)).toMatchObject({ attemptId: id, uploadId: null })
-    await expectRightSums()
-  })
-
-  it('confirms once what another process has confirmed', async () => {
-    const { id } = await reserve(store, at)
-    const confirm = (by: StorageObjectStore) => by.confirm({ ...at, id, scope: SCOPE, size: 5, eTag: 'e' })
-    const first = await confirm(other)
-    expect(await confirm(store)).toEqual(first)
     await expectRightSums()
   })
 })

@@ -1,28 +1,27 @@
 import type { ClientSession, Document } from 'mongodb'
 import { keyId } from '../../../core/names.js'
-import { scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
+import { NOTHING_LIVE, scopeOf, usageOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
 import { decide, scopesGiven, type Decision, type KeyWrite } from '../../../core/store/lifecycle/decide.js'
 import { planRemove } from '../../../core/store/lifecycle/object.js'
+import { planReserve } from '../../../core/store/lifecycle/upload.js'
 import type { AdoptCommand } from '../../../core/store/driver.js'
 import type { ScopeUsage } from '../../../core/store/records.js'
 import { NO_USAGE, usageAfter } from '../../../core/store/lifecycle/usage.js'
-import type { Namespace, Stored } from '../connection/namespace.js'
-import { liveRows, type KeyDocument } from '../documents/key-document.js'
-import { readSums, usageIn } from '../documents/scope-document.js'
+import { long } from '../connection/bson.js'
+import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
+import { keyDocument, liveRows, type KeyDocument } from '../documents/key-document.js'
+import { increment, readSums, sumChanges, usageIn } from '../documents/scope-document.js'
 import type { NewEvent } from '../documents/event-document.js'
-import { applyChanges } from './apply-changes.js'
-import { byteLocks, findLeftoversNaming, keysNaming, knownBytes } from './known-bytes.js'
-
-/** What was decided for a write, and written. */
-export type KeyResult = Decision
+import { applyChanges, replacement } from './commands.js'
+import { byteLocks, findLeftoversNaming, keysNaming, knownBytes } from './adopt.js'
 
 type AdoptWrite = KeyWrite<'adopt'>
 
-export interface WriteKeysOptions {
+export interface DecideOptions {
   /** The scopes that the writes may change, beside those that they name. */
-  readonly scopes: readonly string[]
+  readonly scopes: Iterable<string>
   /** Called with the scope that has a key as soon as it was read, even if the transaction fails later. */
-  readonly onScope?: (scope: string) => void
+  readonly onScope: (key: string, scope: string) => void
   /** Whether to record the events of the changes. */
   readonly recordsEvents: boolean
 }
@@ -38,19 +37,19 @@ interface Found {
  * of the previous ones, and writes the changes. Takes one command to read and one to write. Adopting, freeing keys,
  * keeping history and recording leftovers take one more command each.
  */
-export async function writeKeys(
+export async function decideAndWrite(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
-  { scopes, onScope = () => {}, recordsEvents }: WriteKeysOptions,
-): Promise<KeyResult[]> {
+  { scopes, onScope, recordsEvents }: DecideOptions,
+): Promise<Decision[]> {
   const [only, ...more] = writes
   if (only?.kind === 'remove' && more.length === 0) {
     const removed = await removeKey(namespace, session, only, { onScope, recordsEvents })
     if (removed) return [removed]
   }
   const { keys, usages } = await findAll(namespace, session, writes, scopes)
-  for (const { scope } of keys.values()) onScope(scope)
+  for (const [key, { scope }] of keys) onScope(key, scope)
   const leftovers = await findLeftoversNaming(namespace, session, adoptionsIn(writes))
   const changes: KeyChange[] = []
   const adopted: AdoptCommand[] = []
@@ -81,8 +80,8 @@ async function removeKey(
   namespace: Namespace,
   session: ClientSession,
   write: KeyWrite<'remove'>,
-  { onScope, recordsEvents }: Required<Omit<WriteKeysOptions, 'scopes'>>,
-): Promise<KeyResult | null> {
+  { onScope, recordsEvents }: Omit<DecideOptions, 'scopes'>,
+): Promise<Decision | null> {
   const { scope, attemptId } = write.command
   const filter = {
     _id: keyId(write.command),
@@ -91,7 +90,7 @@ async function removeKey(
   }
   const removed = await namespace.objects.findOneAndDelete(filter, { session })
   if (!removed && attemptId !== null) return null
-  if (removed && isOfKey(removed)) onScope(removed.scope)
+  if (removed && isOfKey(removed)) onScope(removed._id, removed.scope)
   const decision = planRemove(liveRows(removed as KeyDocument | null), write.command)
   if (decision.outcome === 'change') {
     const events = recordsEvents ? eventsOf(write, decision) : []
@@ -100,8 +99,46 @@ async function removeKey(
   return decision
 }
 
+/**
+ * Reserves without reading, on the assumption that the key is free and the scope has a document. Returns `null` if that is
+ * wrong or the scope has no room. The transaction MUST then be aborted.
+ */
+export async function reserveFreeKey(
+  namespace: Namespace,
+  session: ClientSession,
+  { command }: KeyWrite<'reserve'>,
+): Promise<Decision | null> {
+  const change = planReserve(NOTHING_LIVE, NO_USAGE, command)
+  if (change.outcome !== 'change') return null
+  const { scope, declaredSize, quota } = command
+  const limits = [
+    usesAtMost(['bytes', 'reservedBytes'], Math.min(quota.maxBytes ?? MAX_SUM, MAX_SUM) - declaredSize),
+    ...(quota.maxFiles === null ? [] : [usesAtMost(['files', 'reservedFiles'], quota.maxFiles - 1)]),
+  ]
+  const updates = [
+    {
+      q: { _id: scope, $expr: { $and: limits } },
+      u: increment(sumChanges([change]).get(scope)!),
+      upsert: false,
+      // The server would choose this index too, but choosing takes time.
+      hint: '_id_',
+    },
+    replacement(keyDocument(change.after)!),
+  ]
+  const response = await runCommand(namespace, { update: namespace.objects.collectionName, updates }, session)
+  const inserted = (response['upserted'] ?? []) as readonly unknown[]
+  return response['n'] === updates.length && inserted.length === 1 ? change : null
+}
+
+const MAX_SUM = Number.MAX_SAFE_INTEGER
+
+/** Compares the sum of two fields. A missing one counts as zero. */
+function usesAtMost(fields: readonly [string, string], most: number): Document {
+  return { $lte: [{ $add: fields.map((field) => ({ $ifNull: [`$${field}`, 0] })) }, long(most)] }
+}
+
 /** Returns the event of a change, if there is one. */
-export function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
+function eventsOf({ command }: KeyWrite, { event }: KeyChange): NewEvent[] {
   return event ? [{ ...event, createdAt: command.now }] : []
 }
 
@@ -117,7 +154,7 @@ async function findAll(
   namespace: Namespace,
   session: ClientSession,
   writes: readonly KeyWrite[],
-  known: readonly string[],
+  known: Iterable<string>,
 ): Promise<Found> {
   const ids = writes.map(({ command }) => keyId(command))
   const scopes = [...known, ...writes.flatMap(scopesGiven)]

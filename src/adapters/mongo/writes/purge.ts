@@ -4,7 +4,7 @@ import { runCommand, type Namespace } from '../connection/namespace.js'
 import { majority, type Read } from '../connection/reads.js'
 import type { HistoryDocument } from '../documents/history-document.js'
 import { NO_SUMS } from '../documents/scope-document.js'
-import { sumUpdates, update } from './apply-changes.js'
+import { sumUpdates, update } from './commands.js'
 
 /** Finds the ids of deleted rows to purge, by scope. The earliest deletions go first. */
 export function findHistoryBefore(

@@ -1,0 +1,163 @@
+import { keyId } from '../../../core/names.js'
+import { scopeOf } from '../../../core/store/lifecycle/change.js'
+import {
+  outcomeOf,
+  scopesGiven,
+  type Decision,
+  type KeyWrite,
+  type KeyWriteOutcome,
+} from '../../../core/store/lifecycle/decide.js'
+import { RecentEntries } from '../../shared/recent-entries.js'
+import { abandonedError, combineCalls, type Call } from '../connection/deadline.js'
+import { isServerError, isWriteConflict } from '../connection/failures.js'
+import type { Namespace } from '../connection/namespace.js'
+import { isRouted } from '../connection/router.js'
+import { restart, transact } from '../connection/transactions.js'
+import { lockScopes } from './commands.js'
+import { decideAndWrite, reserveFreeKey } from './plan.js'
+import { createQueue, partsOf, type Job } from './queue.js'
+
+/** Keys whose scope is remembered. A write without a scope may conflict once its key is forgotten. */
+const REMEMBERED_KEYS = 10_000
+const REMEMBERED_SCOPES = 10_000
+
+/**
+ * Milliseconds that a purge waits for other processes that write to its scope. A process that died within a transaction
+ * blocks its scope until the server ends that transaction, by default for a minute. A purge may skip a row, so it doesn't
+ * wait for that long, neither in flight nor in the queue.
+ */
+const PURGE_PATIENCE = 1000
+const SKIPPED: Decision = { outcome: 'unchanged', row: null }
+
+/** A write of a caller. */
+interface WriteJob extends Job {
+  readonly write: KeyWrite
+  readonly call: Call
+  /** When the caller called, in milliseconds. */
+  readonly since: number
+  /** Whether this process has seen the key before. */
+  readonly isKeySeen: boolean
+}
+
+/** Runs a write of one key. */
+export type RunKeyWrite = <Write extends KeyWrite>(
+  call: Call,
+  write: Write,
+  scope?: string,
+) => Promise<KeyWriteOutcome<Write>>
+
+/**
+ * Creates the writes of keys. Those that wait share transactions: see `createQueue`. A write that changes no sums names no
+ * scope, so it never waits for the writes of one. Another write without a scope names the one in which its key was last
+ * seen. That is only a hint, because other processes write too: the result depends on what is stored at the key.
+ */
+export function createKeyWrites(namespace: Namespace, recordsEvents: () => boolean): RunKeyWrite {
+  const lastScopes = new RecentEntries<string>(REMEMBERED_KEYS)
+  /** Scopes whose last reserve was of a free key. The next one that runs alone assumes the same, and saves a command. */
+  const freeKeyScopes = new RecentEntries<true>(REMEMBERED_SCOPES)
+  const queue = createQueue<WriteJob, Decision | null>({ run: commit, wasUndone: isServerError, again })
+
+  /** Writes in one transaction, as long as a caller waits. Returns `null` for writes whose callers have timed out. */
+  async function commit(jobs: readonly WriteJob[]): Promise<readonly (Decision | null)[]> {
+    let open = jobs.filter(({ call }) => !call.hasTimedOut)
+    if (open.length === 0) return jobs.map(() => null)
+    const call = combineCalls(open.map((job) => job.call))
+    const hasParts = partsOf(open, ({ scopes }) => scopes).length > 1
+    const scopes = new Set(open.flatMap((job) => job.scopes))
+    let areScopesLocked = false
+
+    /**
+     * Returns whether to leave a write conflict to the queue. One of several parts concerns one of them, and the others need
+     * not wait for it. One behind the locks of the scopes concerns a key. One of a job whose scope is known by now need not
+     * happen again.
+     */
+    const stopsAtConflict = () => hasParts || areScopesLocked || scopeFound(jobs[0]!) !== null
+
+    function skipPurges(): void {
+      const blocked = performance.now() - PURGE_PATIENCE
+      const isSkipped = ({ write, scopes: [scope], since }: WriteJob) =>
+        write.kind === 'purge' && scopes.has(scope!) && since <= blocked
+      open = open.filter((job) => !isSkipped(job))
+      queue.end(isSkipped, SKIPPED)
+    }
+
+    const committed = transact(
+      {
+        namespace,
+        call,
+        stopsAtConflict,
+        // An adoption depends on rows of other keys, which it does not change.
+        readsOneMoment: open.some(({ write }) => write.kind === 'adopt') && (await isRouted(namespace)),
+      },
+      async (session, failures) => {
+        if (isWriteConflict(call.lastError)) skipPurges()
+        if (open.length === 0) return []
+        areScopesLocked = false
+        const writes = open.map(({ write }) => write)
+        const [first] = open
+        if (failures === 0 && open.length === 1 && assumesFreeKey(first!)) {
+          const reserved = await reserveFreeKey(namespace, session, first.write)
+          if (reserved !== null) return [reserved]
+          await restart(session)
+        }
+        // Other processes write to the scopes too. With the locks taken first, a conflict costs one statement, not all.
+        if (failures > 0 && scopes.size > 0) {
+          await lockScopes(namespace, session, scopes)
+          areScopesLocked = true
+        }
+        const onScope = (key: string, scope: string) => lastScopes.set(key, scope)
+        return decideAndWrite(namespace, session, writes, { scopes, onScope, recordsEvents: recordsEvents() })
+      },
+    )
+    const decisions = await Promise.race([committed, rejectAtTimeout(call)])
+    open.forEach(({ write }, index) => remember(write, decisions[index]!))
+    return jobs.map((job) => decisions[open.indexOf(job)] ?? null)
+  }
+
+  function assumesFreeKey(job: WriteJob): job is WriteJob & { readonly write: KeyWrite<'reserve'> } {
+    return (
+      job.write.kind === 'reserve' && !job.isKeySeen && freeKeyScopes.get(job.write.command.scope) !== null
+    )
+  }
+
+  function remember(write: KeyWrite, decision: Decision): void {
+    if (write.kind !== 'reserve') return
+    const { scope } = write.command
+    if (decision.outcome === 'change' && scopeOf(decision.before) === null) freeKeyScopes.set(scope, true)
+    else freeKeyScopes.delete(scope)
+  }
+
+  /** Returns the scope that turned out to have the key of a job without a scope. */
+  function scopeFound({ key, scopes, write }: WriteJob): string | null {
+    return scopes.length === 0 && changesSums(write) ? lastScopes.get(key) : null
+  }
+
+  function again(job: WriteJob, error: unknown): WriteJob | null {
+    if (!isWriteConflict(error)) return null
+    const scope = scopeFound(job)
+    return scope === null ? job : { ...job, scopes: [scope] }
+  }
+
+  return async (call, write, scope) => {
+    const key = keyId(write.command)
+    const last = lastScopes.get(key)
+    const given = scope === undefined ? scopesGiven(write) : [scope]
+    const scopes = !changesSums(write) ? [] : given.length === 0 && last !== null ? [last] : given
+    const receiver = scopes.at(-1)
+    if (receiver !== undefined) lastScopes.set(key, receiver)
+    const since = performance.now()
+    const decision = await queue.add({ key, scopes, write, call, since, isKeySeen: last !== null })
+    if (decision === null) throw abandonedError(call.lastError)
+    return outcomeOf(write, decision)
+  }
+}
+
+/** Returns whether a write may change the sums of a scope. */
+function changesSums({ kind }: KeyWrite): boolean {
+  return kind !== 'update' && kind !== 'setUploadId'
+}
+
+async function rejectAtTimeout(call: Call): Promise<never> {
+  await call.timedOut
+  throw abandonedError(call.lastError)
+}
