@@ -225,30 +225,51 @@ export function lostResponseTests(driver: DriverVersion): void {
       })
     })
 
-    // A router without a primary, and a server that ends the transaction, can report such an error after the commit. No server
-    // does so on demand.
-    it.each([133, 290])(
+    // A router without a primary, a server that ends the transaction, and one that has forgotten it can report such an error
+    // after the commit. No server does so on demand.
+    it.each([133, 251, 290])(
       'a commit that fails with %i after it took effect is not repeated as a transaction',
       async (code) => {
         const at = { bucket: BUCKET, key: `commit ${code}` }
         await activate(mongoAdapter(db), at)
-        const client = clientOf(url)
-        onTestFinished(() => client.close())
-        const startSession = client.startSession.bind(client)
         let failures = 0
-        client.startSession = (options) => {
-          const session = startSession(options)
-          const commit = session.commitTransaction.bind(session)
-          session.commitTransaction = async () => {
-            await commit()
-            if (failures++ === 0) throw Object.assign(new Error('The router found no primary.'), { code })
-          }
-          return session
-        }
+        const client = clientThatFailsAfterCommit(() => {
+          if (failures++ === 0) throw Object.assign(new Error('The router found no primary.'), { code })
+        })
         const store = mongoAdapter(client.db(db.databaseName))
         expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at)
         expect(failures).toBe(2)
       },
     )
+
+    it('a commit whose client was closed meanwhile rejects with DATABASE_UNAVAILABLE', async () => {
+      const at = { bucket: BUCKET, key: 'closed' }
+      const client = clientThatFailsAfterCommit(async () => {
+        await client.close()
+        throw Object.assign(new Error('The client is closed.'), { name: 'MongoClientClosedError' })
+      })
+      await expect(reserve(mongoAdapter(client.db(db.databaseName)), at)).rejects.toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        message: expect.stringContaining('The client was closed during a commit.') as string,
+      })
+      expect(await mongoAdapter(db).findPending(at)).not.toBeNull()
+    })
+
+    /** Opens a client that calls a function after each commit, before the caller gets its response. */
+    function clientThatFailsAfterCommit(fail: () => void | Promise<void>) {
+      const client = clientOf(url)
+      onTestFinished(() => client.close())
+      const startSession = client.startSession.bind(client)
+      client.startSession = (options) => {
+        const session = startSession(options)
+        const commit = session.commitTransaction.bind(session)
+        session.commitTransaction = async () => {
+          await commit()
+          await fail()
+        }
+        return session
+      }
+      return client
+    }
   })
 }

@@ -79,9 +79,16 @@ export function isWriteConflict(error: unknown): boolean {
   return serverCode(error) === WRITE_CONFLICT || serverCode(error) === DUPLICATE_KEY
 }
 
+/** The transaction may have been committed, and the server can no longer be asked. It MUST NOT run again. */
+export class CommitUnknown extends Error {
+  override readonly name = 'CommitUnknown'
+}
+
 /** Returns whether a commit that failed with this error may have taken effect. */
 export function leavesCommitUnknown(error: unknown): boolean {
   const code = serverCode(error)
+  // Without the label, the server no longer knows the transaction: an earlier try to commit may have succeeded.
+  if (code === NO_SUCH_TRANSACTION) return !hasLabel(error, 'TransientTransactionError')
   return code === null || COMMIT_UNKNOWN.has(code) || hasLabel(error, 'UnknownTransactionCommitResult')
 }
 
@@ -128,6 +135,9 @@ function isDnsError(error: unknown): boolean {
  */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
+  if (error instanceof CommitUnknown) {
+    return new StorageError('DATABASE_UNAVAILABLE', { message: error.message, cause: error.cause })
+  }
   const code = serverCode(error)
   if (code !== null) {
     const unusable = UNUSABLE[code]

@@ -1,6 +1,12 @@
 import type { ClientSession } from 'mongodb'
 import { abandonedError, backOff, type Call } from './deadline.js'
-import { isClientClosed, isRetryable, isWriteConflict, leavesCommitUnknown } from './failures.js'
+import {
+  CommitUnknown,
+  isClientClosed,
+  isRetryable,
+  isWriteConflict,
+  leavesCommitUnknown,
+} from './failures.js'
 import { rememberCommit, runCommand, type Namespace } from './namespace.js'
 
 /** Options of every transaction. They override whatever the client is set to. */
@@ -52,9 +58,9 @@ export async function transact<T>(
         rememberCommit(namespace.clock, session)
         return result
       } catch (error) {
-        const canRetry = isRetryable(error) && !(error instanceof CommitUnknown)
-        if (!canRetry || call.hasTimedOut || (isWriteConflict(error) && stopsAtConflict())) throw error
+        if (!isRetryable(error) || error instanceof CommitUnknown || call.hasTimedOut) throw error
         call.lastError = error
+        if (isWriteConflict(error) && stopsAtConflict()) throw error
         await Promise.all([abort(session), backOff(failures)])
         if (call.hasTimedOut) throw abandonedError(error)
       }
@@ -72,10 +78,8 @@ export async function restart(session: ClientSession): Promise<void> {
   session.startTransaction(TRANSACTION)
 }
 
-/** The transaction may have been committed, and the server can no longer be asked. */
-class CommitUnknown extends Error {
-  override readonly name = 'CommitUnknown'
-}
+const OUTCOME_UNKNOWN =
+  'The client was closed during a commit. Whether the write took effect is unknown; retrying with the same id is safe.'
 
 /** Commits, with retries. Repeating is safe: the server reports the outcome of the session's transaction. */
 async function commit(session: ClientSession, call: Call): Promise<void> {
@@ -86,7 +90,7 @@ async function commit(session: ClientSession, call: Call): Promise<void> {
       if (!leavesCommitUnknown(error)) throw error
       call.lastError = error
       if (isClientClosed(error) || call.hasTimedOut) {
-        throw new CommitUnknown('The outcome of the transaction is unknown.', { cause: error })
+        throw new CommitUnknown(OUTCOME_UNKNOWN, { cause: error })
       }
       await backOff(failures)
     }
