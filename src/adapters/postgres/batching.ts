@@ -1,7 +1,7 @@
 import { keyId } from '../../core/names.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
 import { RecentEntries } from '../shared/recent-entries.js'
-import { createWriteBatcher, type JobOutcome, type WriteBatcher } from '../shared/write-batcher.js'
+import { createWriteBatcher, type JobOutcome, type WriteBatcher } from './write-batcher.js'
 import type { Statement } from './connection/database.js'
 import { isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
@@ -81,8 +81,8 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
       conflictKeyOf: ({ command }) => keyId({ bucket: command.bucket, key: nameOf(command) }),
       // Two callers would gain nothing by waiting for each other.
       batchThreshold: 2,
-      // Postgres rolled the batch back if it reported an error. Run each write alone to find the one that failed.
-      recoveryFrom: (error) => (wasReported(error) ? 'concurrent' : 'fail'),
+      // Postgres rolled the batch back if it reported an error.
+      wasUndone: wasReported,
     })
   }
 

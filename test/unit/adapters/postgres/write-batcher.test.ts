@@ -3,7 +3,7 @@ import { StorageError } from '@svc/db'
 import {
   createWriteBatcher,
   type WriteBatcherOptions,
-} from '../../../../../src/adapters/shared/write-batcher.js'
+} from '../../../../src/adapters/postgres/write-batcher.js'
 import { batchRunner, fulfilled, job, refused, type TestJob } from './batch-runner.js'
 
 // The properties check order, outcomes and conflicts. These are the limits, and when a batch starts.

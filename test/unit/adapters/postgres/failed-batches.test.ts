@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { createWriteBatcher, type BatchRecovery } from '../../../../../src/adapters/shared/write-batcher.js'
+import { createWriteBatcher } from '../../../../src/adapters/postgres/write-batcher.js'
 import { batchRunner, fulfilled, job, refused } from './batch-runner.js'
 
 const broken = new Error('broken')
 
 /** Three jobs in one batch that has just started, and one that waits. */
-async function batchOfThree(recoveryFrom: (error: unknown) => BatchRecovery) {
+async function batchOfThree(wasUndone: (error: unknown) => boolean) {
   const { started, options } = batchRunner()
-  const batcher = createWriteBatcher({ ...options, recoveryFrom })
+  const batcher = createWriteBatcher({ ...options, wasUndone })
   void batcher.run('queue', job('first'))
   const settled = Promise.allSettled(['a', 'b', 'c'].map((name) => batcher.run('queue', job(name))))
   await started[0]!.end()
@@ -16,8 +16,8 @@ async function batchOfThree(recoveryFrom: (error: unknown) => BatchRecovery) {
   return { batcher, started, settled, next, names: () => started.slice(2).map((batch) => batch.names) }
 }
 
-it('fail: rejects every job with the error, and continues the queue', async () => {
-  const { batcher, started, settled, next } = await batchOfThree(() => 'fail')
+it('may have had an effect: rejects every job with the error, and continues the queue', async () => {
+  const { batcher, started, settled, next } = await batchOfThree(() => false)
   await started[1]!.fail(broken)
   expect(await settled).toEqual([refused(broken), refused(broken), refused(broken)])
   await started[2]!.end()
@@ -25,20 +25,8 @@ it('fail: rejects every job with the error, and continues the queue', async () =
   expect(batcher.busyQueues).toBe(0)
 })
 
-it('sequential: runs each job alone, one after the other, and only the failing job rejects', async () => {
-  const { started, settled, names } = await batchOfThree(() => 'sequential')
-  await started[1]!.fail(broken)
-  expect(names()).toEqual([['a']])
-  await started[2]!.end()
-  expect(names()).toEqual([['a'], ['b']])
-  await started[3]!.fail(broken)
-  await started[4]!.end()
-  expect(await settled).toEqual([fulfilled('a done'), refused(broken), fulfilled('c done')])
-  expect(names()).toEqual([['a'], ['b'], ['c'], ['next']])
-})
-
-it('concurrent: runs all jobs alone at once, and settles each without waiting for one that hangs', async () => {
-  const { started, settled, names } = await batchOfThree(() => 'concurrent')
+it('was undone: runs all jobs alone at once, and settles each without waiting for one that hangs', async () => {
+  const { started, settled, names } = await batchOfThree(() => true)
   await started[1]!.fail(broken)
   expect(names()).toEqual([['a'], ['b'], ['c']])
   await started[4]!.end()
@@ -50,8 +38,8 @@ it('concurrent: runs all jobs alone at once, and settles each without waiting fo
   expect(names().at(-1)).toEqual(['next'])
 })
 
-it('concurrent: does not wait for a job that hangs', async () => {
-  const { started, options } = batchRunner('concurrent')
+it('was undone: does not wait for a job that hangs', async () => {
+  const { started, options } = batchRunner(true)
   const batcher = createWriteBatcher(options)
   void batcher.run('queue', job('first'))
   void batcher.run('queue', job('hanging'))
@@ -62,11 +50,11 @@ it('concurrent: does not wait for a job that hangs', async () => {
   expect(await other).toBe('other done')
 })
 
-it('asks how to recover only after a batch of several jobs, with its error', async () => {
+it('asks whether it was undone only after a batch of several jobs, with its error', async () => {
   const asked: unknown[] = []
   const { started, next } = await batchOfThree((error) => {
     asked.push(error)
-    return 'fail'
+    return false
   })
   await started[1]!.fail(broken)
   const alone = new Error('alone')
@@ -88,7 +76,7 @@ it('rejects the callers if that question throws, and continues the queue', async
 })
 
 it('treats a wrong number of results as a failure', async () => {
-  const { started, settled } = await batchOfThree(() => 'fail')
+  const { started, settled } = await batchOfThree(() => false)
   await started[1]!.end([fulfilled('a done')])
   const reason = new RangeError('A batch of 3 jobs returned 1 results.')
   expect(await settled).toEqual([refused(reason), refused(reason), refused(reason)])

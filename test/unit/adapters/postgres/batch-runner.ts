@@ -1,8 +1,4 @@
-import type {
-  BatchRecovery,
-  JobOutcome,
-  WriteBatcherOptions,
-} from '../../../../../src/adapters/shared/write-batcher.js'
+import type { JobOutcome, WriteBatcherOptions } from '../../../../src/adapters/postgres/write-batcher.js'
 
 /** A job with an optional conflict key. */
 export interface TestJob {
@@ -23,7 +19,7 @@ interface StartedBatch {
 }
 
 /** Runs batches under the control of the test, and records which ones started. */
-export function batchRunner(recoveryFrom: BatchRecovery = 'fail'): {
+export function batchRunner(wasUndone = false): {
   readonly started: StartedBatch[]
   /** The jobs that wait for a held key. */
   readonly held: StartedBatch[]
@@ -54,7 +50,7 @@ export function batchRunner(recoveryFrom: BatchRecovery = 'fail'): {
     started,
     held,
     options: {
-      recoveryFrom: () => recoveryFrom,
+      wasUndone: () => wasUndone,
       conflictKeyOf: ({ conflictKey }) => conflictKey,
       run: (jobs) => start(started, jobs),
       async runHeld(job) {

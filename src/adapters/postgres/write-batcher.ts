@@ -12,15 +12,6 @@ const MICROTASKS_TO_NEXT_CALL = 8
 /** What became of a job in a batch. `held`: nothing, because a writer outside the batch holds its key. */
 export type JobOutcome<Result> = PromiseSettledResult<Result> | 'held'
 
-/** What happens to the jobs of a batch that failed as a whole. */
-export type BatchRecovery =
-  /** Every job gets the error: the batch may have taken effect, or each job would fail on its own as well. */
-  | 'fail'
-  /** Each job runs on its own, one after the other. For jobs that conflict with each other. */
-  | 'sequential'
-  /** Each job runs on its own, all at once, so that a slow job delays no other. */
-  | 'concurrent'
-
 export interface WriteBatcherOptions<Job, Result> {
   /**
    * Runs the jobs of one batch and returns the outcome of each, in the same order. A rejection concerns the whole batch.
@@ -34,8 +25,11 @@ export interface WriteBatcherOptions<Job, Result> {
    * together, so a repeated batch has the same effect as the first try: two jobs on one object could undo each other.
    */
   readonly conflictKeyOf: (job: Job) => string
-  /** Decides what to do after a batch of two or more was rejected. Anything but `fail` MUST be safe to repeat after that error. */
-  readonly recoveryFrom: (error: unknown) => BatchRecovery
+  /**
+   * Returns whether a batch of two or more that was rejected with this error had no effect. Each of its jobs then runs alone, all
+   * at once, so that a slow job delays no other. Otherwise, every job gets the error.
+   */
+  readonly wasUndone: (error: unknown) => boolean
   /** Maximum jobs in a batch. Default 64. */
   readonly maxBatchSize?: number
   /** Once this many jobs of a queue are in flight, later ones wait for the next batch. Default 1. */
@@ -79,7 +73,7 @@ export function createWriteBatcher<Job, Result>(
 ): WriteBatcher<Job, Result> {
   type Jobs = Queue<Job, Result>
   type Queued = QueuedJob<Job, Result>
-  const { run, runHeld, conflictKeyOf, recoveryFrom } = options
+  const { run, runHeld, conflictKeyOf, wasUndone } = options
   const {
     maxBatchSize = MAX_BATCH_SIZE,
     batchThreshold = BATCH_THRESHOLD,
@@ -118,7 +112,7 @@ export function createWriteBatcher<Job, Result>(
     try {
       await settle(batch, heldJobs)
     } catch (error) {
-      // `recoveryFrom` itself threw. The queue must go on, and no caller may wait forever.
+      // `wasUndone` itself threw. The queue must go on, and no caller may wait forever.
       for (const { reject } of batch) reject(error)
     }
     // Callers of one batch often write again at once. Without this pause the first of them would start a batch of one.
@@ -140,17 +134,12 @@ export function createWriteBatcher<Job, Result>(
         throw new RangeError(`A batch of ${batch.length} jobs returned ${outcomes.length} results.`)
       }
     } catch (error) {
-      switch (batch.length > 1 ? recoveryFrom(error) : 'fail') {
-        case 'fail':
-          for (const { reject } of batch) reject(error)
-          return
-        case 'sequential':
-          for (const each of batch) await settle([each], heldJobs)
-          return
-        case 'concurrent':
-          await Promise.all(batch.map((each) => settle([each], heldJobs)))
-          return
+      if (batch.length > 1 && wasUndone(error)) {
+        await Promise.all(batch.map((each) => settle([each], heldJobs)))
+      } else {
+        for (const { reject } of batch) reject(error)
       }
+      return
     }
     batch.forEach((queued, index) => {
       const outcome = outcomes[index]!

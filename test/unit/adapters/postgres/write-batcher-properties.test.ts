@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createWriteBatcher } from '../../../../src/adapters/postgres/write-batcher.js'
+import { pendingCallbacks } from './batch-runner.js'
+
+interface RandomJob {
+  readonly index: number
+  readonly queue: number
+  readonly conflictKey: number
+  /** `poisoned` makes its whole batch fail. */
+  readonly kind: 'sound' | 'refused' | 'poisoned'
+  /** Whether another writer holds its key when it first runs. */
+  readonly isHeld: boolean
+}
+
+const MAX_TOGETHER = 3
+
+const jobs = fc
+  .array(
+    fc.record({
+      queue: fc.nat(2),
+      conflictKey: fc.nat(3),
+      kind: fc.constantFrom('sound', 'sound', 'refused', 'poisoned' as const),
+      isHeld: fc.nat(3).map((n) => n === 0),
+    }),
+    { maxLength: 25 },
+  )
+  .map((list) => list.map((job, index): RandomJob => ({ ...job, index })))
+
+it('each job has its own effect or error, in order, in any batch', async () => {
+  const gatherings = fc.integer({ min: 1, max: 3 })
+  await fc.assert(
+    fc.asyncProperty(jobs, gatherings, fc.scheduler(), async (list, batchThreshold, scheduler) => {
+      const effects: RandomJob[] = []
+      const faults: string[] = []
+      const inFlight: RandomJob[] = []
+      const inBatches: RandomJob[] = []
+
+      /** Runs jobs for any time. Faults are collected, because an error thrown here would count as a failed batch. */
+      async function together(jobs: readonly RandomJob[]): Promise<void> {
+        const { queue } = jobs[0]!
+        const keys = [...inFlight.filter((job) => job.queue === queue), ...jobs].map(
+          ({ conflictKey }) => conflictKey,
+        )
+        if (new Set(keys).size < keys.length) faults.push('one conflict key twice in flight')
+        inFlight.push(...jobs)
+        await scheduler.schedule(Promise.resolve())
+        for (const job of jobs) inFlight.splice(inFlight.indexOf(job), 1)
+      }
+
+      function outcomeOf(job: RandomJob): PromiseSettledResult<number> {
+        if (job.kind === 'refused') return { status: 'rejected', reason: new Error(`refused ${job.index}`) }
+        effects.push(job)
+        return { status: 'fulfilled', value: job.index }
+      }
+
+      const batcher = createWriteBatcher<RandomJob, number>({
+        maxBatchSize: MAX_TOGETHER,
+        batchThreshold,
+        maxHeld: Infinity,
+        conflictKeyOf: ({ conflictKey }) => `${conflictKey}`,
+        wasUndone: () => true,
+        async run(batch) {
+          const others = inBatches.filter(({ queue }) => queue === batch[0]!.queue)
+          if (batch.some(({ queue }) => queue !== batch[0]!.queue)) faults.push('a batch of two queues')
+          if (batch.length > MAX_TOGETHER) faults.push('a batch that is too large')
+          // Jobs that run alone after a failure may run concurrently.
+          if (others.length >= batchThreshold && batch.length > 1) faults.push('a batch that did not wait')
+          inBatches.push(...batch)
+          await together(batch)
+          for (const job of batch) inBatches.splice(inBatches.indexOf(job), 1)
+          const poisoned = batch.find(({ kind, isHeld }) => kind === 'poisoned' && !isHeld)
+          if (poisoned) throw new Error(`poisoned by ${poisoned.index}`)
+          return batch.map((job) => (job.isHeld ? 'held' : outcomeOf(job)))
+        },
+        async runHeld(job) {
+          await together([job])
+          if (job.kind === 'poisoned') throw new Error(`poisoned by ${job.index}`)
+          const outcome = outcomeOf(job)
+          if (outcome.status === 'rejected') throw outcome.reason
+          return outcome.value
+        },
+      })
+
+      const calls: Promise<number>[] = []
+      const arrivals = scheduler.scheduleSequence(
+        list.map((job) => async () => {
+          calls.push(batcher.run(`${job.queue}`, job))
+        }),
+      )
+      await scheduler.waitFor(arrivals.task)
+      const results = await scheduler.waitFor(Promise.allSettled(calls))
+
+      results.forEach((result, index) => {
+        const { kind } = list[index]!
+        if (kind === 'sound') expect(result).toEqual({ status: 'fulfilled', value: index })
+        else {
+          const message = kind === 'refused' ? `refused ${index}` : `poisoned by ${index}`
+          expect(result).toEqual({ status: 'rejected', reason: new Error(message) })
+        }
+      })
+      const sound = list.filter(({ kind }) => kind === 'sound')
+      expect([...effects].sort((a, b) => a.index - b.index)).toEqual(sound)
+      for (const { queue, conflictKey } of list) {
+        const ofKey = (job: RandomJob) => job.queue === queue && job.conflictKey === conflictKey
+        expect(effects.filter(ofKey)).toEqual(sound.filter(ofKey))
+      }
+      expect(faults).toEqual([])
+      await pendingCallbacks()
+      expect(batcher.busyQueues).toBe(0)
+    }),
+  )
+})
+
+it('a job whose key is free never waits for one that is held', async () => {
+  const keys = fc.nat(3)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(keys, { maxLength: 15 }),
+      fc.uniqueArray(keys),
+      fc.integer({ min: 1, max: 3 }),
+      async (jobs, heldKeys, batchThreshold) => {
+        const isHeld = (key: number) => heldKeys.includes(key)
+        const done: number[] = []
+        let free: () => void = () => {}
+        const freed = new Promise<void>((resolve) => (free = resolve))
+        const batcher = createWriteBatcher<number, void>({
+          batchThreshold,
+          maxHeld: Infinity,
+          conflictKeyOf: String,
+          wasUndone: () => false,
+          run: async (batch) =>
+            batch.map((key) => (isHeld(key) ? 'held' : { status: 'fulfilled', value: undefined })),
+          runHeld: () => freed,
+        })
+        const calls = jobs.map((key) => batcher.run('queue', key).then(() => void done.push(key)))
+        await pendingCallbacks()
+        expect(done.toSorted()).toEqual(jobs.filter((key) => !isHeld(key)).toSorted())
+        free()
+        await Promise.all(calls)
+        expect(batcher.busyQueues).toBe(0)
+      },
+    ),
+  )
+})
