@@ -100,6 +100,23 @@ describeMongo('while an open transaction blocks a scope', (url) => {
     expect(await purge()).toEqual(['waiting/a'])
   })
 
+  it('update and setUploadId do not wait for the scope, which they do not change', async () => {
+    const pending = await reserve('described', 'pending')
+    const { id, bucket, key } = await reserve('described', 'active')
+    await store.confirm({ bucket, key, id, scope: 'described', size: 5 })
+    const unblock = await block('described')
+    const blocked = reserve('described', 'blocked')
+    const uploadId = 'upload'
+    expect(await store.update({ bucket, key, scope: 'described', filename: 'new' })).toMatchObject({
+      filename: 'new',
+    })
+    expect(await store.setUploadId({ bucket, key: pending.key, id: pending.id, uploadId })).toMatchObject({
+      uploadId,
+    })
+    await unblock()
+    await blocked
+  })
+
   it('writes of other keys pass a key that the transaction holds', async () => {
     const { key } = await reserve('ann', 'held')
     const session = client.startSession()

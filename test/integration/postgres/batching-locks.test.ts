@@ -2,7 +2,7 @@ import { createAttemptId, type StorageObject, type StorageObjectStore } from '@s
 import type pg from 'pg'
 import { afterAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describeOwnDatabase, freshSchema, poolOf } from './schemas.js'
+import { describeOwnDatabase, freshSchema, poolOf, quoted } from './schemas.js'
 
 const SCOPES = ['scope 1', 'scope 2'] as const
 const KEYS = Array.from({ length: 40 }, (_, i) => `${i}`)
@@ -98,6 +98,29 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
     const ids = (await Promise.all([...held, last])).map(({ id }) => id)
     expect(await store.find({ bucket: 'bucket', key: 'held' })).toMatchObject({ id: ids[2] })
     expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('keep no update and no setUploadId waiting: they change no usage', async () => {
+    const { schema, stores, inASecond } = await twoStores()
+    const [store] = stores
+    const at = (key: string) => ({ bucket: 'bucket', key })
+    const reserve = (key: string) =>
+      store.reserve({ ...at(key), scope: 'ann', declaredSize: 1, expiresAt: inASecond() })
+    const { id } = await reserve('active')
+    await store.confirm({ ...at('active'), id, scope: 'ann', size: 1 })
+    const pending = await reserve('pending')
+    const holder = await pool.connect()
+    await holder.query('BEGIN')
+    await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = 'ann' FOR UPDATE`)
+    const blocked = reserve('blocked')
+    const uploadId = 'upload'
+    expect(await store.update({ ...at('active'), filename: 'new' })).toMatchObject({ filename: 'new' })
+    expect(await store.setUploadId({ ...at('pending'), id: pending.id, uploadId })).toMatchObject({
+      uploadId,
+    })
+    await holder.query('ROLLBACK')
+    holder.release()
+    await blocked
   })
 
   it('share out the keys, in whatever order they try them', async () => {
