@@ -10,7 +10,7 @@ import {
   lockBlock,
 } from './additions.js'
 import { switchEventsText } from './events-switch.js'
-import { MIGRATION_LOCK } from './migration-lock.js'
+import { MIGRATION_LOCK } from '../sql/fragments.js'
 
 /**
  * A setting of the transaction that passes the version which {@link migrationBlock} found to {@link

@@ -31,11 +31,16 @@ export const WRITABLE = `
   END IF;`
 
 /**
- * The number of a key's advisory lock. If two keys share a number, they only wait for each other. Migrations lock a
- * pair of small numbers, which Postgres keeps apart from one large number.
+ * The number of a key's advisory lock. If two keys share a number, they only wait for each other.
  */
 export const lockOf = (bucket: string, key: string) =>
   `pg_catalog.hashtextextended({schema-literal} || E'\\x1f' || ${bucket} || E'\\x1f' || ${key} COLLATE "C", 0)`
+
+/**
+ * All versions of the library lock the same pair of numbers for a schema. Locks of keys use one large number, and
+ * Postgres keeps the two kinds apart.
+ */
+export const MIGRATION_LOCK = `pg_advisory_xact_lock(hashtext('@svc/db migration'), hashtext({schema-literal}))`
 
 /** Locks the key unless another transaction holds it. Returns whether it did. */
 export const tryLock = (bucket: string, key: string) => `pg_try_advisory_xact_lock(${lockOf(bucket, key)})`
