@@ -33,7 +33,7 @@ describe.skipIf(path === null)(`the oldest packages${skipped}`, () => {
     async () => {
       const { output } = await run('too-old.mjs')
       expect(output.trim().split('\n')).toEqual([
-        'TypeError: mongoAdapter: db must be a Db of the driver mongodb, version 6 or later, as returned by client.db(): see docs/your-orm.md (got an object).',
+        'TypeError: mongoAdapter: db must be a Db of mongodb 6 or later, or a function that returns one: see docs/your-orm.md (got an instance of Db).',
         'TypeError: expressBinding needs Express 4.16 or later, where req.baseUrl is a string (got undefined).',
       ])
     },

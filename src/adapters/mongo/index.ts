@@ -1,7 +1,13 @@
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { shown } from '../../core/store/validation/checks.js'
-import { checkDatabase, type MongoDatabase, type MongoDatabaseSource } from './connection/database.js'
+import {
+  A_DATABASE,
+  checkDatabase,
+  SEE,
+  type MongoDatabase,
+  type MongoDatabaseSource,
+} from './connection/database.js'
 import { lateNamespace } from './connection/late-namespace.js'
 import { openNamespace } from './connection/namespace.js'
 import { createMongoDriver } from './driver.js'
@@ -49,7 +55,10 @@ export function mongoAdapter(
   checkEvents(events)
   const namespace = isSource(db)
     ? lateNamespace(db, prefix)
-    : openNamespace(checkDatabase('mongoAdapter: db must be', db), prefix)
+    : openNamespace(
+        checkDatabase(`mongoAdapter: db must be ${A_DATABASE}, or a function that returns one: ${SEE}`, db),
+        prefix,
+      )
   return createStore(createMongoDriver({ namespace, timeout: TIMEOUT, events }), { now })
 }
 

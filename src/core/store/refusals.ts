@@ -1,9 +1,12 @@
 import { StorageError } from '../errors.js'
 import type { QuotaRefusal, Refusal } from './commands.js'
-import { invalid } from './validation/checks.js'
+import { invalid, shown } from './validation/checks.js'
 
-/** Creates the error for a refused write. `sumField` is the input that makes the scope too large to count exactly. */
-export function refusalError(refusal: Refusal, sumField = 'size'): StorageError {
+/**
+ * Creates the error for a refused write. `sumField` is the input that makes the scope too large to count exactly. A driver
+ * that is not written in TypeScript can return anything.
+ */
+export function refusalError(refusal: Refusal, sumField = 'size'): Error {
   switch (refusal.outcome) {
     case 'not-found':
       return new StorageError('OBJECT_NOT_FOUND')
@@ -23,7 +26,14 @@ export function refusalError(refusal: Refusal, sumField = 'size'): StorageError 
         sumField,
         `must not raise the total size of the scope above ${Number.MAX_SAFE_INTEGER} bytes.`,
       )
+    default:
+      return unknownOutcome(refusal)
   }
+}
+
+function unknownOutcome(result: never): TypeError {
+  const { outcome } = Object(result) as { readonly outcome?: unknown }
+  return new TypeError(`createStore: the driver returned an unknown outcome (got ${shown(outcome)}).`)
 }
 
 function reused(field: string): StorageError {

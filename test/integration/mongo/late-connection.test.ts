@@ -79,26 +79,28 @@ describe('mongoAdapter', () => {
     }
     return 'accepted'
   }
-  const MUST_BE =
-    'a Db of the driver mongodb, version 6 or later, as returned by client.db(): see docs/your-orm.md'
 
   it.each<[string, unknown, string]>([
-    ['mongoose', mongoose, 'an object'],
-    ['a connection of mongoose', mongoose.createConnection(), 'an object'],
-    ['a client', new MongoClient(NOWHERE), 'an object'],
+    ['mongoose', mongoose, 'an instance of Mongoose'],
+    ['a connection of mongoose', mongoose.createConnection(), 'an instance of NativeConnection'],
+    ['a client', new MongoClient(NOWHERE), 'an instance of MongoClient'],
     ['a class', Db, 'a function'],
-    ['a Promise', Promise.resolve(new MongoClient(NOWHERE).db()), 'an object'],
+    ['a Promise', Promise.resolve(new MongoClient(NOWHERE).db()), 'an instance of Promise'],
     ['a URL, which can contain a password', 'mongodb://user:secret@host/db', 'a string'],
     ['undefined', undefined, 'undefined'],
     ['null', null, 'null'],
     ['an object with one method of a Db', { collection: () => {} }, 'an object'],
   ])('refuses %s', (_what, db, got) => {
-    expect(refusalOf(db)).toBe(`mongoAdapter: db must be ${MUST_BE} (got ${got}).`)
+    expect(refusalOf(db)).toBe(
+      `mongoAdapter: db must be a Db of mongodb 6 or later, or a function that returns one: see docs/your-orm.md (got ${got}).`,
+    )
   })
 
   it('rejects calls with a TypeError if its function returns no Db', async () => {
     const store = mongoAdapter((() => mongoose.connection) as unknown as MongoDatabaseSource)
-    const refusal = new TypeError(`mongoAdapter: the function must return ${MUST_BE} (got an object).`)
+    const refusal = new TypeError(
+      'mongoAdapter: the function must return a Db of mongodb 6 or later: see docs/your-orm.md (got an instance of NativeConnection).',
+    )
     await expect(store.ping()).rejects.toThrow(refusal)
     await expect(store.find({ bucket: 'b', key: 'k' })).rejects.toThrow(refusal)
   })

@@ -21,12 +21,12 @@ describe('postgresAdapter', () => {
   const dataSource = new DataSource({ type: 'postgres', url: 'postgres://nowhere.invalid' })
 
   it.each<[string, unknown, string]>([
-    ['a DataSource of TypeORM', dataSource, 'an object'],
-    ['a QueryRunner of TypeORM', dataSource.createQueryRunner(), 'an object'],
-    ['a database of drizzle', drizzle(pool), 'an object'],
+    ['a DataSource of TypeORM', dataSource, 'an instance of DataSource'],
+    ['a QueryRunner of TypeORM', dataSource.createQueryRunner(), 'an instance of PostgresQueryRunner'],
+    ['a database of drizzle', drizzle(pool), 'an instance of NodePgDatabase'],
     ['the function of postgres.js', postgres, 'a function'],
     ['a class', pg.Pool, 'a function'],
-    ['a Promise', Promise.resolve(pool), 'an object'],
+    ['a Promise', Promise.resolve(pool), 'an instance of Promise'],
     ['an object with one method of a pool', { query: () => {} }, 'an object'],
     ['a URL, which can contain a password', 'postgres://user:secret@host/db', 'a string'],
     ['undefined', undefined, 'undefined'],

@@ -14,8 +14,11 @@ export interface MongoDatabase {
 /** Returns the `Db` of a connection that opens later, and nothing before that. */
 export type MongoDatabaseSource = () => MongoDatabase | null | undefined
 
-/** @throws TypeError if the value is not a `Db`. `name` starts the message. */
-export function checkDatabase(name: string, value: unknown): Db {
+export const A_DATABASE = 'a Db of mongodb 6 or later'
+export const SEE = 'see docs/your-orm.md'
+
+/** @throws TypeError if the value is not a `Db`. `message` says what is allowed. */
+export function checkDatabase(message: string, value: unknown): Db {
   const given = Object(value) as Readonly<Record<string, unknown>>
   const { startSession } = Object(given['client']) as { readonly startSession?: unknown }
   const has = (method: string) => typeof given[method] === 'function'
@@ -23,7 +26,5 @@ export function checkDatabase(name: string, value: unknown): Db {
   if (has('collection') && has('command') && typeof startSession === 'function' && !has('addUser')) {
     return value as Db
   }
-  throw new TypeError(
-    `${name} a Db of the driver mongodb, version 6 or later, as returned by client.db(): see docs/your-orm.md (got ${shownHandle(value)}).`,
-  )
+  throw new TypeError(`${message} (got ${shownHandle(value)}).`)
 }

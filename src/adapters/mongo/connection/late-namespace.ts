@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import { StorageError } from '../../../core/errors.js'
-import { checkDatabase, type MongoDatabaseSource } from './database.js'
+import { A_DATABASE, checkDatabase, SEE, type MongoDatabaseSource } from './database.js'
 import { openNamespace, type Namespace } from './namespace.js'
 
 const NOT_OPEN =
@@ -18,7 +18,7 @@ export function lateNamespace(findDatabase: MongoDatabaseSource, prefix: string)
     if (found === null || found === undefined) {
       throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_OPEN })
     }
-    const db = checkDatabase('mongoAdapter: the function must return', found)
+    const db = checkDatabase(`mongoAdapter: the function must return ${A_DATABASE}: ${SEE}`, found)
     const namespace = opened.get(db) ?? openNamespace(db, prefix)
     opened.set(db, namespace)
     return namespace

@@ -17,9 +17,16 @@ export function shown(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-/** Formats a value in place of a connection. Does not quote a string, which can contain a password. */
+/**
+ * Formats a value in place of a connection: an instance by the name of its class. Does not quote a string, which can contain
+ * a password.
+ */
 export function shownHandle(value: unknown): string {
-  return typeof value === 'string' ? 'a string' : shown(value)
+  if (typeof value === 'string') return 'a string'
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return shown(value)
+  const { constructor } = value as { readonly constructor?: unknown }
+  const name = typeof constructor === 'function' ? constructor.name : ''
+  return name === '' || name === 'Object' ? 'an object' : `an instance of ${name}`
 }
 
 export const LATEST_DATE = Date.UTC(9999, 11, 31, 23, 59, 59, 999)

@@ -40,6 +40,14 @@ describe('refuses a driver that', () => {
   })
 })
 
+it('names an outcome that it does not know, such as that of a driver for version 1.5', async () => {
+  const old = async () => ({ outcome: 'quota-exceeded', limit: 'maxBytes' }) as never
+  const store = createStore({ ...createMemoryDriver(new Tables()), transfer: old })
+  await expect(store.transfer({ ...REFERENCE, from: 'a', to: 'b' })).rejects.toThrow(
+    new TypeError('createStore: the driver returned an unknown outcome (got "quota-exceeded").'),
+  )
+})
+
 it('calls the methods of a driver on the driver', async () => {
   const driver = {
     ...createMemoryDriver(new Tables()),
