@@ -6,8 +6,87 @@
 // Database adapters: implement `StoreDriver`, then pass it to `createStore`.
 export { createAttemptId } from './core/store/attempt-id.js'
 export { createStore, type CreateStoreOptions } from './core/store/create-store.js'
-export type * from './core/store/contract.js'
-export type * from './core/store/driver.js'
+export type { AdoptResult, MigrationResult, StorageObjectStore } from './core/store/contract.js'
+export type {
+  AdoptOutcome,
+  AdoptRefusal,
+  ConfirmOutcome,
+  ConfirmRefusal,
+  KnownBytes,
+  PurgeDeletedOutcome,
+  QuotaRefusal,
+  Refusal,
+  ReserveOutcome,
+  ReserveRefusal,
+  RowOutcome,
+  RowsOutcome,
+  SetUploadIdOutcome,
+  SetUploadIdRefusal,
+  SumRefusal,
+  TransferOutcome,
+  TransferRefusal,
+} from './core/store/commands.js'
+export type {
+  AdoptCommand,
+  AdoptInput,
+  ClaimEventsCommand,
+  ClaimEventsInput,
+  ConfirmCommand,
+  ConfirmInput,
+  CountEventsQuery,
+  CountQuery,
+  DeferLeftoverCommand,
+  DeferLeftoverInput,
+  EventClaim,
+  EventSettlement,
+  ExtendClaimInput,
+  ExtendClaimsCommand,
+  ExtendClaimsOptions,
+  FindByIdInput,
+  FindByIdQuery,
+  FindInput,
+  FindPendingInput,
+  FindPendingMultipartInput,
+  FindPendingMultipartQuery,
+  FindPendingQuery,
+  FindQuery,
+  ForgetLeftoverInput,
+  ListAllLeftoversInput,
+  ListByScopeInput,
+  ListDueLeftoversInput,
+  ListDueLeftoversQuery,
+  ListEventsInput,
+  ListEventsQuery,
+  ListExpiredInput,
+  ListExpiredQuery,
+  ListLeftoversInput,
+  ListLeftoversQuery,
+  ListQuery,
+  ListScopesInput,
+  ListScopesQuery,
+  ListStoredInput,
+  ListStoredQuery,
+  PurgeDeletedCommand,
+  PurgeDeletedInput,
+  PurgeExpiredCommand,
+  PurgeExpiredInput,
+  ReleaseCommand,
+  ReleaseInput,
+  RemoveCommand,
+  RemoveInput,
+  ReserveCommand,
+  ReserveInput,
+  SetUploadIdCommand,
+  SetUploadIdInput,
+  SettleEventInput,
+  SettleEventsCommand,
+  TransferCommand,
+  TransferInput,
+  UpdateCommand,
+  UpdateInput,
+} from './core/store/inputs/index.js'
+export type { QuotaLimits } from './core/store/validation/checks.js'
+export type { StoreDriver } from './core/store/driver.js'
 export {
   recordedChange,
   type EventCounts,
@@ -62,3 +141,22 @@ export {
 
 // Object storages: implement `ObjectStorage`.
 export type * from './core/object-storage.js'
+
+// Server plugins other than `db()`, and bindings to other frameworks.
+export type { InstalledPlugin, RecordKeeper, ServerEnvironment, ServerPlugin } from './core/plugin.js'
+export type { PluginContexts } from './server/create-s3-server.js'
+export type {
+  DbConfirmInput,
+  DbContext,
+  DbReleaseInput,
+  DbRemoveInput,
+  DbReserveInput,
+} from './core/db/db.js'
+export type {
+  DescribedAnswer,
+  EndpointDescription,
+  JsonSchema,
+  JsonValue,
+  QueryParameter,
+} from './core/http/endpoint-description.js'
+export type { Handler, HandlerOptions } from './core/http/handler.js'

@@ -1,10 +1,5 @@
 // A server that signs uploads and downloads, and the plugin that records objects, owners and usage.
-export {
-  createS3Server,
-  type PluginContexts,
-  type S3Server,
-  type S3ServerCore,
-} from './server/create-s3-server.js'
+export { createS3Server, type S3Server, type S3ServerCore } from './server/create-s3-server.js'
 export type {
   DeleteOptions,
   DownloadOptions,
@@ -18,15 +13,7 @@ export type {
   MetadataFunction,
   UploadRoute,
 } from './server/options/upload-routes.js'
-export {
-  db,
-  type DbConfirmInput,
-  type DbContext,
-  type DbPlugin,
-  type DbReleaseInput,
-  type DbRemoveInput,
-  type DbReserveInput,
-} from './core/db/db.js'
+export { db, type DbPlugin } from './core/db/db.js'
 export type {
   ActivatedEvent,
   DbHooks,
@@ -65,28 +52,15 @@ export type {
 } from './server/files/inputs.js'
 
 // Jobs.
-export {
-  cleanUp,
-  type CleanUpOptions,
-  type CleanUpResult,
-  type LeftoverOutcome,
-  type ReservationOutcome,
-} from './server/jobs/clean-up/clean-up.js'
+export { cleanUp, type CleanUpOptions, type CleanUpResult } from './server/jobs/clean-up/clean-up.js'
 export { checkStorage } from './server/jobs/check-storage/check-storage.js'
 export type {
-  ChangedBytes,
   CheckStorageOptions,
   CheckStorageResult,
-  MissingBytes,
   StorageDifference,
-  UnrecordedBytes,
 } from './server/jobs/check-storage/check-options.js'
 export { deliverEvents } from './server/jobs/deliver-events.js'
-export type {
-  DeliverEventsOptions,
-  DeliverEventsResult,
-  DeliverStoreEventsOptions,
-} from './server/jobs/delivery-options.js'
+export type { DeliverEventsOptions, DeliverEventsResult } from './server/jobs/delivery-options.js'
 export { importObjects } from './server/jobs/import-objects/import-objects.js'
 export type {
   ImportedItem,
@@ -117,14 +91,13 @@ export {
   type ErrorBody,
   type ErrorCode,
   type ErrorParams,
-  type ErrorStatus,
   type StorageErrorOptions,
 } from './core/errors.js'
 export type { OperationEvent, OperationObserver, OperationResult } from './core/observer.js'
 export type { ErrorContext, ErrorListener } from './core/reporter.js'
 
 // HTTP: the Fetch handler and its OpenAPI document.
-export type { Handler, HandlerOptions } from './core/http/handler.js'
+export type { Handler } from './core/http/handler.js'
 export {
   openApiDocument,
   type OpenApiDocument,
@@ -132,17 +105,40 @@ export {
   type OpenApiOptions,
 } from './core/openapi/document.js'
 
-// Plugins other than `db()`.
-export type { InstalledPlugin, RecordKeeper, ServerEnvironment, ServerPlugin } from './core/plugin.js'
+// The stores that adapters return, and the storages that servers take. `@svc/db/adapter` has what implementing them needs.
+export type { AdoptResult, MigrationResult, StorageObjectStore } from './core/store/contract.js'
+export type { EventCounts, EventPage, ListedEvent, StoredEvent } from './core/store/events.js'
 export type {
-  DescribedAnswer,
-  EndpointDescription,
-  JsonSchema,
-  JsonValue,
-  QueryParameter,
-} from './core/http/endpoint-description.js'
-
-// The store and storage contracts. `@svc/db/adapter` has all that implementing them needs; `createStore` stays here
-// for code written before that entry existed.
-export type * from './adapter.js'
-export { createStore } from './core/store/create-store.js'
+  AdoptInput,
+  ClaimEventsInput,
+  ConfirmInput,
+  FindByIdInput,
+  FindInput,
+  ListByScopeInput,
+  ListEventsInput,
+  ListExpiredInput,
+  ListLeftoversInput,
+  ListScopesInput,
+  PurgeDeletedInput,
+  PurgeExpiredInput,
+  ReleaseInput,
+  RemoveInput,
+  ReserveInput,
+  SettleEventInput,
+  TransferInput,
+  UpdateInput,
+} from './core/store/inputs/index.js'
+export type {
+  Leftover,
+  ObjectMetadata,
+  ObjectPage,
+  ObjectReference,
+  ObjectStatus,
+  Quota,
+  ScopeSummary,
+  ScopeUsage,
+  StorageObject,
+  StoredItem,
+  UsageDifference,
+} from './core/store/records.js'
+export type { ObjectStorage } from './core/object-storage.js'

@@ -1,4 +1,4 @@
-import type { StoreDriver } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { eventsOf, oldestOfEach } from '../broken-stores/event-driver.js'
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,12 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import {
-  ERROR_CODES,
-  StorageError,
-  type ErrorBody,
-  type ErrorCode,
-  type ErrorParams,
-  type ErrorStatus,
-} from '@svc/db'
+import { ERROR_CODES, StorageError, type ErrorBody, type ErrorCode, type ErrorParams } from '@svc/db'
+import type { ErrorStatus } from '@svc/db/adapter'
 
 describe('StorageError', () => {
   it('has a literal union of codes and of statuses', () => {

@@ -1,5 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import type * as library from '@svc/db'
+import type * as adapter from '@svc/db/adapter'
 import type * as memory from '@svc/db/memory'
 
 type IsAny<T> = 0 extends 1 & T ? true : false
@@ -48,7 +49,7 @@ interface PublicValues {
   createAttemptId: typeof library.createAttemptId
   createObjectAccessGuard: typeof library.createObjectAccessGuard
   createQuotaGuard: typeof library.createQuotaGuard
-  createStore: typeof library.createStore
+  createStore: typeof adapter.createStore
   db: typeof library.db
   errorCodes: typeof library.ERROR_CODES
   memoryAdapter: typeof memory.memoryAdapter
@@ -57,10 +58,10 @@ interface PublicValues {
 
 interface PublicTypes {
   activatedEvent: library.ActivatedEvent
-  adoptOutcome: library.AdoptOutcome
+  adoptOutcome: adapter.AdoptOutcome
   authorizeContext: library.AuthorizeContext
   dbClientObject: library.DbClientObject
-  dbContext: library.DbContext
+  dbContext: adapter.DbContext
   dbHooks: library.DbHooks
   dbOptions: library.DbOptions
   dbPlugin: library.DbPlugin
@@ -70,27 +71,27 @@ interface PublicTypes {
   eventPage: library.EventPage
   guard: library.Guard
   handler: library.Handler
-  handlerOptions: library.HandlerOptions
-  installedPlugin: library.InstalledPlugin
+  handlerOptions: adapter.HandlerOptions
+  installedPlugin: adapter.InstalledPlugin
   leftover: library.Leftover
   listedEvent: library.ListedEvent
   memoryAdapterOptions: memory.MemoryAdapterOptions
   objectPage: library.ObjectPage
   quotaSource: library.QuotaSource
-  recordKeeper: library.RecordKeeper
+  recordKeeper: adapter.RecordKeeper
   resolveScope: library.ResolveScope
-  recordedChange: library.RecordedChange
+  recordedChange: adapter.RecordedChange
   scopeSummary: library.ScopeSummary
   scopeUsage: library.ScopeUsage
   seedObject: memory.SeedObject
-  serverPlugin: library.ServerPlugin
+  serverPlugin: adapter.ServerPlugin
   storageError: library.StorageError
   storageObject: library.StorageObject
   storageObjectStore: library.StorageObjectStore
-  storeDriver: library.StoreDriver
+  storeDriver: adapter.StoreDriver
   storedEvent: library.StoredEvent
   storedItem: library.StoredItem
-  transferOutcome: library.TransferOutcome
+  transferOutcome: adapter.TransferOutcome
   updateInput: library.UpdateInput
   usageDifference: library.UsageDifference
 }

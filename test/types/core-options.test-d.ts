@@ -4,18 +4,20 @@ import {
   createAttemptId,
   createObjectAccessGuard,
   createQuotaGuard,
-  createStore,
   db,
   type ActivatedEvent,
-  type DbContext,
-  type EndpointDescription,
   type Guard,
   type Handler,
-  type InstalledPlugin,
   type StorageObject,
   type StorageObjectStore,
-  type StoreDriver,
 } from '@svc/db'
+import {
+  createStore,
+  type DbContext,
+  type EndpointDescription,
+  type InstalledPlugin,
+  type StoreDriver,
+} from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 
 declare const client: StorageObjectStore

@@ -8,16 +8,15 @@ import type {
   ListedEvent,
   ObjectPage,
   ObjectStatus,
-  RecordedChange,
   ScopeSummary,
   ScopeUsage,
   StorageObject,
   StorageObjectStore,
   StoredEvent,
-  StoredEventType,
   StoredItem,
   UsageDifference,
 } from '@svc/db'
+import type { RecordedChange, StoredEventType } from '@svc/db/adapter'
 
 describe('a record', () => {
   it('has every field, with null instead of undefined if absent', () => {

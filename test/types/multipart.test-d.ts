@@ -4,10 +4,9 @@ import {
   memoryStorage,
   type Guard,
   type MultipartOptions,
-  type MultipartStorage,
   type ObjectStorage,
-  type PartsPage,
 } from '@svc/db'
+import type { MultipartStorage, PartsPage } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expectTypeOf, it } from 'vitest'
 

@@ -1,11 +1,6 @@
 import { describe, expectTypeOf, it } from 'vitest'
-import {
-  memoryStorage,
-  type ObjectStorage,
-  type SignDownloadInput,
-  type SignPartInput,
-  type SignUploadInput,
-} from '@svc/db'
+import { memoryStorage, type ObjectStorage } from '@svc/db'
+import type { SignDownloadInput, SignPartInput, SignUploadInput } from '@svc/db/adapter'
 import { diskStorage, type DiskStorageOptions } from '@svc/db/disk'
 
 describe('a storage that serves its own URLs', () => {

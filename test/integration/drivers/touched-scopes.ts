@@ -1,4 +1,5 @@
-import { createAttemptId, type StoreDriver } from '@svc/db'
+import { createAttemptId } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { expect, it } from 'vitest'
 import { confirmCommand, reserveCommand } from '../../unit/core/store/lifecycle/commands.js'
 import { afterNoon, NOON } from '../../unit/core/settable-clock.js'

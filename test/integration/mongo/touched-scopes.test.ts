@@ -1,4 +1,5 @@
-import { createAttemptId, type StoreDriver } from '@svc/db'
+import { createAttemptId } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
 import { createMongoDriver } from '../../../src/adapters/mongo/driver.js'

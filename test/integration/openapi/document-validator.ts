@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { JsonSchema, OpenApiDocument, OpenApiOperation } from '@svc/db'
+import type { OpenApiDocument, OpenApiOperation } from '@svc/db'
+import type { JsonSchema } from '@svc/db/adapter'
 
 export interface ReceivedResponse {
   readonly method: string

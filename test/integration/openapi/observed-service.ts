@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { openApiDocument, type ErrorBody, type JsonSchema, type OpenApiOperation } from '@svc/db'
+import { openApiDocument, type ErrorBody, type OpenApiOperation } from '@svc/db'
+import type { JsonSchema } from '@svc/db/adapter'
 import { Caller, startService, type ServiceOptions } from '../../unit/server/service.js'
 import { documentValidator } from './document-validator.js'
 

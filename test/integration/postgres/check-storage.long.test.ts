@@ -3,10 +3,10 @@ import {
   createS3Server,
   db,
   memoryStorage,
-  type ListedBytes,
   type ObjectStorage,
   type StorageDifference,
 } from '@svc/db'
+import type { ListedBytes } from '@svc/db/adapter'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'

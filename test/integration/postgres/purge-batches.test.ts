@@ -1,4 +1,5 @@
-import { createAttemptId, type StoreDriver } from '@svc/db'
+import { createAttemptId } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { createPostgresDriver } from '../../../src/adapters/postgres/driver.js'

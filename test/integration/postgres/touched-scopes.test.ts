@@ -1,4 +1,4 @@
-import type { StoreDriver } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { afterAll, beforeAll } from 'vitest'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { createPostgresDriver } from '../../../src/adapters/postgres/driver.js'

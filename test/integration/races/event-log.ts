@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import type { RecordedChange, StorageObject, StoredEvent } from '@svc/db'
+import type { StorageObject, StoredEvent } from '@svc/db'
+import type { RecordedChange } from '@svc/db/adapter'
 
 type Json<T> = T extends Date ? string : T extends object ? { readonly [Name in keyof T]: Json<T[Name]> } : T
 

@@ -1,5 +1,6 @@
 import type { RedisClient } from '@svc/db/redis'
-import { createStore, type StorageObjectStore, type StoreDriver } from '@svc/db'
+import type { StorageObjectStore } from '@svc/db'
+import { createStore, type StoreDriver } from '@svc/db/adapter'
 import { partsOf } from '../../../src/core/store/store-parts.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { ScopeUsage, StorageObjectStore, StoreDriver } from '@svc/db'
+import type { ScopeUsage, StorageObjectStore } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { clientOf, describeRedis } from './redis-servers.js'
 import { inAnHour, loadScripts, twoProcesses, usage, type TwoProcesses } from './two-processes.js'
 

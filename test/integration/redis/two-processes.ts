@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
-import type { ScopeUsage, StorageObjectStore, StoreDriver } from '@svc/db'
+import type { ScopeUsage, StorageObjectStore } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { longTimeoutCache } from './long-timeout-cache.js'
 import { freshPrefix } from './redis-servers.js'

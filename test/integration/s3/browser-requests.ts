@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createAttemptId, type SignedUpload, type SignUploadInput } from '@svc/db'
+import { createAttemptId } from '@svc/db'
+import type { SignedUpload, SignUploadInput } from '@svc/db/adapter'
 import { HOUR } from '../../conformance/clock.js'
 
 /** The requests of a browser to signed URLs, and default inputs for signing them. */

@@ -1,13 +1,7 @@
 import express from 'express'
 import { describe, expect, it } from 'vitest'
-import {
-  createS3Server,
-  db,
-  memoryStorage,
-  type DbClientObject,
-  type ObjectStorage,
-  type SignedUpload,
-} from '@svc/db'
+import { createS3Server, db, memoryStorage, type DbClientObject, type ObjectStorage } from '@svc/db'
+import type { SignedUpload } from '@svc/db/adapter'
 import { diskStorage } from '@svc/db/disk'
 import { expressBinding } from '@svc/db/express'
 import { memoryAdapter } from '@svc/db/memory'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { StorageObject, StorageObjectStore, StoredEventType } from '@svc/db'
+import type { StorageObject, StorageObjectStore } from '@svc/db'
+import type { StoredEventType } from '@svc/db/adapter'
 import { changeHotKey } from './hot-keys.js'
 import { keepHouse } from './housekeeping.js'
 import { changeOwnKey, differencesOf, type OwnKey } from './own-keys.js'

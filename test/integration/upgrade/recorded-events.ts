@@ -1,4 +1,5 @@
-import type { ListedEvent, StorageObject, StorageObjectStore, StoredEventType } from '@svc/db'
+import type { ListedEvent, StorageObject, StorageObjectStore } from '@svc/db'
+import type { StoredEventType } from '@svc/db/adapter'
 import { expect } from 'vitest'
 import type { Change } from './load.js'
 

@@ -1,10 +1,5 @@
-import {
-  checkStorage,
-  createAttemptId,
-  type ListBytesInput,
-  type ListedBytes,
-  type ObjectStorage,
-} from '@svc/db'
+import { checkStorage, createAttemptId, type ObjectStorage } from '@svc/db'
+import type { ListBytesInput, ListedBytes } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { check, checkBesideTraffic } from './storage-traffic.js'

@@ -1,11 +1,5 @@
-import {
-  createS3Server,
-  db,
-  memoryStorage,
-  type DbContext,
-  type S3ServerOptions,
-  type ServerPlugin,
-} from '@svc/db'
+import { createS3Server, db, memoryStorage, type S3ServerOptions } from '@svc/db'
+import type { DbContext, ServerPlugin } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { BASE, BUCKET, errorOf, startService, type Begun } from './service.js'

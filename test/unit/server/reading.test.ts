@@ -1,11 +1,5 @@
-import {
-  createS3Server,
-  db,
-  memoryStorage,
-  StorageError,
-  type RecordKeeper,
-  type SignDownloadInput,
-} from '@svc/db'
+import { createS3Server, db, memoryStorage, StorageError } from '@svc/db'
+import type { RecordKeeper, SignDownloadInput } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../../conformance/clock.js'

@@ -1,4 +1,5 @@
-import { StorageError, type ObjectStorage, type StoredBytes } from '@svc/db'
+import { StorageError, type ObjectStorage } from '@svc/db'
+import type { StoredBytes } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
 import { doors } from './doors.js'

@@ -1,4 +1,5 @@
-import type { DbContext, Handler, S3ServerCore } from '@svc/db'
+import type { Handler, S3ServerCore } from '@svc/db'
+import type { DbContext } from '@svc/db/adapter'
 import { createS3Client } from '@svc/db/client'
 import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'

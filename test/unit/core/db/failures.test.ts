@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createStore, db, StorageError, type DbContext, type DbOptions } from '@svc/db'
+import { db, StorageError, type DbOptions } from '@svc/db'
+import { createStore, type DbContext } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { failingDriver } from '../store/failing-driver.js'
 import { requester, errorOf, requestOf, resolveUser } from './db-requests.js'

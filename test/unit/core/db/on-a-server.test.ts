@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createStore, db, StorageError, type DbOptions, type ServerEnvironment } from '@svc/db'
+import { db, StorageError, type DbOptions } from '@svc/db'
+import { createStore, type ServerEnvironment } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { afterNoon, NOON } from '../settable-clock.js'
 import { failingDriver } from '../store/failing-driver.js'

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createStore, StorageError } from '@svc/db'
+import { StorageError } from '@svc/db'
+import { createStore } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
 import { seed } from '../../../../src/adapters/memory/seed.js'

@@ -1,4 +1,4 @@
-import type { StoreDriver } from '@svc/db'
+import type { StoreDriver } from '@svc/db/adapter'
 
 /** A driver whose calls all reject with this error. */
 export function failingDriver(error: unknown): StoreDriver {

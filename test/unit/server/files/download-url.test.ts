@@ -1,4 +1,5 @@
-import { memoryStorage, type SignDownloadInput } from '@svc/db'
+import { memoryStorage } from '@svc/db'
+import type { SignDownloadInput } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, SECOND } from '../../../conformance/clock.js'
 import { BASE, follow } from '../service.js'

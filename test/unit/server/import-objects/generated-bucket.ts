@@ -1,4 +1,5 @@
-import { memoryStorage, type ListBytesInput, type ListedBytes, type ObjectStorage } from '@svc/db'
+import { memoryStorage, type ObjectStorage } from '@svc/db'
+import type { ListBytesInput, ListedBytes } from '@svc/db/adapter'
 
 const WRITTEN = Date.UTC(2020, 0, 1)
 const DIGITS = 7

@@ -1,4 +1,5 @@
-import type { DbClientObject, MultipartStorage, ObjectStorage } from '@svc/db'
+import type { DbClientObject, ObjectStorage } from '@svc/db'
+import type { MultipartStorage } from '@svc/db/adapter'
 import { bytesOfSize, expectStatus, follow, type Caller } from '../service.js'
 
 /** The requests of a multipart upload, as a browser sends them. */

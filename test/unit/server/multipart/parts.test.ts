@@ -1,4 +1,4 @@
-import type { StoredPart } from '@svc/db'
+import type { StoredPart } from '@svc/db/adapter'
 import { describe, expect, it, vi } from 'vitest'
 import { MINUTE, SECOND } from '../../../conformance/clock.js'
 import { BUCKET, bytesOfSize, errorOf, expectStatus, startService } from '../service.js'

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createS3Server, db, type SignedUpload } from '@svc/db'
+import { createS3Server, db } from '@svc/db'
+import type { SignedUpload } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { diskStorage } from '@svc/db/disk'
 

@@ -1,12 +1,5 @@
-import {
-  createAttemptId,
-  createS3Server,
-  db,
-  type ErrorBody,
-  type MemoryStorageOptions,
-  type SignDownloadInput,
-  type SignUploadInput,
-} from '@svc/db'
+import { createAttemptId, createS3Server, db, type ErrorBody, type MemoryStorageOptions } from '@svc/db'
+import type { SignDownloadInput, SignUploadInput } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect } from 'vitest'
 import { ManualClock, MINUTE } from '../../../conformance/clock.js'

@@ -1,4 +1,5 @@
-import { createAttemptId, type WriteInput } from '@svc/db'
+import { createAttemptId } from '@svc/db'
+import type { WriteInput } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../conformance/clock.js'
 import { bucketService, codeOf, HELLO } from './bucket-service.js'

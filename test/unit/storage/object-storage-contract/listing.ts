@@ -1,4 +1,5 @@
-import { createAttemptId, type BytesPage, type ListBytesInput, type ObjectStorage } from '@svc/db'
+import { createAttemptId, type ObjectStorage } from '@svc/db'
+import type { BytesPage, ListBytesInput } from '@svc/db/adapter'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { forEachConcurrently } from './bucket-service.js'

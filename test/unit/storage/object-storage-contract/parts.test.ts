@@ -1,4 +1,4 @@
-import type { StoredPart } from '@svc/db'
+import type { StoredPart } from '@svc/db/adapter'
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../conformance/clock.js'
 import { bytesOfSize } from '../../server/service.js'

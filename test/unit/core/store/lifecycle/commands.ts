@@ -1,4 +1,4 @@
-import type { ConfirmCommand, ReserveCommand } from '@svc/db'
+import type { ConfirmCommand, ReserveCommand } from '@svc/db/adapter'
 import { idNumber } from '../../rows.js'
 import { afterNoon, NOON } from '../../settable-clock.js'
 
