@@ -59,8 +59,7 @@ export type {
   CheckStorageResult,
   StorageDifference,
 } from './server/jobs/check-storage/check-options.js'
-export { deliverEvents } from './server/jobs/deliver-events.js'
-export type { DeliverEventsOptions, DeliverEventsResult } from './server/jobs/delivery-options.js'
+export { deliverEvents, type DeliverEventsOptions, type DeliverEventsResult } from './server/jobs/deliver-events.js'
 export { importObjects } from './server/jobs/import-objects/import-objects.js'
 export type {
   ImportedItem,
@@ -80,7 +79,7 @@ export {
   type TransferScopeResult,
 } from './server/jobs/transfer-scope.js'
 export type { JobFailure, JobOptions, JobProgress } from './server/jobs/job.js'
-export type { EventContext, EventHandler } from './server/events/event-handler.js'
+export type { EventContext, EventHandler } from './server/events/delivery.js'
 
 // Records, errors, and what is reported to operators.
 export { createAttemptId } from './core/store/attempt-id.js'

@@ -10,7 +10,7 @@ import { downloadEndpoint } from './endpoints/download.js'
 import { fileEndpoint } from './endpoints/file.js'
 import { multipartEndpoints } from './endpoints/multipart/index.js'
 import { uploadEndpoint } from './endpoints/upload.js'
-import { createServerEvents, type ServerEvents } from './events/server-events.js'
+import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
 import { DEFAULT_URL_SECONDS } from './lifetimes.js'
 import { optionError } from './options/option-checks.js'
@@ -50,14 +50,14 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   const policy = serverPolicy(options)
   const { basePath, bucket, onOperation, onEvent, now } = policy
   const report = createReport(policy.onError)
-  let events: ServerEvents | null = null
+  let events: EventRunner | null = null
   const changed = (object: ObjectReference) => events?.changed(object)
   const installed = policy.plugins.map((plugin) => ({
     id: plugin.id,
     ...plugin.install({ basePath, bucket, report, onOperation, now, changed }),
   }))
   const records = recordsOf(installed)
-  events = onEvent && createServerEvents({ onEvent, objects: records.objects, report, now })
+  events = onEvent && new EventRunner({ store: records.objects, onEvent, report, now })
   const storage = mapStorageErrors(policy.storage)
   const downloadSeconds = policy.download?.urlSeconds ?? DEFAULT_URL_SECONDS
   const dependencies: ServerDependencies = { storage, records, bucket, downloadSeconds, report, now, events }

@@ -1,7 +1,7 @@
 import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
-import type { ServerEvents } from './events/server-events.js'
+import type { EventRunner } from './events/runner.js'
 
 /** The dependencies that a server's endpoints and jobs share. */
 export interface ServerDependencies {
@@ -15,7 +15,7 @@ export interface ServerDependencies {
   readonly report: Report
   readonly now: () => Date
   /** `null` without `onEvent`. */
-  readonly events: ServerEvents | null
+  readonly events: EventRunner | null
 }
 
 /** The dependencies of a server whose storage supports multipart uploads. */

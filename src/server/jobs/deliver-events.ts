@@ -1,12 +1,45 @@
+import { createReport, type ErrorListener } from '../../core/reporter.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
+import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import type {
-  DeliverEventsOptions,
-  DeliverEventsResult,
-  DeliverStoreEventsOptions,
-} from './delivery-options.js'
-import { runDelivery } from './delivery-run.js'
-import { deliverySource } from './delivery-source.js'
+import type { DeliveryResult, EventHandler, EventStore } from '../events/delivery.js'
+import { DEFAULT_CLAIM_SECONDS, DEFAULT_CONCURRENCY, EventRunner, OPERATION } from '../events/runner.js'
+import { findDependencies } from '../server-dependencies.js'
+import { MAX_FAILURES, OptionChecks, showProgress, type JobFailure, type JobOptions } from './job.js'
+
+export interface DeliverEventsOptions extends JobOptions {
+  /**
+   * Seconds between two looks for events, above 0 and at most 86400. With it the job runs until `signal` aborts, and without it
+   * until no event is due.
+   */
+  readonly pollSeconds?: number | null | undefined
+  /** Seconds that a claim lasts, 1 to 3600. Running handlers extend it. After a crash, events come back this much later. Default 60. */
+  readonly claimSeconds?: number | null | undefined
+  /** How many handlers run at once, 1 to 1000. Default 8. */
+  readonly concurrency?: number | null | undefined
+}
+
+/** The options for a store without a server. */
+export interface DeliverStoreEventsOptions extends DeliverEventsOptions {
+  readonly onEvent: EventHandler
+  /** Called with what handlers throw, and with failures of the store that the job survives. Default: logs to the console. */
+  readonly onError?: ErrorListener | null | undefined
+  /** Returns the current time. Default: the system clock. */
+  readonly now?: (() => Date) | null | undefined
+}
+
+export interface DeliverEventsResult {
+  /** The number of events whose handler returned while the claim held. */
+  readonly delivered: number
+  /** The first 1000 failures. These events are retried later. */
+  readonly failed: readonly JobFailure[]
+}
+
+const MAX_CONCURRENCY = 1000
+const MAX_CLAIM_SECONDS = 3600
+const MAX_POLL_SECONDS = 86_400
+
+const checks = new OptionChecks(OPERATION)
 
 /**
  * Delivers recorded events to the handler `onEvent` of a server, or of `options` for a store alone. Any number of processes may
@@ -26,5 +59,66 @@ export async function deliverEvents(
   source: S3ServerCore | StorageObjectStore,
   options: DeliverEventsOptions | DeliverStoreEventsOptions = {},
 ): Promise<DeliverEventsResult> {
-  return runDelivery(deliverySource(source, options), options)
+  const { runner, report } = runnerOf(source, options)
+  const pollSeconds = checks.seconds('pollSeconds', options.pollSeconds, MAX_POLL_SECONDS)
+  const { claimSeconds: claim, concurrency: places } = options
+  const claimSeconds = checks.integer('claimSeconds', claim, MAX_CLAIM_SECONDS, DEFAULT_CLAIM_SECONDS)
+  const concurrency = checks.integer('concurrency', places, MAX_CONCURRENCY, DEFAULT_CONCURRENCY)
+  const signal = checks.signal(options.signal)
+  const onProgress = checks.function('onProgress', options.onProgress)
+
+  const failed: JobFailure[] = []
+  let delivered = 0
+  let done = 0
+  function onResult(result: DeliveryResult): void {
+    if (result.outcome === 'lost') return
+    done++
+    if (result.outcome === 'delivered') delivered++
+    if (result.outcome === 'failed' && failed.length < MAX_FAILURES) {
+      const { bucket, key } = result.event.object
+      failed.push({ bucket, key, error: result.error })
+    }
+    showProgress(onProgress, { done }, report, OPERATION)
+  }
+  await runner.deliver({ pollSeconds, claimSeconds, concurrency, signal, onResult })
+  return { delivered, failed }
+}
+
+/** Returns the runner of a server, or a new one for a store and the handler of the options. */
+function runnerOf(source: object, options: Partial<DeliverStoreEventsOptions>) {
+  const dependencies = findDependencies(source)
+  if (!dependencies) {
+    const store = eventStore(source)
+    const onEvent = checks.function('onEvent', options.onEvent)
+    if (!onEvent) throw checks.error(`onEvent must be a function (got ${shown(options.onEvent)}).`)
+    const report = createReport(checks.function('onError', options.onError))
+    const now = checks.function('now', options.now) ?? (() => new Date())
+    return { runner: new EventRunner({ store, onEvent, report, now }), report }
+  }
+  for (const name of ['onEvent', 'onError', 'now'] as const) {
+    if (options[name] !== undefined && options[name] !== null) {
+      throw checks.error(
+        `${name} must be an option of createS3Server() if the events of a server are delivered.`,
+      )
+    }
+  }
+  const { events, records, report } = dependencies
+  if (!events) throw checks.error('the server must have the option onEvent (got none).')
+  eventStore(records.objects)
+  return { runner: events, report }
+}
+
+const METHODS = ['claimEvents', 'settleEvents', 'extendClaims'] as const
+
+/** @throws TypeError unless the store has the methods that deliver events. */
+function eventStore(source: object): EventStore {
+  const store = source as Partial<EventStore> | null | undefined
+  const missing = METHODS.filter((name) => typeof store?.[name] !== 'function')
+  if (missing.length === METHODS.length) {
+    throw checks.error(
+      `the first argument must be a server returned by createS3Server() or a store such as postgresAdapter(pool) (got ${shown(source)}).`,
+    )
+  }
+  if (missing.length > 0) throw checks.error(`the store must have the method ${missing[0]}.`)
+  return store as EventStore
 }

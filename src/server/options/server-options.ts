@@ -3,7 +3,7 @@ import type { OperationObserver } from '../../core/observer.js'
 import type { ServerPlugin } from '../../core/plugin.js'
 import type { ErrorListener } from '../../core/reporter.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import type { EventHandler } from '../events/event-handler.js'
+import type { EventHandler } from '../events/delivery.js'
 import type { UploadRoute } from './upload-routes.js'
 
 export interface DeleteOptions {

@@ -1,9 +1,20 @@
-import type { ClaimEventsInput, SettleEventInput } from '../../core/store/contract.js'
+import type { ClaimEventsInput, SettleEventInput, StorageObjectStore } from '../../core/store/contract.js'
 import type { StoredEvent } from '../../core/store/events.js'
-import type { EventHandler, EventStore } from './event-handler.js'
-import { retryTime } from './retry-time.js'
-import { SettlementQueue } from './settlement-queue.js'
-import { startTimer } from './timer.js'
+
+/** What an event handler gets besides the event. */
+export interface EventContext {
+  /** Aborts when the claim is lost: another process may be handling the event by then. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Handles one event. The event is removed once the handler has returned. If it throws, the event is retried later, and the later
+ * events of its object wait. An event can arrive more than once, with the same `id`.
+ */
+export type EventHandler = (event: StoredEvent, context: EventContext) => unknown
+
+/** The methods of a store that deliver events. */
+export type EventStore = Pick<StorageObjectStore, 'claimEvents' | 'settleEvents' | 'extendClaims'>
 
 /** How often a claim is extended while it lasts. One extension may fail. */
 const EXTENSIONS_PER_CLAIM = 3
@@ -11,13 +22,17 @@ const EXTENSIONS_PER_CLAIM = 3
 /** Gets what a handler throws, with its event, and failures of the store. */
 export type ReportDelivery = (error: unknown, event?: StoredEvent) => void
 
-export interface EventDeliveryOptions {
+/** Where events come from, and who handles them. */
+export interface EventSource {
   readonly store: EventStore
   readonly onEvent: EventHandler
+  readonly report: ReportDelivery
   readonly now: () => Date
+}
+
+export interface EventDeliveryOptions extends EventSource {
   /** Seconds that a claim lasts unless it is extended. */
   readonly claimSeconds: number
-  readonly report: ReportDelivery
   /** Called if the store fails to settle events. Resolves to whether to try again. */
   readonly settleAgain: (error: unknown) => Promise<boolean>
   /** Whether waiting for handlers may end a Node.js process. */
@@ -157,4 +172,75 @@ export class EventDelivery {
       new Error(`The claim of event ${event.id} was lost: another process may be handling it.`),
     )
   }
+}
+
+const FIRST_WAIT = 1000
+const LONGEST_WAIT = 60 * 60 * 1000
+
+/**
+ * Returns when to try an event again after this many attempts. The wait doubles up to an hour. Half of it is random, so events
+ * that failed together are not all retried together.
+ */
+function retryTime(attempts: number, now: Date): Date {
+  const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1))
+  return new Date(now.getTime() + Math.ceil(wait * (0.5 + Math.random() / 2)))
+}
+
+/** The most entries that one call of `settleEvents` takes. */
+const MAX_ENTRIES = 1000
+
+interface Waiting {
+  readonly entry: SettleEventInput
+  readonly resolve: (held: boolean) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Settles events together: those whose handlers end at once, and those that end while a call is in flight. */
+class SettlementQueue {
+  readonly #settle: (entries: readonly SettleEventInput[]) => Promise<readonly string[]>
+  readonly #waiting = new Map<string, Waiting>()
+  #isSettling = false
+
+  constructor(settle: (entries: readonly SettleEventInput[]) => Promise<readonly string[]>) {
+    this.#settle = settle
+  }
+
+  /** Settles one event. Resolves to whether its claim still held. */
+  add(entry: SettleEventInput): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      // Only a newer claim of the same event comes here twice.
+      this.#waiting.get(entry.id)?.resolve(false)
+      this.#waiting.set(entry.id, { entry, resolve, reject })
+      if (!this.#isSettling) void this.#settleAll()
+    })
+  }
+
+  async #settleAll(): Promise<void> {
+    this.#isSettling = true
+    // Handlers that ended in the same step join the first call.
+    await Promise.resolve()
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.values()].slice(0, MAX_ENTRIES)
+      for (const { entry } of batch) this.#waiting.delete(entry.id)
+      await this.#settleBatch(batch)
+    }
+    this.#isSettling = false
+  }
+
+  async #settleBatch(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const held = new Set(await this.#settle(batch.map(({ entry }) => entry)))
+      for (const { entry, resolve } of batch) resolve(held.has(entry.id))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+}
+
+/** Starts a timer. One that is `idle` doesn't keep a Node.js process alive. Returns a function that stops it. */
+export function startTimer(seconds: number, action: () => void, idle: boolean): () => void {
+  const timer: unknown = setTimeout(action, seconds * 1000)
+  // Other runtimes return a number.
+  if (idle && typeof timer === 'object') (timer as { unref?: () => void } | null)?.unref?.()
+  return () => clearTimeout(timer as ReturnType<typeof setTimeout>)
 }

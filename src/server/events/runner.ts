@@ -1,0 +1,268 @@
+import type { Report } from '../../core/reporter.js'
+import type { ObjectReference } from '../../core/store/records.js'
+import { partsOf } from '../../core/store/store-parts.js'
+import { EventDelivery, startTimer, type DeliveryResult, type EventSource } from './delivery.js'
+
+/** The operation that errors of delivery are reported under. */
+export const OPERATION = 'deliverEvents'
+
+/** How many handlers run at once by default. */
+export const DEFAULT_CONCURRENCY = 8
+
+/** Seconds that a claim lasts by default, unless it is extended. */
+export const DEFAULT_CLAIM_SECONDS = 60
+
+/** How many changed objects wait for a handler. The events of further objects are left to a job. */
+const MAX_WAITING = 1000
+
+/** Longest pause before events that could not be settled are settled again, in seconds. */
+const LONGEST_PAUSE = 5
+
+const EVENTS_OFF =
+  'onEvent is never called, because the database records no events. ' +
+  'Turn them on with "svc-db migrate --events on", or with the option events of the adapter and migrate().'
+
+/** How a run claims events. */
+interface RunOptions {
+  /** How many handlers run at once. */
+  readonly concurrency: number
+  /** Seconds between two looks for events. `null` ends the run once no event is due. */
+  readonly pollSeconds: number | null
+  readonly signal: AbortSignal | null
+  /** Called with the end of each delivery. */
+  readonly onResult: (result: DeliveryResult) => void
+}
+
+export interface JobRunOptions extends RunOptions {
+  readonly claimSeconds: number
+}
+
+export interface EventRunnerOptions extends Omit<EventSource, 'report'> {
+  readonly report: Report
+}
+
+/** Delivers events: a change starts a run for its object, and a job one for all objects. */
+export class EventRunner {
+  readonly #source: EventSource
+  /** Shared by the runs that changes start, so that their claims are extended and their events settled together. */
+  readonly #background: EventDelivery
+  readonly #waiting = new Map<string, ObjectReference>()
+  /** The names of the objects whose events are being delivered, and whether they have changed again since the last look. */
+  readonly #active = new Map<string, boolean>()
+  readonly #runs = new Set<Promise<void>>()
+  #isOffReported = false
+
+  constructor({ store, onEvent, now, report }: EventRunnerOptions) {
+    const reportDelivery: EventSource['report'] = (error, event) =>
+      report(error, { operation: OPERATION, ...(event && { event }) })
+    this.#source = { store, onEvent, now, report: reportDelivery }
+    this.#background = new EventDelivery({
+      ...this.#source,
+      claimSeconds: DEFAULT_CLAIM_SECONDS,
+      async settleAgain(error) {
+        reportDelivery(error)
+        return false
+      },
+      idle: true,
+    })
+  }
+
+  /**
+   * Delivers the events of an object that this process has just changed, so its handler usually runs at once. What isn't taken, or
+   * fails, is left to a job. Never throws and never waits.
+   */
+  changed({ bucket, key }: ObjectReference): void {
+    const name = JSON.stringify([bucket, key])
+    if (this.#active.has(name)) {
+      this.#active.set(name, true)
+    } else if (this.#active.size < DEFAULT_CONCURRENCY) {
+      void this.#tracked(this.#deliver(name, { bucket, key }))
+    } else if (this.#waiting.size < MAX_WAITING) {
+      this.#waiting.set(name, { bucket, key })
+    }
+  }
+
+  async #deliver(name: string, object: ObjectReference): Promise<void> {
+    do {
+      this.#active.set(name, false)
+      const options = { concurrency: 1, pollSeconds: null, signal: null, onResult: () => undefined }
+      // What it rejects with has been reported.
+      await this.#newRun(this.#background, options, object)
+        .run()
+        .catch(() => undefined)
+    } while (this.#active.get(name))
+    this.#active.delete(name)
+    for (const [waiting, next] of this.#waiting) {
+      this.#waiting.delete(waiting)
+      void this.#tracked(this.#deliver(waiting, next))
+      return
+    }
+  }
+
+  /** Delivers the events of all objects until none is due or, with `pollSeconds`, until the signal aborts. Rejects if the store fails. */
+  async deliver({ claimSeconds, ...options }: JobRunOptions): Promise<void> {
+    const { pollSeconds, signal } = options
+    const settleAgain = async (error: unknown) => {
+      if (pollSeconds === null) return false
+      this.#source.report(error)
+      if (signal?.aborted) return false
+      await pause(Math.min(pollSeconds, LONGEST_PAUSE), signal)
+      return true
+    }
+    const delivery = new EventDelivery({ ...this.#source, claimSeconds, settleAgain, idle: false })
+    const run = this.#newRun(delivery, options, null)
+    signal?.addEventListener('abort', run.wake)
+    try {
+      await this.#tracked(run.run())
+    } finally {
+      signal?.removeEventListener('abort', run.wake)
+    }
+  }
+
+  /** Resolves once nothing is being delivered. */
+  async idle(): Promise<void> {
+    while (this.#runs.size > 0) await Promise.allSettled(this.#runs)
+  }
+
+  #newRun(delivery: EventDelivery, options: RunOptions, object: ObjectReference | null): Run {
+    const onNone = () => this.#reportIfOff()
+    return new Run({ ...options, delivery, object, onNone, report: this.#source.report })
+  }
+
+  async #tracked(run: Promise<void>): Promise<void> {
+    this.#runs.add(run)
+    try {
+      await run
+    } finally {
+      this.#runs.delete(run)
+    }
+  }
+
+  /** Reports once if the database records no events. A store that wraps another one can't tell. */
+  async #reportIfOff(): Promise<void> {
+    const driver = partsOf(this.#source.store)?.driver
+    if (this.#isOffReported || !driver || (await driver.recordsEvents())) return
+    // Concurrent calls may both have asked.
+    if (!this.#isOffReported) this.#source.report(new Error(EVENTS_OFF))
+    this.#isOffReported = true
+  }
+}
+
+interface RunParts extends RunOptions {
+  readonly delivery: EventDelivery
+  /** The object that a change concerns, or `null` for a job. */
+  readonly object: ObjectReference | null
+  /** Called if no event is due at first. */
+  readonly onNone: () => Promise<void>
+  readonly report: (error: unknown) => void
+}
+
+/** Claims events as places for their handlers get free. */
+class Run {
+  readonly #parts: RunParts
+  readonly #wakeup = new Wakeup()
+  #active = 0
+  #hasLooked = false
+  #isEnded = false
+  #failure: { readonly error: unknown } | null = null
+
+  readonly wake = this.#wakeup.call
+
+  constructor(parts: RunParts) {
+    this.#parts = parts
+  }
+
+  async run(): Promise<void> {
+    const { signal, concurrency, pollSeconds } = this.#parts
+    while (!signal?.aborted && !this.#isEnded) {
+      this.#wakeup.reset()
+      const free = concurrency - this.#active
+      const claimed = free > 0 ? await this.#claim(free) : 0
+      // A handler that has ended since then may have made the next event of its object due.
+      if (pollSeconds === null && free === concurrency && claimed === 0) break
+      // If all places are taken, only a handler that ends makes another claim useful.
+      await this.#wakeup.wait(claimed < free ? pollSeconds : null)
+    }
+    while (this.#active > 0) {
+      this.#wakeup.reset()
+      await this.#wakeup.wait(null)
+    }
+    if (this.#failure) throw this.#failure.error
+  }
+
+  /** Claims as many events as there are places, and starts their handlers. Returns the number. */
+  async #claim(limit: number): Promise<number> {
+    const { delivery, object, pollSeconds, onNone, report } = this.#parts
+    try {
+      const deliveries = await delivery.claim({ ...object, limit })
+      for (const started of deliveries) void this.#follow(started)
+      if (deliveries.length === 0 && !this.#hasLooked) await onNone()
+      this.#hasLooked = true
+      return deliveries.length
+    } catch (error) {
+      if (object || pollSeconds !== null) report(error)
+      this.#fail(error)
+      return 0
+    }
+  }
+
+  async #follow(delivery: Promise<DeliveryResult>): Promise<void> {
+    this.#active++
+    try {
+      const result = await delivery
+      this.#parts.onResult(result)
+      // The later events of the object wait for this one.
+      if (this.#parts.object && result.outcome !== 'delivered') this.#isEnded = true
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#active--
+    this.wake()
+  }
+
+  /** The store has failed, which ends the run unless it polls and will try again. */
+  #fail(error: unknown): void {
+    if (this.#parts.pollSeconds !== null) return
+    this.#failure ??= { error }
+    this.#isEnded = true
+    this.wake()
+  }
+}
+
+/** Lets a loop wait for the next thing to do, without missing what happens between two waits. */
+class Wakeup {
+  #isCalled = false
+  #wake: (() => void) | null = null
+
+  /** Ends the current wait or, if there is none, the next one. */
+  readonly call = (): void => {
+    this.#isCalled = true
+    this.#wake?.()
+  }
+
+  /** Forgets earlier calls. */
+  reset(): void {
+    this.#isCalled = false
+  }
+
+  /** Resolves at a call, or after these seconds. `null` waits for a call only. */
+  async wait(seconds: number | null): Promise<void> {
+    if (this.#isCalled) return
+    await new Promise<void>((resolve) => {
+      const stop = seconds === null ? null : startTimer(seconds, resolve, false)
+      this.#wake = () => {
+        stop?.()
+        resolve()
+      }
+    })
+    this.#wake = null
+  }
+}
+
+/** Resolves after these seconds, or when the signal aborts. */
+async function pause(seconds: number, signal: AbortSignal | null): Promise<void> {
+  const wakeup = new Wakeup()
+  signal?.addEventListener('abort', wakeup.call)
+  await wakeup.wait(seconds)
+  signal?.removeEventListener('abort', wakeup.call)
+}
