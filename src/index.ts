@@ -52,27 +52,23 @@ export type {
 } from './server/files/inputs.js'
 
 // Jobs.
-export { cleanUp, type CleanUpOptions, type CleanUpResult } from './server/jobs/clean-up/clean-up.js'
-export { checkStorage } from './server/jobs/check-storage/check-storage.js'
-export type {
-  CheckStorageOptions,
-  CheckStorageResult,
-  StorageDifference,
-} from './server/jobs/check-storage/check-options.js'
-export { deliverEvents, type DeliverEventsOptions, type DeliverEventsResult } from './server/jobs/deliver-events.js'
-export { importObjects } from './server/jobs/import-objects/import-objects.js'
-export type {
-  ImportedItem,
-  ImportObjectsOptions,
-  ImportObjectsResult,
-  ImportSelection,
-  SelectImport,
-} from './server/jobs/import-objects/import-options.js'
+export { cleanUp, type CleanUpOptions, type CleanUpResult } from './server/jobs/clean-up.js'
 export {
-  eraseScope,
-  type EraseScopeOptions,
-  type EraseScopeResult,
-} from './server/jobs/erase-scope/erase-scope.js'
+  checkStorage,
+  type CheckStorageOptions,
+  type CheckStorageResult,
+} from './server/jobs/check-storage/check-storage.js'
+export type { StorageDifference } from './server/jobs/check-storage/comparison.js'
+export { deliverEvents, type DeliverEventsOptions, type DeliverEventsResult } from './server/jobs/deliver-events.js'
+export {
+  importObjects,
+  type ImportedItem,
+  type ImportObjectsOptions,
+  type ImportObjectsResult,
+  type ImportSelection,
+  type SelectImport,
+} from './server/jobs/import-objects.js'
+export { eraseScope, type EraseScopeOptions, type EraseScopeResult } from './server/jobs/erase-scope.js'
 export {
   transferScope,
   type TransferScopeOptions,

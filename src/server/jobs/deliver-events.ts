@@ -89,8 +89,7 @@ function runnerOf(source: object, options: Partial<DeliverStoreEventsOptions>) {
   const dependencies = findDependencies(source)
   if (!dependencies) {
     const store = eventStore(source)
-    const onEvent = checks.function('onEvent', options.onEvent)
-    if (!onEvent) throw checks.error(`onEvent must be a function (got ${shown(options.onEvent)}).`)
+    const onEvent = checks.requiredFunction('onEvent', options.onEvent)
     const report = createReport(checks.function('onError', options.onError))
     const now = checks.function('now', options.now) ?? (() => new Date())
     return { runner: new EventRunner({ store, onEvent, report, now }), report }

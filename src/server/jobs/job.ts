@@ -1,6 +1,43 @@
 import { StorageError } from '../../core/errors.js'
+import type { ObjectStorage } from '../../core/object-storage.js'
+import type { RecordKeeper } from '../../core/plugin.js'
 import type { Report } from '../../core/reporter.js'
 import { checkText, shown, type TextField } from '../../core/store/validation/checks.js'
+import type { EventRunner } from '../events/runner.js'
+
+/** What a job works with. A server has one, and the command line makes its own. */
+export interface JobContext {
+  /** Rejects only with a `StorageError`. */
+  readonly storage: ObjectStorage
+  readonly records: Pick<RecordKeeper, 'objects' | 'remove'>
+  readonly report: Report
+  readonly now: () => Date
+  /** Delivers the events of changed objects. */
+  readonly events: Pick<EventRunner, 'changed'> | null
+}
+
+/** What a job works with that lists a bucket: by default this one. */
+export interface BucketJobContext extends JobContext {
+  readonly bucket: string
+}
+
+/** The options that every job has. */
+export interface JobOptions {
+  /** Ends the job. What is in progress is completed first. */
+  readonly signal?: AbortSignal | null | undefined
+  /** Called after each item. */
+  readonly onProgress?: ((progress: JobProgress) => unknown) | null | undefined
+}
+
+/** The options of a job that lists a bucket. */
+export interface BucketJobOptions extends JobOptions {
+  /** Default: the bucket of the server. */
+  readonly bucket?: string | null | undefined
+  /** Only keys that start with this text, 1 to 1024 bytes of UTF-8. Default: all keys. */
+  readonly prefix?: string | null | undefined
+  /** Only keys after this one, in byte order. It need not exist. Default: from the start. */
+  readonly after?: string | null | undefined
+}
 
 /** How far a job has come. */
 export interface JobProgress {
@@ -21,14 +58,6 @@ export interface JobFailure {
 
 /** The most failures that the result of a job lists. `onError` gets all of them. */
 export const MAX_FAILURES = 1000
-
-/** The options that every job has. */
-export interface JobOptions {
-  /** Ends the job. What is in progress is completed first. */
-  readonly signal?: AbortSignal | null | undefined
-  /** Called after each item. */
-  readonly onProgress?: ((progress: JobProgress) => unknown) | null | undefined
-}
 
 /** Calls `onProgress`. What it throws is reported. */
 export function showProgress(
@@ -73,6 +102,15 @@ export class OptionChecks {
     }
   }
 
+  /** Checks which part of a bucket a job works on. */
+  bucketPart({ bucket, prefix, after }: BucketJobOptions, defaultBucket: string) {
+    return {
+      bucket: this.text('bucket', bucket ?? defaultBucket, 'bucket')!,
+      prefix: this.text('prefix', prefix, 'key'),
+      after: this.text('after', after, 'key'),
+    }
+  }
+
   boolean(name: string, value: boolean | null | undefined): boolean | null {
     if (value === undefined || value === null) return null
     if (typeof value === 'boolean') return value
@@ -95,6 +133,12 @@ export class OptionChecks {
     if (value === undefined || value === null) return null
     if (typeof value === 'function') return value
     throw this.error(`${name} must be a function (got ${shown(value)}).`)
+  }
+
+  requiredFunction<T>(name: string, value: T): NonNullable<T> {
+    const given = this.function(name, value)
+    if (!given) throw this.error(`${name} must be a function (got ${shown(value)}).`)
+    return given
   }
 
   signal(value: AbortSignal | null | undefined): AbortSignal | null {

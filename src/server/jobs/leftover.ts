@@ -4,6 +4,7 @@ import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
 import { GRACE_SECONDS, secondsAfter } from '../lifetimes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
+import type { JobContext } from './job.js'
 
 /**
  * The result for a leftover.
@@ -38,14 +39,14 @@ export interface Look {
  * fails, which leaves the record in place for another look in an hour.
  */
 export async function settleLeftover(
-  dependencies: ServerDependencies,
+  context: JobContext,
   leftover: Leftover,
   look: Look,
 ): Promise<SettledLeftover> {
-  const { records, report } = dependencies
+  const { records, report } = context
   const { attemptId } = leftover
   try {
-    const outcome = await settle(dependencies, leftover, look)
+    const outcome = await settle(context, leftover, look)
     const until = nextLook(outcome, look)
     if (until) await records.objects.deferLeftover({ attemptId, until })
     return outcome
@@ -94,24 +95,20 @@ function retryTime({ time, readableUntil }: Look): Date {
   return retry.getTime() === readableUntil.getTime() ? new Date(retry.getTime() + 1) : retry
 }
 
-async function settle(
-  dependencies: ServerDependencies,
-  leftover: Leftover,
-  look: Look,
-): Promise<SettledLeftover> {
+async function settle(context: JobContext, leftover: Leftover, look: Look): Promise<SettledLeftover> {
   // Uploads before bytes: an upload that is completed in between becomes an object, which settleBytes then finds.
-  const uploads = await settleUploads(dependencies, leftover, look)
-  const bytes = await settleBytes(dependencies, leftover, look)
+  const uploads = await settleUploads(context, leftover, look)
+  const bytes = await settleBytes(context, leftover, look)
   if (uploads === 'removed' || bytes === 'removed') return 'removed'
   if (uploads === 'kept' || bytes === 'kept') return 'kept'
   if (!look.isLast) return 'waiting'
-  await dependencies.records.objects.forgetLeftover({ attemptId: leftover.attemptId })
+  await context.records.objects.forgetLeftover({ attemptId: leftover.attemptId })
   return 'forgotten'
 }
 
 /** Aborts the open multipart uploads, without waiting: an incomplete upload can't be read. */
 async function settleUploads(
-  { storage, records }: ServerDependencies,
+  { storage, records }: JobContext,
   leftover: Leftover,
   look: Look,
 ): Promise<'none' | 'removed' | 'kept'> {
@@ -180,19 +177,19 @@ async function abortUploads(
 }
 
 async function settleBytes(
-  dependencies: ServerDependencies,
+  context: JobContext,
   leftover: Leftover,
   { time, readableUntil }: Look,
 ): Promise<'none' | 'removed' | 'kept'> {
   const { bucket, storageKey } = leftover
   if (storageKey === null || time < readableUntil) return 'none'
-  if ((await dependencies.storage.head({ bucket, key: storageKey })) === null) return 'none'
-  return removeUnused(dependencies, { ...leftover, storageKey })
+  if ((await context.storage.head({ bucket, key: storageKey })) === null) return 'none'
+  return removeUnused(context, { ...leftover, storageKey })
 }
 
 /** Removes the bytes of an attempt that is no longer live, unless a live row at its key uses them. */
 export async function removeUnused(
-  { storage, records }: Pick<ServerDependencies, 'storage' | 'records'>,
+  { storage, records }: JobContext,
   { bucket, key, storageKey }: ObjectReference & { readonly storageKey: string },
 ): Promise<'removed' | 'kept'> {
   const live = await liveRows(records.objects, { bucket, key })

@@ -3,8 +3,8 @@ import { checkQuota, checkText, invalid, shown } from '../../core/store/validati
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
 import { ItemRun } from './item-run.js'
-import { OptionChecks, type JobFailure, type JobOptions } from './job.js'
-import { rowsOfScope } from './scope-pages.js'
+import { OptionChecks, type JobContext, type JobFailure, type JobOptions } from './job.js'
+import { rowsOfScope } from './pages.js'
 
 export interface TransferScopeOptions extends JobOptions {
   /** The owner. */
@@ -45,7 +45,14 @@ export async function transferScope(
   s3: S3ServerCore,
   options: TransferScopeOptions,
 ): Promise<TransferScopeResult> {
-  const { records, events, report } = dependenciesOf(s3, JOB)
+  return runTransfer(dependenciesOf(s3, JOB), options)
+}
+
+/** `transferScope` for callers without a server. */
+export async function runTransfer(
+  { records, events, report }: Omit<JobContext, 'storage' | 'now'>,
+  options: TransferScopeOptions,
+): Promise<TransferScopeResult> {
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const from = checkText('scope', options.from, 'from')

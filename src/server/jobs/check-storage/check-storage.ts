@@ -1,18 +1,38 @@
+import { shown } from '../../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
-import { dependenciesOf, type ServerDependencies } from '../../server-dependencies.js'
 import { secondsAfter } from '../../lifetimes.js'
-import { storedPosition } from '../bucket-pages.js'
-import { showProgress } from '../job.js'
-import {
-  checkOptions,
-  JOB,
-  type CheckedOptions,
-  type CheckStorageOptions,
-  type CheckStorageResult,
-} from './check-options.js'
-import { pairs } from './comparison.js'
+import { dependenciesOf } from '../../server-dependencies.js'
+import { OptionChecks, showProgress, type BucketJobContext, type BucketJobOptions } from '../job.js'
+import { storedPosition } from '../pages.js'
+import { confirmedDifferences, pairs, type Sides, type StorageDifference } from './comparison.js'
 import { entryOf, Listing, type Place } from './listing.js'
-import { confirmedDifferences, type Sides } from './second-look.js'
+
+export interface CheckStorageOptions extends BucketJobOptions {
+  /** Only bytes that are older are `unrecorded`. Seconds, 0 to 315,360,000 (ten years). Default 86,400. */
+  readonly olderThanSeconds?: number | null | undefined
+  /** Called with each difference, one at a time, and awaited. If it throws, the job rejects with its error. */
+  readonly onDifference: (difference: StorageDifference) => unknown
+}
+
+export interface CheckStorageResult {
+  /** The number of objects in the bucket that were compared. */
+  readonly items: number
+  /** The number of active objects and uploads of the database that were compared. */
+  readonly rows: number
+  /** The number of differences of each kind. */
+  readonly missing: number
+  readonly changed: number
+  readonly unrecorded: number
+  /** The last key that was compared, `after` of a later run. `null` if there was none. */
+  readonly after: string | null
+}
+
+const JOB = 'checkStorage'
+
+const DAY = 86_400
+const TEN_YEARS = 3650 * DAY
+
+const checks = new OptionChecks(JOB)
 
 /**
  * Compares a bucket with the database, and calls `onDifference` with each object without bytes, each with other bytes than its
@@ -31,16 +51,27 @@ export async function checkStorage(
   s3: S3ServerCore,
   options: CheckStorageOptions,
 ): Promise<CheckStorageResult> {
-  const dependencies = dependenciesOf(s3, JOB)
-  const checked = checkOptions(options, dependencies.bucket)
-  const { olderThanSeconds, onDifference, signal, onProgress } = checked
-  const { now, report } = dependencies
-  const sides = sidesOf(dependencies, checked)
-  const items = new Listing(sides.listBucket, checked.after)
-  const stored = new Listing(sides.listStored, checked.after)
+  return runCheck(dependenciesOf(s3, JOB), options)
+}
+
+/** `checkStorage` for callers without a server. */
+export async function runCheck(
+  context: Omit<BucketJobContext, 'events'>,
+  options: CheckStorageOptions,
+): Promise<CheckStorageResult> {
+  checks.options(options)
+  const onDifference = checks.requiredFunction('onDifference', options.onDifference)
+  const part = checks.bucketPart(options, context.bucket)
+  const olderThanSeconds = secondsOf(options.olderThanSeconds)
+  const signal = checks.signal(options.signal)
+  const onProgress = checks.function('onProgress', options.onProgress)
+  const { now, report } = context
+  const sides = sidesOf(context, part)
+  const items = new Listing(sides.listBucket, part.after)
+  const stored = new Listing(sides.listStored, part.after)
   const oldest = secondsAfter(now(), -olderThanSeconds)
   const counts = { items: 0, rows: 0, missing: 0, changed: 0, unrecorded: 0 }
-  let { after } = checked
+  let { after } = part
   let done = 0
 
   while (!signal?.aborted) {
@@ -66,6 +97,30 @@ export async function checkStorage(
   return { ...counts, after }
 }
 
+function sidesOf(
+  { storage, records }: Pick<BucketJobContext, 'storage' | 'records'>,
+  { bucket, prefix }: { readonly bucket: string; readonly prefix: string | null },
+): Sides {
+  const list = storage.list?.bind(storage)
+  if (!list) throw checks.error('the storage must implement list().')
+  return {
+    bucket,
+    async listBucket(after, limit) {
+      const { items, next } = await list({ bucket, prefix, after, limit })
+      const entries = items.map((item) => entryOf(item.key, item))
+      // Otherwise the comparison would be wrong, or never end.
+      refuseDisorder(after, entries)
+      return { entries, next }
+    },
+    async listStored(after, limit) {
+      const page = await records.objects.listStored({ bucket, prefix, after: storedPosition(after), limit })
+      const entries = page.map((item) => entryOf(item.storageKey, item))
+      // A shorter page is the last one.
+      return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }
+    },
+  }
+}
+
 /** @throws Error unless the names of a page ascend in byte order, from its start. */
 function refuseDisorder(after: string | null, entries: readonly Place[]): void {
   let previous: Place | null = after === null ? null : entryOf(after, null)
@@ -85,23 +140,8 @@ function earlier<P extends { readonly order: string }>(one: P | null, other: P |
   return one.order < other.order ? one : other
 }
 
-function sidesOf({ storage, records }: ServerDependencies, { bucket, prefix }: CheckedOptions): Sides {
-  const list = storage.list?.bind(storage)
-  if (!list) throw new TypeError(`${JOB}: the storage must implement list().`)
-  return {
-    bucket,
-    async listBucket(after, limit) {
-      const { items, next } = await list({ bucket, prefix, after, limit })
-      const entries = items.map((item) => entryOf(item.key, item))
-      // Otherwise the comparison would be wrong, or never end.
-      refuseDisorder(after, entries)
-      return { entries, next }
-    },
-    async listStored(after, limit) {
-      const page = await records.objects.listStored({ bucket, prefix, after: storedPosition(after), limit })
-      const entries = page.map((item) => entryOf(item.storageKey, item))
-      // A shorter page is the last one.
-      return { entries, next: page.length < limit ? null : page.at(-1)!.storageKey }
-    },
-  }
+function secondsOf(value: number | null | undefined): number {
+  if (value === undefined || value === null) return DAY
+  if (typeof value === 'number' && value >= 0 && value <= TEN_YEARS) return value
+  throw checks.error(`olderThanSeconds must be a number from 0 to ${TEN_YEARS} (got ${shown(value)}).`)
 }

@@ -1,4 +1,5 @@
 import { utf8Order } from '../../../core/names.js'
+import { PAGE_SIZE } from '../pages.js'
 
 /** A place in the byte order of names. */
 export interface Place {
@@ -20,8 +21,6 @@ export interface EntryPage<T> {
 
 /** Lists entries in byte order of their names. Entries of one name are never split between two pages. */
 export type ListEntries<T> = (after: string | null, limit: number) => Promise<EntryPage<T>>
-
-export const PAGE_SIZE = 1000
 
 export function entryOf<T>(name: string, value: T): Entry<T> {
   return { name, order: utf8Order(name), value }

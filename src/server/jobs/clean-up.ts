@@ -1,11 +1,15 @@
-import type { Leftover, StorageObject } from '../../../core/store/records.js'
-import { shown } from '../../../core/store/validation/checks.js'
-import { settleReservation, type SettledReservation } from '../../attempts/settle-reservation.js'
-import type { S3ServerCore } from '../../create-s3-server.js'
-import { dependenciesOf } from '../../server-dependencies.js'
-import { lookForCleanUp, settleLeftover, type SettledLeftover } from '../leftover.js'
-import { pagesOf } from '../pages.js'
-import { settleAll, type Outcome } from './settle-all.js'
+import { toStorageError, type StorageError } from '../../core/errors.js'
+import type { Leftover, StorageObject } from '../../core/store/records.js'
+import { shown } from '../../core/store/validation/checks.js'
+import {
+  settleReservation,
+  settlementBatches,
+  type SettledReservation,
+} from '../attempts/settle-reservation.js'
+import type { S3ServerCore } from '../create-s3-server.js'
+import { dependenciesOf } from '../server-dependencies.js'
+import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
+import { pagesOf } from './pages.js'
 
 export interface CleanUpOptions {
   /**
@@ -16,6 +20,11 @@ export interface CleanUpOptions {
   /** Page size, 1 to 1000. Default 100. A run processes every page. */
   readonly limit?: number | null | undefined
 }
+
+/** The result for one item: its outcome, or the error that left it unchanged. */
+type Outcome<Name, Result extends string> =
+  | (Name & { readonly outcome: Result })
+  | (Name & { readonly outcome: 'failed'; readonly error: StorageError })
 
 /** The result for one reservation. `failed`: the reservation is unchanged, and the next run retries it. */
 export type ReservationOutcome = Outcome<
@@ -82,4 +91,27 @@ async function* recordedBefore(
   pages: AsyncIterable<readonly Leftover[]>,
 ): AsyncGenerator<readonly Leftover[], void> {
   for await (const leftovers of pages) yield leftovers.filter(({ since }) => since <= start)
+}
+
+/** Settles every item of every page, a few concurrently. Reports an item that fails, and continues with the others. */
+async function settleAll<Item, Name, Result extends string>(
+  pages: AsyncIterable<readonly Item[]>,
+  name: (item: Item) => Name,
+  settle: (item: Item) => Promise<Result>,
+  report: (error: unknown) => void,
+): Promise<Outcome<Name, Result>[]> {
+  async function outcomeOf(item: Item): Promise<Outcome<Name, Result>> {
+    try {
+      return { ...name(item), outcome: await settle(item) }
+    } catch (error) {
+      report(error)
+      return { ...name(item), outcome: 'failed', error: toStorageError(error) }
+    }
+  }
+
+  const outcomes: Outcome<Name, Result>[] = []
+  for await (const page of pages) {
+    for (const batch of settlementBatches(page)) outcomes.push(...(await Promise.all(batch.map(outcomeOf))))
+  }
+  return outcomes
 }

@@ -1,0 +1,219 @@
+import { StorageError } from '../../core/errors.js'
+import { utf8Order } from '../../core/names.js'
+import type { ListedBytes } from '../../core/object-storage.js'
+import type { AdoptInput, StorageObjectStore } from '../../core/store/contract.js'
+import type { AdoptCommand } from '../../core/store/driver.js'
+import { adoptCommand } from '../../core/store/inputs/objects.js'
+import { hasExpired } from '../../core/store/lifecycle/change.js'
+import { receivesBytes } from '../../core/store/lifecycle/object.js'
+import type { ObjectMetadata, StoredItem } from '../../core/store/records.js'
+import { shown } from '../../core/store/validation/checks.js'
+import type { S3ServerCore } from '../create-s3-server.js'
+import { dependenciesOf } from '../server-dependencies.js'
+import { ItemRun } from './item-run.js'
+import { OptionChecks, type BucketJobContext, type BucketJobOptions, type JobFailure } from './job.js'
+import { bucketPages, PAGE_SIZE, storedPosition } from './pages.js'
+
+/** Bytes in the bucket, as the listing describes them. */
+export interface ImportedItem extends ListedBytes {
+  readonly bucket: string
+}
+
+/** How bytes are recorded: the fields of the new object. */
+export interface ImportSelection {
+  /** The owner, 1 to 255 characters. */
+  readonly scope: string
+  /** 1 to 1024 bytes of UTF-8. Default: the key of the bytes. */
+  readonly key?: string | null | undefined
+  /** 1 to 255 characters. Default `null`. */
+  readonly route?: string | null | undefined
+  /** 1 to 1024 characters. Default `null`. */
+  readonly filename?: string | null | undefined
+  /** 1 to 255 characters. Default `null`. */
+  readonly contentType?: string | null | undefined
+  readonly metadata?: ObjectMetadata | null | undefined
+}
+
+/** Decides how bytes are recorded. `null` skips them. */
+export type SelectImport = (item: ImportedItem) => ImportSelection | null | Promise<ImportSelection | null>
+
+export interface ImportObjectsOptions extends BucketJobOptions {
+  /** Called for each item, `concurrency` at a time. If it throws, the item has failed. */
+  readonly select: SelectImport
+  /** How many items are in work at once, 1 to 1000. Default 16. */
+  readonly concurrency?: number | null | undefined
+  /** Whether to change nothing and only report what a run would do. Default `false`. */
+  readonly dryRun?: boolean | null | undefined
+}
+
+export interface ImportObjectsResult {
+  /** The number of items that were recorded. In a dry run, the number that would be. */
+  readonly imported: number
+  /** The number of items whose bytes an object, an upload or a leftover names already. */
+  readonly known: number
+  /** The number of items for which `select` returned `null`. */
+  readonly skipped: number
+  /** The first 1000 failures. `onError` gets all of them. */
+  readonly failed: readonly JobFailure[]
+  /** The last key up to which every item is done, `after` of a later run. `null` if there was none. */
+  readonly after: string | null
+}
+
+const JOB = 'importObjects'
+const DEFAULT_CONCURRENCY = 16
+const MAX_CONCURRENCY = 1000
+
+const checks = new OptionChecks(JOB)
+
+/**
+ * Records what a bucket holds already as objects, in byte order of the keys. The bucket is only listed. Each item is recorded with
+ * its `lastModified` as `createdAt`, without a quota and without calling hooks. Safe beside uploads, `cleanUp` and other imports.
+ *
+ * If `select` throws or returns something invalid, or if another object or upload has the key, the item has failed: `onError`
+ * receives the error, and the run continues. Rejects with `STORAGE_UNAVAILABLE` if the bucket can't be listed, and with
+ * `DATABASE_UNAVAILABLE` if the database is unavailable, once the items in work are done. `onProgress` has told by then where a
+ * later run can go on.
+ *
+ * @throws TypeError if `s3` was not created by `createS3Server`, if an option is invalid, or if the storage has no `list`.
+ */
+export async function importObjects(
+  s3: S3ServerCore,
+  options: ImportObjectsOptions,
+): Promise<ImportObjectsResult> {
+  return runImport(dependenciesOf(s3, JOB), options)
+}
+
+/** An item with what names its bytes in the database. */
+interface Candidate extends ImportedItem {
+  readonly stored: readonly StoredItem[]
+}
+
+type Outcome = 'imported' | 'known' | 'skipped'
+
+/** `importObjects` for callers without a server. */
+export async function runImport(
+  context: BucketJobContext,
+  options: ImportObjectsOptions,
+): Promise<ImportObjectsResult> {
+  checks.options(options)
+  const select = checks.requiredFunction('select', options.select)
+  const { bucket, prefix, after } = checks.bucketPart(options, context.bucket)
+  const concurrency = checks.integer('concurrency', options.concurrency, MAX_CONCURRENCY, DEFAULT_CONCURRENCY)
+  const dryRun = checks.boolean('dryRun', options.dryRun) ?? false
+  const signal = checks.signal(options.signal)
+  const onProgress = checks.function('onProgress', options.onProgress)
+  const { storage, records, report } = context
+  const list = storage.list?.bind(storage)
+  if (!list) throw checks.error('the storage must implement list().')
+
+  const counts: Record<Outcome, number> = { imported: 0, known: 0, skipped: 0 }
+  const pages = bucketPages<readonly Candidate[]>({
+    list,
+    bucket,
+    prefix,
+    after,
+    signal,
+    async prepare(items, start) {
+      const stored = await findStored(records.objects, items, { bucket, prefix, after: start })
+      return items.map((item) => ({ bucket, ...item, stored: stored.get(item.key) ?? [] }))
+    },
+  })
+  const run = new ItemRun({ operation: JOB, report, concurrency, signal, onProgress }, after)
+  await run.process(
+    pages,
+    async (candidate) => {
+      const { stored: _, ...item } = candidate
+      const selection = await selectionOf(select, item).catch((error: unknown) => {
+        // Not a rejection: whatever `select` throws concerns this item only, also if it uses the same database.
+        run.fail(item, error)
+        return undefined
+      })
+      if (selection === undefined) return
+      counts[selection === null ? 'skipped' : await importItem(context, dryRun, candidate, selection)]++
+    },
+    ({ key }) => key,
+  )
+  return { ...counts, failed: run.failed, after: run.after }
+}
+
+/** Looks up what names the bytes of a page, with one call for up to 1000 names in its range. */
+async function findStored(
+  objects: StorageObjectStore,
+  items: readonly ListedBytes[],
+  range: { readonly bucket: string; readonly prefix: string | null; readonly after: string | null },
+): Promise<ReadonlyMap<string, readonly StoredItem[]>> {
+  const wanted = new Set(items.map(({ key }) => key))
+  const found = new Map<string, StoredItem[]>()
+  const last = items.at(-1)?.key
+  let after = storedPosition(range.after)
+  while (last !== undefined) {
+    const page = await objects.listStored({ ...range, after, limit: PAGE_SIZE })
+    for (const item of page) {
+      const { storageKey } = item
+      if (wanted.has(storageKey)) found.set(storageKey, [...(found.get(storageKey) ?? []), item])
+    }
+    const end = page.at(-1)?.storageKey
+    if (page.length < PAGE_SIZE || end === undefined || utf8Order(end) >= utf8Order(last)) break
+    after = end
+  }
+  return found
+}
+
+const FIELDS: readonly string[] = [
+  'scope',
+  'key',
+  'route',
+  'filename',
+  'contentType',
+  'metadata',
+] satisfies (keyof ImportSelection)[]
+
+/** Calls `select`. Its result has the right shape; the store checks the values. @throws TypeError for any other result. */
+async function selectionOf(select: SelectImport, item: ImportedItem): Promise<ImportSelection | null> {
+  // A copy, because `select` may change the date that it gets.
+  const selection: unknown = await select({ ...item, lastModified: new Date(item.lastModified) })
+  if (selection === null) return null
+  if (typeof selection !== 'object' || Array.isArray(selection)) {
+    throw checks.error(
+      `select must return an object with a scope, or null to skip the item (got ${shown(selection)}).`,
+    )
+  }
+  const unknown = Object.keys(selection).find((name) => !FIELDS.includes(name))
+  if (unknown !== undefined) {
+    throw checks.error(
+      `select returned the unknown field ${shown(unknown)}. Allowed are ${FIELDS.join(', ')}.`,
+    )
+  }
+  return selection as ImportSelection
+}
+
+async function importItem(
+  { records: { objects }, events, now }: BucketJobContext,
+  dryRun: boolean,
+  { stored, ...item }: Candidate,
+  selection: ImportSelection,
+): Promise<Outcome> {
+  const { bucket, key: storageKey, size, eTag, lastModified } = item
+  const key = selection.key ?? storageKey
+  const input: AdoptInput = { ...selection, bucket, key, storageKey, size, eTag, createdAt: lastModified }
+  // Known items don't reach the store, and a dry run adopts none, so what the store would refuse is refused here.
+  const command = adoptCommand(input, now())
+  if (stored.some(({ object }) => !object || !receivesBytes(object, command))) return 'known'
+  if (dryRun) {
+    await refuseConflict(objects, command)
+    return 'imported'
+  }
+  const { known } = await objects.adopt(input)
+  if (known) return 'known'
+  events?.changed({ bucket, key })
+  return 'imported'
+}
+
+/** Rejects as `adopt` would if something else had the key. */
+async function refuseConflict(objects: StorageObjectStore, command: AdoptCommand): Promise<void> {
+  const { bucket, key, now } = command
+  const active = await objects.findActive({ bucket, key })
+  const pending = await objects.findPending({ bucket, key })
+  const isTaken = active !== null && !receivesBytes(active, command)
+  if (isTaken || (pending !== null && !hasExpired(pending, now))) throw new StorageError('KEY_CONFLICT')
+}
