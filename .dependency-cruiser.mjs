@@ -45,7 +45,15 @@ const layers = [
   { folder: 'src/client', types: ['src/core'] },
   {
     folder: 'src/cli',
-    values: ['src/index.ts', 'src/adapter.ts', 'src/adapters', 'commander', 'node:'],
+    values: [
+      'src/index.ts',
+      'src/adapter.ts',
+      'src/adapters',
+      'src/server/jobs',
+      'src/server/storage-mount.ts',
+      'commander',
+      'node:',
+    ],
     types: ['src/storage/s3'],
     loads: ['pg', 'mongodb', '@aws-sdk'],
   },

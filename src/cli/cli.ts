@@ -1,11 +1,10 @@
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from 'commander'
-import type { OpenOptions } from './databases/database-kind.js'
+import type { OpenOptions } from './databases/database-kinds.js'
+import { refuseMisplacedURL, withoutURLs } from './databases/database-url.js'
 import { findDatabase, type DatabaseOptions, type FoundDatabase } from './databases/find-database.js'
-import { refuseMisplacedURL, withoutURLs } from './databases/misplaced-url.js'
-import { EXIT, type ExitCode } from './exit.js'
+import { EXIT, Interrupted, listenForInterruption, type ExitCode } from './exit.js'
 import { reportOf, withoutSecrets } from './failure-report.js'
-import { Interrupted, listenForInterruption } from './interruption.js'
-import { createOutput, type Output } from './output/output.js'
+import { createOutput, type Output } from './output.js'
 import type { Session } from './session.js'
 
 // Defined by the build.

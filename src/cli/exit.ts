@@ -27,3 +27,59 @@ export class UsageError extends Error {
     this.hints = hints
   }
 }
+
+/** Thrown between two steps of a run that a signal or a closed pipe has ended. */
+export class Interrupted extends Error {
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode) {
+    super('Interrupted.')
+    this.exitCode = exitCode
+  }
+}
+
+/** Ends a run on Ctrl+C, on SIGTERM, or when the reader of its output closes the pipe. */
+export interface Interruption {
+  /** Aborts when the run should end. */
+  readonly signal: AbortSignal
+  /** From now on a signal waits for the current step. Before this call, a signal ends the process immediately. */
+  finishSteps(): void
+  /** Call between two steps. @throws Interrupted if the run should end. */
+  checkpoint(): Promise<void>
+  /** Ends the run without an error: `head` closes the pipe once it has enough lines. */
+  readerHasGone(): void
+}
+
+export function listenForInterruption(say: (message: string) => void): Interruption {
+  let finishesSteps = false
+  let ended: ExitCode | null = null
+  const controller = new AbortController()
+
+  function onSignal(signal: 'SIGINT' | 'SIGTERM'): void {
+    if (!finishesSteps || ended !== null) {
+      say('Stopped immediately. Each database step is atomic, so you can run the command again.')
+      process.exit(EXIT[signal])
+    }
+    ended = EXIT[signal]
+    controller.abort()
+    say('Stopping after the current step. Interrupt again to stop immediately.')
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+
+  return {
+    signal: controller.signal,
+    finishSteps() {
+      finishesSteps = true
+    },
+    async checkpoint() {
+      // Lets Node deliver a signal that arrived during a long write.
+      await new Promise((resolve) => setImmediate(resolve))
+      if (ended !== null) throw new Interrupted(ended)
+    },
+    readerHasGone() {
+      ended ??= EXIT.ok
+      controller.abort()
+    },
+  }
+}

@@ -1,8 +1,8 @@
-import type { StorageObjectStore } from '../index.js'
+import { StorageError, type JobFailure, type JobOptions, type StorageObjectStore } from '../index.js'
 import type { FoundDatabase } from './databases/find-database.js'
-import { EXIT } from './exit.js'
-import { Interrupted, type Interruption } from './interruption.js'
-import type { Item, Output } from './output/output.js'
+import { EXIT, Interrupted, type Interruption } from './exit.js'
+import { counted, printable, shellQuoted } from './format.js'
+import type { Item, Output } from './output.js'
 
 /** What a command works with while it is connected. */
 export interface Session {
@@ -61,4 +61,119 @@ export async function inSteps(
     progress.end()
     if (needsSummary) output.note(work.summary(done, complete))
   }
+}
+
+/** What to list. */
+export interface Listing<Position> {
+  /** What a row is, such as `object`. */
+  readonly noun: string
+  /** Number of rows, if known. */
+  readonly total?: number | null
+  /** Maximum number of rows. Default: all. */
+  readonly limit: number | undefined
+  /** Where the listing starts. */
+  readonly after?: Position | undefined
+}
+
+interface ListedPage<Row, Position> {
+  readonly rows: readonly Row[]
+  /** Where the next page starts, or `null` at the end. */
+  readonly next: Position | null
+}
+
+const PAGE_SIZE = 1000
+
+/** Prints rows page by page. `readPage` returns `null` if there are none. */
+export async function list<Row, Position>(
+  session: Session,
+  { noun, total = null, limit = Number.MAX_SAFE_INTEGER, after: start }: Listing<Position>,
+  itemOf: (row: Row) => Item,
+  readPage: (limit: number, after: Position | null) => Promise<ListedPage<Row, Position> | null>,
+): Promise<void> {
+  async function* pages(): AsyncGenerator<Step, void> {
+    let after: Position | null = start ?? null
+    let left = limit
+    do {
+      const page: ListedPage<Row, Position> | null = await readPage(Math.min(PAGE_SIZE, left), after)
+      if (!page) return
+      yield { done: page.rows.length, items: page.rows.map(itemOf) }
+      left -= page.rows.length
+      after = page.next
+    } while (after !== null && left > 0)
+  }
+
+  const summary = (done: number, complete: boolean) =>
+    `${complete ? '' : 'Stopped after '}${counted(done, noun)}.`
+  const work = { total: total === null ? null : Math.min(total, limit), readOnly: true, summary }
+  await inSteps(session, work, pages())
+}
+
+/** Milliseconds between two lines of progress, so that a million items don't make a million lines. */
+const PROGRESS_INTERVAL = 250
+
+/** Runs a job and shows its progress. A signal ends it once what is in progress is done; then `checkpoint` throws. */
+export async function runJob<Result>(
+  { output, interruption }: Session,
+  total: number | null,
+  job: (options: Required<Pick<JobOptions, 'signal' | 'onProgress'>>) => Promise<Result>,
+): Promise<Result> {
+  const progress = output.progress(total)
+  let shownAt = 0
+  interruption.finishSteps()
+  try {
+    return await job({
+      signal: interruption.signal,
+      onProgress({ done, after }) {
+        const now = Date.now()
+        if (now - shownAt < PROGRESS_INTERVAL) return
+        shownAt = now
+        progress.advance(done, after)
+      },
+    })
+  } finally {
+    progress.end()
+  }
+}
+
+/** What a command prints once its job has ended. */
+export interface JobEnd {
+  /** Printed as the last JSON line. */
+  readonly result: object
+  /** Printed for people. */
+  readonly summary: string
+  readonly failed?: readonly JobFailure[]
+  /** How to go on after an interruption or a failure. */
+  readonly resume: string | null
+}
+
+/** Prints the end of a job. @throws Interrupted if a signal ended it. */
+export async function printEnd(
+  { output, interruption }: Session,
+  { result, summary, failed = [], resume }: JobEnd,
+): Promise<void> {
+  await output.items(failedItems(failed))
+  await output.items([{ json: result, text: null }])
+  output.summary(summary)
+  if (resume !== null && (failed.length > 0 || interruption.signal.aborted)) output.note(resume)
+  await interruption.checkpoint()
+}
+
+/** Says how to go on after a key. */
+export function resumeAfter(after: string | null): string | null {
+  return after === null ? null : `To go on, repeat the command with --after ${shellQuoted(after)}`
+}
+
+function failedItems(failed: readonly JobFailure[]): readonly Item[] {
+  return failed.map(({ bucket, key, error }) => {
+    const { code, message } = describe(error)
+    return {
+      json: { failed: { bucket, key, error: { ...(code !== null && { code }), message } } },
+      text: `failed  ${printable(`${bucket}/${key}`)}: ${printable(message)}`,
+    }
+  })
+}
+
+function describe(error: unknown): { readonly code: string | null; readonly message: string } {
+  if (error instanceof StorageError) return { code: error.code, message: error.message }
+  return { code: null, message: error instanceof Error ? error.message : String(error) }
 }

@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from 'commander'
-import { checkStorage, type StorageDifference } from '../../index.js'
-import { withBucketOptions, type BucketOptions } from '../bucket/bucket-options.js'
-import { withBucket } from '../bucket/open-server.js'
-import { printEnd, resumeAfter, runJob } from '../bucket/run-job.js'
+import type { StorageDifference } from '../../index.js'
+import { runCheck } from '../../server/jobs/check-storage/check-storage.js'
+import { withBucketOptions, type BucketOptions } from '../bucket.js'
+import { withBucket } from '../bucket.js'
+import { printEnd, resumeAfter, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import { bytes, count, counted, printable } from '../output/format.js'
-import type { Item } from '../output/output.js'
+import { bytes, count, counted, printable } from '../format.js'
+import type { Item } from '../output.js'
 
 interface CheckStorageCommandOptions extends BucketOptions {
   readonly olderThan?: number
@@ -28,9 +29,9 @@ export function addCheckStorage(cli: Cli): void {
       cli.withDatabase(async (session) => {
         const { bucket, keyPrefix: prefix, after, olderThan: olderThanSeconds } = options
         const onDifference = (difference: StorageDifference) => session.output.items([itemOf(difference)])
-        const result = await withBucket(session.store, options, (s3) =>
+        const result = await withBucket(session.store, options, (context) =>
           runJob(session, null, (job) =>
-            checkStorage(s3, { ...job, bucket, prefix, after, olderThanSeconds, onDifference }),
+            runCheck({ ...context, bucket }, { ...job, prefix, after, olderThanSeconds, onDifference }),
           ),
         )
         const { items, rows, missing, changed, unrecorded } = result

@@ -1,11 +1,11 @@
-import { eraseScope } from '../../index.js'
-import { endpointOption, type EndpointOption } from '../bucket/bucket-options.js'
-import { withBucket } from '../bucket/open-server.js'
-import { printEnd, runJob } from '../bucket/run-job.js'
+import { runErasure } from '../../server/jobs/erase-scope.js'
+import { endpointOption, type EndpointOption } from '../bucket.js'
+import { withBucket } from '../bucket.js'
+import { printEnd, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
-import { bytes, counted, printable } from '../output/format.js'
+import { bytes, counted, printable } from '../format.js'
 
 interface EraseOptions extends EndpointOption {
   readonly yes?: boolean
@@ -39,8 +39,8 @@ export function addErase(cli: Cli): void {
           output.note('Nothing was erased.')
           return EXIT.ok
         }
-        const { failed, ...counts } = await withBucket(store, options, (s3) =>
-          runJob(session, null, (job) => eraseScope(s3, { ...job, scope })),
+        const { failed, ...counts } = await withBucket(store, options, (context) =>
+          runJob(session, null, (job) => runErasure(context, { ...job, scope })),
         )
         await printEnd(session, {
           failed,

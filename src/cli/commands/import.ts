@@ -1,12 +1,13 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { importObjects, type SelectImport } from '../../index.js'
-import { withBucketOptions, type BucketOptions } from '../bucket/bucket-options.js'
-import { withBucket } from '../bucket/open-server.js'
-import { printEnd, resumeAfter, runJob } from '../bucket/run-job.js'
+import type { SelectImport } from '../../index.js'
+import { runImport } from '../../server/jobs/import-objects.js'
+import { withBucketOptions, type BucketOptions } from '../bucket.js'
+import { withBucket } from '../bucket.js'
+import { printEnd, resumeAfter, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import { EXIT, UsageError } from '../exit.js'
-import { count } from '../output/format.js'
+import { count } from '../format.js'
 
 interface ImportOptions extends BucketOptions {
   readonly map: string
@@ -34,9 +35,9 @@ export function addImport(cli: Cli): void {
         async (session) => {
           const { bucket, keyPrefix: prefix, after, concurrency, dryRun = false } = options
           const select = await loadSelect(options.map)
-          const { failed, ...result } = await withBucket(session.store, options, (s3) =>
+          const { failed, ...result } = await withBucket(session.store, options, (context) =>
             runJob(session, null, (job) =>
-              importObjects(s3, { ...job, bucket, prefix, after, select, concurrency, dryRun }),
+              runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
             ),
           )
           await printEnd(session, {

@@ -1,11 +1,9 @@
 import type { Leftover } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import type { Item } from '../output/output.js'
-import { counted, printable } from '../output/format.js'
-import { inSteps, type Session, type Step } from '../session.js'
-
-const PAGE_SIZE = 1000
+import type { Item } from '../output.js'
+import { printable } from '../format.js'
+import { list } from '../session.js'
 
 export function addLeftovers(cli: Cli): void {
   cli
@@ -15,25 +13,16 @@ export function addLeftovers(cli: Cli): void {
         'The cleanUp job of the application deletes them. Old entries mean that it does not run.',
     )
     .option('--limit <number>', 'maximum number of entries (default: all)', positiveInteger)
-    .action(({ limit = Number.MAX_SAFE_INTEGER }: { readonly limit?: number }) =>
+    .action(({ limit }: { readonly limit?: number }) =>
       cli.withDatabase(async (session) => {
-        const summary = (done: number, complete: boolean) =>
-          `${complete ? '' : 'Stopped after '}${counted(done, 'leftover')}.`
-        await inSteps(session, { total: null, readOnly: true, summary }, pages(session, limit))
+        await list(session, { noun: 'leftover', limit }, itemOf, async (limit, after: Leftover | null) => {
+          const rows = await session.store.listLeftovers({ limit, after })
+          const last = rows.at(-1)
+          return last ? { rows, next: last } : null
+        })
         return EXIT.ok
       }),
     )
-}
-
-async function* pages({ store }: Session, limit: number): AsyncGenerator<Step, void> {
-  let after: Leftover | null = null
-  for (let left = limit; left > 0;) {
-    const page: readonly Leftover[] = await store.listLeftovers({ limit: Math.min(PAGE_SIZE, left), after })
-    after = page.at(-1) ?? null
-    if (after === null) return
-    yield { done: page.length, items: page.map(itemOf) }
-    left -= page.length
-  }
 }
 
 function itemOf(leftover: Leftover): Item {

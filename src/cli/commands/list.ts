@@ -1,12 +1,11 @@
 import { Option } from 'commander'
-import type { ObjectPage, ObjectStatus, StorageObject } from '../../index.js'
+import type { ObjectStatus, StorageObject } from '../../index.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import type { Item } from '../output/output.js'
-import { bytes, counted, printable } from '../output/format.js'
-import { inSteps, type Session, type Step } from '../session.js'
+import type { Item } from '../output.js'
+import { bytes, printable } from '../format.js'
+import { list } from '../session.js'
 
-const PAGE_SIZE = 1000
 const STATUSES: readonly ObjectStatus[] = ['pending', 'active', 'deleted']
 
 interface ListOptions {
@@ -29,41 +28,15 @@ export function addList(cli: Cli): void {
     .action((scope: string, options: ListOptions) =>
       cli.withDatabase(async (session) => {
         const { store } = session
-        const { status, route, limit = Number.MAX_SAFE_INTEGER } = options
-        const count = route === undefined ? await store.countByScope(scope, status) : null
-        const summary = (done: number, complete: boolean) =>
-          `${complete ? '' : 'Stopped after '}${counted(done, 'object')}.`
-        const total = count === null ? null : Math.min(count, limit)
-        await inSteps(
-          session,
-          { total, readOnly: true, summary },
-          pages(session, { scope, status, route, limit }),
-        )
+        const { status, route, limit } = options
+        const total = route === undefined ? await store.countByScope(scope, status) : null
+        await list(session, { noun: 'object', total, limit }, itemOf, async (limit, after: string | null) => {
+          const page = await store.listByScope({ scope, status, route, limit, cursor: after })
+          return { rows: page.objects, next: page.nextCursor ?? null }
+        })
         return EXIT.ok
       }),
     )
-}
-
-interface Selection {
-  readonly scope: string
-  readonly status: ObjectStatus | undefined
-  readonly route: string | undefined
-  readonly limit: number
-}
-
-async function* pages({ store }: Session, { limit, ...selection }: Selection): AsyncGenerator<Step, void> {
-  let cursor: string | undefined
-  for (let left = limit; left > 0;) {
-    const page: ObjectPage = await store.listByScope({
-      ...selection,
-      limit: Math.min(PAGE_SIZE, left),
-      cursor,
-    })
-    yield { done: page.objects.length, items: page.objects.map(itemOf) }
-    left -= page.objects.length
-    cursor = page.nextCursor
-    if (cursor === undefined) return
-  }
 }
 
 function itemOf(object: StorageObject): Item {

@@ -1,8 +1,50 @@
+import { Option } from 'commander'
 import { postgresSchema } from '../../adapters/postgres/index.js'
 import type { Cli } from '../cli.js'
-import { withOption } from '../databases/database-kind.js'
-import { eventsOption, recordsEvents, type EventsOption } from '../events-option.js'
+import { withOption } from '../databases/database-kinds.js'
 import { EXIT, UsageError } from '../exit.js'
+
+export function addMigrate(cli: Cli): void {
+  cli
+    .command(
+      'migrate',
+      'Creates or upgrades the schema. Safe to run again, and in several processes at once.',
+    )
+    .addOption(eventsOption())
+    .action((options: EventsOption) =>
+      cli.withDatabase(
+        async ({ store, output }) => {
+          const { from, to } = await store.migrate()
+          const text =
+            from === to
+              ? `The schema is already at version ${to}.`
+              : `Migrated the schema from version ${from} to version ${to}.`
+          await output.items([{ json: { from, to }, text }])
+          if (options.events) output.note(`Events are ${options.events}.`)
+          return EXIT.ok
+        },
+        { events: recordsEvents(options) },
+      ),
+    )
+}
+
+export function addVerify(cli: Cli): void {
+  cli
+    .command(
+      'verify',
+      'Reports what is missing or different in the schema. Changes nothing. Exits with 1 if it finds problems.',
+    )
+    .action(() =>
+      cli.withDatabase(async ({ store, advice, output }) => {
+        const findings = await store.verify()
+        await output.items(findings.map((finding) => ({ json: { finding }, text: finding })))
+        for (const sentence of await advice()) output.note(sentence)
+        if (findings.length > 0) return EXIT.found
+        output.note('No problems found.')
+        return EXIT.ok
+      }),
+    )
+}
 
 export function addSchema(cli: Cli): void {
   cli
@@ -20,4 +62,19 @@ export function addSchema(cli: Cli): void {
         return EXIT.ok
       }),
     )
+}
+
+interface EventsOption {
+  readonly events?: 'on' | 'off'
+}
+
+/** The option that turns the recording of events on or off. */
+function eventsOption(): Option {
+  const description = 'turns the recording of events on or off (default: as it is)'
+  return new Option('--events <state>', description).choices(['on', 'off'])
+}
+
+/** Returns the adapter's option of that name. */
+function recordsEvents({ events }: EventsOption): boolean | undefined {
+  return events === undefined ? undefined : events === 'on'
 }

@@ -1,9 +1,9 @@
-import { transferScope } from '../../index.js'
-import { serverFor } from '../bucket/open-server.js'
-import { printEnd, runJob } from '../bucket/run-job.js'
+import { runTransfer } from '../../server/jobs/transfer-scope.js'
+import { contextOf } from '../bucket.js'
+import { printEnd, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import { counted, printable } from '../output/format.js'
+import { counted, printable } from '../format.js'
 
 interface TransferScopeOptions {
   readonly from: string
@@ -35,7 +35,7 @@ export function addTransferScope(cli: Cli): void {
         const { store } = session
         const total = await store.countByScope(from, 'active')
         const { transferred, failed } = await runJob(session, total, (job) =>
-          transferScope(serverFor(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
+          runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
         )
         await printEnd(session, {
           failed,

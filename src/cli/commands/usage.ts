@@ -1,8 +1,8 @@
 import type { UsageDifference } from '../../index.js'
 import type { Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
-import { counted, printable, usageText } from '../output/format.js'
-import type { Item } from '../output/output.js'
+import { counted, printable, usageText } from '../format.js'
+import type { Item } from '../output.js'
 import { inSteps, type Session, type Step } from '../session.js'
 
 export function addUsage(cli: Cli): void {

@@ -1,9 +1,7 @@
-import { printable } from '../output/format.js'
+import { printable } from '../format.js'
 import { UsageError } from '../exit.js'
-import type { DatabaseKind } from './database-kind.js'
+import { MONGO, POSTGRES, type DatabaseKind } from './database-kinds.js'
 import { readDatabaseURL, type DatabaseURL } from './database-url.js'
-import { MONGO } from './mongo.js'
-import { POSTGRES } from './postgres.js'
 
 const KINDS: readonly DatabaseKind[] = [POSTGRES, MONGO]
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bytes, exactBytes } from '../../../src/cli/output/format.js'
+import { bytes, exactBytes } from '../../../src/cli/format.js'
 
 it.each([
   [0, '0 bytes'],

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { shellQuoted } from '../../../src/cli/output/shell-quoted.js'
+import { shellQuoted } from '../../../src/cli/format.js'
 
 it.each([
   ['users/42/a.txt', 'users/42/a.txt'],

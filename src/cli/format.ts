@@ -1,4 +1,4 @@
-import type { ScopeUsage } from '../../index.js'
+import type { ScopeUsage } from '../index.js'
 
 const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
 const STEP = 1024
@@ -52,4 +52,21 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 /** Escapes unprintable characters in user input as `\u{…}` to keep it from controlling the terminal. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+}
+
+const PLAIN = /^[\w@%+=:,./-]+$/
+const UNPRINTABLE_IN_SHELL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+
+/** Returns a text as one argument of a command for a POSIX shell. Unprintable characters become escapes, which bash and zsh know. */
+export function shellQuoted(text: string): string {
+  if (PLAIN.test(text)) return text
+  if (!UNPRINTABLE_IN_SHELL.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`
+  const characters = Array.from(text, (character) =>
+    UNPRINTABLE_IN_SHELL.test(character)
+      ? [...new TextEncoder().encode(character)]
+          .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
+          .join('')
+      : character.replace(/['\\]/, '\\$&'),
+  )
+  return `$'${characters.join('')}'`
 }

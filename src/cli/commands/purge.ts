@@ -1,14 +1,15 @@
+import { InvalidArgumentError } from 'commander'
 import type { StorageObject } from '../../index.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
-import type { Item } from '../output/output.js'
-import { bytes, count, counted, printable } from '../output/format.js'
+import { bytes, count, counted, printable } from '../format.js'
+import type { Item } from '../output.js'
 import { inSteps, type Session, type Step } from '../session.js'
 
 const PAGE_SIZE = 1000
 /** Small, because Ctrl+C waits for the end of a batch. */
-const BATCH_SIZE = 200
+const EXPIRED_BATCH = 200
 
 export function addPurgeExpired(cli: Cli): void {
   cli
@@ -41,7 +42,7 @@ export function addPurgeExpired(cli: Cli): void {
           complete
             ? `Purged ${counted(done, 'expired reservation')}.`
             : `Purged ${count(done)} of ${counted(expired.rows, 'expired reservation')}; the others are unchanged.`
-        await inSteps(session, { total: expired.rows, summary }, purge(session, before))
+        await inSteps(session, { total: expired.rows, summary }, purgeExpired(session, before))
         return EXIT.ok
       }),
     )
@@ -60,9 +61,9 @@ async function countExpired({ store }: Session, before: Date): Promise<{ rows: n
   }
 }
 
-async function* purge({ store }: Session, before: Date): AsyncGenerator<Step, void> {
+async function* purgeExpired({ store }: Session, before: Date): AsyncGenerator<Step, void> {
   for (;;) {
-    const purged = await store.purgeExpired({ before, limit: BATCH_SIZE })
+    const purged = await store.purgeExpired({ before, limit: EXPIRED_BATCH })
     if (purged.length === 0) return
     yield { done: purged.length, items: purged.map(itemOf) }
   }
@@ -72,4 +73,52 @@ function itemOf(row: StorageObject): Item {
   const { scope, bucket, key, expiresAt } = row
   const text = `expired ${expiresAt?.toISOString()}  ${printable(scope)}  ${printable(`${bucket}/${key}`)}`
   return { json: row, text }
+}
+
+export function addPurgeDeleted(cli: Cli): void {
+  cli
+    .command('purge-deleted', 'Purges the history of objects that were deleted up to a date.')
+    .requiredOption(
+      '--before <date>',
+      'date or time, such as 2026-01-31 (UTC) or 2026-01-31T12:00:00Z',
+      pastDate,
+    )
+    .action(({ before }: { readonly before: Date }) =>
+      cli.withDatabase(async (session) => {
+        const summary = (done: number, complete: boolean) =>
+          `Purged ${counted(done, 'row')} of history${complete ? '' : '; the others are unchanged'}.`
+        const dropped = await inSteps(session, { total: null, summary }, purgeDeleted(session, before))
+        await session.output.items([{ json: { dropped, before }, text: null }])
+        return EXIT.ok
+      }),
+    )
+}
+
+async function* purgeDeleted({ store }: Session, before: Date): AsyncGenerator<Step, void> {
+  for (;;) {
+    const dropped = await store.purgeDeleted({ before, limit: PAGE_SIZE })
+    if (dropped === 0) return
+    yield { done: dropped }
+  }
+}
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+/** Parses an ISO date. A date without a time means its start in UTC. A time needs a zone, to mean the same on each machine. */
+function pastDate(text: string): Date {
+  const date = new Date(text)
+  const time = date.getTime()
+  if (!ISO_DATE.test(text) || Number.isNaN(time) || !isInCalendar(text)) {
+    throw new InvalidArgumentError(
+      'Must be a date such as 2026-01-31, or a time with a zone such as 2026-01-31T12:00:00Z.',
+    )
+  }
+  if (time > Date.now()) throw new InvalidArgumentError('Must not be in the future.')
+  return date
+}
+
+/** JavaScript parses 31 February as a day in March. */
+function isInCalendar(text: string): boolean {
+  const day = text.slice(0, 10)
+  return new Date(day).toISOString().startsWith(day)
 }

@@ -1,8 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander'
-import type { ObjectMetadata } from '../../index.js'
+import type { ObjectMetadata, StorageObject } from '../../index.js'
 import type { Cli } from '../cli.js'
-import { UsageError } from '../exit.js'
-import { printObject } from './changed-object.js'
+import { EXIT, UsageError, type ExitCode } from '../exit.js'
+import { printable } from '../format.js'
+import type { Output } from '../output.js'
 
 const FIELDS = ['filename', 'content-type', 'metadata'] as const
 
@@ -64,4 +65,43 @@ function parsedMetadata(text: string): ObjectMetadata {
     throw new InvalidArgumentError('Must be a JSON object of strings, such as {"color":"red"}.')
   }
   return value as ObjectMetadata
+}
+
+interface TransferOptions {
+  readonly from: string
+  readonly to: string
+}
+
+export function addTransfer(cli: Cli): void {
+  cli
+    .command(
+      'transfer',
+      'Gives an object to another scope. No quota applies. An upload in progress at the key ends. ' +
+        'Exits with 1 if neither scope has the object.',
+    )
+    .argument('<bucket>', 'bucket of the object')
+    .argument('<key>', 'key of the object')
+    .requiredOption('--from <scope>', 'the owner')
+    .requiredOption('--to <scope>', 'the new owner')
+    .action((bucket: string, key: string, { from, to }: TransferOptions) =>
+      cli.withDatabase(async ({ store, output }) => {
+        const object = await store.transfer({ bucket, key, from, to })
+        return printObject(output, object, ({ scope }) => `now belongs to ${scope}`)
+      }),
+    )
+}
+
+/** Prints the object that a command changed, or that there is none. */
+async function printObject(
+  output: Output,
+  object: StorageObject | null,
+  state: (object: StorageObject) => string,
+): Promise<ExitCode> {
+  if (object === null) {
+    output.note('There is no such object.')
+    return EXIT.found
+  }
+  const name = `${object.bucket}/${object.key}`
+  await output.items([{ json: object, text: printable(`${name} ${state(object)}.`) }])
+  return EXIT.ok
 }

@@ -1,0 +1,83 @@
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import type { StorageObjectStore } from '../index.js'
+import type { JobContext } from '../server/jobs/job.js'
+import { mapStorageErrors } from '../server/storage-mount.js'
+import type * as S3Entry from '../storage/s3/index.js'
+import { loadDriver } from './databases/database-kinds.js'
+import { UsageError } from './exit.js'
+
+export interface EndpointOption {
+  readonly s3Endpoint?: string
+}
+
+/** The part of a bucket that a job works on. */
+export interface BucketOptions extends EndpointOption {
+  readonly bucket: string
+  readonly keyPrefix?: string
+  readonly after?: string
+}
+
+export const endpointOption = () =>
+  new Option('--s3-endpoint <url>', 'URL of a service other than AWS, addressed with path-style URLs')
+
+export function withBucketOptions(command: Command): Command {
+  return command
+    .requiredOption('--bucket <name>', 'bucket to list')
+    .option('--key-prefix <prefix>', 'only keys that start with this text (default: all)', keyText)
+    .option('--after <key>', 'only keys after this one, in byte order (default: from the start)', keyText)
+    .addOption(endpointOption())
+}
+
+/** Parses a key or the start of one, within the limit of S3. */
+function keyText(text: string): string {
+  const size = Buffer.byteLength(text)
+  if (size === 0 || size > 1024) throw new InvalidArgumentError('Must have 1 to 1024 bytes of UTF-8.')
+  return text
+}
+
+/** Returns what jobs work with besides a bucket. What fails is in their results, so nothing is reported. */
+export function contextOf(store: StorageObjectStore): Omit<JobContext, 'storage'> {
+  return {
+    records: { objects: store, remove: (input) => store.remove(input) },
+    report: () => undefined,
+    now: () => new Date(),
+    events: null,
+  }
+}
+
+/** The file of `@svc/db/s3`, next to that of the command. It is not part of it, because it can't be loaded without the SDK. */
+const S3_ENTRY: string = './s3.js'
+
+/** Services other than AWS ignore it, but the SDK requires one. */
+const ANY_REGION = 'us-east-1'
+
+/**
+ * Runs work on S3, with the credentials and the region that the AWS SDK finds in the environment and in its files.
+ * @throws UsageError if the endpoint is not an http(s) URL or the SDK is not installed.
+ */
+export async function withBucket<T>(
+  store: StorageObjectStore,
+  { s3Endpoint: endpoint }: EndpointOption,
+  work: (context: JobContext) => Promise<T>,
+): Promise<T> {
+  if (endpoint !== undefined && !/^https?:$/.test(protocolOf(endpoint))) {
+    throw new UsageError('--s3-endpoint must be a URL that starts with http:// or https://.')
+  }
+  const { S3Client } = await loadDriver('@aws-sdk/client-s3', () => import('@aws-sdk/client-s3'))
+  await loadDriver('@aws-sdk/s3-request-presigner', () => import('@aws-sdk/s3-request-presigner'))
+  const { s3Storage } = (await import(S3_ENTRY)) as typeof S3Entry
+  const client = new S3Client(
+    endpoint === undefined
+      ? {}
+      : { endpoint, forcePathStyle: true, region: process.env['AWS_REGION'] || ANY_REGION },
+  )
+  try {
+    return await work({ ...contextOf(store), storage: mapStorageErrors(s3Storage({ client })) })
+  } finally {
+    client.destroy()
+  }
+}
+
+function protocolOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).protocol : ''
+}
