@@ -152,11 +152,6 @@ export type {
   DbRemoveInput,
   DbReserveInput,
 } from './core/db/db.js'
-export type {
-  DescribedAnswer,
-  EndpointDescription,
-  JsonSchema,
-  JsonValue,
-  QueryParameter,
-} from './core/http/endpoint-description.js'
+export type { DescribedAnswer, EndpointDescription } from './core/http/endpoint.js'
 export type { Handler, HandlerOptions } from './core/http/handler.js'
+export type { JsonSchema, JsonValue } from './core/json.js'

@@ -6,13 +6,8 @@ export type {
   MultipartOptions,
   S3ServerOptions,
   UploadOptions,
-} from './server/options/server-options.js'
-export type {
-  KeyContext,
-  MetadataContext,
-  MetadataFunction,
-  UploadRoute,
-} from './server/options/upload-routes.js'
+} from './server/options.js'
+export type { KeyContext, MetadataContext, MetadataFunction, UploadRoute } from './server/routes.js'
 export { db, type DbPlugin } from './core/db/db.js'
 export type {
   ActivatedEvent,
@@ -59,7 +54,11 @@ export {
   type CheckStorageResult,
 } from './server/jobs/check-storage/check-storage.js'
 export type { StorageDifference } from './server/jobs/check-storage/comparison.js'
-export { deliverEvents, type DeliverEventsOptions, type DeliverEventsResult } from './server/jobs/deliver-events.js'
+export {
+  deliverEvents,
+  type DeliverEventsOptions,
+  type DeliverEventsResult,
+} from './server/jobs/deliver-events.js'
 export {
   importObjects,
   type ImportedItem,

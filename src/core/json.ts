@@ -1,3 +1,9 @@
+export type JsonValue =
+  string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
+
+/** A JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
+export type JsonSchema = { readonly [keyword: string]: JsonValue }
+
 const STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g
 
 /**

@@ -1,5 +1,5 @@
 import type { Endpoint } from './http/endpoint.js'
-import type { NamedObject } from './http/reference-input.js'
+import type { NamedObject } from './http/fields.js'
 import type { OperationObserver } from './observer.js'
 import type { ObjectReference, Quota, StorageObject } from './store/records.js'
 import type { Report } from './reporter.js'

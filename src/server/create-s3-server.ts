@@ -3,21 +3,16 @@ import { createHandler, type Handler } from '../core/http/handler.js'
 import type { InstalledPlugin, RecordKeeper, ServerPlugin } from '../core/plugin.js'
 import { createReport } from '../core/reporter.js'
 import type { ObjectReference } from '../core/store/records.js'
-import { abortEndpoint } from './endpoints/abort.js'
-import { confirmEndpoint } from './endpoints/confirm.js'
-import { deleteObjectEndpoint } from './endpoints/delete-object.js'
-import { downloadEndpoint } from './endpoints/download.js'
-import { fileEndpoint } from './endpoints/file.js'
-import { multipartEndpoints } from './endpoints/multipart/index.js'
-import { uploadEndpoint } from './endpoints/upload.js'
 import { EventRunner } from './events/runner.js'
 import { createFiles, type ServerFiles } from './files/files.js'
-import { DEFAULT_URL_SECONDS } from './lifetimes.js'
-import { optionError } from './options/option-checks.js'
-import type { S3ServerOptions } from './options/server-options.js'
-import { serverPolicy, type ServerPolicy } from './options/server-policy.js'
+import { deleteEndpoint } from './http/delete.js'
+import { multipartEndpoints } from './http/multipart.js'
+import { readingEndpoints } from './http/reading.js'
+import { uploadEndpoints } from './http/uploads.js'
+import { checks, serverPolicy, type S3ServerOptions, type ServerPolicy } from './options.js'
 import { attachDependencies, type ServerDependencies } from './server-dependencies.js'
 import { mapStorageErrors, storageSubtrees } from './storage-mount.js'
+import { DEFAULT_URL_SECONDS } from './url-terms.js'
 
 /** The members that every server has, whatever its plugins. */
 export interface S3ServerCore {
@@ -82,26 +77,20 @@ function serverEndpoints(dependencies: ServerDependencies, policy: ServerPolicy)
   const { upload, multipart, download, delete: remove, routes } = policy
   const storage = dependencies.storage.multipart
   return [
-    ...(upload
-      ? [
-          uploadEndpoint(dependencies, upload, routes),
-          confirmEndpoint(dependencies),
-          abortEndpoint(dependencies),
-        ]
-      : []),
+    ...(upload ? uploadEndpoints(dependencies, upload, routes) : []),
     ...(multipart && storage
       ? multipartEndpoints({ ...dependencies, multipart: storage }, multipart, routes)
       : []),
-    ...(download ? [downloadEndpoint(dependencies, download), fileEndpoint(dependencies, download)] : []),
-    ...(remove ? [deleteObjectEndpoint(dependencies, remove)] : []),
+    ...(download ? readingEndpoints(dependencies, download) : []),
+    ...(remove ? [deleteEndpoint(dependencies, remove)] : []),
   ]
 }
 
 function recordsOf(installed: readonly InstalledPlugin[]): RecordKeeper {
   const [records, ...others] = installed.flatMap((plugin) => plugin.records ?? [])
-  if (!records) throw optionError('plugins must include one plugin that keeps records: add db().')
+  if (!records) throw checks.error('plugins must include one plugin that keeps records: add db().')
   if (others.length > 0) {
-    throw optionError(`plugins must include only one plugin that keeps records (got ${others.length + 1}).`)
+    throw checks.error(`plugins must include only one plugin that keeps records (got ${others.length + 1}).`)
   }
   return records
 }

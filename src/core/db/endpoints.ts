@@ -1,20 +1,39 @@
 import { guardedEndpoint, readingEndpoint, type Endpoint } from '../http/endpoint.js'
-import { namedObjectQuery, readNamedObject, type NamedObject } from '../http/reference-input.js'
-import { OBJECT, STATUS, textSchema, withProperties } from '../openapi/schemas.js'
-import { OBJECT_STATUSES, toClientObject, type DbClientObject } from '../store/records.js'
-import type { ListByScopeInput } from '../store/contract.js'
-import { checkOneOf, invalid, optional, shown } from '../store/validation/checks.js'
+import { described, namedObjectFields, readNamedObject, type HttpField } from '../http/fields.js'
+import { OBJECT, USAGE, withProperties } from '../openapi/schemas.js'
+import { integer, oneOf, optional, quota, text } from '../store/inputs/fields.js'
+import {
+  OBJECT_STATUSES,
+  toClientObject,
+  type DbClientObject,
+  type ObjectStatus,
+  type Quota,
+  type ScopeUsage,
+} from '../store/records.js'
+import { invalid, shown } from '../store/validation/checks.js'
 import type { DbRecordKeeper } from './record-keeper.js'
-import { usageEndpoint } from './usage-endpoint.js'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
 const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
-function checkLimit(text: unknown): number {
-  if (typeof text !== 'string' || !LIMIT.test(text))
-    throw invalid('limit', `must be an integer from 1 to ${MAX_LIMIT} (got ${shown(text)}).`)
-  return Number(text)
+const limit: HttpField<number> = {
+  isRequired: false,
+  schema: integer(1, MAX_LIMIT).schema,
+  read(digits, name) {
+    if (digits === null) return DEFAULT_LIMIT
+    if (typeof digits === 'string' && LIMIT.test(digits)) return Number(digits)
+    throw invalid(name, `must be an integer from 1 to ${MAX_LIMIT} (got ${shown(digits)}).`)
+  },
+}
+
+const status = optional(oneOf(OBJECT_STATUSES), (): ObjectStatus => 'active')
+
+/** The store decodes it. */
+const cursor: HttpField<string | null> = {
+  isRequired: false,
+  schema: { type: 'string' },
+  read: (value) => value as string | null,
 }
 
 /** Creates the endpoints of the plugin. `bucket` is used if a request names none; `null` makes it required. */
@@ -24,24 +43,18 @@ export function dbEndpoints(
   withUsage: boolean,
 ): readonly Endpoint[] {
   const { objects, readAccess } = records
-  const listObjects = guardedEndpoint<ListByScopeInput, null>({
+  const listObjects = guardedEndpoint({
     method: 'GET',
     path: '/db/objects',
     operation: 'db.listObjects',
+    query: {
+      status: described(status, 'Default: active.'),
+      limit: described(limit, `Default: ${DEFAULT_LIMIT}.`),
+      cursor: described(cursor, 'The nextCursor of the previous page.'),
+      route: described(optional(text('route')), 'Only objects of this upload route. Matches exactly.'),
+    },
     describe: () => ({
       summary: "Lists the caller's objects, newest first.",
-      query: {
-        status: { description: 'Default: active.', schema: STATUS },
-        limit: {
-          description: `Default: ${DEFAULT_LIMIT}.`,
-          schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
-        },
-        cursor: { description: 'The nextCursor of the previous page.', schema: { type: 'string' } },
-        route: {
-          description: 'Only objects of this upload route. Matches exactly.',
-          schema: textSchema('route'),
-        },
-      },
       answer: {
         status: 200,
         description: 'One page. The last page has no nextCursor.',
@@ -52,39 +65,71 @@ export function dbEndpoints(
       },
       errors: ['VALIDATION_ERROR', 'INVALID_CURSOR'],
     }),
-    parse: ({ query }, { scope }) => ({
-      scope,
-      status:
-        optional(query.get('status'), (status) => checkOneOf('status', status, OBJECT_STATUSES)) ?? 'active',
-      limit: optional(query.get('limit'), checkLimit) ?? DEFAULT_LIMIT,
-      cursor: query.get('cursor'),
-      route: query.get('route'),
-    }),
     own: () => null,
-    async act(input) {
-      const { objects: rows, ...rest } = await objects.listByScope({ ...input, withMetadata: false })
+    async act(selection, _, { scope }) {
+      const { objects: rows, ...rest } = await objects.listByScope({
+        ...selection,
+        scope,
+        withMetadata: false,
+      })
       return { status: 200, body: { objects: rows.map(toClientObject), ...rest } }
     },
   })
 
-  const getObject = readingEndpoint<NamedObject, DbClientObject>(readAccess.admitsAnonymous, {
+  const getObject = readingEndpoint(readAccess.admitsAnonymous, {
     method: 'GET',
     path: '/db/object',
     operation: 'db.getObject',
+    query: namedObjectFields(bucket),
     describe: () => ({
       summary:
         "Returns the caller's object with an id, or at a key: the active one, else the pending one. " +
         "Returns another owner's active object if the application allows the caller to read it.",
-      query: namedObjectQuery(bucket),
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
-    parse: ({ query }) => readNamedObject(query, bucket),
-    async own(named, { request, scope }) {
+    parse: (sent) => readNamedObject(sent, bucket),
+    async own(named, { request, scope }): Promise<DbClientObject> {
       return toClientObject(await readAccess.find(named, 'live', { operation: 'object', request, scope }))
     },
     act: async (_named, object) => ({ status: 200, body: { object } }),
   })
 
-  return withUsage ? [listObjects, getObject, usageEndpoint(records)] : [listObjects, getObject]
+  const getUsage = guardedEndpoint({
+    method: 'GET',
+    path: '/db/usage',
+    operation: 'db.getUsage',
+    describe: () => ({
+      summary: "Returns the caller's usage and quota.",
+      answer: {
+        status: 200,
+        description: 'The usage, and the limits of the quota. A limit that is absent is unlimited.',
+        body: withProperties({ usage: USAGE, quota: quota.schema }),
+      },
+      errors: [],
+    }),
+    own: () => null,
+    async act(_input, _subject, { request, scope }) {
+      const [usage, limits] = await Promise.all([
+        objects.getScopeUsage(scope),
+        records.quotaOf(scope, request),
+      ])
+      return { status: 200, body: { usage: sumsOf(usage), quota: limitsOf(limits) } }
+    },
+  })
+
+  return withUsage ? [listObjects, getObject, getUsage] : [listObjects, getObject]
+}
+
+/** Picks the fields, because a custom store may return more. */
+function sumsOf({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): ScopeUsage {
+  return { bytes, files, reservedBytes, reservedFiles }
+}
+
+function limitsOf(quota: Quota | null): { maxBytes?: number; maxFiles?: number } {
+  const { maxBytes, maxFiles } = quota ?? {}
+  return {
+    ...(typeof maxBytes === 'number' && { maxBytes }),
+    ...(typeof maxFiles === 'number' && { maxFiles }),
+  }
 }

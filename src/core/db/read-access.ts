@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.js'
 import type { AuthorizeContext } from '../guards/object-access-guard.js'
-import type { NamedObject } from '../http/reference-input.js'
+import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
 import type { StorageObject } from '../store/records.js'
 import type { StorageObjectStore } from '../store/contract.js'

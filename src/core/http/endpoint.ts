@@ -1,7 +1,9 @@
-import { StorageError } from '../errors.js'
+import { StorageError, type ErrorCode } from '../errors.js'
 import { runGuards, type Guard, type GuardContext } from '../guards/guard.js'
+import type { JsonSchema } from '../json.js'
 import type { Report } from '../reporter.js'
-import type { EndpointDescription } from './endpoint-description.js'
+import type { ReadOf } from '../store/inputs/fields.js'
+import { readSent, type HttpFields, type SentValues } from './fields.js'
 import type { Query } from './query.js'
 import type { Reply } from './reply.js'
 
@@ -49,22 +51,45 @@ export interface Endpoint {
   readonly path: `/${string}`
   /** The operation's name in `onError` and `onOperation`, such as `upload.confirm`. */
   readonly operation: string
+  /** The fields of the query. */
+  readonly query?: HttpFields
+  /** The fields of the JSON body. */
+  readonly body?: HttpFields
   /** Describes the endpoint for the OpenAPI document. Never called while serving a request. */
   describe(): EndpointDescription
   run(exchange: Exchange): Promise<Reply>
 }
+
+/** What the OpenAPI document says about an endpoint, besides its fields. */
+export interface EndpointDescription {
+  /** One sentence. */
+  readonly summary: string
+  readonly answer: DescribedAnswer
+  /** In addition to those that every endpoint may return. */
+  readonly errors: readonly ErrorCode[]
+}
+
+/** The success response. 204 and 302 have no body; 302 has a `Location`. */
+export type DescribedAnswer =
+  | { readonly status: 200 | 201; readonly description: string; readonly body: JsonSchema }
+  | { readonly status: 204 | 302; readonly description: string }
 
 /** What the ownership check found; `null` if the operation has no object yet. */
 export type OwnedSubject = { readonly route?: string | null } | null
 
 /** The steps of a guarded operation, in the order in which they run. A step that throws ends the operation. */
 export interface GuardedOperation<
-  Input,
+  List extends HttpFields,
   Subject extends OwnedSubject,
+  Input = ReadOf<List>,
   Scope extends string | null = string,
 > extends Omit<Endpoint, 'run'> {
-  /** Parses and validates the input. */
-  parse(source: InputSource, call: Call<Scope>): Input | Promise<Input>
+  /** The fields of the query, if the input is there. */
+  readonly query?: List
+  /** The fields of the JSON body, if the input is there. */
+  readonly body?: List
+  /** Reads and validates the input. Default: the fields, in the order of their list. */
+  parse?(sent: SentValues, call: Call<Scope>): Input | Promise<Input>
   /** Finds the caller's object. Throws `OBJECT_NOT_FOUND`, whether it is missing or belongs to another scope. */
   own(input: Input, call: Call<Scope>): Subject | Promise<Subject>
   /** Returns the application's guards and their context. */
@@ -84,10 +109,14 @@ export interface GuardPlan {
 /** How often the checks of one request may run. Each repetition means that the subject was replaced in the meantime. */
 const MAX_ROUNDS = 5
 
+type NoFields = Readonly<Record<never, never>>
+
 /** Creates an endpoint for signed-in callers from its steps. */
-export function guardedEndpoint<Input, Subject extends OwnedSubject>(
-  operation: GuardedOperation<Input, Subject>,
-): Endpoint {
+export function guardedEndpoint<
+  Subject extends OwnedSubject,
+  List extends HttpFields = NoFields,
+  Input = ReadOf<List>,
+>(operation: GuardedOperation<List, Subject, Input>): Endpoint {
   return endpointOf(operation, (exchange) => exchange.resolveScope())
 }
 
@@ -95,31 +124,42 @@ export function guardedEndpoint<Input, Subject extends OwnedSubject>(
  * Creates an endpoint that reads an object. With `admitsAnonymous`, the ownership check decides about callers who are not signed
  * in; otherwise they are refused before the input is read, as by {@link guardedEndpoint}.
  */
-export function readingEndpoint<Input, Subject extends OwnedSubject>(
-  admitsAnonymous: boolean,
-  operation: GuardedOperation<Input, Subject, string | null>,
-): Endpoint {
+export function readingEndpoint<
+  Subject extends OwnedSubject,
+  List extends HttpFields = NoFields,
+  Input = ReadOf<List>,
+>(admitsAnonymous: boolean, operation: GuardedOperation<List, Subject, Input, string | null>): Endpoint {
   return endpointOf(operation, (exchange) =>
     admitsAnonymous ? exchange.findScope() : exchange.resolveScope(),
   )
 }
 
 /** The order of the steps is defined here only: scope, input, ownership, application guards, act. */
-function endpointOf<Input, Subject extends OwnedSubject, Scope extends string | null>(
-  operation: GuardedOperation<Input, Subject, Scope>,
+function endpointOf<
+  List extends HttpFields,
+  Subject extends OwnedSubject,
+  Input,
+  Scope extends string | null,
+>(
+  operation: GuardedOperation<List, Subject, Input, Scope>,
   scopeOf: (exchange: Exchange) => Promise<Scope>,
 ): Endpoint {
+  const { method, path, query, body } = operation
   return {
-    method: operation.method,
-    path: operation.path,
-    operation: operation.operation,
+    ...{ method, path, operation: operation.operation },
+    ...(query && { query }),
+    ...(body && { body }),
     describe: () => operation.describe(),
     async run(exchange) {
       const { request, source, baseURL, report, known } = exchange
       const scope = await scopeOf(exchange)
       const call: Call<Scope> = { request, scope, baseURL, known }
       source.query.checkLength()
-      const input = await operation.parse(source, call)
+      const sent = body ? valuesOf(await source.json()) : source.query
+      // Without a parser, the input is what its list reads.
+      const input = operation.parse
+        ? await operation.parse(sent, call)
+        : (readSent(body ?? query ?? {}, sent) as Input)
       for (let round = 1; round <= MAX_ROUNDS; round++) {
         const subject = await operation.own(input, call)
         known.route = subject?.route ?? known.route
@@ -137,4 +177,8 @@ function endpointOf<Input, Subject extends OwnedSubject, Scope extends string | 
       })
     },
   }
+}
+
+function valuesOf(body: Readonly<Record<string, unknown>>): SentValues {
+  return { get: (name) => body[name] }
 }

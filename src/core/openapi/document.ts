@@ -2,9 +2,10 @@ import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
 import { MAX_QUERY_BYTES } from '../http/query.js'
 import { withoutTrailingSlash } from '../http/base-path.js'
 import type { Endpoint } from '../http/endpoint.js'
-import type { EndpointDescription, JsonSchema, JsonValue } from '../http/endpoint-description.js'
+import type { HttpFields } from '../http/fields.js'
 import { tableOf, type Handler } from '../http/handler.js'
-import { OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'
+import type { JsonSchema, JsonValue } from '../json.js'
+import { nullable, OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'
 
 export interface OpenApiOptions {
   /** Title of the API. Default `Object storage`. */
@@ -77,25 +78,18 @@ function pathsOf(endpoints: readonly Endpoint[]): OpenApiDocument['paths'] {
   const paths: Record<string, Record<string, OpenApiOperation>> = {}
   for (const endpoint of endpoints) {
     const operations = (paths[endpoint.path] ??= {})
-    operations[endpoint.method.toLowerCase()] = operationOf(endpoint.operation, endpoint.describe())
+    operations[endpoint.method.toLowerCase()] = operationOf(endpoint)
   }
   return paths
 }
 
-function operationOf(
-  operationId: string,
-  { summary, query, body, answer, errors }: EndpointDescription,
-): OpenApiOperation {
-  const parameters = Object.entries(query ?? {}).map(([name, parameter]) => ({
-    name,
-    in: 'query',
-    ...parameter,
-  }))
+function operationOf({ operation, query, body, describe }: Endpoint): OpenApiOperation {
+  const { summary, answer, errors } = describe()
   return {
-    operationId,
+    operationId: operation,
     summary,
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: json(body) } }),
+    ...(query && { parameters: parametersOf(query) }),
+    ...(body && { requestBody: { required: true, content: json(bodySchemaOf(body)) } }),
     responses: {
       [answer.status]: {
         description: answer.description,
@@ -107,6 +101,29 @@ function operationOf(
       ...errorResponses([...new Set([...errors, ...ERRORS_OF_ALL])]),
     },
   }
+}
+
+function parametersOf(query: HttpFields): readonly JsonSchema[] {
+  return requiredFirst(query).map(([name, { isRequired, description, schema }]) => ({
+    ...{ name, in: 'query' },
+    ...(description !== undefined && { description }),
+    ...(isRequired && { required: true }),
+    schema,
+  }))
+}
+
+function bodySchemaOf(body: HttpFields): JsonSchema {
+  const properties = requiredFirst(body).map(([name, field]) => {
+    const description = [field.description, field.schema['description']].filter(Boolean).join(' ')
+    const schema = { ...field.schema, ...(description !== '' && { description }) }
+    return [name, field.isRequired ? schema : nullable(schema)] as const
+  })
+  const optional = Object.keys(body).filter((name) => !body[name]!.isRequired)
+  return withProperties(Object.fromEntries(properties), optional)
+}
+
+function requiredFirst(list: HttpFields) {
+  return Object.entries(list).sort(([, a], [, b]) => Number(b.isRequired) - Number(a.isRequired))
 }
 
 /** Groups error codes by status, because OpenAPI allows one response per status. */

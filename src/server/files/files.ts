@@ -1,12 +1,11 @@
 import { toStorageError } from '../../core/errors.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { checkObject } from '../../core/store/validation/checks.js'
-import type { RouteTable } from '../options/upload-routes.js'
-import { removeObject } from '../remove-object.js'
+import { removeObject } from '../attempts/attempt.js'
+import type { RouteTable } from '../routes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
-import { CallerError } from './caller-error.js'
-import { downloadURL } from './download-url.js'
-import { getFile } from './get-file.js'
+import { CallerError } from './caller.js'
+import { downloadURL, getFile } from './get.js'
 import type {
   DeleteFileInput,
   DownloadURLInput,
@@ -15,7 +14,7 @@ import type {
   OpenFile,
   PutFileInput,
 } from './inputs.js'
-import { putFile } from './put-file.js'
+import { putFile } from './put.js'
 
 /**
  * Reads and writes files without a browser, for jobs, imports, tests and pages that a server renders.

@@ -1,12 +1,10 @@
 import type { MultipartStorage, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { partSizeOf } from '../attempts/part-sizes.js'
-import { bytesOf } from '../record-bytes.js'
-import { notFound, type PendingMultipart } from '../request-input/attempt-reference.js'
-import { bodyParts } from './body-parts.js'
-import type { ByteSource } from './byte-source.js'
-import { CallerError } from './caller-error.js'
-import { waitUntilAborted, type LinkedAbort } from './linked-abort.js'
+import { notFound } from '../attempts/attempt.js'
+import { bytesOf } from '../attempts/keys.js'
+import { partSizeOf, type PendingMultipart } from '../attempts/parts.js'
+import { bodyParts, type ByteSource } from './byte-source.js'
+import { CallerError, waitUntilAborted, type LinkedAbort } from './caller.js'
 
 /** The methods of a storage that write bytes. */
 export interface BytesStorage {

@@ -1,3 +1,4 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import { createReport, type ErrorListener } from '../../core/reporter.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import { shown } from '../../core/store/validation/checks.js'
@@ -5,7 +6,7 @@ import type { S3ServerCore } from '../create-s3-server.js'
 import type { DeliveryResult, EventHandler, EventStore } from '../events/delivery.js'
 import { DEFAULT_CLAIM_SECONDS, DEFAULT_CONCURRENCY, EventRunner, OPERATION } from '../events/runner.js'
 import { findDependencies } from '../server-dependencies.js'
-import { MAX_FAILURES, OptionChecks, showProgress, type JobFailure, type JobOptions } from './job.js'
+import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface DeliverEventsOptions extends JobOptions {
   /**
@@ -60,10 +61,11 @@ export async function deliverEvents(
   options: DeliverEventsOptions | DeliverStoreEventsOptions = {},
 ): Promise<DeliverEventsResult> {
   const { runner, report } = runnerOf(source, options)
-  const pollSeconds = checks.seconds('pollSeconds', options.pollSeconds, MAX_POLL_SECONDS)
-  const { claimSeconds: claim, concurrency: places } = options
-  const claimSeconds = checks.integer('claimSeconds', claim, MAX_CLAIM_SECONDS, DEFAULT_CLAIM_SECONDS)
-  const concurrency = checks.integer('concurrency', places, MAX_CONCURRENCY, DEFAULT_CONCURRENCY)
+  const pollSeconds = secondsOf(options.pollSeconds)
+  const claim = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
+  const claimSeconds = checks.integer('claimSeconds', claim, 1, MAX_CLAIM_SECONDS)
+  const places = options.concurrency ?? DEFAULT_CONCURRENCY
+  const concurrency = checks.integer('concurrency', places, 1, MAX_CONCURRENCY)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
 
@@ -120,4 +122,12 @@ function eventStore(source: object): EventStore {
   }
   if (missing.length > 0) throw checks.error(`the store must have the method ${missing[0]}.`)
   return store as EventStore
+}
+
+function secondsOf(value: number | null | undefined): number | null {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'number' && value > 0 && value <= MAX_POLL_SECONDS) return value
+  throw checks.error(
+    `pollSeconds must be a number above 0 and at most ${MAX_POLL_SECONDS} (got ${shown(value)}).`,
+  )
 }

@@ -1,9 +1,10 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { checkText, LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
 import { ItemRun } from './item-run.js'
-import { OptionChecks, type JobContext, type JobFailure, type JobOptions } from './job.js'
+import type { JobContext, JobFailure, JobOptions } from './job.js'
 import { lookForErasure, removeUnused, settleLeftover } from './leftover.js'
 import { leftoversOfScope, PAGE_SIZE, rowsOfScope } from './pages.js'
 

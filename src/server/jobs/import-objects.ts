@@ -1,3 +1,4 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import { StorageError } from '../../core/errors.js'
 import { utf8Order } from '../../core/names.js'
 import type { ListedBytes } from '../../core/object-storage.js'
@@ -11,7 +12,7 @@ import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
 import { ItemRun } from './item-run.js'
-import { OptionChecks, type BucketJobContext, type BucketJobOptions, type JobFailure } from './job.js'
+import { bucketPart, type BucketJobContext, type BucketJobOptions, type JobFailure } from './job.js'
 import { bucketPages, PAGE_SIZE, storedPosition } from './pages.js'
 
 /** Bytes in the bucket, as the listing describes them. */
@@ -97,9 +98,15 @@ export async function runImport(
 ): Promise<ImportObjectsResult> {
   checks.options(options)
   const select = checks.requiredFunction('select', options.select)
-  const { bucket, prefix, after } = checks.bucketPart(options, context.bucket)
-  const concurrency = checks.integer('concurrency', options.concurrency, MAX_CONCURRENCY, DEFAULT_CONCURRENCY)
-  const dryRun = checks.boolean('dryRun', options.dryRun) ?? false
+  const { bucket, prefix, after } = bucketPart(checks, options, context.bucket)
+  const concurrency = checks.integer(
+    'concurrency',
+    options.concurrency ?? DEFAULT_CONCURRENCY,
+    1,
+    MAX_CONCURRENCY,
+  )
+  const dryRun = options.dryRun ?? false
+  if (typeof dryRun !== 'boolean') throw checks.error(`dryRun must be a boolean (got ${shown(dryRun)}).`)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const { storage, records, report } = context

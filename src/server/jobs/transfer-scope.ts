@@ -1,9 +1,10 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import type { Quota } from '../../core/store/records.js'
 import { checkQuota, checkText, invalid, shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../server-dependencies.js'
 import { ItemRun } from './item-run.js'
-import { OptionChecks, type JobContext, type JobFailure, type JobOptions } from './job.js'
+import type { JobContext, JobFailure, JobOptions } from './job.js'
 import { rowsOfScope } from './pages.js'
 
 export interface TransferScopeOptions extends JobOptions {

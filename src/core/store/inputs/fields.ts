@@ -1,3 +1,4 @@
+import type { JsonSchema } from '../../json.js'
 import type { ObjectMetadata, Quota } from '../records.js'
 import {
   checkAttemptId,
@@ -10,10 +11,11 @@ import {
   checkSize,
   checkText,
   invalid,
+  TEXT_LIMITS,
   type QuotaLimits,
   type TextField,
 } from '../validation/checks.js'
-import { checkMetadata } from '../validation/metadata.js'
+import { checkMetadata, MAX_METADATA_BYTES, MAX_METADATA_ENTRIES } from '../validation/metadata.js'
 
 /** What a field holds, for those who store it. */
 export type FieldKind =
@@ -29,12 +31,14 @@ export type FieldKind =
 
 /**
  * One field of an input: what callers pass (`Given`) and what drivers receive (`Read`). The lists of fields are where a
- * call is described. The types of inputs and commands, their validation and the arguments of SQL functions follow from
- * them.
+ * call is described. The types of inputs and commands, their validation, the arguments of SQL functions and the OpenAPI
+ * document follow from them.
  */
 export interface Field<Given, Read, IsRequired extends boolean = boolean> {
   readonly kind: FieldKind
   readonly isRequired: IsRequired
+  /** The value as JSON. */
+  readonly schema: JsonSchema
   /** Reads the value that was given, `undefined` or `null` for none. @throws StorageError `VALIDATION_ERROR` */
   readonly read: (value: unknown, name: string, now: Date) => Read
   /** Only a type. */
@@ -64,7 +68,7 @@ export type InputOf<List extends Fields> = RequiredPart<List, RequiredNames<List
   OptionalPart<List, Exclude<keyof List, RequiredNames<List>>>
 
 /** What a driver receives: every field, checked, `null` or its default if it was left out. */
-export type ReadOf<List extends Fields> = {
+export type ReadOf<List extends Readonly<Record<string, Pick<Field<unknown, unknown>, 'read'>>>> = {
   readonly [Name in keyof List]: ReturnType<List[Name]['read']>
 }
 
@@ -102,9 +106,10 @@ export function refuseOthers(list: Fields, input: unknown): void {
 
 function required<Value>(
   kind: FieldKind,
+  schema: JsonSchema,
   check: (name: string, value: unknown) => Value,
 ): RequiredField<Value> {
-  return { kind, isRequired: true, read: (value, name) => check(name, value) }
+  return { kind, schema, isRequired: true, read: (value, name) => check(name, value) }
 }
 
 /** A field that may be left out: drivers then receive `null`. */
@@ -115,11 +120,12 @@ export function optional<Given, Read>(
   byDefault: (now: Date) => Read,
 ): OptionalField<Given, Read>
 export function optional<Given, Read>(
-  { kind, read }: RequiredField<Given, Read>,
+  { kind, schema, read }: RequiredField<Given, Read>,
   byDefault: (now: Date) => Read | null = () => null,
 ): OptionalField<Given, Read | null> {
   return {
     kind,
+    schema,
     isRequired: false,
     read: (value, name, now) =>
       value === undefined || value === null ? byDefault(now) : read(value, name, now),
@@ -127,15 +133,41 @@ export function optional<Given, Read>(
 }
 
 /** A text within the limits of `limits`, which is usually the name of the field. */
-export const text = (limits: TextField) => required('text', (name, value) => checkText(limits, value, name))
-export const attemptId = required('id', checkAttemptId)
-/** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
-export const size = required('number', checkSize)
-export const date = required('date', checkDate)
-export const boolean = required('boolean', checkBoolean)
-export const metadata = required<ObjectMetadata>('metadata', (_, value) => checkMetadata(value))
+export function text(limits: TextField): RequiredField<string> {
+  const { max, unit } = TEXT_LIMITS[limits]
+  // JSON Schema counts characters. A string never has more characters than bytes.
+  const more = unit === 'characters' ? {} : { description: `At most ${max} ${unit}.` }
+  const schema = { type: 'string', minLength: 1, maxLength: max, ...more }
+  return required('text', schema, (name, value) => checkText(limits, value, name))
+}
+
 export const oneOf = <const Value extends string>(allowed: readonly Value[]) =>
-  required('text', (name, value) => checkOneOf(name, value, allowed))
+  required('text', { type: 'string', enum: allowed }, (name, value) => checkOneOf(name, value, allowed))
+
+export const integer = (min: number, max: number) =>
+  required('number', { type: 'integer', minimum: min, maximum: max }, (name, value) =>
+    checkInteger(name, value, min, max),
+  )
+
+const UUID_7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+export const attemptId = required('id', { type: 'string', format: 'uuid', pattern: UUID_7 }, checkAttemptId)
+
+const count = integer(0, Number.MAX_SAFE_INTEGER)
+/** Bytes, 0 to `Number.MAX_SAFE_INTEGER`. */
+export const size = required('number', { ...count.schema, description: 'Bytes.' }, checkSize)
+export const date = required('date', { type: 'string', format: 'date-time' }, checkDate)
+export const boolean = required('boolean', { type: 'boolean' }, checkBoolean)
+
+export const metadata = required<ObjectMetadata>(
+  'metadata',
+  {
+    type: 'object',
+    maxProperties: MAX_METADATA_ENTRIES,
+    additionalProperties: { type: 'string' },
+    description: `Names and values together at most ${MAX_METADATA_BYTES} bytes of UTF-8.`,
+  },
+  (_, value) => checkMetadata(value),
+)
 
 export const futureDate: RequiredField<Date> = {
   ...date,
@@ -149,21 +181,19 @@ export const futureDate: RequiredField<Date> = {
 export const quota: OptionalField<Quota, QuotaLimits> = {
   kind: 'quota',
   isRequired: false,
+  schema: { type: 'object', properties: { maxBytes: size.schema, maxFiles: count.schema } },
   read: (value, name) => checkQuota(name, value),
 }
 
 const MAX_PAGE = 1000
 const DEFAULT_PAGE = 100
 
-export const integer = (min: number, max: number) =>
-  required('number', (name, value) => checkInteger(name, value, min, max))
-
 /** 1..1000. Default 100. */
 export const pageLimit = optional(integer(1, MAX_PAGE), () => DEFAULT_PAGE)
 
 /** A cursor, which a driver receives as the position in it. */
 export const cursor = (decode: (cursor: unknown) => string) =>
-  optional(required('position', (_, value) => decode(value)))
+  optional(required('position', { type: 'string' }, (_, value) => decode(value)))
 
 /** The last item of the previous page (`Item`), of which a driver receives these fields. Errors name the whole. */
 export function position<Item>() {
@@ -173,7 +203,12 @@ export function position<Item>() {
       const values = Object.keys(list).map((field) => [field, list[field]!.read(item[field], name, now)])
       return Object.fromEntries(values) as ReadOf<List>
     }
-    return optional<Item, ReadOf<List>>({ kind: 'position', isRequired: true, read })
+    return optional<Item, ReadOf<List>>({
+      kind: 'position',
+      schema: { type: 'object' },
+      isRequired: true,
+      read,
+    })
   }
 }
 

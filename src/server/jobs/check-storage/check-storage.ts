@@ -1,8 +1,9 @@
+import { OptionChecks } from '../../../core/option-checks.js'
 import { shown } from '../../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../../create-s3-server.js'
-import { secondsAfter } from '../../lifetimes.js'
+import { secondsAfter } from '../../attempts/attempt.js'
 import { dependenciesOf } from '../../server-dependencies.js'
-import { OptionChecks, showProgress, type BucketJobContext, type BucketJobOptions } from '../job.js'
+import { bucketPart, showProgress, type BucketJobContext, type BucketJobOptions } from '../job.js'
 import { storedPosition } from '../pages.js'
 import { confirmedDifferences, pairs, type Sides, type StorageDifference } from './comparison.js'
 import { entryOf, Listing, type Place } from './listing.js'
@@ -61,7 +62,7 @@ export async function runCheck(
 ): Promise<CheckStorageResult> {
   checks.options(options)
   const onDifference = checks.requiredFunction('onDifference', options.onDifference)
-  const part = checks.bucketPart(options, context.bucket)
+  const part = bucketPart(checks, options, context.bucket)
   const olderThanSeconds = secondsOf(options.olderThanSeconds)
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)

@@ -1,4 +1,6 @@
 import { hexOf } from '../../core/hex.js'
+import type { BytesReference } from '../../core/object-storage.js'
+import type { StorageObject } from '../../core/store/records.js'
 import { TEXT_LIMITS } from '../../core/store/validation/checks.js'
 
 const PREFIX_CHARACTERS = 64
@@ -34,4 +36,26 @@ function truncateToBytes(text: string, max: number): string {
   if (text.length * 3 <= max) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
   return text.slice(0, read)
+}
+
+/** What has a signal: a `Request` or an `AbortController`. */
+export interface SignalSource {
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns the bucket and key under which the storage holds the bytes of a record. The signal is read when the storage asks for
+ * it, because bindings create the signal of a request only then.
+ */
+export function bytesOf(row: StorageObject, source?: SignalSource): BytesReference {
+  const { bucket } = row
+  const key = row.storageKey ?? row.key
+  if (!source) return { bucket, key }
+  return {
+    bucket,
+    key,
+    get signal() {
+      return source.signal
+    },
+  }
 }

@@ -1,19 +1,39 @@
 import { StorageError } from '../../core/errors.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
-import { checkObject, invalid, shown } from '../../core/store/validation/checks.js'
-import { confirmUpload } from '../attempts/confirm-upload.js'
-import { endAttempt } from '../attempts/end-attempt.js'
-import { beginMultipart, completeInBucket } from '../attempts/multipart.js'
-import { reserveUpload } from '../attempts/reserve-upload.js'
-import type { RouteTable } from '../options/upload-routes.js'
-import { bytesOf } from '../record-bytes.js'
+import {
+  checkObject,
+  checkQuota,
+  checkSize,
+  checkText,
+  invalid,
+  optional,
+  shown,
+} from '../../core/store/validation/checks.js'
+import { checkMetadata } from '../../core/store/validation/metadata.js'
+import {
+  confirmUpload,
+  endAttempt,
+  mismatch,
+  reserveUpload,
+  type UploadRequest,
+} from '../attempts/attempt.js'
+import { bytesOf } from '../attempts/keys.js'
+import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE } from '../attempts/parts.js'
+import {
+  applicationKeys,
+  buildKeys,
+  checkAccepted,
+  checkMediaType,
+  routeOf,
+  type RoutePolicy,
+  type RouteTable,
+  type UploadKeys,
+} from '../routes.js'
 import type { ServerDependencies } from '../server-dependencies.js'
 import { byteSource, type ByteSource } from './byte-source.js'
-import { asCaller, CallerError } from './caller-error.js'
+import { asCaller, CallerError, checkSignal, linkedAbort, type LinkedAbort } from './caller.js'
 import type { PutFileInput } from './inputs.js'
-import { checkSignal, linkedAbort, type LinkedAbort } from './linked-abort.js'
-import { readPutRequest, type PutRequest } from './put-request.js'
 import {
   bytesStorage,
   lacks,
@@ -154,4 +174,66 @@ function checkProgress(value: PutFileInput['onProgress']): NonNullable<PutFileIn
   if (value === undefined || value === null) return () => undefined
   if (typeof value !== 'function') throw invalid('onProgress', `must be a function (got ${shown(value)}).`)
   return value
+}
+
+/** A validated call of `files.put`. */
+export interface PutRequest extends UploadRequest {
+  readonly scope: string
+  /** `null`: the quota of the scope. */
+  readonly quota: Quota | null
+}
+
+const DEFAULT_TYPE = 'application/octet-stream'
+
+/**
+ * Validates the input of `files.put` and builds the key. The rules of the route apply as in `POST /upload`.
+ * @throws StorageError `VALIDATION_ERROR`, `UPLOAD_MISMATCH`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what the `key`
+ * function throws.
+ */
+export async function readPutRequest(
+  input: PutFileInput,
+  source: ByteSource,
+  routes: RouteTable,
+): Promise<PutRequest> {
+  const scope = checkText('scope', input.scope)
+  const route = routeOf(routes, input.route)
+  const filename = optional(input.filename, (given) => checkText('filename', given))
+  const contentType = checkMediaType(input.contentType ?? source.contentType ?? DEFAULT_TYPE)
+  const size = sizeOf(input, source)
+  checkAccepted(route, { contentType, size, maxSize: MAX_MULTIPART_SIZE })
+  const metadata = optional(input.metadata, checkMetadata)
+  const quota = optional(input.quota, checkQuota)
+  const keys = await keysOf(route, scope, filename, input.key)
+  return { scope, route, filename, contentType, size, metadata, quota, ...keys }
+}
+
+function sizeOf({ size }: PutFileInput, source: ByteSource): number {
+  const given =
+    source.size === null ? checkSize('size', size) : optional(size, (value) => checkSize('size', value))
+  if (given !== null && source.size !== null && given !== source.size) {
+    throw mismatch(`The body has ${source.size} bytes, and size is ${given}.`)
+  }
+  return given ?? source.size ?? 0
+}
+
+function checkQuota(value: unknown): Quota {
+  const flaw = quotaFlaw('quota', value)
+  if (flaw) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field: 'quota' } })
+  return value as Quota
+}
+
+function keysOf(
+  route: RoutePolicy,
+  scope: string,
+  filename: string | null,
+  key: string | null | undefined,
+): UploadKeys | Promise<UploadKeys> {
+  if (key !== undefined && key !== null) return applicationKeys(key)
+  if (route.key !== null && filename === null) {
+    throw invalid(
+      'filename',
+      `must be set, because the upload route ${shown(route.name)} builds its keys from it. Or pass a key.`,
+    )
+  }
+  return buildKeys(route, scope, filename ?? '')
 }

@@ -1,0 +1,69 @@
+import { StorageError } from './errors.js'
+import { checkInteger, checkText, shown, type TextField } from './store/validation/checks.js'
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+/** Checks the options of one function. Each check throws a TypeError that names the function, the option and the value. */
+export class OptionChecks {
+  readonly #caller: string
+
+  constructor(caller: string) {
+    this.#caller = caller
+  }
+
+  error(message: string): TypeError {
+    return new TypeError(`${this.#caller}: ${message}`)
+  }
+
+  /** For callers without types, who may pass no options at all. */
+  options(value: object): void {
+    if (!isObject(value)) throw this.error(`the options must be an object (got ${shown(value)}).`)
+  }
+
+  /** Runs a check of the store, which names the option. */
+  valid<T>(check: () => T): T {
+    try {
+      return check()
+    } catch (error) {
+      throw error instanceof StorageError ? this.error(error.message) : error
+    }
+  }
+
+  /** Returns a text within the limits of `kind`. */
+  text(name: string, value: unknown, kind: TextField): string {
+    return this.valid(() => checkText(kind, value, name))
+  }
+
+  integer(name: string, value: number, min: number, max: number): number
+  integer(name: string, value: number | null, min: number, max: number): number | null
+  integer(name: string, value: number | null, min: number, max: number): number | null {
+    return value === null ? null : this.valid(() => checkInteger(name, value, min, max))
+  }
+
+  boolean(name: string, value: boolean | null | undefined): boolean | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'boolean') return value
+    throw this.error(`${name} must be true or false (got ${shown(value)}).`)
+  }
+
+  function<T>(name: string, value: T | null | undefined): T | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'function') return value
+    throw this.error(`${name} must be a function (got ${shown(value)}).`)
+  }
+
+  requiredFunction<T>(name: string, value: T): NonNullable<T> {
+    const given = this.function(name, value)
+    if (!given) throw this.error(`${name} must be a function (got ${shown(value)}).`)
+    return given
+  }
+
+  signal(value: AbortSignal | null | undefined): AbortSignal | null {
+    if (value === undefined || value === null) return null
+    // Not `instanceof`: jsdom and polyfills have classes of their own.
+    if (typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function') return value
+    throw this.error(`signal must be an AbortSignal (got ${shown(value)}).`)
+  }
+}

@@ -1,0 +1,302 @@
+import { StorageError } from '../../core/errors.js'
+import type { StoredBytes } from '../../core/object-storage.js'
+import type { RecordKeeper } from '../../core/plugin.js'
+import type { ErrorContext } from '../../core/reporter.js'
+import { createAttemptId } from '../../core/store/attempt-id.js'
+import type { RemoveInput } from '../../core/store/contract.js'
+import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
+import type { RoutePolicy, UploadKeys } from '../routes.js'
+import type { ServerDependencies } from '../server-dependencies.js'
+import { bytesOf, type SignalSource } from './keys.js'
+
+/** A validated request to start an upload, with the key that it will have. */
+export interface UploadRequest extends UploadKeys {
+  readonly route: RoutePolicy
+  readonly filename: string | null
+  readonly contentType: string
+  /** Bytes. */
+  readonly size: number
+  readonly metadata: ObjectMetadata | null
+}
+
+/** How long an upload may continue after its URL has expired, in addition to its transfer time, in seconds. */
+export const GRACE_SECONDS = 60 * 60
+
+/** The slowest connection that a reservation allows for, in bytes per second. */
+const SLOWEST_CONNECTION = 64 * 1024
+
+/** Returns how long the reservation of a single-PUT upload lasts, in seconds. */
+export function uploadReservationSeconds(
+  size: number,
+  urlSeconds: number,
+  pendingTtlSeconds: number,
+): number {
+  return Math.min(pendingTtlSeconds, urlSeconds + GRACE_SECONDS + Math.ceil(size / SLOWEST_CONNECTION))
+}
+
+/**
+ * Returns when a URL that is signed now expires. A URL never outlives its reservation.
+ * @throws StorageError `OBJECT_NOT_FOUND` if the reservation has expired.
+ */
+export function urlExpiry({ expiresAt }: StorageObject, urlSeconds: number, now: Date): Date {
+  if (expiresAt === null || expiresAt <= now) throw notFound()
+  const urlEnd = secondsAfter(now, urlSeconds)
+  return urlEnd < expiresAt ? urlEnd : expiresAt
+}
+
+export interface ReservationTerms {
+  readonly scope: string
+  /** Lifetime of the reservation, in seconds. */
+  readonly seconds: number
+  /** `null`: none. Left out: the quota of the scope. */
+  readonly quota?: Quota | null
+}
+
+/** How many expired reservations one request may settle to free quota. */
+const SETTLED_PER_REQUEST = 100
+
+/**
+ * Reserves an upload and returns the pending row. If the quota is exceeded, settles the expired reservations of the scope
+ * and tries once more.
+ * @throws StorageError `KEY_CONFLICT` or `QUOTA_EXCEEDED`.
+ */
+export async function reserveUpload(
+  dependencies: ServerDependencies,
+  upload: UploadRequest,
+  terms: ReservationTerms,
+  context: ErrorContext,
+): Promise<StorageObject> {
+  const { records, now } = dependencies
+  const { route, key, filename, contentType, size, metadata } = upload
+  const { scope } = terms
+  const quota = terms.quota === undefined ? await records.quotaOf(scope, context.request) : terms.quota
+  const id = createAttemptId({ now })
+  const reserve = () =>
+    records.reserve(
+      {
+        scope,
+        bucket: route.bucket,
+        key,
+        declaredSize: size,
+        expiresAt: secondsAfter(now(), terms.seconds),
+        route: route.name,
+        filename,
+        contentType,
+        metadata,
+        storageKey: upload.storageKeyOf(id),
+        overwrite: route.overwrite,
+        quota,
+        id,
+      },
+      context.request,
+    )
+
+  try {
+    return await reserve()
+  } catch (refusal) {
+    const quotaExceeded = refusal instanceof StorageError && refusal.code === 'QUOTA_EXCEEDED'
+    if (!quotaExceeded || !(await settleExpired(dependencies, scope, context))) throw refusal
+    return reserve()
+  }
+}
+
+/**
+ * Settles expired reservations of a scope, oldest first, up to the first failure. Returns `false` if it settled none of
+ * them. Returns `true` if there are none (any more): a concurrent request may have settled them since the refusal.
+ */
+async function settleExpired(
+  dependencies: ServerDependencies,
+  scope: string,
+  context: ErrorContext,
+): Promise<boolean> {
+  const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
+  let settled = expired.length === 0
+  for (const rows of settlementBatches(expired)) {
+    const results = await Promise.allSettled(
+      rows.map((row) => settleReservation(dependencies, row, 'confirm', context.request?.signal)),
+    )
+    const failures = results.filter((result) => result.status === 'rejected')
+    for (const { reason } of failures) dependencies.report(reason, context)
+    settled ||= failures.length < results.length
+    if (failures.length > 0) break
+  }
+  return settled
+}
+
+/** Runs the step that follows a reservation. If it fails, releases the reservation, which frees its quota at once. */
+export async function releaseOnFailure<T>(
+  { records, report }: ServerDependencies,
+  { bucket, key, id, scope }: StorageObject,
+  context: ErrorContext,
+  step: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    await records.objects
+      .release({ bucket, key, id, scope })
+      .catch((failure: unknown) => report(failure, context))
+    throw error
+  }
+}
+
+/**
+ * Confirms an attempt if the stored bytes match its upload request. Continues after the client disconnects, because the upload is
+ * finished; only `stop` ends it.
+ *
+ * @throws StorageError `UPLOAD_MISMATCH`. If nothing is stored yet, the reservation stays. If other bytes are stored, the
+ * attempt is released and its bytes are removed.
+ */
+export async function confirmUpload(
+  dependencies: ServerDependencies,
+  row: StorageObject,
+  context: ErrorContext,
+  stop?: SignalSource,
+): Promise<StorageObject> {
+  const { storage, records } = dependencies
+  const stored = await storage.head(bytesOf(row, stop))
+  if (stored === null) throw mismatch('Nothing has been uploaded yet.')
+  if (matchesRequest(row, stored)) return confirmMatching(records, row, stored, context.request)
+
+  // The row goes first. Once the attempt has ended it can no longer be confirmed, so its bytes can't be in use.
+  const { bucket, key, id, scope } = row
+  const ended = await records.objects.release({ bucket, key, id, scope })
+  if (ended) await removeBytes(dependencies, ended, context)
+  throw mismatch('The uploaded bytes do not match the upload request. Start a new upload.')
+}
+
+/**
+ * Records an attempt as an object, for stored bytes that match its upload request.
+ * @throws StorageError `OBJECT_NOT_FOUND` if the attempt has ended in the meantime.
+ */
+export function confirmMatching(
+  records: RecordKeeper,
+  { bucket, key, id, scope }: StorageObject,
+  { size, eTag }: StoredBytes,
+  request?: Request,
+): Promise<StorageObject> {
+  return records.confirm({ bucket, key, id, scope, size, eTag }, request)
+}
+
+/** Returns whether stored bytes were written by this attempt and have the size and type of its upload request. */
+export function matchesRequest(attempt: StorageObject, stored: StoredBytes): boolean {
+  return (
+    stored.size === attempt.declaredSize &&
+    (attempt.contentType === null || stored.contentType === attempt.contentType) &&
+    stored.attemptId === attempt.id
+  )
+}
+
+/** The result for an expired reservation. `gone`: another call has confirmed or released it in the meantime. */
+export type SettledReservation = 'confirmed' | 'released' | 'gone'
+
+/**
+ * Ends an expired reservation without losing a finished upload: confirms it if the stored bytes match the upload request,
+ * and otherwise releases it, which makes its bytes a leftover. Rejects without any change if the storage fails.
+ */
+export async function settleReservation(
+  { storage, records }: Pick<ServerDependencies, 'storage' | 'records'>,
+  row: StorageObject,
+  unconfirmed: 'confirm' | 'discard',
+  signal?: AbortSignal,
+): Promise<SettledReservation> {
+  if (unconfirmed === 'confirm') {
+    const stored = await storage.head(bytesOf(row, signal && { signal }))
+    if (stored && matchesRequest(row, stored)) {
+      return confirmMatching(records, row, stored).then(() => 'confirmed', goneIfEnded)
+    }
+  }
+  const { bucket, key, id, scope } = row
+  const released = await records.objects.release({ bucket, key, id, scope })
+  return released ? 'released' : 'gone'
+}
+
+function goneIfEnded(error: unknown): 'gone' {
+  if (error instanceof StorageError && error.code === 'OBJECT_NOT_FOUND') return 'gone'
+  throw error
+}
+
+/** How many items are settled concurrently: enough to hide the storage's latency without adding much load. */
+const CONCURRENCY = 8
+
+/** Splits items into batches that may be settled concurrently, in order. */
+export function settlementBatches<T>(items: readonly T[]): T[][] {
+  const count = Math.ceil(items.length / CONCURRENCY)
+  return Array.from({ length: count }, (_, index) =>
+    items.slice(index * CONCURRENCY, (index + 1) * CONCURRENCY),
+  )
+}
+
+/**
+ * Ends an attempt of this server that will not become an object: first the row, then its parts and bytes. Never rejects: what
+ * fails is reported, and `cleanUp` does it later. Changes nothing if the attempt has ended or has become an object.
+ */
+export async function endAttempt(
+  dependencies: ServerDependencies,
+  { bucket, key, id, scope }: StorageObject,
+  context: ErrorContext,
+): Promise<void> {
+  try {
+    const ended = await dependencies.records.objects.release({ bucket, key, id, scope })
+    if (!ended) return
+    const { uploadId } = ended
+    if (uploadId !== null) await abortMultipartUpload(dependencies, { ...ended, uploadId }, context)
+    await removeBytes(dependencies, ended, context)
+  } catch (error) {
+    dependencies.report(error, context)
+  }
+}
+
+/** Removes the object or pending upload at a key: first the row, then its bytes. Returns the removed row, or `null`. */
+export async function removeObject(
+  dependencies: ServerDependencies,
+  input: RemoveInput,
+  context: ErrorContext,
+): Promise<StorageObject | null> {
+  const removed = await dependencies.records.remove(input, context.request)
+  if (removed) await removeBytes(dependencies, removed, context)
+  return removed
+}
+
+/**
+ * Removes the bytes of a deleted record, if the library chose their storage key. Never rejects: the store has recorded a
+ * leftover, so a failure is reported and `cleanUp` retries. Continues after the client disconnects.
+ */
+export async function removeBytes(
+  { storage, report }: ServerDependencies,
+  row: StorageObject,
+  context: ErrorContext,
+): Promise<void> {
+  if (row.storageKey === null) return
+  try {
+    await storage.remove(bytesOf(row))
+  } catch (error) {
+    report(error, context)
+  }
+}
+
+/** Aborts the multipart upload of an ended attempt. Like {@link removeBytes}, it never rejects. */
+export async function abortMultipartUpload(
+  { storage, report }: ServerDependencies,
+  row: StorageObject & { readonly uploadId: string },
+  context: ErrorContext,
+): Promise<void> {
+  try {
+    await storage.multipart?.abort({ ...bytesOf(row), uploadId: row.uploadId })
+  } catch (error) {
+    report(error, context)
+  }
+}
+
+/** Builds the same error for a missing row and for another scope's row. Otherwise, callers could probe for keys. */
+export function notFound(): StorageError {
+  return new StorageError('OBJECT_NOT_FOUND')
+}
+
+export function mismatch(message: string): StorageError {
+  return new StorageError('UPLOAD_MISMATCH', { message })
+}
+
+export function secondsAfter(date: Date, seconds: number): Date {
+  return new Date(date.getTime() + seconds * 1000)
+}

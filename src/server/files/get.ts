@@ -1,0 +1,160 @@
+import { StorageError } from '../../core/errors.js'
+import type { ByteRange } from '../../core/object-storage.js'
+import type { Report } from '../../core/reporter.js'
+import type { StorageObject } from '../../core/store/records.js'
+import {
+  checkAttemptId,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkSize,
+  checkText,
+  invalid,
+  optional,
+} from '../../core/store/validation/checks.js'
+import { notFound, secondsAfter } from '../attempts/attempt.js'
+import { bytesOf } from '../attempts/keys.js'
+import type { ServerDependencies } from '../server-dependencies.js'
+import { dispositionFor, DISPOSITIONS, LONGEST_URL_SECONDS } from '../url-terms.js'
+import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
+import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
+import { lacks } from './send-bytes.js'
+
+/** A range whose `end` may be left out. */
+interface GivenRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** Finds an active object and opens its bytes. */
+export async function getFile(dependencies: ServerDependencies, input: GetFileInput): Promise<OpenFile> {
+  const { storage } = dependencies
+  const read = storage.read?.bind(storage)
+  if (!read) throw lacks('read()', 'get')
+  checkObject('input', input)
+  const signal = checkSignal(input.signal)
+  const given = optional(input.range, checkRange)
+  if (signal?.aborted) throw new CallerError(signal.reason)
+  const stop = linkedAbort(signal)
+  try {
+    for (let before: StorageObject | null = null; ;) {
+      const object = await findFile(dependencies, input)
+      const range = given && rangeWithin(given, object.size ?? 0)
+      const stream = await read({ ...bytesOf(object, stop), range })
+      if (stop.signal.aborted) await stream?.cancel()
+      stop.signal.throwIfAborted()
+      if (stream) return { object, body: openBody(stream, stop, dependencies.report) }
+      // Another version may have replaced the object in the meantime.
+      if (before?.attemptId === object.attemptId) throw bytesMissing()
+      before = object
+    }
+  } catch (error) {
+    stop.unlink()
+    throw signal?.aborted ? new CallerError(signal.reason) : error
+  }
+}
+
+function bytesMissing(): StorageError {
+  return new StorageError('OBJECT_NOT_FOUND', { message: 'The bytes of the object are missing.' })
+}
+
+function checkRange(value: unknown): GivenRange {
+  const range = checkObject('range', value)
+  const start = checkSize('range.start', range['start'])
+  const end = optional(range['end'], (given) => checkSize('range.end', given)) ?? Number.MAX_SAFE_INTEGER
+  if (end < start) throw invalid('range', `must end at or after its start (got ${start} to ${end}).`)
+  return { start, end }
+}
+
+/** Cuts off what is beyond the end of the object. @throws StorageError `VALIDATION_ERROR` (`range`) if nothing remains. */
+function rangeWithin({ start, end }: GivenRange, size: number): ByteRange {
+  if (start >= size) throw invalid('range', `must start within the object of ${size} bytes (got ${start}).`)
+  return { start, end: Math.min(end, size - 1) }
+}
+
+/**
+ * Returns the stream of a storage as the body of `files.get`. It fails with the reason of an abort, and with
+ * `STORAGE_UNAVAILABLE` if the storage breaks off.
+ */
+export function openBody(
+  stream: ReadableStream<Uint8Array>,
+  { signal, unlink }: LinkedAbort,
+  report: Report,
+): ReadableStream<Uint8Array> {
+  const reader = stream.getReader()
+  const waitFor = waitUntilAborted(signal)
+  const cancel = (reason: unknown) => {
+    unlink()
+    return reader.cancel(reason)
+  }
+  // Also while nothing reads the body, because it holds a connection open.
+  signal.addEventListener('abort', () => void cancel(signal.reason).catch(() => undefined), { once: true })
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const next = await waitFor(reader.read())
+          signal.throwIfAborted()
+          if (!next.done) return controller.enqueue(next.value)
+          unlink()
+          controller.close()
+        } catch (error) {
+          unlink()
+          if (signal.aborted) throw error
+          const failure = new StorageError('STORAGE_UNAVAILABLE', { cause: error })
+          report(failure, { operation: 'files.get' })
+          throw failure
+        }
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Signs a URL for the bytes of an active object, without asking any guard. */
+export async function downloadURL(
+  dependencies: ServerDependencies,
+  input: DownloadURLInput,
+): Promise<FileURL> {
+  const { storage, now, downloadSeconds } = dependencies
+  const { baseURL } = storage
+  if (storage.serve && !baseURL) {
+    throw new CallerError(
+      new TypeError(
+        'files.downloadURL: the storage must have a baseURL, because no request shows the address of the server.',
+      ),
+    )
+  }
+  const object = await findFile(dependencies, input)
+  const seconds = checkInteger('expiresIn', input.expiresIn ?? downloadSeconds, 1, LONGEST_URL_SECONDS)
+  const filename = optional(input.filename, (value) => checkText('filename', value))
+  const disposition = checkOneOf('disposition', input.disposition ?? 'attachment', DISPOSITIONS)
+  const expiresAt = secondsAfter(now(), seconds)
+  const { url } = await storage.signDownload({
+    ...bytesOf(object),
+    filename: filename ?? object.filename ?? object.key,
+    contentType: object.contentType,
+    disposition: dispositionFor(disposition, object.contentType),
+    expiresAt,
+    serverURL: baseURL ?? '',
+  })
+  return { url, expiresAt, object }
+}
+
+/** Returns the active object that a call names. @throws StorageError `VALIDATION_ERROR`, `OBJECT_NOT_FOUND` */
+export async function findFile(
+  { records, bucket: defaultBucket }: ServerDependencies,
+  input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId'>,
+): Promise<StorageObject> {
+  checkObject('input', input)
+  const bucket = checkText('bucket', input.bucket ?? defaultBucket)
+  const key = checkText('key', input.key)
+  const scope = optional(input.scope, (value) => checkText('scope', value))
+  const attemptId = optional(input.attemptId, (value) => checkAttemptId('attemptId', value))
+  const object = await records.objects.findActive({ bucket, key, scope })
+  if (!object || (scope !== null && object.scope !== scope)) throw notFound()
+  if (attemptId !== null && object.attemptId !== attemptId) throw notFound()
+  return object
+}

@@ -1,0 +1,112 @@
+import type { ErrorCode } from '../../core/errors.js'
+import type { Call } from '../../core/http/endpoint.js'
+import { bucketOr, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
+import { nullable } from '../../core/openapi/schemas.js'
+import type { RecordKeeper } from '../../core/plugin.js'
+import { attemptId, metadata, optional, size, text, type ReadOf } from '../../core/store/inputs/fields.js'
+import type { StorageObject } from '../../core/store/records.js'
+import { invalid, shown } from '../../core/store/validation/checks.js'
+import type { UploadRequest } from '../attempts/attempt.js'
+import {
+  buildKeys,
+  buildMetadata,
+  checkAccepted,
+  checkMediaType,
+  routeOf,
+  type RoutePolicy,
+  type RouteTable,
+} from '../routes.js'
+
+/** The errors that can refuse an upload request, apart from `STORAGE_UNAVAILABLE`. */
+export const UPLOAD_REQUEST_ERRORS: readonly ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'FORBIDDEN',
+  'OBJECT_NOT_FOUND',
+  'KEY_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'FILE_TOO_LARGE',
+  'CONTENT_TYPE_NOT_ALLOWED',
+]
+
+/** The fields of the file in an upload request. */
+const FILE = {
+  filename: text('filename'),
+  contentType: {
+    ...text('contentType'),
+    description: 'A media type.',
+    read: (value: unknown) => checkMediaType(value),
+  },
+  size,
+}
+
+/** The fields of a request that starts an upload. {@link readUploadRequest} reads them. */
+export function uploadFields(routes: RouteTable) {
+  return { route: routeField(routes), ...FILE, metadata: metadataField([...routes.values()]) }
+}
+
+function routeField(routes: RouteTable): HttpField<RoutePolicy> {
+  return {
+    isRequired: routes.size > 1,
+    schema: { type: 'string', enum: [...routes.keys()] },
+    read: (name) => routeOf(routes, name),
+  }
+}
+
+function metadataField(routes: readonly RoutePolicy[]) {
+  const field = optional(metadata)
+  const refusing = routes.filter((route) => route.metadata === false).map(({ name }) => name)
+  if (refusing.length === 0) return field
+  const schema =
+    refusing.length === routes.length
+      ? { type: 'null', description: 'The server refuses metadata from clients.' }
+      : { ...nullable(field.schema), description: `Refused by the routes ${refusing.join(', ')}.` }
+  return { ...field, schema }
+}
+
+/**
+ * Reads a request that starts an upload, and builds the key and the metadata. `known` receives the route's name before any other
+ * check.
+ * @throws StorageError `VALIDATION_ERROR`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what a function of the route throws.
+ */
+export async function readUploadRequest(
+  routes: RouteTable,
+  maxSize: number,
+  sent: SentValues,
+  { scope, request, known }: Call,
+): Promise<UploadRequest> {
+  const route = routeOf(routes, sent.get('route'))
+  known.route = route.name
+  const file = readSent(FILE, sent)
+  checkAccepted(route, { ...file, maxSize })
+  const given = readMetadata(route, sent)
+  const keys = await buildKeys(route, scope, file.filename)
+  return { route, ...file, metadata: await buildMetadata(route, given, { request, scope }), ...keys }
+}
+
+/** Returns the metadata that the client sent, or `null`. @throws StorageError `VALIDATION_ERROR` */
+function readMetadata(route: RoutePolicy, sent: SentValues) {
+  const isSent = (sent.get('metadata') ?? null) !== null
+  if (isSent && route.metadata === false) {
+    throw invalid('metadata', `must not be set, because the upload route ${shown(route.name)} refuses it.`)
+  }
+  return readSent({ metadata: optional(metadata) }, sent).metadata
+}
+
+/** The fields that identify an attempt, with the values from the response that started it. */
+export function attemptFields(defaultBucket: string) {
+  return { bucket: bucketOr(defaultBucket), key: text('key'), id: attemptId }
+}
+export type AttemptReference = ReadOf<ReturnType<typeof attemptFields>>
+
+/**
+ * Returns the object that this attempt became, or `null` if there is none or it belongs to another scope. Single-PUT and
+ * multipart uploads both match: an object does not record which kind it came from.
+ */
+export async function objectOf(
+  { objects }: RecordKeeper,
+  { bucket, key, id }: AttemptReference,
+  scope: string,
+): Promise<StorageObject | null> {
+  const active = await objects.findActive({ bucket, key, scope })
+  return active?.scope === scope && active.attemptId === id ? active : null
+}

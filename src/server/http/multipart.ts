@@ -1,0 +1,283 @@
+import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
+import { described, type HttpField } from '../../core/http/fields.js'
+import type { JsonSchema } from '../../core/json.js'
+import { BYTES, MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
+import { integer, optional, text, type ReadOf } from '../../core/store/inputs/fields.js'
+import { toClientObject, type StorageObject } from '../../core/store/records.js'
+import { invalid, shown } from '../../core/store/validation/checks.js'
+import {
+  abortMultipartUpload,
+  confirmUpload,
+  notFound,
+  reserveUpload,
+  urlExpiry,
+} from '../attempts/attempt.js'
+import { bytesOf } from '../attempts/keys.js'
+import {
+  beginMultipart,
+  completeInBucket,
+  MAX_MULTIPART_SIZE,
+  MAX_PARTS,
+  partCountOf,
+  partSizeOf,
+  sizeOfPart,
+  type PendingMultipart,
+} from '../attempts/parts.js'
+import type { OperationPolicy } from '../options.js'
+import type { RouteTable } from '../routes.js'
+import type { MultipartDependencies } from '../server-dependencies.js'
+import { storageURL } from '../storage-mount.js'
+import { attemptFields, objectOf, readUploadRequest, UPLOAD_REQUEST_ERRORS, uploadFields } from './input.js'
+
+/** How many URLs one request may ask for. */
+const MAX_URLS = 100
+
+const partNumber = integer(1, MAX_PARTS)
+
+const PART_SIZE: JsonSchema = {
+  ...BYTES,
+  minimum: 1,
+  description: 'Size of every part except the last, in bytes. The last may be smaller.',
+}
+
+const partNumbers: HttpField<readonly number[]> = {
+  isRequired: true,
+  schema: { type: 'array', items: partNumber.schema, minItems: 1, maxItems: MAX_URLS },
+  read(value, name, now) {
+    if (!Array.isArray(value) || value.length === 0 || value.length > MAX_URLS) {
+      const given = Array.isArray(value) ? `an array of ${value.length}` : shown(value)
+      throw invalid(name, `must be an array of 1 to ${MAX_URLS} part numbers (got ${given}).`)
+    }
+    return value.map((number: unknown) => partNumber.read(number, name, now))
+  },
+}
+
+const after = described(
+  optional(integer(0, MAX_PARTS), () => 0),
+  'A part number: `next` of the previous page.',
+)
+
+/** The fields that identify an attempt at a multipart upload. */
+function multipartFields(defaultBucket: string) {
+  return { ...attemptFields(defaultBucket), uploadId: text('uploadId') }
+}
+type MultipartAttemptReference = ReadOf<ReturnType<typeof multipartFields>>
+
+/** Returns the endpoints of multipart uploads. All but the first take the attempt that the first one started. */
+export function multipartEndpoints(
+  dependencies: MultipartDependencies,
+  policy: OperationPolicy,
+  routes: RouteTable,
+): readonly Endpoint[] {
+  return [
+    beginEndpoint(dependencies, policy, routes),
+    signPartsEndpoint(dependencies, policy),
+    listPartsEndpoint(dependencies),
+    completeEndpoint(dependencies),
+    abortEndpoint(dependencies),
+  ]
+}
+
+/** `POST /multipart` starts a multipart upload: reserves it, then creates it in the bucket. */
+function beginEndpoint(
+  dependencies: MultipartDependencies,
+  policy: OperationPolicy,
+  routes: RouteTable,
+): Endpoint {
+  const { records } = dependencies
+  const operation = 'multipart'
+  return guardedEndpoint({
+    method: 'POST',
+    path: '/multipart',
+    operation,
+    body: uploadFields(routes),
+    describe: () => ({
+      summary: 'Starts a multipart upload.',
+      answer: {
+        status: 201,
+        description: 'The pending object, and the size of every part except the last.',
+        body: withProperties({ object: OBJECT, uploadId: text('uploadId').schema, partSize: PART_SIZE }),
+      },
+      errors: [...UPLOAD_REQUEST_ERRORS, 'STORAGE_UNAVAILABLE'],
+    }),
+    parse: (sent, call) => readUploadRequest(routes, MAX_MULTIPART_SIZE, sent, call),
+    // There is no object to own yet. The store checks ownership of the key as part of the reservation.
+    own: () => null,
+    guard: ({ route, key, size }) => ({
+      guards: [policy.guard, route.guard],
+      context: { bucket: route.bucket, key, route: route.name, size },
+    }),
+    async act(upload, _, { request, scope }) {
+      const context = { request, operation }
+      const terms = { scope, seconds: records.pendingTtlSeconds }
+      const reserved = await reserveUpload(dependencies, upload, terms, context)
+      const row = await beginMultipart(dependencies, reserved, upload.contentType, context, request.signal)
+      const { uploadId } = row
+      return {
+        status: 201,
+        body: { object: toClientObject(row), uploadId, partSize: partSizeOf(upload.size) },
+      }
+    },
+  })
+}
+
+/** `POST /multipart/parts` returns signed URLs, each for one part of an exact size. */
+function signPartsEndpoint(dependencies: MultipartDependencies, policy: OperationPolicy): Endpoint {
+  const { multipart, bucket, now } = dependencies
+  return guardedEndpoint({
+    method: 'POST',
+    path: '/multipart/parts',
+    operation: 'multipart.parts',
+    body: { ...multipartFields(bucket), partNumbers },
+    describe: () => ({
+      summary: 'Signs upload URLs for parts. Send each part by PUT, without additional headers.',
+      answer: {
+        status: 200,
+        description: 'A URL for each part, which accepts only the exact size of the part.',
+        body: withProperties({
+          parts: {
+            type: 'array',
+            items: withProperties({ partNumber: partNumber.schema, url: SIGNED_URL, expiresAt: MOMENT }),
+          },
+        }),
+      },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
+    }),
+    own: (attempt, { scope }) => ownPending(dependencies, attempt, scope),
+    async act({ partNumbers: wanted }, row, call) {
+      const expiresAt = urlExpiry(row, policy.urlSeconds, now())
+      const size = row.declaredSize ?? 0
+      checkPartsExist(partCountOf(size), wanted)
+      const at = { ...bytesOf(row, call.request), uploadId: row.uploadId }
+      const signed = await Promise.all(
+        wanted.map(async (partNumber) => {
+          const { url } = await multipart.signPart({
+            ...at,
+            partNumber,
+            size: sizeOfPart(size, partNumber),
+            expiresAt,
+            writableUntil: row.expiresAt,
+            serverURL: storageURL(call),
+          })
+          return { partNumber, url, expiresAt: expiresAt.toISOString() }
+        }),
+      )
+      return { status: 200, body: { parts: signed } }
+    },
+  })
+}
+
+/** @throws StorageError `VALIDATION_ERROR` */
+function checkPartsExist(partCount: number, wanted: readonly number[]): void {
+  const beyond = wanted.find((partNumber) => partNumber > partCount)
+  if (beyond === undefined) return
+  throw invalid('partNumbers', `must be part numbers from 1 to ${partCount} (got ${beyond}).`)
+}
+
+/** `POST /multipart/list` lists the parts that are in the bucket, in pages. Clients use it to resume an upload. */
+function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
+  return guardedEndpoint({
+    method: 'POST',
+    path: '/multipart/list',
+    operation: 'multipart.list',
+    body: { after, ...multipartFields(dependencies.bucket) },
+    describe: () => ({
+      summary: 'Lists the parts that are in the bucket, for resuming an upload.',
+      answer: {
+        status: 200,
+        description: 'A page of parts by number. `next` is set only if there is another page.',
+        body: withProperties(
+          {
+            partSize: PART_SIZE,
+            parts: { type: 'array', items: withProperties({ partNumber: partNumber.schema, size: BYTES }) },
+            next: partNumber.schema,
+          },
+          ['next'],
+        ),
+      },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
+    }),
+    own: (attempt, { scope }) => ownPending(dependencies, attempt, scope),
+    async act({ after: last }, row, { request }) {
+      const at = { ...bytesOf(row, request), uploadId: row.uploadId }
+      const page = await dependencies.multipart.listParts({ ...at, after: last })
+      // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
+      if (page === null) throw notFound()
+      const parts = page.parts.map(({ partNumber, size }) => ({ partNumber, size }))
+      const partSize = partSizeOf(row.declaredSize ?? 0)
+      return { status: 200, body: { partSize, parts, ...(page.next !== null && { next: page.next }) } }
+    },
+  })
+}
+
+/** `POST /multipart/complete` assembles the parts and records the object, if they match the upload request. Idempotent. */
+function completeEndpoint(dependencies: MultipartDependencies): Endpoint {
+  const operation = 'multipart.complete'
+  return guardedEndpoint({
+    method: 'POST',
+    path: '/multipart/complete',
+    operation,
+    body: multipartFields(dependencies.bucket),
+    describe: () => ({
+      summary: 'Completes a multipart upload after all its parts have been sent. Idempotent.',
+      answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
+    }),
+    own: async (attempt, { scope }): Promise<StorageObject> =>
+      (await pendingMultipartOf(dependencies, attempt, scope)) ??
+      (await objectOf(dependencies.records, attempt, scope)) ??
+      Promise.reject(notFound()),
+    async act({ uploadId }, row, { request }) {
+      if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
+      // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
+      await completeInBucket(dependencies, row, { ...bytesOf(row), uploadId })
+      const object = await confirmUpload(dependencies, row, { request, operation })
+      return { status: 200, body: { object: toClientObject(object) } }
+    },
+  })
+}
+
+/** `POST /multipart/abort` ends an upload: first the row, then its parts. `cleanUp` removes any parts that remain. */
+function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
+  const { records } = dependencies
+  const operation = 'multipart.abort'
+  return guardedEndpoint({
+    method: 'POST',
+    path: '/multipart/abort',
+    operation,
+    body: multipartFields(dependencies.bucket),
+    describe: () => ({
+      summary: 'Aborts a multipart upload.',
+      answer: { status: 204, description: 'The upload has ended.' },
+      errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
+    }),
+    own: (attempt, { scope }) => ownPending(dependencies, attempt, scope),
+    async act({ bucket, key, id, uploadId }, _, { scope, request }) {
+      const released = await records.objects.release({ bucket, key, id, scope, uploadId })
+      if (!released) throw notFound()
+      await abortMultipartUpload(dependencies, { ...released, uploadId }, { request, operation })
+      return { status: 204 }
+    },
+  })
+}
+
+/** Returns the pending row of a multipart upload, or `null` if there is none or it belongs to another scope. */
+async function pendingMultipartOf(
+  { records }: MultipartDependencies,
+  { bucket, key, id, uploadId }: MultipartAttemptReference,
+  scope: string,
+): Promise<PendingMultipart | null> {
+  const pending = await records.objects.findPending({ bucket, key, id, uploadId, scope })
+  return pending?.scope === scope ? { ...pending, uploadId } : null
+}
+
+/** @throws StorageError `OBJECT_NOT_FOUND` */
+async function ownPending(
+  dependencies: MultipartDependencies,
+  attempt: MultipartAttemptReference,
+  scope: string,
+): Promise<PendingMultipart> {
+  const pending = await pendingMultipartOf(dependencies, attempt, scope)
+  if (!pending) throw notFound()
+  return pending
+}

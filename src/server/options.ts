@@ -1,0 +1,171 @@
+import type { Guard } from '../core/guards/guard.js'
+import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/base-path.js'
+import type { ObjectStorage } from '../core/object-storage.js'
+import type { OperationObserver } from '../core/observer.js'
+import { isObject, OptionChecks } from '../core/option-checks.js'
+import type { ServerPlugin } from '../core/plugin.js'
+import type { ErrorListener } from '../core/reporter.js'
+import { shown } from '../core/store/validation/checks.js'
+import type { EventHandler } from './events/delivery.js'
+import { routeTable, type RouteTable, type UploadRoute } from './routes.js'
+import { DEFAULT_URL_SECONDS, LONGEST_URL_SECONDS } from './url-terms.js'
+
+export interface DeleteOptions {
+  /** Runs after the ownership check. */
+  readonly guard?: Guard | null | undefined
+}
+
+export interface UploadOptions {
+  /** Runs when an upload starts, after input validation and before the reservation. */
+  readonly guard?: Guard | null | undefined
+  /** Lifetime of an upload URL in whole seconds, 1 to 604800 (7 days). Default 900. */
+  readonly expiresIn?: number | null | undefined
+}
+
+export interface MultipartOptions {
+  /**
+   * Runs when a multipart upload starts, after input validation and before the reservation. The guard of `upload` does not
+   * run for multipart uploads: set a rule for all uploads here and on `upload`, or on each route.
+   */
+  readonly guard?: Guard | null | undefined
+  /** Lifetime of a part URL in whole seconds, 1 to 604800 (7 days). Default 900. */
+  readonly expiresIn?: number | null | undefined
+}
+
+export interface DownloadOptions {
+  /** Runs after the ownership check. */
+  readonly guard?: Guard | null | undefined
+  /**
+   * Lifetime of a download URL in whole seconds, 1 to 604800 (7 days). Default 900. `cleanUp` keeps the bytes of a deleted
+   * object for this long.
+   */
+  readonly expiresIn?: number | null | undefined
+}
+
+export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = readonly ServerPlugin[]> {
+  /** The storage that holds the bytes. Use one database per storage. */
+  readonly storage: ObjectStorage
+  /** The default bucket of requests and routes, 1 to 255 characters. */
+  readonly bucket: string
+  /** The path below which the server handles requests. Default `/api/s3`. */
+  readonly basePath?: string | null | undefined
+  /** The upload routes by name. Default: one route named `default` without limits. */
+  readonly routes?: Readonly<Record<string, UploadRoute>> | null | undefined
+  /** Options of single-PUT uploads, or `false` to disable them. Default `true`. */
+  readonly upload?: boolean | UploadOptions | null | undefined
+  /** Options of multipart uploads, or `false` to disable them. Default `true` if the storage supports them. */
+  readonly multipart?: boolean | MultipartOptions | null | undefined
+  /** Options of downloads, or `false` to disable them. Default `true`. */
+  readonly download?: boolean | DownloadOptions | null | undefined
+  /** Options of deletes, or `false` to disable them. Default `true`. */
+  readonly delete?: boolean | DeleteOptions | null | undefined
+  /** The plugins. Exactly one must keep the records, such as `db()`. */
+  readonly plugins: Plugins
+  /**
+   * Handles the events of changed objects, if the database records them. Runs in the background after changes by this server,
+   * and in `deliverEvents`, which delivers all others.
+   */
+  readonly onEvent?: EventHandler | null | undefined
+  /** Called with every 5xx error and every error of a guard, a hook or `onEvent`. Default: logs to the console. */
+  readonly onError?: ErrorListener | null | undefined
+  /** Wraps each operation, for tracing and metrics. */
+  readonly onOperation?: OperationObserver | null | undefined
+  /** Returns the current time. Default: the system clock. */
+  readonly now?: (() => Date) | null | undefined
+}
+
+export const checks = new OptionChecks('createS3Server')
+
+/** The validated options of one operation. */
+export interface OperationPolicy {
+  readonly guard: Guard | null
+  readonly urlSeconds: number
+}
+
+/** The validated options with their defaults. A disabled operation is `null`. */
+export interface ServerPolicy {
+  readonly storage: ObjectStorage
+  readonly bucket: string
+  readonly basePath: string
+  readonly routes: RouteTable
+  readonly upload: OperationPolicy | null
+  readonly multipart: OperationPolicy | null
+  readonly download: OperationPolicy | null
+  readonly delete: OperationPolicy | null
+  readonly plugins: readonly ServerPlugin[]
+  readonly onEvent: EventHandler | null
+  readonly onError: ErrorListener | null
+  readonly onOperation: OperationObserver | null
+  readonly now: () => Date
+}
+
+/** Validates the options of `createS3Server`. @throws TypeError that names the invalid option. */
+export function serverPolicy(options: S3ServerOptions): ServerPolicy {
+  checks.options(options)
+  const bucket = checks.text('bucket', options.bucket, 'bucket')
+  return {
+    storage: storageOption(options.storage),
+    bucket,
+    basePath: checkBasePath('createS3Server', options.basePath ?? DEFAULT_BASE_PATH),
+    routes: routeTable(checks, options.routes ?? { default: {} }, bucket),
+    upload: operationOption('upload', options.upload),
+    multipart: operationOption('multipart', options.multipart),
+    download: operationOption('download', options.download),
+    delete: operationOption('delete', options.delete),
+    plugins: pluginsOption(options.plugins),
+    onEvent: checks.function('onEvent', options.onEvent),
+    onError: checks.function('onError', options.onError),
+    onOperation: checks.function('onOperation', options.onOperation),
+    now: checks.function('now', options.now) ?? (() => new Date()),
+  }
+}
+
+function storageOption(storage: ObjectStorage): ObjectStorage {
+  if (!hasMethods(storage, ['signUpload', 'signDownload', 'head', 'remove'])) {
+    throw checks.error(`storage must be an ObjectStorage such as memoryStorage() (got ${shown(storage)}).`)
+  }
+  const { multipart } = storage
+  if (multipart && !hasMethods(multipart, ['create', 'signPart', 'listParts', 'complete', 'abort', 'list'])) {
+    throw checks.error('storage.multipart must implement every method of MultipartStorage, or be omitted.')
+  }
+  return storage
+}
+
+function hasMethods<T extends object>(value: T, names: readonly (keyof T)[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === 'function')
+}
+
+function operationOption(
+  name: 'upload' | 'multipart' | 'download' | 'delete',
+  value: boolean | UploadOptions | null | undefined,
+): OperationPolicy | null {
+  if (value === false) return null
+  const given = value === true || value === undefined || value === null ? {} : value
+  if (!isObject(given)) throw checks.error(`${name} must be true, false, or an object (got ${shown(given)}).`)
+  const { guard, expiresIn } = given
+  return {
+    guard: checks.function(`${name}.guard`, guard),
+    urlSeconds: checks.integer(`${name}.expiresIn`, expiresIn ?? DEFAULT_URL_SECONDS, 1, LONGEST_URL_SECONDS),
+  }
+}
+
+function pluginsOption(plugins: readonly ServerPlugin[]): readonly ServerPlugin[] {
+  const known: unknown = plugins
+  if (!Array.isArray(known))
+    throw checks.error(`plugins must be an array that includes db() (got ${shown(known)}).`)
+  const ids = new Set(['handler', 'basePath', 'files'])
+  for (const { id, install } of plugins.map(pluginOption)) {
+    if (typeof id !== 'string' || id === '' || typeof install !== 'function') {
+      throw checks.error(
+        'plugins must contain plugins such as db(), each with a string id and an install function.',
+      )
+    }
+    if (ids.has(id)) throw checks.error(`plugins must have unique ids (${shown(id)} is already in use).`)
+    ids.add(id)
+  }
+  return plugins
+}
+
+function pluginOption(plugin: ServerPlugin): Partial<ServerPlugin> {
+  return isObject(plugin) ? plugin : {}
+}

@@ -1,0 +1,33 @@
+import type { Disposition } from '../core/object-storage.js'
+import { secondsAfter } from './attempts/attempt.js'
+
+/** Default lifetime of a signed URL, in seconds. */
+export const DEFAULT_URL_SECONDS = 900
+
+/** Longest lifetime of a signed URL, in seconds. S3 signatures (V4) expire after 7 days. */
+export const LONGEST_URL_SECONDS = 7 * 24 * 60 * 60
+
+/**
+ * Returns the period of a download URL that browsers can cache. Every call within the same third of `urlSeconds` returns the
+ * same period, and so the same URL. It is valid for the other two thirds at least.
+ */
+export function cacheablePeriod(now: Date, urlSeconds: number): { signedAt: Date; expiresAt: Date } {
+  const third = (urlSeconds * 1000) / 3
+  const signedAt = new Date(Math.floor(now.getTime() / third) * third)
+  return { signedAt, expiresAt: secondsAfter(signedAt, urlSeconds) }
+}
+
+export const DISPOSITIONS = ['inline', 'attachment'] as const satisfies readonly Disposition[]
+
+/** Types that browsers show without running any code of the file. No comma: browsers read it as another type. */
+const SHOWN =
+  /^(?:(?:image|audio|video)\/[\w!#$%&'*+.^`|~-]+|application\/pdf|text\/plain)[\t ]*(?:;[^,]*)?$/i
+
+/** Such as `image/svg+xml`, which can contain scripts. */
+const XML = /\+xml[\t ]*(?:;|$)/i
+
+/** Returns `inline` only for types that a browser can show safely on the origin of the bytes. */
+export function dispositionFor(wanted: Disposition, contentType: string | null): Disposition {
+  const isShown = contentType !== null && SHOWN.test(contentType) && !XML.test(contentType)
+  return isShown ? wanted : 'attachment'
+}
