@@ -59,7 +59,7 @@ const COLOURED: Schema = {
   ),
 }
 
-/** That of the release after it, with a table and a function. */
+/** That of the release after it, with a table, a type and a function. */
 const FUTURE: Schema = {
   ...COLOURED,
   version: NEWEST,
@@ -74,6 +74,7 @@ const FUTURE: Schema = {
       indexes: [],
     },
   ],
+  types: [...COLOURED.types, { name: 'paint_v1', since: NEWEST, columns: 'colour text, litres bigint' }],
   functions: `${SCHEMA.functions}
 CREATE OR REPLACE FUNCTION {schema}.colour_v1() RETURNS text LANGUAGE sql AS $body$SELECT 'red'$body$;`,
 }

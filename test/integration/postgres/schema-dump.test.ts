@@ -63,7 +63,7 @@ const STATEMENTS = `
     FROM pg_class c WHERE c.relnamespace = (SELECT oid FROM here) AND c.relkind = 'r'
     UNION ALL
     SELECT 2, c.relname, 'CREATE TYPE ' || c.relname || E' AS (\\n' || (
-        SELECT string_agg('  ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod), E',\\n' ORDER BY a.attnum)
+        SELECT string_agg('  ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod), E',\\n' ORDER BY a.attname COLLATE "C")
         FROM pg_attribute a WHERE a.attrelid = c.oid
       ) || E'\\n);'
     FROM pg_class c WHERE c.relnamespace = (SELECT oid FROM here) AND c.relkind = 'c'

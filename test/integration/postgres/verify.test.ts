@@ -92,6 +92,7 @@ describePostgres('verify', (url) => {
     const table = name.split(/[._]/)[0] === 'schema' ? 'schema_version' : 'objects'
     if (kind === 'table') return `DROP TABLE ${prefix}.${name} CASCADE`
     if (kind === 'column') return `ALTER TABLE ${prefix}.${name.replace('.', ' DROP COLUMN ')} CASCADE`
+    if (kind === 'type') return `DROP TYPE ${prefix}.${name}`
     if (kind === 'function') return `DROP FUNCTION ${prefix}.${name}`
     if (kind === 'constraint') return `ALTER TABLE ${prefix}.${table} DROP CONSTRAINT ${name}`
     if (!name.endsWith('_pkey')) return `DROP INDEX ${prefix}.${name}`

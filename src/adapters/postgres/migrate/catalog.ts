@@ -61,5 +61,12 @@ UNION ALL
   JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
   WHERE NOT t.tgisinternal
 UNION ALL
+  SELECT 'type ' || c.relname, (
+    SELECT string_agg(a.attname || ' ' || ${unquoted('format_type(a.atttypid, a.atttypmod)')}, ', ' ORDER BY a.attname COLLATE "C")
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
+  )
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  WHERE c.relkind = 'c'
+UNION ALL
   SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')', p.prosrc
   FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`
