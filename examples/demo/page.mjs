@@ -37,3 +37,20 @@ export async function bundlePage() {
   })
   return router
 }
+
+/** Sets the headers that keep a page from loading or sending anything but to this server and to the bucket's origin, if there is one. */
+export function contentSecurity(storageOrigin) {
+  const sources = storageOrigin ? `'self' ${storageOrigin}` : `'self'`
+  return (_req, res, next) => {
+    res.removeHeader('x-powered-by')
+    res.set({
+      'content-security-policy': [
+        `default-src 'self'; connect-src ${sources}; img-src ${sources}`,
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+      ].join('; '),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    })
+    next()
+  }
+}
