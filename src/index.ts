@@ -59,7 +59,11 @@ export {
   type CheckStorageResult,
 } from './server/jobs/check-storage/check-storage.js'
 export type { StorageDifference } from './server/jobs/check-storage/comparison.js'
-export { deliverEvents, type DeliverEventsOptions, type DeliverEventsResult } from './server/jobs/deliver-events.js'
+export {
+  deliverEvents,
+  type DeliverEventsOptions,
+  type DeliverEventsResult,
+} from './server/jobs/deliver-events.js'
 export {
   importObjects,
   type ImportedItem,

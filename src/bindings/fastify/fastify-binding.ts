@@ -1,18 +1,31 @@
 import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
-import { basePathInURL, belowBase } from '../node/base-path.js'
-import { originForm, pathOf } from '../node/request-url.js'
-import { asError, checkServed, respond, type Served } from '../node/serve.js'
-import {
+import type { PlainResponse } from '../../core/http/response.js'
+import { asError, basePathInURL, belowBase, checkServed, plainHandlerOf, type Served } from '../node/mount.js'
+import { originForm, pathOf } from '../node/request.js'
+import { setHeaders, startBody, whenOver } from '../node/response.js'
+import { bodyStream, bufferOf, respond } from '../node/serve.js'
+import { fetchRequest, messageOf, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
+
+export type { Served } from '../node/mount.js'
+export {
+  fastifyRequest,
   fetchRequest,
-  messageOf,
-  targetOf,
   type IncomingFastifyReply,
   type IncomingFastifyRequest,
 } from './fastify-request.js'
-import { sendReply, type SentReply } from './send-reply.js'
 
-interface RoutedReply extends IncomingFastifyReply, SentReply {
+/** The properties of a Fastify 4 or 5 reply that the binding uses. */
+interface RoutedReply {
+  readonly raw: ServerResponse | Http2ServerResponse
+  readonly sent: boolean
+  code(status: number): unknown
+  getHeader(name: string): number | string | string[] | undefined
+  header(name: string, value: string | readonly string[]): unknown
+  removeHeader(name: string): unknown
+  hijack(): unknown
+  send(payload?: unknown): unknown
   callNotFound(): unknown
 }
 
@@ -59,7 +72,8 @@ export type FastifyPlugin = (
  */
 export function fastifyBinding(s3: Served): FastifyPlugin {
   checkServed(s3, 'fastifyBinding')
-  const { handler, basePath } = s3
+  const { basePath } = s3
+  const handler = plainHandlerOf(s3.handler)
 
   return function svcDb(instance, _options, done) {
     const isMounted = instance.prefix.endsWith(basePath)
@@ -117,6 +131,36 @@ function splitAfter(path: string, segments: number): { readonly mount: string; r
   const parts = path.split('/')
   const mount = parts.slice(0, segments + 1).join('/')
   return { mount, path: path.slice(mount.length) }
+}
+
+/**
+ * Sends a response with `reply.send`, so that hooks of the application can change it. Keeps headers that were set before,
+ * unless the response has them too. Sends nothing if another handler, such as a timeout, has already responded.
+ *
+ * @throws the error of the body if it fails before its first bytes.
+ */
+async function sendReply(source: PlainResponse, reply: RoutedReply, method: string): Promise<unknown> {
+  const raw = reply.raw as ServerResponse
+  const body = await startBody(source, method, (cancel) => whenOver(raw, cancel))
+  if (reply.sent || raw.headersSent) {
+    body.cancel()
+    // Tells Fastify that the response is sent elsewhere.
+    if (!reply.sent) reply.hijack()
+    return reply
+  }
+  reply.code(source.status)
+  setHeaders(source, {
+    getHeader: (name) => reply.getHeader(name),
+    setHeader(name, value) {
+      // Fastify would extend Set-Cookie instead of replacing it.
+      reply.removeHeader(name)
+      return reply.header(name, value)
+    },
+  })
+  const { whole } = body
+  if (whole === null) return reply.send()
+  // As bytes, because Fastify adds a charset to the type of JSON text.
+  return reply.send(whole === undefined ? bodyStream(body, raw) : bufferOf(whole))
 }
 
 /** A media type with optional parameters, as every version of Fastify accepts it. */

@@ -1,8 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
-import { originForm, requestURL } from '../node/request-url.js'
-import { abortUnlessSent, liveRequest, requestOnce } from '../node/web-request.js'
+import {
+  Client,
+  liveRequest,
+  originForm,
+  ownerOf,
+  requestOnce,
+  requestURL,
+  withOwner,
+} from '../node/request.js'
 
 /** The properties of a Fastify 4 or 5 request that the binding uses. */
 export interface IncomingFastifyRequest {
@@ -22,8 +29,6 @@ export interface IncomingFastifyReply {
   readonly raw: ServerResponse | Http2ServerResponse
 }
 
-/** A registered symbol, which the ESM and the CommonJS build share. */
-const FASTIFY_REQUEST = Symbol.for('@svc/db/fastify-request')
 const CLIENT = Symbol.for('@svc/db/fastify-client')
 
 /**
@@ -46,7 +51,7 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
     },
   }
   const found = requestOnce(source, () => liveRequest(source, urlOf(request), () => client.signal))
-  return Object.defineProperty(found, FASTIFY_REQUEST, { value: request, configurable: true })
+  return withOwner(found, 'fastify-request', request)
 }
 
 /**
@@ -56,13 +61,7 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
  * @throws TypeError unless the `Request` comes from `fastifyBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function fastifyRequest(request: Request): FastifyRequest {
-  const found = (request as { [FASTIFY_REQUEST]?: FastifyRequest })[FASTIFY_REQUEST]
-  if (!found) {
-    throw new TypeError(
-      'fastifyRequest() expects a Request from fastifyBinding() or fetchRequest(), not a copy of one.',
-    )
-  }
-  return found
+  return ownerOf(request, 'fastify-request', 'fastifyRequest', 'fastifyBinding')
 }
 
 /** Returns the message. HTTP/2 messages have the same interface, except for properties that the binding doesn't use. */
@@ -83,30 +82,6 @@ export function targetOf({ raw, originalUrl }: IncomingFastifyRequest): string {
 function urlOf(request: IncomingFastifyRequest): string {
   const { protocol, host = request.hostname } = request
   return requestURL({ protocol, host, target: targetOf(request) })
-}
-
-/** The client of a request. Its signal aborts when it disconnects, if the response is known. */
-class Client {
-  #controller: AbortController | undefined
-  #response: ServerResponse | undefined
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      this.#watch()
-    }
-    return this.#controller.signal
-  }
-
-  respondWith(response: ServerResponse): void {
-    if (this.#response) return
-    this.#response = response
-    this.#watch()
-  }
-
-  #watch(): void {
-    if (this.#controller && this.#response) abortUnlessSent(this.#controller, this.#response)
-  }
 }
 
 function clientOf({ rawHeaders }: IncomingMessage): Client {

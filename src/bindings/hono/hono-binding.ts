@@ -1,8 +1,10 @@
-import { belowBase, pathInURL } from '../node/base-path.js'
-import { asError, checkServed, plainHandlerOf, type Served } from '../node/serve.js'
-import { bodyOf } from './body-of.js'
-import { fetchRequest, type IncomingHonoContext } from './hono-context.js'
-import { setResponse } from './set-response.js'
+import type { PlainResponse } from '../../core/http/response.js'
+import { asError, belowBase, checkServed, pathInURL, plainHandlerOf, type Served } from '../node/mount.js'
+import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
+import { bodyOf, fetchRequest, type IncomingHonoContext } from './hono-context.js'
+
+export type { Served } from '../node/mount.js'
+export { fetchRequest, honoContext, type IncomingHonoContext } from './hono-context.js'
 
 /** Middleware for Hono 4. Generic, to keep the application's own context type. */
 export type HonoMiddleware = <C extends IncomingHonoContext>(
@@ -52,4 +54,69 @@ function belowRoute(basePath: string, path: string, routePath: string): string |
     if (rest !== null) return rest
   }
   return null
+}
+
+/** What Hono's types allow for known statuses only, so it is missing in the type of the binding. */
+interface SendingHonoContext extends IncomingHonoContext {
+  body(text: string, status: number, headers: Readonly<Record<string, string>>): Response
+}
+
+/**
+ * Sets the response of a context. Keeps headers that were set before, unless the response has them too. Middleware around the
+ * binding can change the result.
+ *
+ * @throws the error of the body if it fails before its first bytes.
+ */
+async function setResponse(source: PlainResponse, c: IncomingHonoContext): Promise<Response> {
+  const { status, headers, body } = source
+  const response =
+    // The library's JSON has no headers that would have to extend those that were set before.
+    typeof body === 'string'
+      ? (c as SendingHonoContext).body(body, status, Object.fromEntries(headers))
+      : new Response(await contentOf(source, c), { status, headers: extendedHeaders(source, c.res) })
+  // Hono would otherwise let headers that were set before win.
+  c.res = undefined
+  c.res = response
+  return response
+}
+
+function extendedHeaders(source: PlainResponse, before: Response): Headers {
+  const headers = new Headers(before.headers)
+  setHeaders(source, {
+    getHeader: (name) => (name === 'set-cookie' ? headers.getSetCookie() : (headers.get(name) ?? undefined)),
+    setHeader(name, value) {
+      headers.delete(name)
+      for (const one of [value].flat()) headers.append(name, one)
+    },
+  })
+  return headers
+}
+
+type Outgoing = Parameters<typeof whenOver>[0]
+
+async function contentOf(source: PlainResponse, { env, req }: IncomingHonoContext): Promise<BodyInit | null> {
+  const { method, signal } = req.raw
+  // The response that Hono's adapter for Node.js writes to.
+  const outgoing = (env as { readonly outgoing?: Outgoing } | null | undefined)?.outgoing
+  // Workers find the length only of a body that is passed on as it is. The adapter for Node.js finds it in the headers, and Node 20
+  // doesn't cancel the body of a response that waits behind another one when the connection closes.
+  if (!outgoing && method !== 'HEAD' && headerOf(source, 'content-length') !== undefined) return source.body
+
+  const body = await startBody(source, method, (cancel) => {
+    if (outgoing) whenOver(outgoing, cancel)
+    else if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+  })
+  if (body.whole !== undefined) return body.whole as BodyInit | null
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = await body.read()
+        if (chunk) controller.enqueue(chunk)
+        else controller.close()
+      },
+      cancel: () => body.cancel(),
+    },
+    { highWaterMark: 0 },
+  )
 }

@@ -1,31 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import type { Handler, PlainHandler } from '../../core/http/handler.js'
-import { incomingBody } from './incoming-body.js'
-import { whenOver } from './response-over.js'
-import type { AnyResponse } from './response-body.js'
-import { sendResponse } from './send-response.js'
-
-/** What a binding serves: the result of `createS3Server` or `db`. */
-export interface Served {
-  readonly handler: Handler
-  readonly basePath: string
-}
-
-/** The property of a handler with the one for bindings. A registered symbol, which the core and all builds share. */
-const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
-
-/** Returns the plain handler of a handler. A wrapper has none, because it may change responses, and is returned as it is. */
-export function plainHandlerOf(handler: Handler): PlainHandler {
-  return (handler as { readonly [PLAIN_HANDLER]?: PlainHandler })[PLAIN_HANDLER] ?? handler
-}
-
-/** @throws TypeError unless the argument has a `handler` and a `basePath`. */
-export function checkServed({ handler, basePath }: Served, binding: string): void {
-  if (typeof handler !== 'function' || typeof basePath !== 'string') {
-    throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
-  }
-}
+import { Readable } from 'node:stream'
+import type { PlainHandler } from '../../core/http/handler.js'
+import type { RequestBody } from '../../core/http/request-body.js'
+import type { PlainResponse } from '../../core/http/response.js'
+import { whenOver, type StartedBody } from './response.js'
 
 /** A request and what a binding knows about it. */
 export interface NodeExchange {
@@ -39,20 +17,138 @@ export interface NodeExchange {
   readonly parsed?: unknown
 }
 
-/** Runs the library's handler. @throws unexpected errors. */
-export function respond(handler: Handler, exchange: NodeExchange): Promise<AnyResponse> {
-  const { request, message, response, basePath, parsed } = exchange
-  const { body, release } = incomingBody(message, parsed)
-  whenOver(response, release)
-  return plainHandlerOf(handler)(request, { basePath, body })
+/** Runs the library's handler with the body of a message. @throws unexpected errors. */
+export function respond(handler: PlainHandler, exchange: NodeExchange): Promise<PlainResponse> {
+  const { request, basePath } = exchange
+  return handler(request, { basePath, body: incomingBody(exchange) })
 }
 
-/** Runs the library's handler and sends its response. @throws unexpected errors, possibly after the response has started. */
-export async function serve(handler: Handler, exchange: NodeExchange): Promise<void> {
-  await sendResponse(await respond(handler, exchange), exchange.response)
+/**
+ * Returns the body as an unread stream, opened or read on demand, or as the value that a body parser has set. If the body is empty,
+ * the parser hasn't read anything, and its value is ignored.
+ */
+function incomingBody({ message, response, parsed }: NodeExchange): RequestBody {
+  // Another listener has started the flow. Pausing it keeps the bytes until the library reads, when both receive them.
+  if (!message.readableDidRead && message.readableFlowing) message.pause()
+
+  let chunks: MessageChunks | undefined
+  let opened: ReadableStream<Uint8Array> | undefined
+  function open(): ReadableStream<Uint8Array> {
+    chunks ??= message.iterator({ destroyOnReturn: false }) as MessageChunks
+    return (opened ??= webStream(chunks, message))
+  }
+  // Otherwise the connection couldn't serve the next request.
+  whenOver(response, () => {
+    if (chunks) void chunks.return().then(() => discardRest(message))
+    else discardRest(message)
+  })
+  return message.readableDidRead
+    ? { kind: 'parsed', value: parsed }
+    : { kind: 'stream', open, read: (maxBytes) => wholeBody(message, maxBytes) }
 }
 
-/** Wraps a thrown value that isn't an `Error`, because frameworks treat values such as `undefined` or `'route'` specially. */
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
+type MessageChunks = AsyncGenerator<Buffer | string, void>
+
+/**
+ * Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example because the body is too large, and
+ * with it the connection for the response.
+ */
+function webStream(chunks: MessageChunks, message: Readable): ReadableStream<Uint8Array> {
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(bytesOf(value, message))
+    },
+  }
+  return new ReadableStream(source, { highWaterMark: 0 })
+}
+
+/** Reads and discards the rest, because clients may send all of the body before they read the response. */
+function discardRest(message: Readable): void {
+  if (!message.readableEnded && !message.destroyed) message.resume()
+}
+
+/**
+ * Reads the rest of a stream without the cost of a web stream. Returns `null` as soon as it exceeds `maxBytes`. Rejects if the
+ * stream fails or ends early.
+ *
+ * Pulls the chunks, because a `data` listener would receive none if another listener pulls them.
+ */
+export function wholeBody(message: Readable, maxBytes: number): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const listeners = { readable: pull, end, error: fail, close: fail }
+
+    function stop(): void {
+      for (const [event, listener] of Object.entries(listeners)) message.off(event, listener)
+    }
+
+    function end(): void {
+      stop()
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+    }
+
+    function fail(error = message.errored): void {
+      stop()
+      reject(error ?? new Error('The stream was closed before its end.'))
+    }
+
+    function pull(): void {
+      for (let chunk = next(message); chunk; chunk = next(message)) {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > maxBytes) {
+          stop()
+          return resolve(null)
+        }
+      }
+    }
+
+    if (message.readableEnded) return end()
+    if (message.destroyed) return fail()
+    for (const [event, listener] of Object.entries(listeners)) message.on(event, listener)
+    pull()
+  })
+}
+
+function next(message: Readable): Buffer | null {
+  const chunk = message.read() as Buffer | string | null
+  return chunk === null ? null : bytesOf(chunk, message)
+}
+
+/** Middleware may have set an encoding. */
+function bytesOf(chunk: Buffer | string, message: Readable): Buffer {
+  return typeof chunk === 'string' ? Buffer.from(chunk, message.readableEncoding!) : chunk
+}
+
+/** Returns a chunk as a `Buffer` of the same memory. */
+export function bufferOf(chunk: string | Uint8Array): Buffer {
+  return typeof chunk === 'string'
+    ? Buffer.from(chunk)
+    : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+}
+
+/** Returns the body as a stream for a framework to pipe into the response. */
+export function bodyStream(body: StartedBody, response: ServerResponse): Readable {
+  const stream = new Readable({
+    read() {
+      body.read().then(
+        // If another handler has ended the response, a write would be an uncaught error.
+        (chunk) => this.push(response.writableEnded ? null : (chunk ?? null)),
+        (error: Error) => this.destroy(error),
+      )
+    },
+    destroy(error, done) {
+      body.cancel()
+      done(error)
+    },
+  })
+  // Koa 2 doesn't end a response whose body fails halfway, so the client would wait forever.
+  stream.on('error', () => {
+    if (response.headersSent) response.destroy()
+  })
+  whenOver(response, () => stream.destroy())
+  return stream
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LiveHeaders } from './live-headers.js'
-import { requestURL, type RequestLocation } from './request-url.js'
-import { wasSent, whenOver } from './response-over.js'
+import { wasSent, whenOver } from './response.js'
 
 /** A registered symbol, which the ESM and the CommonJS build share. */
 const REQUEST = Symbol.for('@svc/db/request')
@@ -37,6 +36,21 @@ export function requestOnce(
 }
 
 /**
+ * Lets {@link ownerOf} find what a framework has in place of a `Request`. Replaces an earlier one, because middleware may wrap it
+ * to add properties. `name` is part of a registered symbol, which the ESM and the CommonJS build share.
+ */
+export function withOwner(request: Request, name: string, owner: object): Request {
+  return Object.defineProperty(request, Symbol.for(`@svc/db/${name}`), { value: owner, configurable: true })
+}
+
+/** @throws TypeError unless `withOwner` was called with the same `Request`, not with a copy of it. */
+export function ownerOf<Owner>(request: Request, name: string, caller: string, binding: string): Owner {
+  const owner = Reflect.get(request, Symbol.for(`@svc/db/${name}`)) as Owner | undefined
+  if (owner) return owner
+  throw new TypeError(`${caller}() expects a Request from ${binding}() or fetchRequest(), not a copy of one.`)
+}
+
+/**
  * Creates a `Request` without a body from a message. Doesn't touch the stream, so body parsers still work afterwards.
  * `signal` aborts if the client disconnects before the response is finished.
  */
@@ -45,14 +59,37 @@ export function createRequest(
   response: ServerResponse | undefined,
   location: RequestLocation,
 ): Request {
-  let client: AbortController | undefined
-  function signal(): AbortSignal {
-    if (client) return client.signal
-    client = new AbortController()
-    if (response) abortUnlessSent(client, response)
-    return client.signal
+  const client = new Client()
+  if (response) client.respondWith(response)
+  return liveRequest(message, requestURL(location), () => client.signal)
+}
+
+/** The client of a request. Its signal aborts if it disconnects before the response was sent completely. */
+export class Client {
+  #controller: AbortController | undefined
+  #response: ServerResponse | undefined
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      this.#watch()
+    }
+    return this.#controller.signal
   }
-  return liveRequest(message, requestURL(location), signal)
+
+  respondWith(response: ServerResponse): void {
+    if (this.#response) return
+    this.#response = response
+    this.#watch()
+  }
+
+  #watch(): void {
+    const [controller, response] = [this.#controller, this.#response]
+    if (!controller || !response) return
+    whenOver(response, () => {
+      if (!wasSent(response)) controller.abort()
+    })
+  }
 }
 
 /** What a `Request` shows of a framework's request. */
@@ -137,9 +174,56 @@ function withSignal(request: Request, signal: () => AbortSignal): Request {
   return Object.defineProperties(request, { signal: { get: signal }, clone: { value: clone } })
 }
 
-/** Aborts when the response is over before it was sent completely. */
-export function abortUnlessSent(client: AbortController, response: ServerResponse): void {
-  whenOver(response, () => {
-    if (!wasSent(response)) client.abort()
-  })
+/** Where a request went, as the framework sees it. Behind a proxy, only trusted proxies count. */
+export interface RequestLocation {
+  readonly protocol: string
+  /** Host and port from a header, unchecked. */
+  readonly host: string | undefined
+  /** A request target in any form. */
+  readonly target: string
+}
+
+/** Host names and addresses, without characters that end the authority of a URL or add credentials to it. */
+const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
+/** Used if the host is missing or invalid. */
+const UNKNOWN_HOST = 'localhost'
+
+/**
+ * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
+ * against a base would change the host.
+ */
+export function requestURL({ protocol, host, target }: RequestLocation): string {
+  const scheme = protocol === 'https' ? 'https' : 'http'
+  const known = host !== undefined && isHost(host)
+  return `${scheme}://${known ? host : UNKNOWN_HOST}${originForm(target)}`
+}
+
+/** The host of the last request, because most requests of a server have the same one. */
+let lastHost: string | undefined
+
+function isHost(host: string): boolean {
+  if (host === lastHost) return true
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return false
+  lastHost = host
+  return true
+}
+
+/**
+ * Returns a request target as path and query, starting with a slash. Drops the scheme and authority of an absolute target;
+ * `*` becomes `/*`.
+ *
+ * Node decodes targets as Latin-1, and `URL` would encode the result as UTF-8. Percent-encoding the bytes preserves them.
+ */
+export function originForm(target: string): string {
+  const rest = target.startsWith('/') ? target : target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
+  const path = rest.startsWith('/') ? rest : `/${rest}`
+  if (!/[\x80-\xff]/.test(path)) return path
+  return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** Returns the path of a target in origin form, still percent-encoded. */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/)
+  return end < 0 ? target : target.slice(0, end)
 }

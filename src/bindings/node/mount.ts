@@ -1,4 +1,36 @@
-import { pathOf } from './request-url.js'
+import type { Handler, PlainHandler } from '../../core/http/handler.js'
+import { pathOf } from './request.js'
+
+/** What a binding serves: the result of `createS3Server` or `db`. */
+export interface Served {
+  readonly handler: Handler
+  readonly basePath: string
+}
+
+/** @throws TypeError unless the argument has a `handler` and a `basePath`. */
+export function checkServed({ handler, basePath }: Served, binding: string): void {
+  if (typeof handler !== 'function' || typeof basePath !== 'string') {
+    throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
+  }
+}
+
+/** The property of a handler with the one for bindings. A registered symbol, which the core and all builds share. */
+const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
+
+/** Returns the plain handler of a handler. A function around a handler has none, so its `Response` is converted. */
+export function plainHandlerOf(handler: Handler): PlainHandler {
+  const plainHandler = (handler as { readonly [PLAIN_HANDLER]?: PlainHandler })[PLAIN_HANDLER]
+  if (plainHandler) return plainHandler
+  return async (request, options) => {
+    const { status, headers, body } = await handler(request, options)
+    return { status, headers: [...headers], body }
+  }
+}
+
+/** Wraps a thrown value that isn't an `Error`, because frameworks treat values such as `undefined` or `'route'` specially. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
+}
 
 /** The path of a request as a framework has split it. */
 export interface MountedPath {
