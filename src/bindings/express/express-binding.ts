@@ -2,17 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { PlainResponse } from '../../core/http/response.js'
 import { asError, basePathInURL, belowBase, checkServed, plainHandlerOf, type Served } from '../node/mount.js'
-import {
-  createRequest,
-  originForm,
-  ownerOf,
-  pathOf,
-  requestOnce,
-  withOwner,
-  type RequestLocation,
-} from '../node/request.js'
-import { isOver, setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
-import { respond } from '../node/serve.js'
+import { originForm, ownerOf, pathOf, requestOf, withOwner, type RequestLocation } from '../node/request.js'
+import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
+import { bodyStream, respond } from '../node/serve.js'
 
 export type { Served } from '../node/mount.js'
 
@@ -76,7 +68,7 @@ function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
  * disconnects before the response is finished.
  */
 export function fetchRequest(req: IncomingExpressRequest): Request {
-  const request = requestOnce(req, () => createRequest(req, req.res, locationOf(req)))
+  const request = requestOf(req, req.res, () => locationOf(req))
   return withOwner(request, 'express-request', req)
 }
 
@@ -137,24 +129,13 @@ async function sendResponse(source: PlainResponse, target: ServerResponse): Prom
   target.end(whole)
 }
 
-async function sendChunks(body: StartedBody, target: ServerResponse): Promise<void> {
-  let proceed: (() => void) | undefined
-  target.on('drain', () => proceed?.())
-  whenOver(target, () => proceed?.())
-  /** Waits if the client is slower than the body. */
-  function push(bytes: Uint8Array): Promise<void> {
-    return new Promise((resolve) => {
-      proceed = resolve
-      // Only `false` means that the buffer is full: a `write` that middleware has replaced may return `undefined`.
-      if (isOver(target) || target.writableEnded || target.write(bytes) !== false) resolve()
+function sendChunks(body: StartedBody, target: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stream = bodyStream(body, target).on('error', reject)
+    stream.once('close', () => {
+      if (!stream.errored) target.end()
+      resolve()
     })
-  }
-
-  try {
-    for (let chunk = await body.read(); chunk; chunk = await body.read()) await push(chunk)
-  } catch (error) {
-    target.destroy()
-    throw error
-  }
-  target.end()
+    stream.pipe(target, { end: false })
+  })
 }

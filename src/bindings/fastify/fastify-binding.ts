@@ -2,7 +2,16 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { PlainResponse } from '../../core/http/response.js'
-import { asError, basePathInURL, belowBase, checkServed, plainHandlerOf, type Served } from '../node/mount.js'
+import {
+  asError,
+  basePathInURL,
+  belowBase,
+  checkServed,
+  plainHandlerOf,
+  segmentsOf,
+  splitAfter,
+  type Served,
+} from '../node/mount.js'
 import { originForm, pathOf } from '../node/request.js'
 import { setHeaders, startBody, whenOver } from '../node/response.js'
 import { bodyStream, bufferOf, respond } from '../node/serve.js'
@@ -28,19 +37,6 @@ interface RoutedReply {
   send(payload?: unknown): unknown
   callNotFound(): unknown
 }
-
-type RouteHandler = (request: IncomingFastifyRequest, reply: RoutedReply) => Promise<unknown>
-type BodyParser = (
-  request: IncomingFastifyRequest,
-  payload: Readable,
-  done: (error: Error | null, body?: unknown) => void,
-) => void
-type PreParsing = (
-  request: IncomingFastifyRequest,
-  reply: unknown,
-  payload: unknown,
-  done: (error?: null, payload?: unknown) => void,
-) => void
 
 /**
  * The properties of a Fastify 4 or 5 instance that the plugin uses. What Fastify passes to callbacks depends on its version,
@@ -78,12 +74,12 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
   return function svcDb(instance, _options, done) {
     const isMounted = instance.prefix.endsWith(basePath)
     const path = isMounted ? '' : basePath
-    const segments = countSegments(instance.prefix + path)
+    const segments = segmentsOf(instance.prefix + path).length
     const payloads = new WeakMap<object, Readable>()
 
     // Fastify would otherwise read JSON itself and refuse most other types. Hooks may replace the stream.
     instance.removeAllContentTypeParsers()
-    const keepUnread: BodyParser = (request, payload, parsed) => {
+    function keepUnread(request: IncomingFastifyRequest, payload: Readable, parsed: (error: null) => void) {
       restoreType(request)
       // A stream that a hook has derived, such as a decompressed one, may fail before the body is read. If it is read, that fails too.
       payload.on('error', () => undefined)
@@ -92,7 +88,7 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
     }
     instance.addContentTypeParser('*', keepUnread)
 
-    const serve: RouteHandler = async (request, reply) => {
+    async function serve(request: IncomingFastifyRequest, reply: RoutedReply): Promise<unknown> {
       const requested = pathOf(originForm(request.raw.url ?? ''))
       const rest = belowBase(basePath, splitAfter(requested, segments))
       // The router ignores differences, such as in case or encoding, that the library doesn't.
@@ -120,17 +116,6 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
     instance.all(`${route}/*`, options, serve)
     done()
   }
-}
-
-function countSegments(path: string): number {
-  return path.split('/').filter((segment) => segment !== '').length
-}
-
-/** Splits a path after this number of segments. */
-function splitAfter(path: string, segments: number): { readonly mount: string; readonly path: string } {
-  const parts = path.split('/')
-  const mount = parts.slice(0, segments + 1).join('/')
-  return { mount, path: path.slice(mount.length) }
 }
 
 /**
@@ -175,7 +160,12 @@ const originalTypes = new WeakMap<object, string>()
  * Hides an invalid content type while Fastify looks for a body parser, because Fastify would refuse the request before the
  * hooks of the application and the library see it.
  */
-const acceptAnyType: PreParsing = ({ raw, method }, _reply, payload, done) => {
+function acceptAnyType(
+  { raw, method }: IncomingFastifyRequest,
+  _reply: unknown,
+  payload: unknown,
+  done: (error: null, payload: unknown) => void,
+): void {
   const type = raw.headers['content-type']
   if (type !== undefined && !VALID_TYPE.test(type) && !BODILESS.has(method)) {
     originalTypes.set(raw, type)
@@ -186,7 +176,5 @@ const acceptAnyType: PreParsing = ({ raw, method }, _reply, payload, done) => {
 
 function restoreType({ raw }: IncomingFastifyRequest): void {
   const type = originalTypes.get(raw)
-  if (type === undefined) return
-  originalTypes.delete(raw)
-  raw.headers['content-type'] = type
+  if (type !== undefined) raw.headers['content-type'] = type
 }

@@ -1,15 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
-import {
-  Client,
-  liveRequest,
-  originForm,
-  ownerOf,
-  requestOnce,
-  requestURL,
-  withOwner,
-} from '../node/request.js'
+import { originForm, ownerOf, requestOf, withOwner, type RequestLocation } from '../node/request.js'
 
 /** The properties of a Fastify 4 or 5 request that the binding uses. */
 export interface IncomingFastifyRequest {
@@ -29,8 +21,6 @@ export interface IncomingFastifyReply {
   readonly raw: ServerResponse | Http2ServerResponse
 }
 
-const CLIENT = Symbol.for('@svc/db/fastify-client')
-
 /**
  * Returns the `Request` of a Fastify request, for guards in your own routes. Always returns the same object for a request.
  *
@@ -39,18 +29,15 @@ const CLIENT = Symbol.for('@svc/db/fastify-client')
  * their reply.
  */
 export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFastifyReply): Request {
-  const message = messageOf(request)
-  const client = clientOf(message)
-  if (reply) client.respondWith(reply.raw as ServerResponse)
   const source = {
-    rawHeaders: message.rawHeaders,
+    rawHeaders: request.raw.rawHeaders,
     method: request.method,
     // Hooks may have replaced the headers of the Fastify request, which leaves those of the message as they are.
     get headers() {
       return request.headers
     },
   }
-  const found = requestOnce(source, () => liveRequest(source, urlOf(request), () => client.signal))
+  const found = requestOf(source, reply?.raw as ServerResponse | undefined, () => locationOf(request))
   return withOwner(found, 'fastify-request', request)
 }
 
@@ -79,16 +66,7 @@ export function targetOf({ raw, originalUrl }: IncomingFastifyRequest): string {
   return requested.endsWith(rest) ? requested : rest
 }
 
-function urlOf(request: IncomingFastifyRequest): string {
+function locationOf(request: IncomingFastifyRequest): RequestLocation {
   const { protocol, host = request.hostname } = request
-  return requestURL({ protocol, host, target: targetOf(request) })
-}
-
-function clientOf({ rawHeaders }: IncomingMessage): Client {
-  const carrier = rawHeaders as string[] & { [CLIENT]?: Client }
-  const known = carrier[CLIENT]
-  if (known) return known
-  const client = new Client()
-  Object.defineProperty(carrier, CLIENT, { value: client })
-  return client
+  return { protocol, host, target: targetOf(request) }
 }

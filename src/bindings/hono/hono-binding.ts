@@ -1,5 +1,14 @@
 import type { PlainResponse } from '../../core/http/response.js'
-import { asError, belowBase, checkServed, pathInURL, plainHandlerOf, type Served } from '../node/mount.js'
+import {
+  asError,
+  belowBase,
+  checkServed,
+  pathInURL,
+  plainHandlerOf,
+  segmentsOf,
+  splitAfter,
+  type Served,
+} from '../node/mount.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
 import { bodyOf, fetchRequest, type IncomingHonoContext } from './hono-context.js'
 
@@ -43,14 +52,10 @@ export function honoBinding(s3: Served): HonoMiddleware {
  * applications don't see, or a filter for the whole path, so the base path may start after any part of it.
  */
 function belowRoute(basePath: string, path: string, routePath: string): string | null {
-  const parts = path.split('/')
-  const segments = routePath.split('/').filter((segment) => segment !== '' && segment !== '*').length
+  const segments = segmentsOf(routePath).filter((segment) => segment !== '*').length
   for (let count = segments; count >= 0; count--) {
-    const mount = parts.slice(0, count + 1).join('/')
-    const rest = belowBase(basePath, {
-      mount: count === segments ? mount : '',
-      path: path.slice(mount.length),
-    })
+    const split = splitAfter(path, count)
+    const rest = belowBase(basePath, count === segments ? split : { ...split, mount: '' })
     if (rest !== null) return rest
   }
   return null

@@ -26,8 +26,6 @@ export interface BodyCache {
   readonly json?: unknown
 }
 
-const RAW_HEADERS = Symbol.for('@svc/db/hono-raw-headers')
-
 /**
  * Returns the `Request` of a Hono context, for guards in your own routes. Always returns the same object for a request.
  *
@@ -36,13 +34,15 @@ const RAW_HEADERS = Symbol.for('@svc/db/hono-raw-headers')
 export function fetchRequest(c: IncomingHonoContext): Request {
   const { req } = c
   const source = {
-    rawHeaders: keyOf(req),
     method: req.raw.method,
     get headers() {
       return Object.fromEntries(req.raw.headers)
     },
+    get signal() {
+      return req.raw.signal
+    },
   }
-  const request = requestOnce(source, () => liveRequest(source, req.raw.url, () => req.raw.signal))
+  const request = requestOnce(req, source, () => liveRequest(source, req.raw.url, source))
   return withOwner(request, 'hono-context', c)
 }
 
@@ -54,16 +54,6 @@ export function fetchRequest(c: IncomingHonoContext): Request {
  */
 export function honoContext(request: Request): Context {
   return ownerOf(request, 'hono-context', 'honoContext', 'honoBinding')
-}
-
-/** Returns the array that identifies a request, in place of the raw headers of a Node.js message. */
-function keyOf(req: object): string[] {
-  const carrier = req as { [RAW_HEADERS]?: string[] }
-  const known = carrier[RAW_HEADERS]
-  if (known) return known
-  const key: string[] = []
-  Object.defineProperty(carrier, RAW_HEADERS, { value: key })
-  return key
 }
 
 /** Returns the body as an unread stream, or what earlier middleware has read of it. */
@@ -109,21 +99,12 @@ function incomingOf(env: unknown): Incoming | undefined {
   return (env as { readonly incoming?: Incoming } | null | undefined)?.incoming
 }
 
-async function parsedBody(cache: BodyCache): Promise<RequestBody> {
-  const value = await readCached(cache)
+async function parsedBody({ arrayBuffer, blob, text, json }: BodyCache): Promise<RequestBody> {
+  const bytes = await (arrayBuffer ?? (await blob)?.arrayBuffer())
+  const value = bytes ? new Uint8Array(bytes) : await (text ?? json)
+  const isEmpty = value === '' || bytes?.byteLength === 0
   // Nothing was read, so this is like a body that no parser has touched.
-  if (isEmpty(value)) return { kind: 'stream', open: () => null }
-  return { kind: 'parsed', value }
-}
-
-async function readCached({ arrayBuffer, blob, text, json }: BodyCache): Promise<unknown> {
-  if (arrayBuffer !== undefined) return new Uint8Array(await arrayBuffer)
-  if (blob !== undefined) return new Uint8Array(await (await blob).arrayBuffer())
-  return text === undefined ? json : text
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === '' || (value instanceof Uint8Array && value.length === 0)
+  return isEmpty ? { kind: 'stream', open: () => null } : { kind: 'parsed', value }
 }
 
 function streamOf({ body }: Request, env: unknown): ReadableStream<Uint8Array> | null {

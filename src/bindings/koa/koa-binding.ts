@@ -10,15 +10,7 @@ import {
   type MountedPath,
   type Served,
 } from '../node/mount.js'
-import {
-  createRequest,
-  originForm,
-  ownerOf,
-  pathOf,
-  requestOnce,
-  withOwner,
-  type RequestLocation,
-} from '../node/request.js'
+import { originForm, ownerOf, pathOf, requestOf, withOwner, type RequestLocation } from '../node/request.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
 import { bodyStream, bufferOf, respond } from '../node/serve.js'
 
@@ -105,7 +97,7 @@ async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Prom
  * disconnects before the response is finished.
  */
 export function fetchRequest(ctx: IncomingKoaContext): Request {
-  const request = requestOnce(ctx.req, () => createRequest(ctx.req, ctx.res, locationOf(ctx)))
+  const request = requestOf(ctx.req, ctx.res, () => locationOf(ctx))
   return withOwner(request, 'koa-context', ctx)
 }
 

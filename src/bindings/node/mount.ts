@@ -67,3 +67,17 @@ export function basePathInURL(request: Request, whole: string, rest: string): st
 export function pathInURL(url: string): string {
   return pathOf(url.slice(url.indexOf('/', url.indexOf('://') + '://'.length)))
 }
+
+/** Returns the parts of a path that aren't empty. */
+export function segmentsOf(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment !== '')
+}
+
+/** Splits a path after this number of segments. */
+export function splitAfter(path: string, segments: number): MountedPath {
+  const mount = path
+    .split('/')
+    .slice(0, segments + 1)
+    .join('/')
+  return { mount, path: path.slice(mount.length) }
+}

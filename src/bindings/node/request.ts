@@ -2,32 +2,43 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LiveHeaders } from './live-headers.js'
 import { wasSent, whenOver } from './response.js'
 
-/** A registered symbol, which the ESM and the CommonJS build share. */
+/** The properties that bindings add. Registered symbols, which the core and all builds share. */
 const REQUEST = Symbol.for('@svc/db/request')
-
-/** The property of a `Request` with its {@link LiveHeaders}. A registered symbol, which the core and all builds share. */
 const LIVE_HEADERS = Symbol.for('@svc/db/live-headers')
+const CLIENT = Symbol.for('@svc/db/client')
 
-type RequestOfMessage = Request & { readonly [LIVE_HEADERS]?: LiveHeaders }
+/** What a `Request` shows of a framework's request. */
+export type RequestSource = Pick<IncomingMessage, 'headers' | 'method'>
 
-/** Methods that the `Request` constructor rejects. */
-const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
+type BoundRequest = Request & { readonly [LIVE_HEADERS]?: LiveHeaders; readonly [CLIENT]?: Client }
 
 /**
- * Returns the `Request` of a message, and creates it on the first call. Until the scope is resolved, its headers are those of
- * the message that was passed last.
+ * Returns the `Request` of a message, and creates it on the first call. It has no body and doesn't touch the stream, so body
+ * parsers still work afterwards. Its `signal` aborts if the client disconnects before the response is finished, once the response
+ * is known.
  *
  * It is stored on the array of raw headers, because middleware may replace the message by a proxy, a copy or an object that
  * inherits from it, all of which have the same array.
  */
-export function requestOnce(
-  message: Pick<IncomingMessage, 'rawHeaders' | 'headers'>,
-  create: () => Request,
+export function requestOf(
+  message: RequestSource & Pick<IncomingMessage, 'rawHeaders'>,
+  response: ServerResponse | undefined,
+  locate: () => RequestLocation,
 ): Request {
-  const carrier = message.rawHeaders as string[] & { [REQUEST]?: RequestOfMessage }
-  const known = carrier[REQUEST]
+  const create = () => liveRequest(message, requestURL(locate()), new Client())
+  const request = requestOnce(message.rawHeaders, message, create)
+  if (response) request[CLIENT]?.respondWith(response)
+  return request
+}
+
+/**
+ * Returns the `Request` that the carrier has as a property, and creates it on the first call. Until the scope is resolved, its
+ * headers are those of the source that was passed last.
+ */
+export function requestOnce(carrier: object, source: RequestSource, create: () => Request): BoundRequest {
+  const known = (carrier as { readonly [REQUEST]?: BoundRequest })[REQUEST]
   if (known) {
-    known[LIVE_HEADERS]?.follow(message)
+    known[LIVE_HEADERS]?.follow(source)
     return known
   }
   const request = create()
@@ -50,22 +61,8 @@ export function ownerOf<Owner>(request: Request, name: string, caller: string, b
   throw new TypeError(`${caller}() expects a Request from ${binding}() or fetchRequest(), not a copy of one.`)
 }
 
-/**
- * Creates a `Request` without a body from a message. Doesn't touch the stream, so body parsers still work afterwards.
- * `signal` aborts if the client disconnects before the response is finished.
- */
-export function createRequest(
-  message: IncomingMessage,
-  response: ServerResponse | undefined,
-  location: RequestLocation,
-): Request {
-  const client = new Client()
-  if (response) client.respondWith(response)
-  return liveRequest(message, requestURL(location), () => client.signal)
-}
-
-/** The client of a request. Its signal aborts if it disconnects before the response was sent completely. */
-export class Client {
+/** The client of a request, whose response may be known later. */
+class Client {
   #controller: AbortController | undefined
   #response: ServerResponse | undefined
 
@@ -92,10 +89,13 @@ export class Client {
   }
 }
 
-/** What a `Request` shows of a framework's request. */
-export type RequestSource = Pick<IncomingMessage, 'headers' | 'method'>
+/** Methods that the `Request` constructor rejects. */
+const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
-type LiveRequest = new (source: RequestSource, url: string, signal: () => AbortSignal) => Request
+/** Where a `Request` gets its signal from when it is read. */
+type SignalSource = Pick<Request, 'signal'>
+
+type LiveRequest = new (source: RequestSource, url: string, client: SignalSource) => Request
 
 let liveRequestClass: LiveRequest | undefined
 
@@ -106,8 +106,8 @@ let liveRequestClass: LiveRequest | undefined
  * Its signal is created on demand, because few handlers use it, and passing one to the constructor takes longer than the rest
  * of it. A `clone()` has the same signal; a copy by `new Request(request)` has one that never aborts.
  */
-export function liveRequest(source: RequestSource, url: string, signal: () => AbortSignal): Request {
-  return new (liveRequestClass ??= createClass())(source, url, signal)
+export function liveRequest(source: RequestSource, url: string, client: SignalSource): Request {
+  return new (liveRequestClass ??= createClass())(source, url, client)
 }
 
 /**
@@ -115,63 +115,62 @@ export function liveRequest(source: RequestSource, url: string, signal: () => Ab
  * properties on every request takes several times as long.
  */
 function createClass(): LiveRequest {
+  // Not the type of `Request`, because those of some runtimes declare as properties what the class has as accessors.
+  const Base = Request as unknown as new (url: string, init: RequestInit) => object
   /** Returns what a `Request` would have without the properties of the class. */
-  const own = (request: Request, name: 'headers' | 'method'): unknown =>
+  const own = (request: object, name: 'headers' | 'method'): unknown =>
     Reflect.get(Request.prototype, name, request)
 
-  return class Live extends Request {
+  class Live extends Base {
     readonly #live: LiveHeaders
     readonly #method: string
-    readonly #signal: () => AbortSignal
+    readonly #client: SignalSource
 
-    constructor(source: RequestSource, url: string, signal: () => AbortSignal) {
+    constructor(source: RequestSource, url: string, client: SignalSource) {
       const method = source.method!
       const isForbidden = FORBIDDEN_METHODS.has(method)
       // The library has no path for OPTIONS either, so a copy of the Request gets the same response.
       super(url, { method: isForbidden ? 'OPTIONS' : method })
       this.#live = new LiveHeaders(own(this, 'headers') as Headers, source)
       this.#method = isForbidden ? method : (own(this, 'method') as string)
-      this.#signal = signal
+      this.#client = client
     }
 
-    // Not members of the class, because the types of some runtimes declare them as properties.
-    static {
-      Object.defineProperties(this.prototype, {
-        [LIVE_HEADERS]: {
-          get(this: Live) {
-            return this.#live
-          },
-        },
-        headers: {
-          get(this: Live) {
-            return this.#live.current()
-          },
-        },
-        method: {
-          get(this: Live) {
-            return this.#method
-          },
-        },
-        signal: {
-          get(this: Live) {
-            return this.#signal()
-          },
-        },
-        clone: {
-          value(this: Live) {
-            // Reading them updates the headers that the clone receives.
-            void this.headers
-            return withSignal(Request.prototype.clone.call(this), this.#signal)
-          },
-        },
-      })
+    get headers(): Headers {
+      return this.#live.current()
+    }
+
+    get method(): string {
+      return this.#method
+    }
+
+    get signal(): AbortSignal {
+      return this.#client.signal
+    }
+
+    get [LIVE_HEADERS](): LiveHeaders {
+      return this.#live
+    }
+
+    get [CLIENT](): SignalSource {
+      return this.#client
+    }
+
+    clone(): Request {
+      // Updates the headers that the clone receives.
+      this.#live.current()
+      return cloneOf(this, this.#client)
     }
   }
+  return Live as unknown as LiveRequest
 }
 
-function withSignal(request: Request, signal: () => AbortSignal): Request {
-  const clone = (): Request => withSignal(Request.prototype.clone.call(request), signal)
-  return Object.defineProperties(request, { signal: { get: signal }, clone: { value: clone } })
+function cloneOf(request: object, client: SignalSource): Request {
+  const clone = Request.prototype.clone.call(request)
+  return Object.defineProperties(clone, {
+    signal: { get: () => client.signal },
+    clone: { value: () => cloneOf(clone, client) },
+  })
 }
 
 /** Where a request went, as the framework sees it. Behind a proxy, only trusted proxies count. */

@@ -101,20 +101,16 @@ export function wasSent(response: ServerResponse): boolean {
 export function whenOver(response: Listening, listener: () => void): void {
   if (isOver(response)) return listener()
   const known = response[LISTENERS]
-  if (known) known.push(listener)
-  else response[LISTENERS] = onceOver(response, [listener])
-}
-
-/** Adds a single listener per response, because Node warns about many. */
-function onceOver(response: ServerResponse, listeners: (() => void)[]): (() => void)[] {
+  if (known) return void known.push(listener)
+  // A single listener per response, because Node warns about many.
+  const listeners = (response[LISTENERS] = [listener])
   const ends = endsOf(response.req.socket)
   const end = () => {
     if (!ends.delete(end)) return
-    for (const listener of listeners) listener()
+    for (const one of listeners) one()
   }
   ends.add(end)
   response.once('close', end)
-  return listeners
 }
 
 function endsOf(socket: Socket): Set<() => void> {
