@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { PlainResponse } from '../../core/http/response.js'
-import { asError, basePathInURL, belowBase, checkServed, plainHandlerOf, type Served } from '../node/mount.js'
-import { originForm, ownerOf, pathOf, requestOf, withOwner, type RequestLocation } from '../node/request.js'
+import { basePathInURL, belowBase, checkServed, type Served } from '../node/mount.js'
+import { originForm, ownerOf, pathOf, requestOf, withOwner } from '../node/request.js'
 import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
 import { bodyStream, respond } from '../node/serve.js'
 
@@ -35,14 +35,12 @@ export type ExpressHandler = (
  * a `TypeError` too.
  */
 export function expressBinding(s3: Served): ExpressHandler {
-  checkServed(s3, 'expressBinding')
-  const { basePath } = s3
-  const handler = plainHandlerOf(s3.handler)
+  const { handler, basePath } = checkServed(s3, 'expressBinding')
   return (req, res, next) => {
     checkMounted(req)
     const rest = belowBase(basePath, { mount: req.baseUrl, path: pathOf(originForm(req.url)) })
     if (rest === null) return next()
-    serve(req, res, rest).catch((error: unknown) => next(asError(error)))
+    serve(req, res, rest).catch(next)
   }
 
   async function serve(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
@@ -68,8 +66,12 @@ function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
  * disconnects before the response is finished.
  */
 export function fetchRequest(req: IncomingExpressRequest): Request {
-  const request = requestOf(req, req.res, () => locationOf(req))
-  return withOwner(request, 'express-request', req)
+  const request = requestOf(req, req.res, () => ({
+    protocol: req.protocol,
+    host: hostOf(req),
+    target: targetOf(req),
+  }))
+  return withOwner(request, '@svc/db/express-request', req)
 }
 
 /**
@@ -79,7 +81,7 @@ export function fetchRequest(req: IncomingExpressRequest): Request {
  * @throws TypeError unless the `Request` comes from `expressBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function expressRequest(request: Request): ExpressRequest {
-  return ownerOf(request, 'express-request', 'expressRequest', 'expressBinding')
+  return ownerOf(request, '@svc/db/express-request', 'expressRequest', 'expressBinding')
 }
 
 /**
@@ -92,10 +94,6 @@ export function targetOf(req: IncomingExpressRequest): string {
   // If the path ends with the mount path, Express sets `req.url` to `/`.
   const isRequested = requested.endsWith(rest) || requested === req.baseUrl + rest.slice(1)
   return isRequested ? requested : originForm(req.baseUrl + rest)
-}
-
-function locationOf(req: IncomingExpressRequest): RequestLocation {
-  return { protocol: req.protocol, host: hostOf(req), target: targetOf(req) }
 }
 
 /** Returns the host with its port, like `req.host` of Express 5. In Express 4, it lacks the port. */

@@ -2,20 +2,11 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { PlainResponse } from '../../core/http/response.js'
-import {
-  asError,
-  basePathInURL,
-  belowBase,
-  checkServed,
-  plainHandlerOf,
-  segmentsOf,
-  splitAfter,
-  type Served,
-} from '../node/mount.js'
+import { basePathInURL, belowBase, checkServed, segmentsOf, splitAfter, type Served } from '../node/mount.js'
 import { originForm, pathOf } from '../node/request.js'
 import { setHeaders, startBody, whenOver } from '../node/response.js'
 import { bodyStream, bufferOf, respond } from '../node/serve.js'
-import { fetchRequest, messageOf, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
+import { fetchRequest, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
 
 export type { Served } from '../node/mount.js'
 export {
@@ -67,47 +58,41 @@ export type FastifyPlugin = (
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function fastifyBinding(s3: Served): FastifyPlugin {
-  checkServed(s3, 'fastifyBinding')
-  const { basePath } = s3
-  const handler = plainHandlerOf(s3.handler)
+  const { handler, basePath } = checkServed(s3, 'fastifyBinding')
 
   return function svcDb(instance, _options, done) {
-    const isMounted = instance.prefix.endsWith(basePath)
-    const path = isMounted ? '' : basePath
+    const path = instance.prefix.endsWith(basePath) ? '' : basePath
     const segments = segmentsOf(instance.prefix + path).length
     const payloads = new WeakMap<object, Readable>()
 
     // Fastify would otherwise read JSON itself and refuse most other types. Hooks may replace the stream.
     instance.removeAllContentTypeParsers()
     function keepUnread(request: IncomingFastifyRequest, payload: Readable, parsed: (error: null) => void) {
-      restoreType(request)
+      const type = originalTypes.get(request.raw)
+      if (type !== undefined) request.raw.headers['content-type'] = type
       // A stream that a hook has derived, such as a decompressed one, may fail before the body is read. If it is read, that fails too.
       payload.on('error', () => undefined)
-      payloads.set(messageOf(request), payload)
+      payloads.set(request.raw, payload)
       parsed(null)
     }
     instance.addContentTypeParser('*', keepUnread)
 
     async function serve(request: IncomingFastifyRequest, reply: RoutedReply): Promise<unknown> {
-      const requested = pathOf(originForm(request.raw.url ?? ''))
+      const { raw } = request
+      const requested = pathOf(originForm(raw.url ?? ''))
       const rest = belowBase(basePath, splitAfter(requested, segments))
       // The router ignores differences, such as in case or encoding, that the library doesn't.
       if (rest === null) return reply.callNotFound()
-      const message = messageOf(request)
       const webRequest = fetchRequest(request, reply)
-      try {
-        const response = await respond(handler, {
-          request: webRequest,
-          message: payloads.get(message) ?? message,
-          response: reply.raw as ServerResponse,
-          basePath: basePathInURL(webRequest, pathOf(targetOf(request)), rest),
-          // Set by parsers that run in a hook, such as those of Express.
-          parsed: (message as { readonly body?: unknown }).body,
-        })
-        return await sendReply(response, reply, request.method)
-      } catch (thrown) {
-        throw asError(thrown)
-      }
+      const response = await respond(handler, {
+        request: webRequest,
+        message: payloads.get(raw) ?? raw,
+        response: reply.raw as ServerResponse,
+        basePath: basePathInURL(webRequest, pathOf(targetOf(request)), rest),
+        // Set by parsers that run in a hook, such as those of Express.
+        parsed: (raw as { readonly body?: unknown }).body,
+      })
+      return sendReply(response, reply, request.method)
     }
     // Colons start a parameter in routes of Fastify.
     const route = path.replaceAll(':', '::')
@@ -172,9 +157,4 @@ function acceptAnyType(
     raw.headers['content-type'] = 'application/octet-stream'
   }
   done(null, payload)
-}
-
-function restoreType({ raw }: IncomingFastifyRequest): void {
-  const type = originalTypes.get(raw)
-  if (type !== undefined) raw.headers['content-type'] = type
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
-import { originForm, ownerOf, requestOf, withOwner, type RequestLocation } from '../node/request.js'
+import { originForm, ownerOf, requestOf, withOwner } from '../node/request.js'
 
 /** The properties of a Fastify 4 or 5 request that the binding uses. */
 export interface IncomingFastifyRequest {
@@ -37,8 +37,11 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
       return request.headers
     },
   }
-  const found = requestOf(source, reply?.raw as ServerResponse | undefined, () => locationOf(request))
-  return withOwner(found, 'fastify-request', request)
+  const found = requestOf(source, reply?.raw as ServerResponse | undefined, () => {
+    const { protocol, host = request.hostname } = request
+    return { protocol, host, target: targetOf(request) }
+  })
+  return withOwner(found, '@svc/db/fastify-request', request)
 }
 
 /**
@@ -48,12 +51,7 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
  * @throws TypeError unless the `Request` comes from `fastifyBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function fastifyRequest(request: Request): FastifyRequest {
-  return ownerOf(request, 'fastify-request', 'fastifyRequest', 'fastifyBinding')
-}
-
-/** Returns the message. HTTP/2 messages have the same interface, except for properties that the binding doesn't use. */
-export function messageOf({ raw }: IncomingFastifyRequest): IncomingMessage {
-  return raw as IncomingMessage
+  return ownerOf(request, '@svc/db/fastify-request', 'fastifyRequest', 'fastifyBinding')
 }
 
 /**
@@ -64,9 +62,4 @@ export function targetOf({ raw, originalUrl }: IncomingFastifyRequest): string {
   const rest = originForm(raw.url ?? '')
   const requested = originalUrl === undefined ? rest : originForm(originalUrl)
   return requested.endsWith(rest) ? requested : rest
-}
-
-function locationOf(request: IncomingFastifyRequest): RequestLocation {
-  const { protocol, host = request.hostname } = request
-  return { protocol, host, target: targetOf(request) }
 }

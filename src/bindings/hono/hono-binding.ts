@@ -1,16 +1,7 @@
 import type { PlainResponse } from '../../core/http/response.js'
-import {
-  asError,
-  belowBase,
-  checkServed,
-  pathInURL,
-  plainHandlerOf,
-  segmentsOf,
-  splitAfter,
-  type Served,
-} from '../node/mount.js'
-import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
-import { bodyOf, fetchRequest, type IncomingHonoContext } from './hono-context.js'
+import { belowBase, checkServed, pathInURL, segmentsOf, splitAfter, type Served } from '../node/mount.js'
+import { headerOf, LISTS, startBody, streamOf, whenOver } from '../node/response.js'
+import { bodyOf, fetchRequest, nodeOf, type IncomingHonoContext } from './hono-context.js'
 
 export type { Served } from '../node/mount.js'
 export { fetchRequest, honoContext, type IncomingHonoContext } from './hono-context.js'
@@ -29,21 +20,14 @@ export type HonoMiddleware = <C extends IncomingHonoContext>(
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function honoBinding(s3: Served): HonoMiddleware {
-  checkServed(s3, 'honoBinding')
-  const { basePath } = s3
-  const handler = plainHandlerOf(s3.handler)
+  const { handler, basePath } = checkServed(s3, 'honoBinding')
   return async (c, next) => {
     const path = pathInURL(c.req.raw.url)
     const rest = belowRoute(basePath, path, c.req.routePath)
     if (rest === null) return next()
     const base = path.slice(0, path.length - rest.length)
     const request = fetchRequest(c)
-    try {
-      const response = await handler(request, { basePath: base, body: await bodyOf(c) })
-      return await setResponse(response, c)
-    } catch (thrown) {
-      throw asError(thrown)
-    }
+    return setResponse(await handler(request, { basePath: base, body: await bodyOf(c) }), c)
   }
 }
 
@@ -87,22 +71,16 @@ async function setResponse(source: PlainResponse, c: IncomingHonoContext): Promi
 
 function extendedHeaders(source: PlainResponse, before: Response): Headers {
   const headers = new Headers(before.headers)
-  setHeaders(source, {
-    getHeader: (name) => (name === 'set-cookie' ? headers.getSetCookie() : (headers.get(name) ?? undefined)),
-    setHeader(name, value) {
-      headers.delete(name)
-      for (const one of [value].flat()) headers.append(name, one)
-    },
-  })
+  for (const [name, value] of source.headers) {
+    if (LISTS.has(name)) headers.append(name, value)
+    else headers.set(name, value)
+  }
   return headers
 }
 
-type Outgoing = Parameters<typeof whenOver>[0]
-
-async function contentOf(source: PlainResponse, { env, req }: IncomingHonoContext): Promise<BodyInit | null> {
-  const { method, signal } = req.raw
-  // The response that Hono's adapter for Node.js writes to.
-  const outgoing = (env as { readonly outgoing?: Outgoing } | null | undefined)?.outgoing
+async function contentOf(source: PlainResponse, c: IncomingHonoContext): Promise<BodyInit | null> {
+  const { method, signal } = c.req.raw
+  const { outgoing } = nodeOf(c)
   // Workers find the length only of a body that is passed on as it is. The adapter for Node.js finds it in the headers, and Node 20
   // doesn't cancel the body of a response that waits behind another one when the connection closes.
   if (!outgoing && method !== 'HEAD' && headerOf(source, 'content-length') !== undefined) return source.body
@@ -113,15 +91,8 @@ async function contentOf(source: PlainResponse, { env, req }: IncomingHonoContex
     else signal.addEventListener('abort', cancel, { once: true })
   })
   if (body.whole !== undefined) return body.whole as BodyInit | null
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const chunk = await body.read()
-        if (chunk) controller.enqueue(chunk)
-        else controller.close()
-      },
-      cancel: () => body.cancel(),
-    },
-    { highWaterMark: 0 },
+  return streamOf(
+    () => body.read(),
+    () => body.cancel(),
   )
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { RequestBody, UnreadBody } from '../../core/http/request-body.js'
 import { liveRequest, ownerOf, requestOnce, withOwner } from '../node/request.js'
+import { streamOf, type whenOver } from '../node/response.js'
 
 /** The properties of a Hono 4 context that the binding uses. */
 export interface IncomingHonoContext {
@@ -43,7 +44,7 @@ export function fetchRequest(c: IncomingHonoContext): Request {
     },
   }
   const request = requestOnce(req, source, () => liveRequest(source, req.raw.url, source))
-  return withOwner(request, 'hono-context', c)
+  return withOwner(request, '@svc/db/hono-context', c)
 }
 
 /**
@@ -53,18 +54,32 @@ export function fetchRequest(c: IncomingHonoContext): Request {
  * @throws TypeError unless the `Request` comes from `honoBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function honoContext(request: Request): Context {
-  return ownerOf(request, 'hono-context', 'honoContext', 'honoBinding')
+  return ownerOf(request, '@svc/db/hono-context', 'honoContext', 'honoBinding')
+}
+
+/** What Hono's adapter for Node.js provides. */
+interface NodeEnvironment {
+  readonly incoming?: { readonly headers: Readonly<Record<string, unknown>> }
+  /** The response that the adapter writes to. */
+  readonly outgoing?: Parameters<typeof whenOver>[0]
+}
+
+export function nodeOf({ env }: IncomingHonoContext): NodeEnvironment {
+  return env ?? {}
 }
 
 /** Returns the body as an unread stream, or what earlier middleware has read of it. */
 export function bodyOf(c: IncomingHonoContext): RequestBody | Promise<RequestBody> {
-  return c.req.raw.bodyUsed ? parsedBody(c.req.bodyCache) : unreadBody(c.req.raw, c.env)
+  return c.req.raw.bodyUsed ? parsedBody(c.req.bodyCache) : unreadBody(c)
 }
 
-function unreadBody(raw: Request, env: unknown): UnreadBody {
+function unreadBody(c: IncomingHonoContext): UnreadBody {
+  const { raw } = c.req
+  const { incoming } = nodeOf(c)
   let opened: ReadableStream<Uint8Array> | null | undefined
-  const open = () => (opened ??= streamOf(raw, env))
-  const length = lengthOf(raw, env)
+  // The adapter for Node.js closes the connection when a body is cancelled, so the client would get no response.
+  const open = () => (opened ??= incoming && raw.body ? readToItsEnd(raw.body) : raw.body)
+  const length = lengthOf(raw.headers, incoming?.headers)
   if (length === null) return { kind: 'stream', open }
   const read = async (maxBytes: number): Promise<Uint8Array | null> => {
     if (length > maxBytes) {
@@ -81,22 +96,12 @@ function unreadBody(raw: Request, env: unknown): UnreadBody {
  * Returns the announced length, which servers enforce. Returns `null` if the body has to be counted while it is read: without a
  * length, and if middleware may have decoded the body, which makes it longer.
  */
-function lengthOf({ headers }: Request, env: unknown): number | null {
+function lengthOf(headers: Headers, ofMessage: Readonly<Record<string, unknown>> = {}): number | null {
   const length = headers.get('content-length')
   const isEncoded = ['transfer-encoding', 'content-encoding'].some(
-    (name) => headers.has(name) || incomingOf(env)?.headers[name] !== undefined,
+    (name) => headers.has(name) || ofMessage[name] !== undefined,
   )
   return length !== null && /^\d+$/.test(length) && !isEncoded ? Number(length) : null
-}
-
-/** A message of Node.js. */
-interface Incoming {
-  readonly headers: Readonly<Record<string, unknown>>
-}
-
-/** Returns the message behind the request, if Hono's adapter for Node.js has created the request. */
-function incomingOf(env: unknown): Incoming | undefined {
-  return (env as { readonly incoming?: Incoming } | null | undefined)?.incoming
 }
 
 async function parsedBody({ arrayBuffer, blob, text, json }: BodyCache): Promise<RequestBody> {
@@ -107,26 +112,14 @@ async function parsedBody({ arrayBuffer, blob, text, json }: BodyCache): Promise
   return isEmpty ? { kind: 'stream', open: () => null } : { kind: 'parsed', value }
 }
 
-function streamOf({ body }: Request, env: unknown): ReadableStream<Uint8Array> | null {
-  // The adapter for Node.js closes the connection when a body is cancelled, so the client would get no response.
-  return body && incomingOf(env) ? readToItsEnd(body) : body
-}
-
 /** Returns the stream without its `cancel`: the rest is read and discarded instead. */
 function readToItsEnd(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   async function discardRest(): Promise<void> {
     while (!(await reader.read()).done);
   }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read()
-        if (done) controller.close()
-        else controller.enqueue(value)
-      },
-      cancel: () => void discardRest().catch(() => undefined),
-    },
-    { highWaterMark: 0 },
+  return streamOf(
+    async () => (await reader.read()).value,
+    () => void discardRest().catch(() => undefined),
   )
 }

@@ -1,16 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { PlainResponse } from '../../core/http/response.js'
-import {
-  asError,
-  basePathInURL,
-  belowBase,
-  checkServed,
-  plainHandlerOf,
-  type MountedPath,
-  type Served,
-} from '../node/mount.js'
-import { originForm, ownerOf, pathOf, requestOf, withOwner, type RequestLocation } from '../node/request.js'
+import { basePathInURL, belowBase, checkServed, type MountedPath, type Served } from '../node/mount.js'
+import { originForm, ownerOf, pathOf, requestOf, withOwner } from '../node/request.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
 import { bodyStream, bufferOf, respond } from '../node/serve.js'
 
@@ -47,26 +39,20 @@ export type KoaMiddleware = <Context extends IncomingKoaContext>(
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function koaBinding(s3: Served): KoaMiddleware {
-  checkServed(s3, 'koaBinding')
-  const { basePath } = s3
-  const handler = plainHandlerOf(s3.handler)
+  const { handler, basePath } = checkServed(s3, 'koaBinding')
   return async (ctx, next) => {
     const target = mountedTarget(ctx)
     const rest = belowBase(basePath, target)
     if (rest === null) return void (await next())
     const request = fetchRequest(ctx)
-    const exchange = {
+    const response = await respond(handler, {
       request,
       message: ctx.req,
       response: ctx.res,
       basePath: basePathInURL(request, target.whole, rest),
       parsed: (ctx.request as { readonly body?: unknown }).body,
-    }
-    try {
-      await setResponse(await respond(handler, exchange), ctx)
-    } catch (thrown) {
-      throw asError(thrown)
-    }
+    })
+    await setResponse(response, ctx)
   }
 }
 
@@ -97,8 +83,11 @@ async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Prom
  * disconnects before the response is finished.
  */
 export function fetchRequest(ctx: IncomingKoaContext): Request {
-  const request = requestOf(ctx.req, ctx.res, () => locationOf(ctx))
-  return withOwner(request, 'koa-context', ctx)
+  const request = requestOf(ctx.req, ctx.res, () => {
+    const { whole, query } = mountedTarget(ctx)
+    return { protocol: ctx.protocol, host: ctx.host, target: whole + query }
+  })
+  return withOwner(request, '@svc/db/koa-context', ctx)
 }
 
 /**
@@ -108,16 +97,11 @@ export function fetchRequest(ctx: IncomingKoaContext): Request {
  * @throws TypeError unless the `Request` comes from `koaBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function koaContext(request: Request): Context {
-  return ownerOf(request, 'koa-context', 'koaContext', 'koaBinding')
-}
-
-function locationOf(ctx: IncomingKoaContext): RequestLocation {
-  const { whole, query } = mountedTarget(ctx)
-  return { protocol: ctx.protocol, host: ctx.host, target: whole + query }
+  return ownerOf(request, '@svc/db/koa-context', 'koaContext', 'koaBinding')
 }
 
 /** The target of a request as koa-mount has split it. */
-export interface MountedTarget extends MountedPath {
+interface MountedTarget extends MountedPath {
   /** The whole path as the client requested it, or the rewritten one if the application has changed `ctx.url`. */
   readonly whole: string
   /** The rest from `?` or `#`, or `''`. */
@@ -129,10 +113,7 @@ export interface MountedTarget extends MountedPath {
  * what precedes the remaining path in the requested one. If the requested path doesn't end with the remaining one, the
  * application has rewritten it.
  */
-export function mountedTarget({
-  originalUrl,
-  url,
-}: Pick<IncomingKoaContext, 'originalUrl' | 'url'>): MountedTarget {
+function mountedTarget({ originalUrl, url }: Pick<IncomingKoaContext, 'originalUrl' | 'url'>): MountedTarget {
   const requested = pathOf(originForm(originalUrl))
   const rest = originForm(url)
   const path = pathOf(rest)

@@ -88,16 +88,15 @@ function isSame(one: Values, other: Values): boolean {
 
 /** Adds the headers of a list. Merges names that differ only in case, which middleware may have added. */
 function headersOf({ names, values }: HeaderList, headers = new Headers()): Headers {
-  names.forEach((name, index) => append(headers, name, values[index]))
-  return headers
-}
-
-function append(headers: Headers, name: string, values: Values): void {
-  for (const value of typeof values === 'object' ? values : [values]) {
-    try {
-      if (value !== undefined) headers.append(name, value)
-    } catch {
-      // Skips invalid headers: pseudo-headers of HTTP/2, such as `:path`, and what middleware may have added.
+  names.forEach((name, index) => {
+    const all = values[index]
+    for (const value of typeof all === 'object' ? all : [all]) {
+      try {
+        if (value !== undefined) headers.append(name, value)
+      } catch {
+        // Skips invalid headers: pseudo-headers of HTTP/2, such as `:path`, and what middleware may have added.
+      }
     }
-  }
+  })
+  return headers
 }

@@ -1,5 +1,6 @@
 import type { Handler, PlainHandler } from '../../core/http/handler.js'
 import { pathOf } from './request.js'
+import { throwError } from './response.js'
 
 /** What a binding serves: the result of `createS3Server` or `db`. */
 export interface Served {
@@ -7,29 +8,34 @@ export interface Served {
   readonly basePath: string
 }
 
-/** @throws TypeError unless the argument has a `handler` and a `basePath`. */
-export function checkServed({ handler, basePath }: Served, binding: string): void {
-  if (typeof handler !== 'function' || typeof basePath !== 'string') {
-    throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
-  }
-}
-
 /** The property of a handler with the one for bindings. A registered symbol, which the core and all builds share. */
 const PLAIN_HANDLER = Symbol.for('@svc/db/plain-handler')
 
-/** Returns the plain handler of a handler. A function around a handler has none, so its `Response` is converted. */
-export function plainHandlerOf(handler: Handler): PlainHandler {
-  const plainHandler = (handler as { readonly [PLAIN_HANDLER]?: PlainHandler })[PLAIN_HANDLER]
-  if (plainHandler) return plainHandler
-  return async (request, options) => {
-    const { status, headers, body } = await handler(request, options)
-    return { status, headers: [...headers], body }
-  }
+/** What a binding calls. */
+interface Mounted {
+  readonly handler: PlainHandler
+  readonly basePath: string
 }
 
-/** Wraps a thrown value that isn't an `Error`, because frameworks treat values such as `undefined` or `'route'` specially. */
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
+/** @throws TypeError unless the argument has a `handler` and a `basePath`. */
+export function checkServed({ handler, basePath }: Served, binding: string): Mounted {
+  if (typeof handler !== 'function' || typeof basePath !== 'string') {
+    throw new TypeError(`${binding} expects the result of createS3Server() or db().`)
+  }
+  const plainHandler = (handler as { readonly [PLAIN_HANDLER]?: PlainHandler })[PLAIN_HANDLER]
+  return { basePath, handler: plainHandler ?? converted(handler) }
+}
+
+/** Converts the `Response` of a function around the library's handler, which has no plain handler. */
+function converted(handler: Handler): PlainHandler {
+  return async (request, options) => {
+    try {
+      const { status, headers, body } = await handler(request, options)
+      return { status, headers: [...headers], body }
+    } catch (thrown) {
+      throwError(thrown)
+    }
+  }
 }
 
 /** The path of a request as a framework has split it. */
@@ -75,9 +81,7 @@ export function segmentsOf(path: string): readonly string[] {
 
 /** Splits a path after this number of segments. */
 export function splitAfter(path: string, segments: number): MountedPath {
-  const mount = path
-    .split('/')
-    .slice(0, segments + 1)
-    .join('/')
+  const parts = path.split('/')
+  const mount = parts.slice(0, segments + 1).join('/')
   return { mount, path: path.slice(mount.length) }
 }

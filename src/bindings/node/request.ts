@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LiveHeaders } from './live-headers.js'
-import { wasSent, whenOver } from './response.js'
+import { whenOver } from './response.js'
 
 /** The properties that bindings add. Registered symbols, which the core and all builds share. */
 const REQUEST = Symbol.for('@svc/db/request')
@@ -48,15 +48,15 @@ export function requestOnce(carrier: object, source: RequestSource, create: () =
 
 /**
  * Lets {@link ownerOf} find what a framework has in place of a `Request`. Replaces an earlier one, because middleware may wrap it
- * to add properties. `name` is part of a registered symbol, which the ESM and the CommonJS build share.
+ * to add properties. `name` is that of a registered symbol, which the ESM and the CommonJS build share.
  */
 export function withOwner(request: Request, name: string, owner: object): Request {
-  return Object.defineProperty(request, Symbol.for(`@svc/db/${name}`), { value: owner, configurable: true })
+  return Object.defineProperty(request, Symbol.for(name), { value: owner, configurable: true })
 }
 
 /** @throws TypeError unless `withOwner` was called with the same `Request`, not with a copy of it. */
 export function ownerOf<Owner>(request: Request, name: string, caller: string, binding: string): Owner {
-  const owner = Reflect.get(request, Symbol.for(`@svc/db/${name}`)) as Owner | undefined
+  const owner = Reflect.get(request, Symbol.for(name)) as Owner | undefined
   if (owner) return owner
   throw new TypeError(`${caller}() expects a Request from ${binding}() or fetchRequest(), not a copy of one.`)
 }
@@ -84,7 +84,9 @@ class Client {
     const [controller, response] = [this.#controller, this.#response]
     if (!controller || !response) return
     whenOver(response, () => {
-      if (!wasSent(response)) controller.abort()
+      // Node also sets `writableFinished` when an HTTP/2 client resets the stream, and when the connection loses the last bytes.
+      const wasSent = response.writableEnded && response.writableFinished && !response.req.socket.errored
+      if (!wasSent) controller.abort()
     })
   }
 }
@@ -185,17 +187,14 @@ export interface RequestLocation {
 /** Host names and addresses, without characters that end the authority of a URL or add credentials to it. */
 const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 
-/** Used if the host is missing or invalid. */
-const UNKNOWN_HOST = 'localhost'
-
 /**
  * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
- * against a base would change the host.
+ * against a base would change the host. A host that is missing or invalid becomes `localhost`.
  */
 export function requestURL({ protocol, host, target }: RequestLocation): string {
   const scheme = protocol === 'https' ? 'https' : 'http'
   const known = host !== undefined && isHost(host)
-  return `${scheme}://${known ? host : UNKNOWN_HOST}${originForm(target)}`
+  return `${scheme}://${known ? host : 'localhost'}${originForm(target)}`
 }
 
 /** The host of the last request, because most requests of a server have the same one. */

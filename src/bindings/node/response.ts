@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 import type { PlainResponse } from '../../core/http/response.js'
 
 /** Headers with a list of values, which a response extends instead of replacing. */
-const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
+export const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
 
 /** What `setHeaders` needs of a response. */
-export interface HeaderTarget {
+interface HeaderTarget {
   getHeader(name: string): number | string | readonly string[] | undefined
   setHeader(name: string, value: string | readonly string[]): unknown
 }
@@ -47,29 +47,48 @@ export async function startBody(
 ): Promise<StartedBody> {
   const { body } = response
   if (method === 'HEAD') {
-    if (typeof body === 'object') await body?.cancel()
+    if (typeof body === 'object') await body?.cancel().catch(throwError)
     return startedBody(null)
   }
   if (typeof body !== 'object' || body === null) return startedBody(body)
   const reader = body.getReader()
+  const read = () => reader.read().catch(throwError)
   // Ignores a failure to cancel, which has no consequences.
   const cancel = () => void reader.cancel().catch(() => undefined)
   onceOver(cancel)
 
-  const first = await reader.read()
+  const first = await read()
   if (first.done) return startedBody('')
   // A single chunk is sent with its length. Without a length, only the next read tells whether there is another chunk.
   const length = headerOf(response, 'content-length')
-  const second = length === undefined ? await reader.read() : undefined
+  const second = length === undefined ? await read() : undefined
   const isWhole = second ? second.done : Number(length) === first.value.byteLength
   if (isWhole) return startedBody(first.value, cancel)
 
   const ahead = [first.value, ...(second ? [second.value] : [])]
-  return { whole: undefined, read: async () => ahead.shift() ?? (await reader.read()).value, cancel }
+  return { whole: undefined, read: async () => ahead.shift() ?? (await read()).value, cancel }
 }
 
 function startedBody(whole: StartedBody['whole'], cancel = () => undefined): StartedBody {
   return { whole, read: async () => undefined, cancel }
+}
+
+/** Returns a web stream that reads only on demand. `read` resolves to the next chunk; `undefined` at the end. */
+export function streamOf(
+  read: () => Promise<Uint8Array | undefined>,
+  cancel?: () => void,
+): ReadableStream<Uint8Array> {
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const chunk = await read()
+    if (chunk) controller.enqueue(chunk)
+    else controller.close()
+  }
+  return new ReadableStream({ pull, ...(cancel && { cancel }) }, { highWaterMark: 0 })
+}
+
+/** Throws an `Error` in place of other values, because frameworks treat some of them, such as `undefined` or `'route'`, specially. */
+export function throwError(thrown: unknown): never {
+  throw thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
 }
 
 /** Listeners for the end of a response. A property, because an entry in a `WeakMap` per request slows down the garbage collection. */
@@ -79,27 +98,15 @@ const endsOfSocket = new WeakMap<Socket, Set<() => void>>()
 
 type Listening = ServerResponse & { [LISTENERS]?: (() => void)[] }
 
-/** Returns whether nothing can be sent any more: the response is complete, or the client has disconnected. */
-export function isOver(response: ServerResponse): boolean {
-  return response.closed || response.req.socket.destroyed
-}
-
 /**
- * Returns whether a response that is over was sent completely. `writableFinished` is not enough: Node also sets it
- * when an HTTP/2 client resets the stream, and when the connection loses the last bytes.
- */
-export function wasSent(response: ServerResponse): boolean {
-  return response.writableEnded && response.writableFinished && !response.req.socket.errored
-}
-
-/**
- * Calls the listener once when the response is over; immediately if it already is.
+ * Calls the listener once when the response is over, because it is complete or the client has disconnected; immediately if it
+ * already is.
  *
  * Also listens to the socket, because a response that waits behind another one on its connection gets no `close` event
  * when the connection closes. Adds a single listener per socket, however many requests are pipelined.
  */
 export function whenOver(response: Listening, listener: () => void): void {
-  if (isOver(response)) return listener()
+  if (response.closed || response.req.socket.destroyed) return listener()
   const known = response[LISTENERS]
   if (known) return void known.push(listener)
   // A single listener per response, because Node warns about many.

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { PlainHandler } from '../../core/http/handler.js'
 import type { RequestBody } from '../../core/http/request-body.js'
 import type { PlainResponse } from '../../core/http/response.js'
-import { whenOver, type StartedBody } from './response.js'
+import { streamOf, whenOver, type StartedBody } from './response.js'
 
 /** A request and what a binding knows about it. */
 export interface NodeExchange {
@@ -34,8 +34,13 @@ function incomingBody({ message, response, parsed }: NodeExchange): RequestBody 
   let chunks: MessageChunks | undefined
   let opened: ReadableStream<Uint8Array> | undefined
   function open(): ReadableStream<Uint8Array> {
-    chunks ??= message.iterator({ destroyOnReturn: false }) as MessageChunks
-    return (opened ??= webStream(chunks, message))
+    // Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example because the body is too large,
+    // and with it the connection for the response.
+    const source = (chunks ??= message.iterator({ destroyOnReturn: false }) as MessageChunks)
+    return (opened ??= streamOf(async () => {
+      const { done, value } = await source.next()
+      return done ? undefined : bufferOf(value, message)
+    }))
   }
   // Otherwise the connection couldn't serve the next request.
   whenOver(response, () => {
@@ -48,21 +53,6 @@ function incomingBody({ message, response, parsed }: NodeExchange): RequestBody 
 }
 
 type MessageChunks = AsyncGenerator<Buffer | string, void>
-
-/**
- * Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example because the body is too large, and
- * with it the connection for the response.
- */
-function webStream(chunks: MessageChunks, message: Readable): ReadableStream<Uint8Array> {
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    async pull(controller) {
-      const { done, value } = await chunks.next()
-      if (done) controller.close()
-      else controller.enqueue(bytesOf(value, message))
-    },
-  }
-  return new ReadableStream(source, { highWaterMark: 0 })
-}
 
 /** Reads and discards the rest, because clients may send all of the body before they read the response. */
 function discardRest(message: Readable): void {
@@ -115,18 +105,13 @@ export function wholeBody(message: Readable, maxBytes: number): Promise<Buffer |
 
 function next(message: Readable): Buffer | null {
   const chunk = message.read() as Buffer | string | null
-  return chunk === null ? null : bytesOf(chunk, message)
+  return chunk === null ? null : bufferOf(chunk, message)
 }
 
-/** Middleware may have set an encoding. */
-function bytesOf(chunk: Buffer | string, message: Readable): Buffer {
-  return typeof chunk === 'string' ? Buffer.from(chunk, message.readableEncoding!) : chunk
-}
-
-/** Returns a chunk as a `Buffer` of the same memory. */
-export function bufferOf(chunk: string | Uint8Array): Buffer {
+/** Returns a chunk without copying bytes. It is a string if middleware has set an encoding of its stream. */
+export function bufferOf(chunk: string | Uint8Array, stream?: Readable): Buffer {
   return typeof chunk === 'string'
-    ? Buffer.from(chunk)
+    ? Buffer.from(chunk, stream?.readableEncoding ?? 'utf8')
     : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 }
 
