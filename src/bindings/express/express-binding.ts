@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { PlainResponse } from '../../core/http/response.js'
-import { basePathInURL, belowBase, checkServed, type Served } from '../node/mount.js'
-import { originForm, ownerOf, pathOf, requestOf, withOwner } from '../node/request.js'
+import { bodyStream, respond } from '../node/message.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
-import { bodyStream, respond } from '../node/serve.js'
+import { checkServed, type Served } from '../node/served.js'
+import { basePathInURL, belowBase, originForm, pathOf } from '../node/url.js'
 
-export type { Served } from '../node/mount.js'
+export type { Served } from '../node/served.js'
 
 /** The properties of an Express 4 or 5 request that the binding uses. */
 export interface IncomingExpressRequest extends IncomingMessage {

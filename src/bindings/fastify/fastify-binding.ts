@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
 import type { PlainResponse } from '../../core/http/response.js'
-import { basePathInURL, belowBase, checkServed, segmentsOf, splitAfter, type Served } from '../node/mount.js'
-import { originForm, pathOf } from '../node/request.js'
+import { bodyStream, bufferOf, respond } from '../node/message.js'
 import { setHeaders, startBody, whenOver } from '../node/response.js'
-import { bodyStream, bufferOf, respond } from '../node/serve.js'
+import { checkServed, type Served } from '../node/served.js'
+import { basePathInURL, belowBase, originForm, pathOf, segmentsOf, splitAfter } from '../node/url.js'
 import { fetchRequest, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
 
-export type { Served } from '../node/mount.js'
+export type { Served } from '../node/served.js'
 export {
   fastifyRequest,
   fetchRequest,

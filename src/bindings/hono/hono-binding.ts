@@ -1,9 +1,10 @@
 import type { PlainResponse } from '../../core/http/response.js'
-import { belowBase, checkServed, pathInURL, segmentsOf, splitAfter, type Served } from '../node/mount.js'
 import { headerOf, LISTS, startBody, streamOf, whenOver } from '../node/response.js'
+import { checkServed, type Served } from '../node/served.js'
+import { belowBase, pathInURL, segmentsOf, splitAfter } from '../node/url.js'
 import { bodyOf, fetchRequest, nodeOf, type IncomingHonoContext } from './hono-context.js'
 
-export type { Served } from '../node/mount.js'
+export type { Served } from '../node/served.js'
 export { fetchRequest, honoContext, type IncomingHonoContext } from './hono-context.js'
 
 /** Middleware for Hono 4. Generic, to keep the application's own context type. */

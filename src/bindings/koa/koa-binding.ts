@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { PlainResponse } from '../../core/http/response.js'
-import { basePathInURL, belowBase, checkServed, type MountedPath, type Served } from '../node/mount.js'
-import { originForm, ownerOf, pathOf, requestOf, withOwner } from '../node/request.js'
+import { bodyStream, bufferOf, respond } from '../node/message.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
-import { bodyStream, bufferOf, respond } from '../node/serve.js'
+import { checkServed, type Served } from '../node/served.js'
+import { basePathInURL, belowBase, originForm, pathOf, type MountedPath } from '../node/url.js'
 
-export type { Served } from '../node/mount.js'
+export type { Served } from '../node/served.js'
 
 /** The properties of a Koa 2 or 3 context that the binding uses. */
 export interface IncomingKoaContext {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LiveHeaders } from './live-headers.js'
 import { whenOver } from './response.js'
+import { requestURL, type RequestLocation } from './url.js'
 
 /** The properties that bindings add. Registered symbols, which the core and all builds share. */
 const REQUEST = Symbol.for('@svc/db/request')
@@ -13,9 +14,8 @@ export type RequestSource = Pick<IncomingMessage, 'headers' | 'method'>
 type BoundRequest = Request & { readonly [LIVE_HEADERS]?: LiveHeaders; readonly [CLIENT]?: Client }
 
 /**
- * Returns the `Request` of a message, and creates it on the first call. It has no body and doesn't touch the stream, so body
- * parsers still work afterwards. Its `signal` aborts if the client disconnects before the response is finished, once the response
- * is known.
+ * Returns the `Request` of a message, and creates it on the first call. Its `signal` aborts if the client disconnects before the
+ * response is finished, once the response is known.
  *
  * It is stored on the array of raw headers, because middleware may replace the message by a proxy, a copy or an object that
  * inherits from it, all of which have the same array.
@@ -67,10 +67,9 @@ class Client {
   #response: ServerResponse | undefined
 
   get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      this.#watch()
-    }
+    const isNew = !this.#controller
+    this.#controller ??= new AbortController()
+    if (isNew) this.#watch()
     return this.#controller.signal
   }
 
@@ -173,55 +172,4 @@ function cloneOf(request: object, client: SignalSource): Request {
     signal: { get: () => client.signal },
     clone: { value: () => cloneOf(clone, client) },
   })
-}
-
-/** Where a request went, as the framework sees it. Behind a proxy, only trusted proxies count. */
-export interface RequestLocation {
-  readonly protocol: string
-  /** Host and port from a header, unchecked. */
-  readonly host: string | undefined
-  /** A request target in any form. */
-  readonly target: string
-}
-
-/** Host names and addresses, without characters that end the authority of a URL or add credentials to it. */
-const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
-
-/**
- * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
- * against a base would change the host. A host that is missing or invalid becomes `localhost`.
- */
-export function requestURL({ protocol, host, target }: RequestLocation): string {
-  const scheme = protocol === 'https' ? 'https' : 'http'
-  const known = host !== undefined && isHost(host)
-  return `${scheme}://${known ? host : 'localhost'}${originForm(target)}`
-}
-
-/** The host of the last request, because most requests of a server have the same one. */
-let lastHost: string | undefined
-
-function isHost(host: string): boolean {
-  if (host === lastHost) return true
-  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return false
-  lastHost = host
-  return true
-}
-
-/**
- * Returns a request target as path and query, starting with a slash. Drops the scheme and authority of an absolute target;
- * `*` becomes `/*`.
- *
- * Node decodes targets as Latin-1, and `URL` would encode the result as UTF-8. Percent-encoding the bytes preserves them.
- */
-export function originForm(target: string): string {
-  const rest = target.startsWith('/') ? target : target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
-  const path = rest.startsWith('/') ? rest : `/${rest}`
-  if (!/[\x80-\xff]/.test(path)) return path
-  return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-/** Returns the path of a target in origin form, still percent-encoded. */
-export function pathOf(target: string): string {
-  const end = target.search(/[?#]/)
-  return end < 0 ? target : target.slice(0, end)
 }

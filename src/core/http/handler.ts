@@ -160,7 +160,7 @@ export function urlParts(url: string): URLParts {
 }
 
 /** Returns the rest of `path` below `base`: `''`, or a path with a leading slash; `null` if it isn't below. */
-export function pathBelow(base: string, path: string): string | null {
+function pathBelow(base: string, path: string): string | null {
   if (!path.startsWith(base)) return null
   const rest = path.slice(base.length)
   return rest === '' || rest.startsWith('/') ? rest : null

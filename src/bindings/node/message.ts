@@ -28,8 +28,9 @@ export function respond(handler: PlainHandler, exchange: NodeExchange): Promise<
  * the parser hasn't read anything, and its value is ignored.
  */
 function incomingBody({ message, response, parsed }: NodeExchange): RequestBody {
+  const isRead = message.readableDidRead
   // Another listener has started the flow. Pausing it keeps the bytes until the library reads, when both receive them.
-  if (!message.readableDidRead && message.readableFlowing) message.pause()
+  if (!isRead && message.readableFlowing) message.pause()
 
   let chunks: MessageChunks | undefined
   let opened: ReadableStream<Uint8Array> | undefined
@@ -47,7 +48,7 @@ function incomingBody({ message, response, parsed }: NodeExchange): RequestBody 
     if (chunks) void chunks.return().then(() => discardRest(message))
     else discardRest(message)
   })
-  return message.readableDidRead
+  return isRead
     ? { kind: 'parsed', value: parsed }
     : { kind: 'stream', open, read: (maxBytes) => wholeBody(message, maxBytes) }
 }
