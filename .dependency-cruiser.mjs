@@ -20,13 +20,7 @@ const layers = [
   { folder: 'src/storage/headers', types: ['src/core'] },
   {
     folder: 'src/storage/signed-urls',
-    values: [
-      'src/core/errors.ts',
-      'src/core/http/plain-response.ts',
-      'src/core/http/reply.ts',
-      'src/core/names.ts',
-      'src/storage/headers',
-    ],
+    values: ['src/core/errors.ts', 'src/core/http/response.ts', 'src/core/names.ts', 'src/storage/headers'],
     types: ['src/core'],
   },
   {

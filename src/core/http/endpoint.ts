@@ -3,7 +3,7 @@ import { runGuards, type Guard, type GuardContext } from '../guards/guard.js'
 import type { Report } from '../reporter.js'
 import type { EndpointDescription } from './endpoint-description.js'
 import type { Query } from './query.js'
-import type { Reply } from './reply.js'
+import type { Reply } from './response.js'
 
 /** Where an endpoint reads its input from. */
 export interface InputSource {

@@ -1,9 +1,8 @@
 import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
 import { MAX_QUERY_BYTES } from '../http/query.js'
-import { withoutTrailingSlash } from '../http/base-path.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { EndpointDescription, JsonSchema, JsonValue } from '../http/endpoint-description.js'
-import { tableOf, type Handler } from '../http/handler.js'
+import { tableOf, withoutTrailingSlash, type Handler } from '../http/handler.js'
 import { OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'
 
 export interface OpenApiOptions {

@@ -1,4 +1,4 @@
-import { checkBasePath, DEFAULT_BASE_PATH } from '../../core/http/base-path.js'
+import { checkBasePath, DEFAULT_BASE_PATH } from '../../core/http/handler.js'
 import type { Guard } from '../../core/guards/guard.js'
 import type { OperationObserver } from '../../core/observer.js'
 import type { ServerPlugin } from '../../core/plugin.js'

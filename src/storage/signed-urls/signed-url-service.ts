@@ -1,7 +1,6 @@
 import type { SubtreeExchange } from '../../core/http/handler.js'
 import { StorageError } from '../../core/errors.js'
-import { toResponse } from '../../core/http/plain-response.js'
-import { errorResponse } from '../../core/http/reply.js'
+import { errorResponse, toResponse } from '../../core/http/response.js'
 import { downloadHeaders } from '../headers/download-headers.js'
 import { servedType } from '../headers/served-type.js'
 import { uploadHeaders } from '../headers/upload-headers.js'
@@ -58,7 +57,9 @@ export function createSignedUrlService(
       case 'HEAD':
         return get(await signer.verify(exchange.path, 'GET', now()))
       default:
-        return toResponse(errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, PUT' }))
+        return toResponse(
+          errorResponse(new StorageError('METHOD_NOT_ALLOWED'), [['allow', 'GET, HEAD, PUT']]),
+        )
     }
   }
 }

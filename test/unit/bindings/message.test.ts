@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { wholeBody } from '../../../src/bindings/node/whole-body.js'
+import { wholeBody } from '../../../src/bindings/node/message.js'
 
 // What clients can't see: whether a call leaves listeners on the stream, and whether it ends after its client is gone.
 describe('wholeBody', () => {
