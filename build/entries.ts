@@ -6,7 +6,7 @@ export const entries = {
   postgres: 'src/adapters/postgres/index.ts',
   mongo: 'src/adapters/mongo/index.ts',
   disk: 'src/storage/disk/index.ts',
-  s3: 'src/storage/s3/index.ts',
+  s3: 'src/storage/s3/s3-storage.ts',
   redis: 'src/adapters/redis/index.ts',
   express: 'src/bindings/express/index.ts',
   koa: 'src/bindings/koa/index.ts',

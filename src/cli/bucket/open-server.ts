@@ -6,7 +6,7 @@ import {
   type S3ServerCore,
   type StorageObjectStore,
 } from '../../index.js'
-import type * as S3Entry from '../../storage/s3/index.js'
+import type * as S3Entry from '../../storage/s3/s3-storage.js'
 import { loadDriver } from '../databases/database-kind.js'
 import { UsageError } from '../exit.js'
 import type { EndpointOption } from './bucket-options.js'

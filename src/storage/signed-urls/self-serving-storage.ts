@@ -1,6 +1,6 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { shortFilename } from '../headers/short-filename.js'
-import { uploadHeaders } from '../headers/upload-headers.js'
+import { shortFilename } from '../headers.js'
+import { uploadHeaders } from '../headers.js'
 import { createBytesWriter, type WritableBackend } from './bytes-writer.js'
 import { createSelfServingMultipart } from './self-serving-multipart.js'
 import type { CheckedOptions } from './self-serving-options.js'
