@@ -20,7 +20,7 @@ const layers = [
   { folder: 'src/adapters/redis', values: ['src/core'], types: ['ioredis'] },
   { folder: 'src/storage/headers.ts' },
   {
-    folder: 'src/storage/signed-urls',
+    folder: 'src/storage/local',
     values: [
       'src/core/errors.ts',
       'src/core/http/plain-response.ts',
@@ -32,10 +32,10 @@ const layers = [
   },
   {
     folder: 'src/storage/memory',
-    values: ['src/core/names.ts', 'src/storage/signed-urls'],
+    values: ['src/core/names.ts', 'src/storage/local'],
     types: ['src/core'],
   },
-  { folder: 'src/storage/disk', values: ['src/storage/signed-urls', 'node:'], types: ['src/core'] },
+  { folder: 'src/storage/disk', values: ['src/storage/local', 'node:'], types: ['src/core'] },
   { folder: 'src/storage/s3', values: ['src/storage/headers.ts', '@aws-sdk'], types: ['src/core'] },
   { folder: 'src/server', values: ['src/core'] },
   { folder: 'src/bindings/node', values: ['node:'], types: ['src/core'] },

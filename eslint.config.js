@@ -9,7 +9,7 @@ const webStandard = [
   'src/core',
   'src/adapters/memory',
   'src/storage/headers.ts',
-  'src/storage/signed-urls',
+  'src/storage/local',
   'src/storage/memory',
   'src/storage/s3',
   'src/server',

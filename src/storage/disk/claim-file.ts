@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { link, open, readFile, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { STALLED_AFTER_MS, type ClaimWrite, type WriteClaim } from '../signed-urls/write-turns.js'
-import type { DiskLayout } from './disk-layout.js'
+import { STALLED_AFTER_MS, type ClaimWrite, type WriteClaim } from '../local/write-turns.js'
+import type { DiskLayout } from './layout.js'
 import { isAlreadyThere, nullIfMissing, OWNER_ONLY } from './file-system.js'
 
 /*

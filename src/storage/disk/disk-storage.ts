@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
-import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
+import { checkSelfServingOptions, type SelfServingOptions } from '../local/self-serving-options.js'
+import { createSelfServingStorage } from '../local/storage.js'
 import { createClaimFiles } from './claim-file.js'
-import { diskLayout } from './disk-layout.js'
-import { createDiskPartStore } from './disk-part-store.js'
-import { createDiskByteStore } from './disk-byte-store.js'
+import { diskLayout } from './layout.js'
+import { createDiskPartStore } from './parts.js'
+import { createDiskByteStore } from './objects.js'
 import { readOrCreateSecret } from './signing-secret.js'
 
 export interface DiskStorageOptions extends SelfServingOptions {

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { OpenBytes } from '../signed-urls/byte-store.js'
+import type { OpenBytes } from '../local/contract.js'
 
 /** Bytes per read. */
 const CHUNK_BYTES = 64 * 1024

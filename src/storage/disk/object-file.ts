@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { StoredBytes } from '../../core/object-storage.js'
-import type { NewBytes } from '../signed-urls/byte-store.js'
+import type { NewBytes } from '../local/contract.js'
 
 /*
  * The file of an object contains its bytes, a line feed, a description as one line of JSON, and a line feed. With a single

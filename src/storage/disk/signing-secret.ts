@@ -1,8 +1,8 @@
 import { randomBytes, webcrypto } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Secret } from '../signed-urls/url-signer.js'
+import type { Secret } from '../local/signed-urls.js'
 import { createAtomically } from './atomic-file.js'
-import type { DiskLayout } from './disk-layout.js'
+import type { DiskLayout } from './layout.js'
 import { nullIfMissing } from './file-system.js'
 
 const SECRET_BYTES = 32

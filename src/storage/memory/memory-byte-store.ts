@@ -1,6 +1,6 @@
 import { keyId } from '../../core/names.js'
 import type { StoredBytes } from '../../core/object-storage.js'
-import type { ByteStore } from '../signed-urls/byte-store.js'
+import type { ByteStore } from '../local/contract.js'
 
 export interface MemoryObject {
   readonly bytes: Uint8Array<ArrayBuffer>

@@ -1,5 +1,5 @@
 import { keyId } from '../../core/names.js'
-import type { PartStore, UploadDescription, UploadReference } from '../signed-urls/part-store.js'
+import type { PartStore, UploadDescription, UploadReference } from '../local/part-store.js'
 import { concatenate, readAll, sha256Hex, type MemoryObject } from './memory-byte-store.js'
 
 interface Part {

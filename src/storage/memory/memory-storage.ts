@@ -1,8 +1,8 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
-import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
-import type { ClaimWrite } from '../signed-urls/write-turns.js'
-import type { Secret } from '../signed-urls/url-signer.js'
+import { checkSelfServingOptions, type SelfServingOptions } from '../local/self-serving-options.js'
+import { createSelfServingStorage } from '../local/storage.js'
+import type { ClaimWrite } from '../local/write-turns.js'
+import type { Secret } from '../local/signed-urls.js'
 import { createMemoryByteStore, type MemoryObject } from './memory-byte-store.js'
 import { createMemoryPartStore } from './memory-part-store.js'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onceSuccessful } from '../signed-urls/self-serving-storage.js'
+import { onceSuccessful } from '../local/storage.js'
 import { ensureFolder, ensureFolderAndParents } from './file-system.js'
 
 /** The paths in the directory of a storage. */

@@ -5,10 +5,10 @@ import { errorResponse } from '../../core/http/reply.js'
 import { downloadHeaders } from '../headers.js'
 import { servedType } from '../headers.js'
 import { uploadHeaders } from '../headers.js'
-import type { ByteStore } from './byte-store.js'
-import type { BytesWriter } from './bytes-writer.js'
+import type { ByteStore } from './contract.js'
+import type { BytesWriter } from './writes.js'
 import { wrongLength } from './upload-chunks.js'
-import type { DownloadGrant, PartGrant, UploadGrant, UrlSigner } from './url-signer.js'
+import type { DownloadGrant, PartGrant, UploadGrant, UrlSigner } from './signed-urls.js'
 
 const NO_STORE = 'private, no-store'
 

@@ -1,5 +1,5 @@
 import type { StoredPart } from '../../core/object-storage.js'
-import type { IncomingBytes } from './byte-store.js'
+import type { IncomingBytes } from './contract.js'
 
 /** Identifies a multipart upload. */
 export interface UploadReference {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { PartStore } from '../../../../src/storage/signed-urls/part-store.js'
-import { createSelfServingMultipart } from '../../../../src/storage/signed-urls/self-serving-multipart.js'
+import type { PartStore } from '../../../../src/storage/local/part-store.js'
+import { createSelfServingMultipart } from '../../../../src/storage/local/parts.js'
 
 function withParts(numbers: readonly number[]) {
   const list = () => Promise.resolve(numbers.map((partNumber) => ({ partNumber, size: 1, eTag: '"x"' })))

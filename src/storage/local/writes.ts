@@ -1,9 +1,9 @@
 import type { RequestBody } from '../../core/http/request-body.js'
 import { StorageError } from '../../core/errors.js'
-import type { ByteStore } from './byte-store.js'
+import type { ByteStore } from './contract.js'
 import type { PartStore } from './part-store.js'
 import { uploadChunks } from './upload-chunks.js'
-import type { PartGrant, UploadGrant } from './url-signer.js'
+import type { PartGrant, UploadGrant } from './signed-urls.js'
 import { createWriteTurns, type ClaimWrite, type WriteTurn } from './write-turns.js'
 
 /** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */

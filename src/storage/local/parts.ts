@@ -1,7 +1,7 @@
 import type { MultipartStorage } from '../../core/object-storage.js'
-import type { BytesWriter } from './bytes-writer.js'
+import type { BytesWriter } from './writes.js'
 import type { PartStore } from './part-store.js'
-import type { Grant } from './url-signer.js'
+import type { Grant } from './signed-urls.js'
 
 /** Parts per page, as in S3. */
 const PAGE_SIZE = 1000

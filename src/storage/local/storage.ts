@@ -1,11 +1,11 @@
 import type { ObjectStorage } from '../../core/object-storage.js'
 import { shortFilename } from '../headers.js'
 import { uploadHeaders } from '../headers.js'
-import { createBytesWriter, type WritableBackend } from './bytes-writer.js'
-import { createSelfServingMultipart } from './self-serving-multipart.js'
+import { createBytesWriter, type WritableBackend } from './writes.js'
+import { createSelfServingMultipart } from './parts.js'
 import type { CheckedOptions } from './self-serving-options.js'
 import { pageOfObjects } from './page-of-objects.js'
-import { createSignedUrlService } from './signed-url-service.js'
+import { createSignedUrlService } from './serve.js'
 import { streamOf } from './stream-of-bytes.js'
 import {
   createUrlSigner,
@@ -13,7 +13,7 @@ import {
   type Grant,
   type Secret,
   type UploadGrant,
-} from './url-signer.js'
+} from './signed-urls.js'
 
 export interface SelfServingBackend extends WritableBackend {
   /** Returns the secret that signs the URLs. Called on first use, and again only after it has failed. */
