@@ -1,11 +1,10 @@
 import { access, open, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { ByteStore } from '../local/contract.js'
-import { createAtomically, removeAbandonedDrafts } from './atomic-file.js'
-import type { DiskLayout } from './layout.js'
-import { bodyOfFile } from './file-body.js'
+import { createAtomically } from './atomic-file.js'
 import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
-import { readDescription, writeObject, type ObjectDescription } from './object-file.js'
+import type { DiskLayout } from './layout.js'
+import { describeFile, openBytes, writeObject } from './object-file.js'
 
 /** Stores each object in its own file. A file gets its path once it is complete, and never changes afterwards. */
 export function createDiskByteStore(layout: DiskLayout): ByteStore {
@@ -18,46 +17,25 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
     return result
   }
 
-  function openFile(bucket: string, key: string): Promise<FileHandle | null> {
-    return onFile(() => open(layout.objectPath(bucket, key), 'r'))
-  }
-
   return {
     async describe(bucket, key) {
-      const file = await openFile(bucket, key)
-      if (!file) return null
-      try {
-        const { size, contentType, eTag, attemptId } = await readDescription(file)
-        return { size, contentType, eTag, attemptId }
-      } finally {
-        await file.close()
-      }
+      const found = await onFile(() => describeFile(layout.objectPath(bucket, key)))
+      if (!found) return null
+      const { size, contentType, eTag, attemptId } = found
+      return { size, contentType, eTag, attemptId }
     },
 
     async open(bucket, key, range) {
-      const file = await openFile(bucket, key)
-      if (!file) return null
-      const { size } = await readDescriptionOrClose(file)
-      const start = range?.start ?? 0
-      const end = Math.min(range ? range.end + 1 : size, size)
-      return { size: end - start, body: await bodyOfFile(file, start, end) }
+      const file = await onFile(() => open(layout.objectPath(bucket, key), 'r'))
+      return file && openBytes(file, range)
     },
 
     async create(bucket, key, content) {
       await layout.prepare()
       const path = layout.objectPath(bucket, key)
       await ensureFolder(dirname(path))
-      let eTag: string | null = null
-      const created = await createAtomically({
-        path,
-        drafts: layout.drafts,
-        beforePublishing: content.beforePublishing,
-        async write(file) {
-          await removeAbandonedDrafts(layout.drafts, (await file.stat()).mtimeMs)
-          eTag = await writeObject(file, { bucket, key }, content)
-        },
-      })
-      return created ? eTag : null
+      const write = (file: FileHandle) => writeObject(file, { bucket, key }, content)
+      return createAtomically(path, layout.drafts, write, content.beforePublishing)
     },
 
     async remove(bucket, key) {
@@ -72,26 +50,12 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
     async *objects(bucket) {
       await layout.prepare()
       for await (const path of layout.objectPaths()) {
-        const file = await nullIfMissing(open(path, 'r'))
-        // Removed in between.
-        if (!file) continue
-        try {
-          const { mtime } = await file.stat()
-          const { bucket: itsBucket, key, size, eTag } = await readDescription(file)
-          if (itsBucket === bucket) yield { key, size, eTag, lastModified: mtime }
-        } finally {
-          await file.close()
-        }
+        // Null if it was removed in between.
+        const found = await nullIfMissing(describeFile(path))
+        if (found?.bucket !== bucket) continue
+        const { key, size, eTag, writtenAt } = found
+        yield { key, size, eTag, lastModified: writtenAt }
       }
     },
-  }
-}
-
-async function readDescriptionOrClose(file: FileHandle): Promise<ObjectDescription> {
-  try {
-    return await readDescription(file)
-  } catch (error) {
-    await file.close()
-    throw error
   }
 }

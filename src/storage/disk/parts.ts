@@ -1,14 +1,16 @@
-import { randomUUID } from 'node:crypto'
-import { access, open, readdir, readFile, unlink } from 'node:fs/promises'
+import { access, open, readdir, readFile, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredPart } from '../../core/object-storage.js'
-import type { ByteStore } from '../local/contract.js'
-import type { PartStore, UploadDescription, UploadReference } from '../local/part-store.js'
-import { createAtomically, removeAbandonedDrafts, replaceAtomically } from './atomic-file.js'
-import type { DiskLayout } from './layout.js'
+import {
+  PartChangedError,
+  type Description,
+  type PartStore,
+  type UploadReference,
+} from '../local/contract.js'
+import { createAtomically, replaceAtomically } from './atomic-file.js'
 import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
-import { joinParts, PartsChangedError } from './join-parts.js'
-import { readDescription, writeObject } from './object-file.js'
+import type { DiskLayout } from './layout.js'
+import { describeFile, readDescription, writeObject } from './object-file.js'
 
 /*
  * The files of an upload share a folder and a name: the description is `<name>.upload`, and each part is `<name>.<number>`,
@@ -18,32 +20,11 @@ import { readDescription, writeObject } from './object-file.js'
 
 const DESCRIPTION = 'upload'
 
-/** The format of our upload ids. No other string becomes part of a file name. */
-const UPLOAD_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** Stores each part in its own file, until the parts are copied into the file of their object. */
-export function createDiskPartStore(layout: DiskLayout, objects: ByteStore): PartStore {
-  async function isCompleted({ bucket, key }: UploadReference): Promise<boolean> {
-    return (await objects.describe(bucket, key)) !== null
-  }
-
-  /** Returns `null` if the upload does not exist or has no description any more. */
-  async function descriptionOf(upload: UploadReference): Promise<UploadDescription | null> {
-    await layout.prepare()
-    if (!UPLOAD_ID.test(upload.uploadId) || (await isCompleted(upload))) return null
-    const text = await nullIfMissing(readFile(pathOf(layout, upload, DESCRIPTION), 'utf8'))
-    if (text !== null) return JSON.parse(text) as UploadDescription
-    await access(layout.uploads)
-    return null
-  }
-
-  /** Returns the suffixes of the file names of an upload: `upload` and part numbers. */
-  async function suffixesOf({ bucket, key, uploadId }: UploadReference): Promise<string[]> {
-    if (!UPLOAD_ID.test(uploadId)) return []
-    const names = await namesOf(bucket, key)
-    return names
-      .filter((name) => name.startsWith(`${uploadId}.`))
-      .map((name) => name.slice(uploadId.length + 1))
+export function createDiskPartStore(layout: DiskLayout): PartStore {
+  function pathOf({ bucket, key, uploadId }: UploadReference, suffix: string | number): string {
+    const { folder, prefix } = layout.uploadFiles(bucket, key)
+    return join(folder, `${prefix}${uploadId}.${suffix}`)
   }
 
   /** Returns the file names of all uploads to a key, without their common prefix. */
@@ -51,118 +32,79 @@ export function createDiskPartStore(layout: DiskLayout, objects: ByteStore): Par
     await layout.prepare()
     const { folder, prefix } = layout.uploadFiles(bucket, key)
     const names = await nullIfMissing(readdir(folder))
-    if (names === null) {
-      await access(layout.uploads)
-      return []
-    }
-    return names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length))
+    // If the whole directory is gone, report an error instead of a missing upload.
+    if (names === null) await access(layout.uploads)
+    return (names ?? []).filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length))
   }
 
-  /** Removes the description last: if this stops halfway, the remaining files can still be found by the upload id. */
-  async function removeFiles(upload: UploadReference): Promise<void> {
-    const suffixes = await suffixesOf(upload)
-    const parts = suffixes.filter((suffix) => suffix !== DESCRIPTION)
-    for (const suffix of parts) await nullIfMissing(unlink(pathOf(layout, upload, suffix)))
-    if (suffixes.includes(DESCRIPTION)) await nullIfMissing(unlink(pathOf(layout, upload, DESCRIPTION)))
-    if (suffixes.length > 0) await syncFolder(layout.uploadFiles(upload.bucket, upload.key).folder)
+  /** Returns the suffixes of the file names of an upload: `upload` and part numbers. */
+  async function suffixesOf({ bucket, key, uploadId }: UploadReference): Promise<string[]> {
+    const names = await namesOf(bucket, key)
+    return names
+      .filter((name) => name.startsWith(`${uploadId}.`))
+      .map((name) => name.slice(uploadId.length + 1))
   }
 
   return {
-    async begin(bucket, key, { contentType, attemptId }) {
+    async begin(upload, { contentType, attemptId }) {
+      const { bucket, key } = upload
       await layout.prepare()
-      const upload = { bucket, key, uploadId: randomUUID() }
       await ensureFolder(layout.uploadFiles(bucket, key).folder)
-      await createAtomically({
-        path: pathOf(layout, upload, DESCRIPTION),
-        drafts: layout.drafts,
-        write: (file) => file.writeFile(`${JSON.stringify({ bucket, key, contentType, attemptId })}\n`),
-      })
-      return upload.uploadId
+      const text = `${JSON.stringify({ bucket, key, contentType, attemptId })}\n`
+      await createAtomically(pathOf(upload, DESCRIPTION), layout.drafts, (file) => file.writeFile(text))
     },
 
-    isOpen: async (upload) => (await descriptionOf(upload)) !== null,
-
-    async write(upload, partNumber, { chunks, beforePublishing }) {
-      const description = await descriptionOf(upload)
-      if (!description) return null
-      const path = pathOf(layout, upload, String(partNumber))
-      let eTag: string | null = null
-      await replaceAtomically({
-        path,
-        drafts: layout.drafts,
-        beforePublishing,
-        async write(file) {
-          await removeAbandonedDrafts(layout.drafts, (await file.stat()).mtimeMs)
-          eTag = await writeObject(file, upload, { chunks, ...description })
-        },
-      })
-      // If the upload ended in the meantime, the call that ended it may not have seen this file.
-      if (await descriptionOf(upload)) return eTag
-      await nullIfMissing(unlink(path))
+    async describe(upload) {
+      await layout.prepare()
+      const text = await nullIfMissing(readFile(pathOf(upload, DESCRIPTION), 'utf8'))
+      if (text !== null) return JSON.parse(text) as Description
+      await access(layout.uploads)
       return null
+    },
+
+    write(upload, partNumber, content) {
+      const write = (file: FileHandle) => writeObject(file, upload, content)
+      return replaceAtomically(pathOf(upload, partNumber), layout.drafts, write, content.beforePublishing)
     },
 
     async list(upload) {
       const suffixes = await suffixesOf(upload)
       if (suffixes.length === 0) return null
-      if (await isCompleted(upload)) {
-        // The process that completed the upload stopped before it removed these files.
-        await removeFiles(upload)
-        return null
-      }
-      const numbers = suffixes.filter((suffix) => suffix !== DESCRIPTION).map(Number)
       const parts: StoredPart[] = []
-      for (const partNumber of numbers.sort((one, other) => one - other)) {
-        const stored = await storedPart(pathOf(layout, upload, String(partNumber)))
-        if (stored) parts.push({ partNumber, ...stored })
+      for (const suffix of suffixes) {
+        if (suffix === DESCRIPTION) continue
+        // Null if it was removed in between.
+        const found = await nullIfMissing(describeFile(pathOf(upload, suffix)))
+        if (found) parts.push({ partNumber: Number(suffix), size: found.size, eTag: found.eTag })
       }
       return parts
     },
 
-    async complete(upload, parts) {
-      const description = await descriptionOf(upload)
-      if (!description) return false
-      const files = parts.map(({ partNumber, eTag }) => ({
-        path: pathOf(layout, upload, String(partNumber)),
-        eTag,
-      }))
-      const isAborted = async () => (await descriptionOf(upload)) === null
+    async *read(upload, { partNumber, eTag }) {
+      const file = await nullIfMissing(open(pathOf(upload, partNumber), 'r'))
+      if (!file) throw new PartChangedError()
       try {
-        const chunks = joinParts(files, isAborted)
-        const eTag = await objects.create(upload.bucket, upload.key, { chunks, ...description })
-        if (eTag === null) return false
-      } catch (error) {
-        if (error instanceof PartsChangedError) return false
-        throw error
+        const description = await readDescription(file)
+        if (description.eTag !== eTag) throw new PartChangedError()
+        if (description.size === 0) return
+        yield* file.createReadStream({ start: 0, end: description.size - 1, autoClose: false })
+      } finally {
+        await file.close()
       }
-      // The object exists, so the upload has ended. Files that can't be removed now only take up space.
-      await removeFiles(upload).catch(() => undefined)
-      return true
     },
 
-    abort: removeFiles,
+    /** Removes the description last: if this stops halfway, the remaining files can still be found by the upload id. */
+    async remove(upload) {
+      const suffixes = await suffixesOf(upload)
+      const parts = suffixes.filter((suffix) => suffix !== DESCRIPTION)
+      for (const suffix of parts) await nullIfMissing(unlink(pathOf(upload, suffix)))
+      if (suffixes.includes(DESCRIPTION)) await nullIfMissing(unlink(pathOf(upload, DESCRIPTION)))
+      if (suffixes.length > 0) await syncFolder(layout.uploadFiles(upload.bucket, upload.key).folder)
+    },
 
     async uploads(bucket, key) {
-      if ((await objects.describe(bucket, key)) !== null) return []
       const ids = (await namesOf(bucket, key)).map((name) => name.slice(0, name.indexOf('.')))
       return [...new Set(ids)]
     },
-  }
-}
-
-function pathOf(layout: DiskLayout, { bucket, key, uploadId }: UploadReference, suffix: string): string {
-  const { folder, prefix } = layout.uploadFiles(bucket, key)
-  return join(folder, `${prefix}${uploadId}.${suffix}`)
-}
-
-/** Returns `null` if the file no longer exists. */
-async function storedPart(path: string): Promise<Omit<StoredPart, 'partNumber'> | null> {
-  const file = await nullIfMissing(open(path, 'r'))
-  if (!file) return null
-  try {
-    const { size, eTag } = await readDescription(file)
-    return { size, eTag }
-  } finally {
-    await file.close()
   }
 }

@@ -1,44 +1,29 @@
 import { StorageError } from '../../core/errors.js'
 import type { Disposition } from '../../core/object-storage.js'
+import type { Secret } from './contract.js'
 
-/** Milliseconds since 1970. Undefined in URLs of versions before 1.6. */
-type WritableUntil = number | undefined
-
-/** The permission in an upload URL. */
-export interface UploadGrant {
-  readonly method: 'PUT'
+/** The write of an object that a URL permits. */
+export interface ObjectTerms {
   readonly bucket: string
   readonly key: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
   /** Bytes, exactly. */
   readonly size: number
   readonly contentType: string
   readonly attemptId: string
-  readonly writableUntil?: WritableUntil
+  /** Milliseconds since 1970. Undefined in URLs of versions before 1.6. */
+  readonly writableUntil?: number | undefined
 }
 
-/** The permission in the URL of a part. */
-export interface PartGrant {
-  readonly method: 'PUT'
-  readonly bucket: string
-  readonly key: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
-  /** Bytes, exactly. */
-  readonly size: number
+/** The write of a part that a URL permits. */
+export interface PartTerms extends Omit<ObjectTerms, 'contentType' | 'attemptId'> {
   readonly uploadId: string
   readonly partNumber: number
-  readonly writableUntil?: WritableUntil
 }
 
-/** The permission in a download URL. */
-export interface DownloadGrant {
-  readonly method: 'GET'
+/** The download that a URL permits. */
+export interface DownloadTerms {
   readonly bucket: string
   readonly key: string
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
   readonly filename: string
   readonly contentType: string | null
   /** Undefined: the default of a download. Also in URLs of versions before 1.6. */
@@ -46,56 +31,48 @@ export interface DownloadGrant {
   readonly cacheControl?: string | undefined
 }
 
-export type Grant = UploadGrant | PartGrant | DownloadGrant
+export type Permission =
+  ({ readonly method: 'PUT' } & (ObjectTerms | PartTerms)) | ({ readonly method: 'GET' } & DownloadTerms)
 
-/** Signs and verifies the last path segment of a URL: a grant, and an HMAC signature over it. */
-export interface UrlSigner {
-  sign(grant: Grant): Promise<string>
-  /**
-   * Returns the grant of a URL.
-   * @throws StorageError `FORBIDDEN` if the signature is invalid, the URL has expired, or it is for another method.
-   */
-  verify<Method extends Grant['method']>(
-    segment: string,
-    method: Method,
-    now: Date,
-  ): Promise<Extract<Grant, { method: Method }>>
-}
+/** Signs a URL that grants a permission until it expires, below the URL of the server or of the storage. */
+export type SignUrl = (
+  permission: Permission,
+  input: { readonly expiresAt: Date; readonly serverURL: string },
+) => Promise<string>
 
-/** An HMAC-SHA-256 key. (`CryptoKey` is a global type only in browsers.) */
-export type Secret = Parameters<typeof crypto.subtle.sign>[1]
+/** A permission that ends: `expiresAt` is in milliseconds since 1970. */
+export type Grant = Permission & { readonly expiresAt: number }
 
 /** 32 bytes in base64url. */
 const SIGNATURE = /^[\w-]{43}$/
 
-/** Creates a signer with an HMAC secret. */
-export function createUrlSigner(secret: () => Promise<Secret>): UrlSigner {
+export type UrlSigner = ReturnType<typeof createUrlSigner>
+
+/** Signs and verifies the last path segment of URLs: a grant, and an HMAC signature over it. */
+export function createUrlSigner(secret: () => Promise<Secret>) {
   return {
-    async sign(grant) {
+    async sign(grant: Grant): Promise<string> {
       const claims = toBase64Url(new TextEncoder().encode(JSON.stringify(grant)))
       const signature = await crypto.subtle.sign('HMAC', await secret(), new TextEncoder().encode(claims))
       return `${claims}.${toBase64Url(new Uint8Array(signature))}`
     },
 
-    async verify(segment, method, now) {
+    /**
+     * Returns the grant of a URL.
+     * @throws StorageError `FORBIDDEN` if the signature is invalid, the URL has expired, or it is for another method.
+     */
+    async verify<Method extends Grant['method']>(segment: string, method: Method, now: Date) {
       const [claims = '', signature = '', ...more] = segment.split('.', 3)
       const given = SIGNATURE.test(signature) ? fromBase64Url(signature) : null
       const signed = new TextEncoder().encode(claims)
       const genuine = given !== null && (await crypto.subtle.verify('HMAC', await secret(), given, signed))
       if (!genuine || more.length > 0) throw forbidden('The signature of this URL is invalid.')
       const grant = grantOf(claims)
-      if (!isOf(grant, method)) throw forbidden(`This URL is signed for ${grant.method} requests only.`)
+      if (grant.method !== method) throw forbidden(`This URL is signed for ${grant.method} requests only.`)
       if (grant.expiresAt <= now.getTime()) throw forbidden('This URL has expired.')
-      return grant
+      return grant as Extract<Grant, { method: Method }>
     },
   }
-}
-
-function isOf<Method extends Grant['method']>(
-  grant: Grant,
-  method: Method,
-): grant is Extract<Grant, { method: Method }> {
-  return grant.method === method
 }
 
 /** Parses claims without validation, because their signature has been verified. */

@@ -14,7 +14,6 @@ import type {
   MultipartStorage,
   PartsPage,
 } from '../../core/object-storage.js'
-import { ATTEMPT_METADATA } from '../headers.js'
 import {
   decodeKey,
   incompleteResponse,
@@ -25,6 +24,7 @@ import {
   type RunBucketCall,
   type SendOptions,
 } from './calls.js'
+import { newObject } from './objects.js'
 import type { SignUrl } from './signing.js'
 
 /** Creates the multipart half of the storage. */
@@ -37,12 +37,7 @@ export function s3Multipart(
   return {
     create: (input) =>
       run('multipart.create', input, async (options) => {
-        const command = new CreateMultipartUploadCommand({
-          Bucket: input.bucket,
-          Key: input.key,
-          ContentType: input.contentType,
-          Metadata: { [ATTEMPT_METADATA]: input.attemptId },
-        })
+        const command = new CreateMultipartUploadCommand(newObject(input))
         const { UploadId: uploadId, $metadata } = await client.send(command, options)
         if (!uploadId) throw incompleteResponse()
         // If a retry started a second upload, the id of the first one is unknown. Reject, because the server then looks for

@@ -44,14 +44,12 @@ export function s3Objects(
     },
 
     write(input) {
+      const { body } = input
       const command = new PutObjectCommand({
-        Bucket: input.bucket,
-        Key: input.key,
-        Body: input.body,
-        ContentLength: input.body.byteLength,
-        ContentType: input.contentType,
+        ...newObject(input),
         IfNoneMatch: '*',
-        Metadata: { [ATTEMPT_METADATA]: input.attemptId },
+        Body: body,
+        ContentLength: body.byteLength,
       })
       removeChecksums(command)
       const isTaken = (error: unknown) => responseOf(error).status === 412
@@ -59,7 +57,7 @@ export function s3Objects(
         'write',
         input,
         (options) => client.send(command, options).then(() => true, valueIf(isTaken, false)),
-        secondsToSend(input.body, timeoutSeconds),
+        secondsToSend(body, timeoutSeconds),
       )
     },
 
@@ -78,6 +76,16 @@ export function s3Objects(
 
     list: (input) => run('list', input, (options) => listObjects(client, input, options)),
   }
+}
+
+interface NewObject extends BytesReference {
+  readonly contentType: string
+  readonly attemptId: string
+}
+
+/** Returns the parameters of every command that creates an object. */
+export function newObject({ bucket, key, contentType, attemptId }: NewObject) {
+  return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
 }
 
 /** Returns the size, type, and attempt of an object, or `null` if there is none. */

@@ -1,9 +1,9 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { ATTEMPT_METADATA, downloadHeaders, shortFilename, uploadHeaders } from '../headers.js'
+import { downloadHeaders, shortFilename, uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { s3Multipart } from './multipart.js'
-import { s3Objects } from './objects.js'
+import { newObject, s3Objects } from './objects.js'
 import { urlSigner } from './signing.js'
 import { urlLifetimes } from './url-lifetime.js'
 
@@ -38,22 +38,14 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
 
   return {
     async signUpload(input) {
-      const { bucket, key, size, contentType, attemptId, expiresAt } = input
+      const { bucket, key, size, expiresAt } = input
       const headers = uploadHeaders(input)
       const url = await run('signUpload', input, () =>
         signUrl({
           ...{ operation: 'PutObject', bucket, key, expiresAt, query: {} },
           // Browsers set the length themselves and do not let scripts set it.
           headers: { 'content-length': String(size), ...headers },
-          command: () =>
-            new PutObjectCommand({
-              Bucket: bucket,
-              Key: key,
-              ContentLength: size,
-              ContentType: contentType,
-              IfNoneMatch: '*',
-              Metadata: { [ATTEMPT_METADATA]: attemptId },
-            }),
+          command: () => new PutObjectCommand({ ...newObject(input), IfNoneMatch: '*', ContentLength: size }),
         }),
       )
       return { method: 'PUT', url, headers }
