@@ -44,7 +44,10 @@ export function createWrites(claimWrite: ClaimWrite, now: () => Date): WriteBody
       const claim = await claimWrite(target)
       if (claim === null) throw inProgress()
       const checkDeadline = () => {
-        if (now().getTime() >= writableUntil + GRACE_MS) throw tooLate(new Date(writableUntil + GRACE_MS))
+        const end = writableUntil + GRACE_MS
+        if (now().getTime() < end) return
+        const message = `The upload took too long: bytes were accepted until ${new Date(end).toISOString()}.`
+        throw new StorageError('FORBIDDEN', { message })
       }
       try {
         return await store({
@@ -150,12 +153,6 @@ function inProgress(): StorageError {
 function takenOver(): StorageError {
   return new StorageError('KEY_CONFLICT', {
     message: 'The upload stalled, and another request to this URL has taken over.',
-  })
-}
-
-function tooLate(end: Date): StorageError {
-  return new StorageError('FORBIDDEN', {
-    message: `The upload took too long: bytes were accepted until ${end.toISOString()}.`,
   })
 }
 

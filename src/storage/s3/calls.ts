@@ -61,17 +61,15 @@ async function withTimeout<T>(
 ): Promise<T> {
   caller?.throwIfAborted()
   const controller = new AbortController()
-  let end = (_reason: Error): void => undefined
+  const { signal } = controller
   const ended = new Promise<never>((_, reject) => {
-    end = (reason) => {
-      reject(reason)
-      controller.abort(reason)
-    }
+    signal.addEventListener('abort', () => reject(signal.reason as Error))
   })
-  const stopListening = onAbort(caller, end)
-  const timer = setTimeout(() => end(new TimeLimitError(`no response within ${seconds} s`)), seconds * 1000)
+  const stopListening = onAbort(caller, (reason) => controller.abort(reason))
+  const timeOut = () => controller.abort(new TimeLimitError(`no response within ${seconds} s`))
+  const timer = setTimeout(timeOut, seconds * 1000)
   try {
-    return await Promise.race([call(controller.signal), ended])
+    return await Promise.race([call(signal), ended])
   } finally {
     clearTimeout(timer)
     stopListening()
@@ -88,18 +86,17 @@ const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()
  */
 function onAbort(signal: AbortSignal | undefined, listener: AbortListener): () => void {
   if (!signal) return () => undefined
-  const listeners = listenersOf.get(signal) ?? listenTo(signal)
+  let listeners = listenersOf.get(signal)
+  if (!listeners) {
+    const all = new Set<AbortListener>()
+    signal.addEventListener('abort', () => all.forEach((each) => each(signal.reason as Error)), {
+      once: true,
+    })
+    listenersOf.set(signal, all)
+    listeners = all
+  }
   listeners.add(listener)
   return () => void listeners.delete(listener)
-}
-
-function listenTo(signal: AbortSignal): Set<AbortListener> {
-  const listeners = new Set<AbortListener>()
-  listenersOf.set(signal, listeners)
-  signal.addEventListener('abort', () => listeners.forEach((listener) => listener(signal.reason as Error)), {
-    once: true,
-  })
-  return listeners
 }
 
 /** Describes an error for the operator. The message of the SDK is often only `UnknownError`. */

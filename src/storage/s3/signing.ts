@@ -144,18 +144,23 @@ function signerByTemplate(
   })
 
   return async ({ key, query, headers }, lifetime) => {
+    const path = folder + encodedKey(key)
     const request = {
-      ...{ method, protocol, hostname, ...(port !== undefined && { port }) },
-      path: folder + encodedKey(key),
+      method,
+      protocol,
+      hostname,
+      path,
       query: { ...common, ...query },
       headers: { ...headers },
     }
-    const signed = await signer.presign(request, {
-      ...{ ...lifetime, ...bindingOf(headers) },
-      ...{ signingRegion, signingService: signingName },
+    const signed = await signer.presign(port === undefined ? request : { ...request, port }, {
+      ...lifetime,
+      ...bindingOf(headers),
+      signingRegion,
+      signingService: signingName,
     })
     const authority = port === undefined ? hostname : `${hostname}:${port}`
-    return `${protocol}//${authority}${request.path}?${queryString(signed.query ?? {})}`
+    return `${protocol}//${authority}${path}?${queryString(signed.query ?? {})}`
   }
 }
 
