@@ -6,70 +6,41 @@ import { isAlreadyThere, OWNER_ONLY, syncFolder } from './file-system.js'
 /** Connections time out long before a day without a byte, so a draft this old has no writer any more. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000
 
-/** Writes a file, and returns what the call returns. */
-type WriteFile<T> = (file: FileHandle) => Promise<T>
-
-/** Rejects if a file must not appear any more. Called after it has been written and synced. */
-type BeforePublishing = (() => Promise<void>) | undefined
+export interface AtomicFile<T> {
+  /** Its folder must exist. */
+  readonly path: string
+  /** The folder that holds the file while it is being written. */
+  readonly drafts: string
+  /** Whether an existing file is replaced. Readers that have it open keep reading its bytes. */
+  readonly replace?: boolean
+  /** Writes the file, and returns the result of the call. */
+  readonly write: (file: FileHandle) => Promise<T>
+  /** Rejects if the file must not appear any more. Called after it has been written and synced. */
+  readonly beforePublishing?: (() => Promise<void>) | undefined
+}
 
 /**
- * Creates a file atomically: it appears complete or not at all, and never replaces an existing file, even if several
+ * Writes a file atomically: it appears complete or not at all, and by default never replaces an existing file, even if several
  * processes create it at once. Returns `null` if the file already exists. After any other result, the file survives a power failure.
- *
- * The folder of `path` must exist. `drafts` is the folder that holds the file while it is being written.
  */
-export function createAtomically<T>(
-  path: string,
-  drafts: string,
-  write: WriteFile<T>,
-  beforePublishing?: BeforePublishing,
-): Promise<T | null> {
-  return throughDraft(drafts, write, beforePublishing, async (draft, written) => {
-    try {
-      // `rename` would replace an existing file.
-      await link(draft, path)
-    } catch (error) {
-      if (isAlreadyThere(error)) return null
-      throw error
-    }
-    await syncFolder(dirname(path))
-    return written
-  })
-}
-
-/** Creates or replaces a file atomically. Readers that have the old file open keep reading its bytes. */
-export function replaceAtomically<T>(
-  path: string,
-  drafts: string,
-  write: WriteFile<T>,
-  beforePublishing?: BeforePublishing,
-): Promise<T> {
-  return throughDraft(drafts, write, beforePublishing, async (draft, written) => {
-    await rename(draft, path)
-    await syncFolder(dirname(path))
-    return written
-  })
-}
-
-async function throughDraft<T, Result>(
-  drafts: string,
-  write: WriteFile<T>,
-  beforePublishing: BeforePublishing,
-  publish: (draft: string, written: T) => Promise<Result>,
-): Promise<Result> {
+export async function writeAtomically<T>(atomic: AtomicFile<T>): Promise<T | null> {
+  const { path, drafts, replace = false, write, beforePublishing } = atomic
   const draft = join(drafts, randomUUID())
   const file = await open(draft, 'wx', OWNER_ONLY)
   try {
     const written = await writeDurably(file, drafts, write)
     await beforePublishing?.()
-    return await publish(draft, written)
+    if (replace) await rename(draft, path)
+    else if (!(await linkIfAbsent(draft, path))) return null
+    await syncFolder(dirname(path))
+    return written
   } finally {
     // A failure here does not change the result. removeAbandonedDrafts removes the draft later.
     await unlink(draft).catch(() => undefined)
   }
 }
 
-async function writeDurably<T>(file: FileHandle, drafts: string, write: WriteFile<T>): Promise<T> {
+async function writeDurably<T>(file: FileHandle, drafts: string, write: AtomicFile<T>['write']): Promise<T> {
   try {
     await removeAbandonedDrafts(drafts, (await file.stat()).mtimeMs)
     const written = await write(file)
@@ -77,6 +48,16 @@ async function writeDurably<T>(file: FileHandle, drafts: string, write: WriteFil
     return written
   } finally {
     await file.close()
+  }
+}
+
+async function linkIfAbsent(draft: string, path: string): Promise<boolean> {
+  try {
+    await link(draft, path)
+    return true
+  } catch (error) {
+    if (isAlreadyThere(error)) return false
+    throw error
   }
 }
 

@@ -1,7 +1,7 @@
-import { access, open, unlink, type FileHandle } from 'node:fs/promises'
+import { access, open, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { ByteStore } from '../local/contract.js'
-import { createAtomically } from './atomic-file.js'
+import { writeAtomically } from './atomic-file.js'
 import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
 import type { DiskLayout } from './layout.js'
 import { describeFile, openBytes, writeObject } from './object-file.js'
@@ -34,8 +34,12 @@ export function createDiskByteStore(layout: DiskLayout): ByteStore {
       await layout.prepare()
       const path = layout.objectPath(bucket, key)
       await ensureFolder(dirname(path))
-      const write = (file: FileHandle) => writeObject(file, { bucket, key }, content)
-      return createAtomically(path, layout.drafts, write, content.beforePublishing)
+      return writeAtomically({
+        path,
+        drafts: layout.drafts,
+        write: (file) => writeObject(file, { bucket, key }, content),
+        beforePublishing: content.beforePublishing,
+      })
     },
 
     async remove(bucket, key) {

@@ -7,7 +7,7 @@ import {
   type PartStore,
   type UploadReference,
 } from '../local/contract.js'
-import { createAtomically, replaceAtomically } from './atomic-file.js'
+import { writeAtomically } from './atomic-file.js'
 import { ensureFolder, nullIfMissing, syncFolder } from './file-system.js'
 import type { DiskLayout } from './layout.js'
 import { describeFile, readDescription, writeObject } from './object-file.js'
@@ -51,7 +51,8 @@ export function createDiskPartStore(layout: DiskLayout): PartStore {
       await layout.prepare()
       await ensureFolder(layout.uploadFiles(bucket, key).folder)
       const text = `${JSON.stringify({ bucket, key, contentType, attemptId })}\n`
-      await createAtomically(pathOf(upload, DESCRIPTION), layout.drafts, (file) => file.writeFile(text))
+      const write = (file: FileHandle) => file.writeFile(text)
+      await writeAtomically({ path: pathOf(upload, DESCRIPTION), drafts: layout.drafts, write })
     },
 
     async describe(upload) {
@@ -62,10 +63,14 @@ export function createDiskPartStore(layout: DiskLayout): PartStore {
       return null
     },
 
-    write(upload, partNumber, content) {
-      const write = (file: FileHandle) => writeObject(file, upload, content)
-      return replaceAtomically(pathOf(upload, partNumber), layout.drafts, write, content.beforePublishing)
-    },
+    write: (upload, partNumber, content) =>
+      writeAtomically({
+        path: pathOf(upload, partNumber),
+        drafts: layout.drafts,
+        replace: true,
+        write: (file) => writeObject(file, upload, content),
+        beforePublishing: content.beforePublishing,
+      }),
 
     async list(upload) {
       const suffixes = await suffixesOf(upload)

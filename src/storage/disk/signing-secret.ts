@@ -1,7 +1,7 @@
 import { randomBytes, webcrypto } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Secret } from '../local/contract.js'
-import { createAtomically } from './atomic-file.js'
+import { writeAtomically } from './atomic-file.js'
 import type { DiskLayout } from './layout.js'
 import { nullIfMissing } from './file-system.js'
 
@@ -16,7 +16,7 @@ export async function readOrCreateSecret(layout: DiskLayout): Promise<Secret> {
 
 async function createSecret({ secret: path, drafts }: DiskLayout): Promise<string> {
   const text = `${randomBytes(SECRET_BYTES).toString('hex')}\n`
-  await createAtomically(path, drafts, (file) => file.writeFile(text))
+  await writeAtomically({ path, drafts, write: (file) => file.writeFile(text) })
   // Another process may have created it first.
   return readFile(path, 'utf8')
 }

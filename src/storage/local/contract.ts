@@ -75,8 +75,11 @@ export interface PartStore {
   begin(upload: UploadReference, description: Description): Promise<void>
   /** Returns the description of an upload, or `null` if there is none that accepts parts. */
   describe(upload: UploadReference): Promise<Description | null>
-  /** Stores a part atomically, replacing any part with this number. If `content` throws, the previous part stays. Returns the ETag. */
-  write(upload: UploadReference, partNumber: number, content: NewBytes): Promise<string>
+  /**
+   * Stores a part atomically, replacing any part with this number. If `content` throws, the previous part stays. Returns the
+   * ETag, or `null` if the upload was removed in the meantime, which the store need not notice.
+   */
+  write(upload: UploadReference, partNumber: number, content: NewBytes): Promise<string | null>
   /** Returns all parts, in any order, or `null` if there is no such upload. */
   list(upload: UploadReference): Promise<readonly StoredPart[] | null>
   /**

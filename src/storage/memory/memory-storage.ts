@@ -132,8 +132,7 @@ function createPartStore(): PartStore {
 
     async write(upload, partNumber, content) {
       const part = await receive(content)
-      find(upload)?.parts.set(partNumber, part)
-      return part.description.eTag
+      return find(upload)?.parts.set(partNumber, part) ? part.description.eTag : null
     },
 
     async list(upload) {
