@@ -1,41 +1,41 @@
 import { createHash } from 'node:crypto'
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { onceSuccessful } from '../signed-urls/self-serving-storage.js'
+import { onceSuccessful } from '../local/storage.js'
 import { ensureFolder, ensureFolderAndParents } from './file-system.js'
 
-/** The paths in the directory of a storage. */
-export interface DiskLayout {
-  /** All objects, in 256 subfolders. */
-  readonly objects: string
-  /** All open multipart uploads, in 256 subfolders. */
-  readonly uploads: string
-  /** Files that are being written. Here and not in a temporary folder, because hard links can't span file systems. */
-  readonly drafts: string
-  readonly secret: string
-  objectPath(bucket: string, key: string): string
-  /** Yields the paths of all objects, of all buckets. */
-  objectPaths(): AsyncIterable<string>
-  /** Returns the folder of all uploads to a key, and the prefix of their file names. */
-  uploadFiles(bucket: string, key: string): { readonly folder: string; readonly prefix: string }
-  /** Creates the folders on first use, and only then: if they are deleted later, calls fail instead of starting over. */
-  readonly prepare: () => Promise<void>
-}
+export type DiskLayout = ReturnType<typeof diskLayout>
 
-export function diskLayout(directory: string): DiskLayout {
+/** Returns the paths in the directory of a storage. */
+export function diskLayout(directory: string) {
   const objects = join(directory, 'objects')
   const uploads = join(directory, 'uploads')
   const drafts = join(directory, 'drafts')
+
   return {
+    /** All objects, in 256 subfolders. */
     objects,
+    /** All open multipart uploads, in 256 subfolders. */
     uploads,
+    /** Files that are being written. Here and not in a temporary folder, because hard links can't span file systems. */
     drafts,
     secret: join(directory, 'signing-secret'),
-    objectPath(bucket, key) {
+
+    /** Creates the folders on first use, and only then: if they are deleted later, calls fail instead of starting over. */
+    prepare: onceSuccessful(async () => {
+      await ensureFolderAndParents(directory)
+      await ensureFolder(objects)
+      await ensureFolder(uploads)
+      await ensureFolder(drafts)
+    }),
+
+    objectPath(bucket: string, key: string): string {
       const name = fileName(bucket, key)
       return join(objects, name.slice(0, 2), name)
     },
-    async *objectPaths() {
+
+    /** Yields the paths of all objects, of all buckets. */
+    async *objectPaths(): AsyncGenerator<string> {
       for await (const folder of await opendir(objects)) {
         if (!folder.isDirectory()) continue
         const path = join(objects, folder.name)
@@ -44,16 +44,12 @@ export function diskLayout(directory: string): DiskLayout {
         }
       }
     },
-    uploadFiles(bucket, key) {
+
+    /** Returns the folder of all uploads to a key, and the prefix of their file names. */
+    uploadFiles(bucket: string, key: string) {
       const name = fileName(bucket, key)
       return { folder: join(uploads, name.slice(0, 2)), prefix: `${name}.` }
     },
-    prepare: onceSuccessful(async () => {
-      await ensureFolderAndParents(directory)
-      await ensureFolder(objects)
-      await ensureFolder(uploads)
-      await ensureFolder(drafts)
-    }),
   }
 }
 

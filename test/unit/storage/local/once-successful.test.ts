@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { onceSuccessful } from '../../../../src/storage/signed-urls/self-serving-storage.js'
+import { onceSuccessful } from '../../../../src/storage/local/storage.js'
 
 it('creates a value once, on first use', async () => {
   const make = vi.fn(async () => ({}))

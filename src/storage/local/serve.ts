@@ -1,15 +1,11 @@
 import type { SubtreeExchange } from '../../core/http/handler.js'
 import { StorageError } from '../../core/errors.js'
 import { errorResponse, toResponse } from '../../core/http/response.js'
-import { downloadHeaders } from '../headers/download-headers.js'
-import { servedType } from '../headers/served-type.js'
-import { uploadHeaders } from '../headers/upload-headers.js'
-import type { ByteStore } from './byte-store.js'
-import type { BytesWriter } from './bytes-writer.js'
-import { wrongLength } from './upload-chunks.js'
-import type { DownloadGrant, PartGrant, UploadGrant, UrlSigner } from './url-signer.js'
-
-const NO_STORE = 'private, no-store'
+import type { RequestBody } from '../../core/http/request-body.js'
+import { downloadHeaders, servedType, uploadHeaders } from '../headers.js'
+import type { ByteStore } from './contract.js'
+import type { DownloadTerms, ObjectTerms, PartTerms, UrlSigner } from './signed-urls.js'
+import { wrongLength } from './writes.js'
 
 /** Prevents uploaded files from running scripts on the application's origin. */
 const SANDBOX_HEADERS = {
@@ -17,32 +13,43 @@ const SANDBOX_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Serves the URLs of a signer, like a bucket serves its presigned URLs. */
-export function createSignedUrlService(
+type WriteTo<Terms> = (terms: Terms, body: RequestBody) => Promise<string | null>
+
+/**
+ * Serves the signed URLs of a storage, like a bucket serves its presigned URLs. `writeObject` returns `null` if the object exists
+ * already, and `writePart` if the upload does not exist or has ended.
+ */
+export function serveSignedUrls(
   signer: UrlSigner,
-  byteStore: ByteStore,
-  writer: BytesWriter,
+  objects: ByteStore,
+  writeObject: WriteTo<ObjectTerms>,
+  writePart: WriteTo<PartTerms>,
   now: () => Date,
 ): (exchange: SubtreeExchange) => Promise<Response> {
-  async function put(grant: UploadGrant, exchange: SubtreeExchange): Promise<Response> {
+  async function put(grant: ObjectTerms, exchange: SubtreeExchange): Promise<Response> {
     checkHeaders(exchange.request.headers, grant)
-    const eTag = await writer.writeObject(grant, exchange.body)
-    if (eTag === null) throw alreadyExists()
+    const eTag = await writeObject(grant, exchange.body)
+    if (eTag === null) {
+      throw new StorageError('KEY_CONFLICT', { message: 'An object has already been uploaded here.' })
+    }
     return stored(eTag)
   }
 
-  async function putPart(grant: PartGrant, exchange: SubtreeExchange): Promise<Response> {
+  async function putPart(grant: PartTerms, exchange: SubtreeExchange): Promise<Response> {
     checkLength(exchange.request.headers, grant.size)
-    const eTag = await writer.writePart(grant, exchange.body)
-    if (eTag === null) throw uploadEnded()
+    const eTag = await writePart(grant, exchange.body)
+    if (eTag === null) {
+      const message = 'The multipart upload has been completed or aborted.'
+      throw new StorageError('OBJECT_NOT_FOUND', { message })
+    }
     return stored(eTag)
   }
 
-  async function get(grant: DownloadGrant): Promise<Response> {
+  async function get(grant: DownloadTerms): Promise<Response> {
     // Built before opening: an error after it would leave the source open.
     const contentType = servedType(grant.contentType)
     const headers = { ...downloadHeaders({ ...grant, contentType }), ...SANDBOX_HEADERS }
-    const found = await byteStore.open(grant.bucket, grant.key)
+    const found = await objects.open(grant.bucket, grant.key)
     if (found === null) throw new StorageError('OBJECT_NOT_FOUND')
     return new Response(found.body, { headers: { ...headers, 'content-length': String(found.size) } })
   }
@@ -65,10 +72,10 @@ export function createSignedUrlService(
 }
 
 function stored(eTag: string): Response {
-  return new Response(null, { status: 200, headers: { 'cache-control': NO_STORE, etag: eTag } })
+  return new Response(null, { status: 200, headers: { 'cache-control': 'private, no-store', etag: eTag } })
 }
 
-function checkHeaders(headers: Headers, grant: UploadGrant): void {
+function checkHeaders(headers: Headers, grant: ObjectTerms): void {
   for (const [name, value] of Object.entries(uploadHeaders(grant))) {
     if (headers.get(name) !== value) {
       const message = `The header ${name} must be ${JSON.stringify(value)}, the value this URL is signed for.`
@@ -82,14 +89,4 @@ function checkHeaders(headers: Headers, grant: UploadGrant): void {
 function checkLength(headers: Headers, size: number): void {
   const declared = headers.get('content-length')
   if (declared !== null && declared !== String(size)) throw wrongLength(size)
-}
-
-function alreadyExists(): StorageError {
-  return new StorageError('KEY_CONFLICT', { message: 'An object has already been uploaded here.' })
-}
-
-function uploadEnded(): StorageError {
-  return new StorageError('OBJECT_NOT_FOUND', {
-    message: 'The multipart upload has been completed or aborted.',
-  })
 }
