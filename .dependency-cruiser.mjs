@@ -21,7 +21,12 @@ const layers = [
   { folder: 'src/storage/headers.ts' },
   {
     folder: 'src/storage/local',
-    values: ['src/core/errors.ts', 'src/core/http/response.ts', 'src/core/names.ts', 'src/storage/headers.ts'],
+    values: [
+      'src/core/errors.ts',
+      'src/core/http/response.ts',
+      'src/core/names.ts',
+      'src/storage/headers.ts',
+    ],
     types: ['src/core'],
   },
   {
