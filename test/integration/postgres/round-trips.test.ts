@@ -33,7 +33,7 @@ describePostgres('each call makes one round trip', (url) => {
     beforeAll(async () => {
       client = new pg.Client({ connectionString: proxy.url })
       await client.connect()
-      store = postgresAdapter(client, { schema, namedStatements, now })
+      store = postgresAdapter(client, { schema, namedStatements, now, events: true })
     })
     // An open client would keep the proxy from closing.
     afterAll(() => client.end())

@@ -65,6 +65,19 @@ export function poolOf(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool
 }
 
+/** Runs `use` with a pool of another role, which has no password. */
+export async function asRole(
+  url: string,
+  role: string,
+  use: (pool: pg.Pool) => Promise<void>,
+): Promise<void> {
+  const roleUrl = new URL(url)
+  roleUrl.username = role
+  roleUrl.password = ''
+  const pool = poolOf(roleUrl.href, { max: 2 })
+  await use(pool).finally(() => pool.end())
+}
+
 /** Returns the name of an unused schema. It contains characters that must be quoted. */
 export function freshSchema(): string {
   return `test "${randomBytes(6).toString('hex')}" Schema's`
