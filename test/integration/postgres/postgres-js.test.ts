@@ -1,12 +1,13 @@
 import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres, { type PostgresType } from 'postgres'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { postgresJsDatabase } from '../../../src/adapters/postgres/connection/postgres-js-database.js'
 import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
 import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
 import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
-import { attempt, BUCKET, errorOf } from './attempt.js'
+import { expectWholeLife } from '../drivers/whole-life.js'
+import { attempt } from './attempt.js'
 import { describePostgresJs, type InstanceOptions } from './postgres-js.js'
 import { dropSchema, freshSchema } from './schemas.js'
 
@@ -50,50 +51,13 @@ describe('postgresAdapter over postgres.js', () => {
 
 describePostgresJs('postgresAdapter over postgres.js on a server', ({ schema, pool, open, storeOf }) => {
   it.each(Object.keys(OPTIONS))('passes values unchanged, with %s', async (name) => {
+    const own = freshSchema()
+    onTestFinished(() => dropSchema(pool, own))
     const sql = open(OPTIONS[name])
     // Replaces types of the instance.
     if (name === 'drizzle over it') drizzle(sql)
-    const [early, end] = [new Date('0001-01-01T00:00:00.001Z'), new Date('9999-12-31T23:59:59.999Z')]
-    const store = postgresAdapter(sql, { schema, now: () => early })
-    const scope = `values with ${name}`
-    const metadata = { a: '{"b":[1]}', camelCase: 'snake_case', '': '\ufeff"\\', snake_case: '1' }
-    const input = {
-      ...attempt(`\ufeff${name} "quoted", {a,NULL}`, scope),
-      declaredSize: Number.MAX_SAFE_INTEGER,
-      expiresAt: end,
-      metadata,
-      filename: 'null',
-    }
-    const row = await store.reserve(input)
-    expect(row).toMatchObject({ ...input, createdAt: early, updatedAt: early, route: null })
-    expect(await store.find(row)).toEqual(row)
-    // Another driver reads the same values.
-    expect(await postgresAdapter(pool, { schema }).find(row)).toEqual(row)
-    expect((await store.listByScope({ scope, limit: 1 })).objects).toEqual([row])
-    const later = postgresAdapter(sql, { schema, now: () => end })
-    expect(await later.listExpired({ scope })).toEqual([row])
-    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: Number.MAX_SAFE_INTEGER })
-
-    const id = row.id
-    const active = await store.confirm({ bucket: BUCKET, key: row.key, id, scope, size: 7, eTag: '"e"' })
-    expect(active).toMatchObject({ status: 'active', size: 7, eTag: '"e"', confirmedAt: early, metadata })
-    await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(`${scope}/${key}`, scope))))
-    expect(await store.countByScope(scope)).toBe(5)
-    expect(await store.checkUsage(scope)).toEqual([])
-    const removed = await store.remove({ bucket: BUCKET, key: row.key, scope, mode: 'soft' })
-    expect(await store.find(row)).toEqual(removed)
-  })
-
-  it('creates, verifies and reads a schema whatever the options of the instance', async () => {
-    const own = freshSchema()
-    const store = postgresAdapter(open({ ...OPTIONS['own types'], ...OPTIONS['own transforms'], max: 1 }), {
-      schema: own,
-    })
-    expect(await store.verify()).toEqual([expect.stringContaining('migrate()')])
-    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
-    expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-    expect(await store.verify()).toEqual([])
-    await dropSchema(pool, own)
+    const store = (now?: () => Date) => postgresAdapter(sql, { schema: own, now })
+    await expectWholeLife(store, postgresAdapter(pool, { schema: own }))
   })
 
   it('migrates once for many instances that do so at the same time, without printing notices', async () => {
@@ -141,13 +105,5 @@ describePostgresJs('postgresAdapter over postgres.js on a server', ({ schema, po
     const sql = open()
     await storeOf(sql).close()
     expect(await sql`SELECT 1 AS one`).toMatchObject([{ one: 1 }])
-  })
-
-  it('serves listings from an instance of a replica', async () => {
-    const replica = open()
-    await replica.end()
-    const store = postgresAdapter(open(), { schema, readPool: replica })
-    await store.reserve(attempt('read', 'replica'))
-    expect((await errorOf(store.listByScope({ scope: 'replica' }))).code).toBe('DATABASE_UNAVAILABLE')
   })
 })

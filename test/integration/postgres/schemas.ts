@@ -65,6 +65,22 @@ export function poolOf(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool
 }
 
+/**
+ * Waits until this many sessions wait for a lock in a statement that names the schema, and returns their process ids. Ignores the
+ * session `except`.
+ */
+export async function untilBlocked(pool: pg.Pool, schema: string, count = 1, except = 0): Promise<number[]> {
+  for (;;) {
+    const { rows } = await pool.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity
+       WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%' AND pid <> $2`,
+      [quoted(schema), except],
+    )
+    if (rows.length >= count) return rows.map(({ pid }) => pid)
+    await setTimeout(10)
+  }
+}
+
 /** Runs `use` with a pool of another role, which has no password. */
 export async function asRole(
   url: string,
