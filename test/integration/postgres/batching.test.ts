@@ -160,15 +160,6 @@ describePostgres('concurrent writes of one scope', (url) => {
     expect(await store.checkUsage(scope)).toEqual([])
   })
 
-  it('a batch enforces the file quota of each call exactly', async () => {
-    const outcomes = await reservedInOneBatch(
-      [3, 3, 3, 4, 4, null].map((maxFiles, i) => attempt(`${i}`, { quota: { maxFiles } })),
-    )
-    const refused = outcomes.map((outcome) => outcome === 'QUOTA_EXCEEDED')
-    expect(refused).toEqual([false, false, true, false, true, false])
-    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedFiles: 5 })
-  })
-
   describe('succeed next to a call that is refused', () => {
     async function between(input: Attempt): Promise<unknown> {
       const [left, outcome, right] = await reservedInOneBatch([attempt('left'), input, attempt('right')])
@@ -240,15 +231,6 @@ describePostgres('concurrent writes of one scope', (url) => {
     })
   })
 
-  it('calls on one key run in order', async () => {
-    const ids = Array.from({ length: 5 }, () => createAttemptId())
-    const rows = await reservedInOneBatch(ids.map((id) => attempt('same', { id, storageKey: id })))
-    expect(rows).toMatchObject(ids.map((id) => ({ id })))
-    expect(await store.find({ bucket: BUCKET, key: `${scope}/same` })).toMatchObject({ id: ids[4] })
-    const leftovers = (await store.listLeftovers({ limit: 1000 })).map(({ attemptId }) => attemptId)
-    expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
-  })
-
   it('a batch whose response was lost is repeated, and takes effect once', async () => {
     const active = await store.reserve(attempt('active'))
     proxy.roundTrips = 0
@@ -272,18 +254,6 @@ describePostgres('concurrent writes of one scope', (url) => {
     expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toMatchObject([
       { attemptId: older!.id, storageKey: `${scope} older` },
     ])
-  })
-
-  it('a repeated batch finds its own rows and leaves no leftovers', async () => {
-    const calls = ['a', 'b', 'c'].map(
-      (key) => () => store.reserve(attempt(key, { storageKey: `${scope} ${key}` })),
-    )
-    const rows = (await inOneBatch(calls, () => proxy.dropNextResponse())) as StorageObject[]
-    expect(proxy.roundTrips).toBe(5)
-    for (const row of rows) expect(await store.find(row)).toEqual(row)
-    expect(await store.countByScope(scope)).toBe(4)
-    const leftovers = await store.listLeftovers({ limit: 1000 })
-    expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toEqual([])
   })
 
   it('calls that wait for one scope do not delay other scopes', async () => {
