@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import type { MongoClient } from 'mongodb'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
@@ -59,8 +58,7 @@ describe.skipIf(program === null)(
     ): Promise<void> {
       const db = client.db(DATABASE)
       const { unavailable } = await expectNothingLost({
-        entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-        connection: { url: set.url, database: DATABASE },
+        connection: { kind: 'mongo', url: set.url, database: DATABASE },
         callsBetween: CALLS_BETWEEN,
         outages: failures,
         inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),
@@ -76,8 +74,7 @@ describe.skipIf(program === null)(
       const db = client.db(EVENT_DATABASE)
       await mongoAdapter(db, { events: true }).migrate()
       const { unavailable } = await expectEveryEventDelivered({
-        entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
-        connection: { url: set.url, database: EVENT_DATABASE },
+        connection: { kind: 'mongo', url: set.url, database: EVENT_DATABASE },
         callsBetween: EVENT_CALLS_BETWEEN,
         interruptions,
         inspect: (use) =>

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
@@ -32,8 +31,7 @@ describePrivatePostgres(title, (programs) => {
     await pool.end()
 
     const { unavailable } = await expectNothingLost({
-      entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-      connection: { url: cluster.url, schema },
+      connection: { kind: 'postgres', url: cluster.url, schema },
       callsBetween: CALLS_BETWEEN,
       outages: Array.from({ length: KILLS }, () => async () => {
         await cluster.kill()
@@ -75,8 +73,7 @@ describePrivatePostgres(eventTitle, (programs) => {
       await cluster.restart()
     }
     const { unavailable } = await expectEveryEventDelivered({
-      entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
-      connection: { url: cluster.url, schema },
+      connection: { kind: 'postgres', url: cluster.url, schema },
       callsBetween: EVENT_CALLS_BETWEEN,
       interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
       async inspect(use) {
