@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { emptyStores } from '../drivers/empty-stores.js'
 import { describeWithServer } from '../../servers/describe-with-server.js'
 import { postgresPrograms } from '../../servers/private-cluster.js'
 
@@ -107,73 +107,30 @@ export function quoted(schema: string): string {
   return `"${schema.replaceAll('"', '""')}"`
 }
 
-/** Stores over one handle, for a suite that needs hundreds. Each has an empty, migrated schema. */
-export interface EmptyStores {
-  createStore(context: { readonly now: () => Date; readonly events?: boolean }): Promise<StorageObjectStore>
-  /** Creates a store on a schema that doesn't exist. */
-  createEmpty(context: { readonly now: () => Date }): StorageObjectStore
-  /** Creates a second store on the schema of another. */
-  reopen(store: StorageObjectStore, context: { readonly now: () => Date }): StorageObjectStore
-  /** Spoils the recorded usage of a scope. */
-  tamper(store: StorageObjectStore, scope: string): Promise<void>
-  /** Lets a later store use the schema again. */
-  close(store: StorageObjectStore): void
-  /** Drops all schemas. */
-  drop(): Promise<void>
-}
-
-/** Creates stores over a handle of the pool's database. The pool itself creates, empties and drops the schemas. */
-export function storesInEmptySchemas(
-  pool: pg.Pool,
-  handle: Parameters<typeof postgresAdapter>[0] = pool,
-): EmptyStores {
+/** Creates stores over a handle of the pool's database. The pool itself empties and drops the schemas. */
+export function storesInEmptySchemas(pool: pg.Pool, handle: Parameters<typeof postgresAdapter>[0] = pool) {
   const schemas: string[] = []
-  // A schema keeps its events on or off.
-  const free = { true: [] as string[], false: [] as string[] }
-  const placeOf = new Map<StorageObjectStore, { readonly schema: string; readonly events: boolean }>()
-
-  async function emptySchema(events: boolean): Promise<string> {
-    const used = free[`${events}`].pop()
-    if (used !== undefined) {
-      // Faster than TRUNCATE for the few rows that a test leaves. Deleting objects can record events.
-      const tables = ['objects', 'scope_usage', 'leftovers', 'events']
-      await pool.query(tables.map((table) => `DELETE FROM ${quoted(used)}.${table}`).join(';'))
-      return used
-    }
-    const schema = freshSchema()
-    await postgresAdapter(pool, { schema, events }).migrate()
-    schemas.push(schema)
-    return schema
+  const stores = emptyStores({
+    newName() {
+      schemas.push(freshSchema())
+      return schemas.at(-1)!
+    },
+    open: (schema, context) => postgresAdapter(handle, { schema, ...context }),
+    // Faster than TRUNCATE for the few rows that a test leaves. Deleting objects can record events.
+    empty: (schema) =>
+      pool.query(
+        ['objects', 'scope_usage', 'leftovers', 'events']
+          .map((table) => `DELETE FROM ${quoted(schema)}.${table}`)
+          .join(';'),
+      ),
+    spoil: (schema, scope) =>
+      pool.query(
+        `UPDATE ${quoted(schema)}.scope_usage SET bytes = bytes + 1, files = files + 1 WHERE scope = $1`,
+        [scope],
+      ),
+  })
+  const drop = async () => {
+    for (const schema of schemas) await dropSchema(pool, schema)
   }
-
-  return {
-    async createStore({ now, events = false }) {
-      const schema = await emptySchema(events)
-      const store = postgresAdapter(handle, { schema, now })
-      placeOf.set(store, { schema, events })
-      return store
-    },
-    createEmpty({ now }) {
-      const schema = freshSchema()
-      schemas.push(schema)
-      return postgresAdapter(handle, { schema, now })
-    },
-    reopen(store, { now }) {
-      return postgresAdapter(handle, { schema: placeOf.get(store)!.schema, now })
-    },
-    async tamper(store, scope) {
-      const { schema } = placeOf.get(store)!
-      const spoil = `UPDATE ${quoted(schema)}.scope_usage SET bytes = bytes + 1, files = files + 1 WHERE scope = $1`
-      await pool.query(spoil, [scope])
-    },
-    close(store) {
-      // Reopened stores share the place of another, and empty places are used once.
-      const place = placeOf.get(store)
-      if (place) free[`${place.events}`].push(place.schema)
-      placeOf.delete(store)
-    },
-    async drop() {
-      for (const schema of schemas) await dropSchema(pool, schema)
-    },
-  }
+  return { ...stores, drop }
 }
