@@ -77,25 +77,6 @@ describeMongo('events in MongoDB', (url) => {
       expect(names()).toEqual(['update', 'commitTransaction', 'find', 'commitTransaction'])
     })
 
-    it('with events off there are none more', async () => {
-      const other = freshDatabase(client)
-      onTestFinished(async () => void (await other.dropDatabase()))
-      const without = mongoAdapter(other)
-      await without.migrate()
-      const { id } = await reserve('a', without)
-      take()
-      await without.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
-      await without.remove({ ...at('a'), scope: 'scope', mode: 'hard' })
-      expect(names()).toEqual([
-        ...['find', 'update', 'commitTransaction'],
-        ...['findAndModify', 'update', 'commitTransaction'],
-      ])
-      expect(await without.listEvents()).toEqual({ items: [], next: null })
-      expect(await without.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
-      expect(await without.claimEvents()).toEqual([])
-      expect(await without.claimEvents(at('a'))).toEqual([])
-    })
-
     it('claiming and settling 100 events of 100 objects takes 4', async () => {
       await Promise.all(Array.from({ length: 100 }, (_, i) => activate(`key ${i}`)))
       take()

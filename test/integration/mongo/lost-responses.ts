@@ -177,40 +177,6 @@ export function lostResponseTests(driver: DriverVersion): void {
       }
     })
 
-    it('are retried for 16 concurrent callers: every call returns its result and takes effect once', async () => {
-      await throughProxy(async (own) => {
-        const store = mongoAdapter(own)
-        await store.getScopeUsage(SCOPE)
-        let count = 0
-        // A broken connection also fails the other commands in progress on it. Rarer than the commands of a transaction, so that
-        // each ends some time.
-        proxy.onCommand = (command) => {
-          if (command['lsid'] === undefined || ++count % 11 > 0) return 'pass'
-          return count % 2 ? 'cut-after' : 'cut-before'
-        }
-        const keys = Array.from({ length: 16 }, (_, caller) =>
-          Array.from({ length: 6 }, (_, i) => ({ bucket: BUCKET, key: `${caller} ${i}` })),
-        )
-        await Promise.all(
-          keys.map(async (own, caller) => {
-            for (const at of own) {
-              const scope = caller % 2 ? SCOPE : `scope ${caller}`
-              const { id } = await store.reserve({ scope, ...at, declaredSize: 5, expiresAt: inAnHour() })
-              expect(await store.confirm({ ...at, id, size: 5 })).toMatchObject({ attemptId: id })
-            }
-          }),
-        )
-        proxy.onCommand = () => 'pass'
-        expect(await store.getScopeUsage(SCOPE)).toEqual({
-          bytes: 8 * 6 * 5,
-          files: 8 * 6,
-          reservedBytes: 0,
-          reservedFiles: 0,
-        })
-      })
-      expect(await mongoAdapter(db).checkUsage()).toEqual([])
-    })
-
     it('forgetLeftover returns true exactly once', async () => {
       const plain = mongoAdapter(db)
       const at = { bucket: BUCKET, key: 'left' }

@@ -173,20 +173,6 @@ describePostgres('migrations to the schemas of later releases', (url) => {
       }
     })
 
-    it('run in a transaction, whose rollback leaves nothing', async () => {
-      await migrateTo(SCHEMA)
-      const before = await catalog()
-      const client = await pool.connect()
-      try {
-        await client.query('BEGIN')
-        await client.query(text())
-        await client.query('ROLLBACK')
-      } finally {
-        client.release(true)
-      }
-      expect(await catalog()).toEqual(before)
-    })
-
     it('keep the indexes that the statements in its comments built beforehand', async () => {
       await migrateTo(SCHEMA)
       const statements = [...commented('ALTER'), ...commented('CREATE')]

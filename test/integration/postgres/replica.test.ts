@@ -70,13 +70,6 @@ describePrivatePostgres('a streaming replica', (programs) => {
     await untilOnStandby(`pg_last_wal_replay_lsn() >= '${position}'::pg_lsn`, standby)
   }
 
-  it('is in recovery, and the primary streams to it', async () => {
-    expect(await valueOf(pools.standby, 'pg_is_in_recovery()')).toBe('true')
-    expect(await valueOf(pools.primary, "SELECT string_agg(state, ',') FROM pg_stat_replication")).toBe(
-      'streaming,streaming',
-    )
-  })
-
   for (const { name, prepare, call } of everyCall('each call', now)) {
     it(`${name} queries only the ${isServedByReplica(name) ? 'replica' : 'primary'}, once`, async () => {
       await prepare?.(store)
@@ -201,18 +194,6 @@ describePrivatePostgres('a streaming replica', (programs) => {
       const served = [proxies.primary, proxies.standby, otherProxy].map(({ roundTrips }) => roundTrips)
       return { lengths: lists.map(({ objects }) => objects.length), served }
     }
-
-    it('serves a share of the lists, and the primary none', async () => {
-      const scope = 'shared'
-      await balanced.reserve(attempt(scope, 'shared'))
-      await untilReplayed()
-      await untilReplayed(other)
-      const { lengths, served } = await countedLists(scope)
-      expect(lengths).toEqual(Array.from({ length: LISTS }, () => 1))
-      const [primary, one, another] = served
-      expect([primary, one! + another!]).toEqual([0, LISTS])
-      expect(Math.min(one!, another!)).toBeGreaterThan(0)
-    })
 
     it('delays exactly the lists that the lagging one serves, and no decision', async () => {
       const scope = 'two lags'

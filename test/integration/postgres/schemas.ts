@@ -81,6 +81,28 @@ export async function untilBlocked(pool: pg.Pool, schema: string, count = 1, exc
   }
 }
 
+/** Returns how many rows of the schema's tables a call of this session reads, by scans and by indexes. */
+export async function rowsReadBy(
+  session: Pick<pg.Pool | pg.PoolClient, 'query'>,
+  schema: string,
+  call: () => Promise<unknown>,
+): Promise<number> {
+  const read = async () => {
+    const { rows } = await session.query<{ read: number }>(
+      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read
+       FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
+      [schema],
+    )
+    return rows[0]!.read
+  }
+  await session.query('BEGIN')
+  const before = await read()
+  await call()
+  const after = await read()
+  await session.query('COMMIT')
+  return after - before
+}
+
 /** Runs `use` with a pool of another role, which has no password. */
 export async function asRole(
   url: string,
