@@ -1,14 +1,18 @@
+import { mongoAdapter } from '@svc/db/mongo'
+import { postgresAdapter } from '@svc/db/postgres'
 import { importObjects, type ImportObjectsResult, type StorageObjectStore } from '@svc/db'
-import { expect } from 'vitest'
+import { expect, it } from 'vitest'
 import { ownerFromKey } from '../../unit/server/import-objects/bucket.js'
 import { generatedBucket, keyAt } from '../../unit/server/import-objects/generated-bucket.js'
 import { BUCKET, startService } from '../../unit/server/service.js'
+import { clientOf, describeMongo, freshDatabase } from '../mongo/databases.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from '../postgres/schemas.js'
 
 /** A page and a half. */
 const COUNT = 1500
 
 /** Imports a bucket with two stores of a database at once. One run is stopped and goes on. Checks every row and sum. */
-export async function expectTwoImportsToAgree(
+async function expectTwoImportsToAgree(
   stores: readonly [StorageObjectStore, StorageObjectStore],
 ): Promise<void> {
   const { storage } = generatedBucket(COUNT)
@@ -42,3 +46,29 @@ export async function expectTwoImportsToAgree(
     createdAt: new Date(Date.UTC(2020, 0, 1) + 42),
   })
 }
+
+const title = 'records every file once, if two run at once and one is stopped'
+
+describePostgres('importObjects on Postgres', (url) => {
+  it(title, async () => {
+    const schema = freshSchema()
+    const pool = poolOf(url)
+    const [one, other] = [postgresAdapter(pool, { schema }), postgresAdapter(pool, { schema })]
+    await one.migrate()
+    await expectTwoImportsToAgree([one, other])
+    await dropSchema(pool, schema)
+    await pool.end()
+  })
+})
+
+describeMongo('importObjects on MongoDB', (url) => {
+  it(title, async () => {
+    const client = clientOf(url)
+    const db = freshDatabase(client)
+    const [one, other] = [mongoAdapter(db), mongoAdapter(db)]
+    await one.migrate()
+    await expectTwoImportsToAgree([one, other])
+    await db.dropDatabase()
+    await client.close()
+  })
+})
