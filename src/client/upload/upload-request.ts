@@ -72,3 +72,22 @@ function validName(file: Blob): string {
 function validContentType({ type }: Blob): string {
   return type.length <= MAX_CONTENT_TYPE_LENGTH && MEDIA_TYPE.test(type) ? type : 'application/octet-stream'
 }
+
+/**
+ * Returns a text of everything that makes two uploads the same. `null` for a `Blob`, which has no name and time to recognize
+ * it by.
+ */
+export function identityOf(file: Blob, { route, filename, size, metadata }: UploadRequest): string | null {
+  // Not `instanceof`, because the file may come from another frame.
+  const { name, lastModified } = file as Partial<File>
+  return name === undefined || lastModified === undefined
+    ? null
+    : JSON.stringify([
+        route || null,
+        filename,
+        Object.entries(metadata || {}).sort(),
+        name,
+        size,
+        lastModified,
+      ])
+}

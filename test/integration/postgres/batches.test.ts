@@ -75,16 +75,19 @@ describePostgres('calls in a batch', (url) => {
     await pool.end()
   })
 
-  /** Empties the tables, apart from two objects of another scope. */
+  /** Keys of the calls that let a batch collect, which hold the locks of these keys. */
+  const COLLECTING = ['first', 'second']
+
+  /** Empties the tables, apart from objects of another scope. */
   async function prepare(): Promise<void> {
     for (const schema of schemas)
       for (const table of TABLES) await pool.query(`DELETE FROM ${quoted(schema)}.${table}`)
     now = NOW
     for (const store of [sequential, batched])
-      for (const key of ['x', 'y']) await refused('adopt', 'third', key)(store)
+      for (const key of ['x', 'y', ...COLLECTING]) await refused('adopt', 'third', key)(store)
   }
 
-  /** A call of another scope for one of those two keys, which changes nothing. */
+  /** A call of another scope for one of those keys, which changes nothing. */
   const refused =
     (kind: Choice['kind'], scope: string, key: string): Call =>
     (store) => {
@@ -140,7 +143,7 @@ describePostgres('calls in a batch', (url) => {
             for (const call of calls) results.push(await outcomeOf(call(sequential)))
             // Two calls in flight make the others wait and collect.
             const { kind } = batch.calls[0]!
-            const first = ['x', 'y'].map((key) => refused(kind, batch.scope, key)(batched))
+            const first = COLLECTING.map((key) => refused(kind, batch.scope, key)(batched))
             const together = calls.map((call) => outcomeOf(call(batched)))
             await Promise.allSettled(first)
             expect(await Promise.all(together)).toEqual(results)
