@@ -13,9 +13,8 @@ import {
 } from './api-request.js'
 import { type CallOptions, limited, offline } from './call-options.js'
 import { withoutResponse } from './client-error.js'
-import type { UploadCall, UploadContext } from './upload/transfer.js'
+import type { UploadCall, UploadContext, UploadOptions } from './upload/upload-request.js'
 import type { SettledUploads, UnfinishedUpload } from './upload/unfinished.js'
-import type { UploadOptions } from './upload/upload-request.js'
 import type * as uploadCode from './upload/upload.js'
 
 type UploadCode = typeof uploadCode

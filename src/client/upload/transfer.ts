@@ -1,25 +1,6 @@
-import type { Account, ApiRequest, Fetch } from '../api-request.js'
 import type { KeptAttempts } from './kept-attempts.js'
 import type { PutBytes, ReportSent } from './transport.js'
-import type { UploadOptions, UploadRequest, UploadState } from './upload-request.js'
-
-/** The parts of the client that an upload uses. */
-export interface UploadContext {
-  /** Absolute or relative URL of the API. */
-  readonly base: string
-  readonly request: ApiRequest
-  /** The application's, if it gave one. */
-  readonly fetch?: Fetch | null | undefined
-  readonly account?: Account
-}
-
-/** One call of the application. */
-export interface UploadCall extends UploadContext {
-  readonly options: UploadOptions
-  readonly signal: AbortSignal
-  /** Rejects the call while its work goes on. */
-  readonly leave: (error: unknown) => void
-}
+import type { UploadContext, UploadOptions, UploadRequest, UploadState } from './upload-request.js'
 
 /** A file on its way to the bucket. */
 export interface Transfer extends UploadContext {

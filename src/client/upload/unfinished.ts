@@ -3,7 +3,7 @@ import { type CallOptions, limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
 import { attemptCalls, END_LIMIT, endAttempt, isGone } from './attempt.js'
 import { inOneTab, keptAttempts, mayBeInProgress, type Slot } from './kept-attempts.js'
-import type { UploadCall, UploadContext } from './transfer.js'
+import type { UploadCall, UploadContext } from './upload-request.js'
 
 /** How many attempts were settled. */
 export interface SettledUploads {

@@ -1,3 +1,4 @@
+import type { Account, ApiRequest, Fetch } from '../api-request.js'
 import type { CallOptions } from '../call-options.js'
 
 export interface UploadProgress {
@@ -28,6 +29,24 @@ export interface UploadOptions extends CallOptions {
   readonly onProgress?: ((progress: UploadProgress) => void) | null | undefined
   /** Called when the upload changes its state. If it throws, the upload is aborted and rejects with that error. */
   readonly onState?: ((state: UploadState) => void) | null | undefined
+}
+
+/** The parts of the client that an upload uses. */
+export interface UploadContext {
+  /** Absolute or relative URL of the API. */
+  readonly base: string
+  readonly request: ApiRequest
+  /** The application's, if it gave one. */
+  readonly fetch?: Fetch | null | undefined
+  readonly account?: Account
+}
+
+/** One call of the application. */
+export interface UploadCall extends UploadContext {
+  readonly options: UploadOptions
+  readonly signal: AbortSignal
+  /** Rejects the call while its work goes on. */
+  readonly leave: (error: unknown) => void
 }
 
 /** Body of the call that starts an upload. */

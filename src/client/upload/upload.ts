@@ -6,10 +6,10 @@ import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
 import { uploadInOnePut } from './one-put.js'
 import { throwIfAborted } from './retry.js'
-import { trackPhase, trackProgress, type Transfer, type UploadCall } from './transfer.js'
+import { trackPhase, trackProgress, type Transfer } from './transfer.js'
 import { choosePut } from './transport.js'
 import { settleUploads } from './unfinished.js'
-import { createUploadRequest } from './upload-request.js'
+import { createUploadRequest, type UploadCall } from './upload-request.js'
 
 export { unfinishedUploads } from './unfinished.js'
 

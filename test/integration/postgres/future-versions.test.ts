@@ -7,7 +7,7 @@ import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-databas
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
 import { schemaText } from '../../../src/adapters/postgres/migrate/text.js'
-import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
 import { markerType, SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
 import type { Index } from '../../../src/adapters/postgres/sql/tables.js'
 import { verify } from '../../../src/adapters/postgres/migrate/verify.js'

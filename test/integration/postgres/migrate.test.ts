@@ -4,7 +4,7 @@ import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
 import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
-import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
 import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 

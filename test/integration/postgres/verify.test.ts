@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
-import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres('verify', (url) => {

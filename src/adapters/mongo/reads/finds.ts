@@ -4,7 +4,7 @@ import type { FindByIdQuery, FindQuery } from '../../../core/store/driver.js'
 import type { ObjectReference, StorageObject } from '../../../core/store/records.js'
 import { isRouted, type Namespace } from '../connection/namespace.js'
 import { majority, momentOf, snapshot, type Read } from '../connection/reads.js'
-import { readHistory, type HistoryDocument } from '../documents/history-document.js'
+import { readHistory, type HistoryDocument } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 import { readSums, type ScopeSums } from '../documents/scope-document.js'
 

@@ -1,6 +1,5 @@
 import type { Database } from '../connection/database.js'
-import { statement } from '../sql/statement.js'
-import type { SchemaName } from '../sql/schema-name.js'
+import { type SchemaName, statement } from '../sql/statement.js'
 
 /** The objects of a schema by name, such as `column objects.id`, each with a description that equal objects share. */
 export type Catalog = ReadonlyMap<string, string>

@@ -1,4 +1,4 @@
-import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { inSchema, type SchemaName } from '../sql/statement.js'
 import type { Schema } from '../sql/schema.js'
 import { VERSION_TABLE, type Table } from '../sql/tables.js'
 import type { Catalog } from './catalog.js'

@@ -1,4 +1,4 @@
-import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { inSchema, type SchemaName } from '../sql/statement.js'
 import { markerType, type Schema } from '../sql/schema.js'
 import { VACUUM_SETTINGS, VERSION_TABLE, type CompositeType, type Table } from '../sql/tables.js'
 import {
