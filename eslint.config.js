@@ -8,8 +8,8 @@ import tseslint from 'typescript-eslint'
 const webStandard = [
   'src/core',
   'src/adapters/memory',
-  'src/storage/headers',
-  'src/storage/signed-urls',
+  'src/storage/headers.ts',
+  'src/storage/local',
   'src/storage/memory',
   'src/storage/s3',
   'src/server',
@@ -108,7 +108,7 @@ export default defineConfig(
   },
   {
     name: 'web-standard-globals',
-    files: webStandard.map((folder) => `${folder}/**/*.ts`),
+    files: webStandard.map((path) => (path.endsWith('.ts') ? path : `${path}/**/*.ts`)),
     rules: {
       'no-restricted-globals': [
         'error',

@@ -25,7 +25,6 @@ const TOUCHED = [
     path: 'src/adapters/mongo/',
     runs: ['test/integration/mongo/conformance', 'test/integration/mongo/races.'],
   },
-  { path: 'src/adapters/redis/', runs: ['test/integration/redis/conformance'] },
   { path: 'src/bindings/', runs: BINDING },
   { path: 'src/client/', runs: ['test/package/toolchains'] },
   { path: 'src/server/', runs: ['test/unit/server'] },

@@ -23,11 +23,11 @@ const SCOPES = ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']
 const cluster = await startCluster()
 const { host, port, user } = cluster.connection
 const urlOf = (database) => `postgres://${user}@${host}:${port}/${database}`
-const entry = fileURLToPath(new URL('../../test/integration/postgres/upgrade-process.ts', import.meta.url))
+const entry = fileURLToPath(new URL('../../test/integration/upgrade/process.ts', import.meta.url))
 const released = releasedSource()
 const [old, recent] = [await released.bundle(entry), await bundleWorker(entry)]
 const start = (program, version, database) =>
-  startProcess(program.file, version, { url: urlOf(database), schema: 'svc_db' })
+  startProcess(program.file, version, { kind: 'postgres', url: urlOf(database), schema: 'svc_db' })
 const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(2)} s`
 const pause = () => new Promise((resolve) => setTimeout(resolve, MARGIN))
 

@@ -1,17 +1,16 @@
-import { readFile } from 'node:fs/promises'
 import { postgresAdapter } from '@svc/db/postgres'
 import { importSource } from '../own-source.mjs'
 
-const { inSchema, schemaName } = await importSource('src/adapters/postgres/sql/schema-name.ts')
-const TEXT = new URL('../../test/integration/postgres/version-1-5.sql', import.meta.url)
+const { releasedPostgres } = await importSource('test/integration/upgrade/released-source.ts')
+const { postgresSchema } = await releasedPostgres()
 
 /** The version that a statement needs, which no schema of 1.5.5 has. */
 const REQUIRED_VERSION = /^WITH needed AS \(.*?\) /
 const CALL = /(reserve|confirm)_v1\(/
 
-/** Creates the schema of 1.5.5: what its `migrate()` creates in an empty database. */
+/** Creates the schema of 1.5.5: what its `migrate()` creates in an empty database. Needs a clone with history. */
 export async function createSchemaOfVersion15(pool, schema) {
-  await pool.query(inSchema(await readFile(TEXT, 'utf8'), schemaName('bench', schema)))
+  await pool.query(postgresSchema({ schema }))
 }
 
 /**

@@ -1,29 +1,20 @@
 import express from 'express'
+import { scopeOf } from './sessions.mjs'
 
 /** How many entries are kept for each owner. */
 const KEPT = 50
 
 /** What the page shows of a record. */
-const recordOf = ({
-  id,
-  scope,
-  key,
-  status,
-  filename,
-  size,
-  declaredSize,
-  expiresAt,
-  confirmedAt,
-  deletedAt,
-}) => ({
-  ...{ id, scope, key, status, filename, size, declaredSize, expiresAt, confirmedAt, deletedAt },
-})
+function recordOf(object) {
+  const { id, scope, key, status, filename, size, declaredSize, expiresAt, confirmedAt, deletedAt } = object
+  return { id, scope, key, status, filename, size, declaredSize, expiresAt, confirmedAt, deletedAt }
+}
 
 /**
  * Keeps in memory what the library last did for each owner, so that the page can show it. `hooks` and `onOperation` are options of
  * the server, `delivered` takes each event of `onEvent`, and `router` serves `/activity`.
  */
-export function activityLog({ getUsage, quota, scopeOf }) {
+export function activityLog(objects, quota) {
   const entriesByScope = new Map()
   let last = 0
 
@@ -46,7 +37,7 @@ export function activityLog({ getUsage, quota, scopeOf }) {
   return {
     hooks: {
       async onReserved({ object }) {
-        const usage = await getUsage(object.scope)
+        const usage = await objects.getScopeUsage(object.scope)
         const taken = usage.bytes + usage.reservedBytes
         add(object.scope, { kind: 'reserved', record: recordOf(object), taken, quota: quota.maxBytes })
       },

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keepForThisProcess } from './single-process.mjs'
 
 /**
  * Opens the database for the records: the PostgreSQL server that DATABASE_URL names, or the MongoDB replica set that
@@ -78,8 +77,6 @@ function openClient(open) {
 
 async function embeddedPostgres(folder) {
   await mkdir(folder, { recursive: true })
-  // PGlite doesn't detect a second process that opens its files, and the two would corrupt them.
-  await keepForThisProcess(folder)
   const [{ PGlite }, { postgresAdapter }] = await Promise.all([
     import('@electric-sql/pglite'),
     import('@svc/db/postgres'),

@@ -34,6 +34,11 @@ await build({
   logLevel: 'error',
 })
 process.setSourceMapsEnabled(true)
-await import(pathToFileURL(join(outdir, 'server.mjs')))
+try {
+  await import(pathToFileURL(join(outdir, 'server.mjs')))
+} catch (error) {
+  console.error(`The demo can't start: ${error.message}`)
+  process.exit(1)
+}
 // By now the server runs, and all of the bundle is loaded.
 removeBundle()

@@ -2,11 +2,19 @@ import { join } from 'node:path'
 
 /**
  * Opens the storage for the bytes: the bucket that S3_ENDPOINT and S3_BUCKET name, otherwise files below the given folder,
- * with signed URLs as well. `origin` is the bucket's origin; `null`: the demo serves the bytes itself.
+ * with signed URLs as well. `origin` is the bucket's origin; `null`: the demo serves the bytes itself. Prints what the bucket lacks
+ * to accept uploads from a page of `pageOrigin`.
  */
-export async function openStorage(folder) {
+export async function openStorage(folder, pageOrigin) {
   const { S3_ENDPOINT, S3_BUCKET } = process.env
-  if (S3_ENDPOINT || S3_BUCKET) return openBucket(S3_ENDPOINT, S3_BUCKET)
+  if (S3_ENDPOINT || S3_BUCKET) {
+    const opened = await openBucket(S3_ENDPOINT, S3_BUCKET)
+    if (!(await allowsUploadsFrom(pageOrigin, opened).catch(() => false))) {
+      console.error(`The bucket doesn't allow uploads from this page. Set this CORS configuration on it:`)
+      console.error(JSON.stringify(corsFor(pageOrigin), null, 2))
+    }
+    return opened
+  }
   const { diskStorage } = await import('@svc/db/disk')
   const directory = join(folder, 'bytes')
   return { name: `files in ${directory}`, storage: diskStorage({ directory }), bucket: 'demo', origin: null }
@@ -45,7 +53,7 @@ async function openBucket(endpoint, bucket) {
 }
 
 /** Returns the CORS rules that let a page of this origin upload, in the form that `PutBucketCors` takes. */
-export function corsFor(pageOrigin) {
+function corsFor(pageOrigin) {
   return {
     CORSRules: [
       {
@@ -58,7 +66,7 @@ export function corsFor(pageOrigin) {
 }
 
 /** Returns whether the bucket accepts uploads from a page of this origin. Never changes the bucket's settings. */
-export async function allowsUploadsFrom(pageOrigin, { origin, bucket }) {
+async function allowsUploadsFrom(pageOrigin, { origin, bucket }) {
   const preflight = {
     origin: pageOrigin,
     'access-control-request-method': 'PUT',

@@ -11,17 +11,15 @@ const isThumbnail = ({ scope }) => scope === SCOPE
 /** Returns the key of a picture's thumbnail. The page builds the same key. */
 const thumbnailKey = (key) => `${key}.thumbnail`
 
-/** Loads the image library. Resolves to `null` if this machine can't: the page then shows the pictures themselves. */
-export async function loadSharp() {
-  try {
-    return (await import('sharp')).default
-  } catch {
-    return null
-  }
-}
+/** The image library, or `null` if this machine can't load it: the page then shows the pictures themselves. */
+const sharp = await import('sharp').then(
+  (module) => module.default,
+  () => null,
+)
+export const hasThumbnails = sharp !== null
 
 /** Handles an event: makes, replaces or removes the thumbnail of a picture. Handling it twice leaves the same thumbnail. */
-export async function keepThumbnail(files, sharp, { type, object }, { signal }) {
+export async function keepThumbnail(files, { type, object }, { signal }) {
   if (isThumbnail(object) || !object.contentType?.startsWith('image/')) return
   if (type !== 'activated' && type !== 'deleted') return
   const thumbnail = { scope: SCOPE, key: thumbnailKey(object.key) }
@@ -29,7 +27,7 @@ export async function keepThumbnail(files, sharp, { type, object }, { signal }) 
   await files.delete({ ...thumbnail, mode: 'hard' })
   if (type === 'deleted' || !sharp) return
   const picture = await read(files, object, signal)
-  const body = picture && (await shrink(sharp, picture))
+  const body = picture && (await shrink(picture))
   if (!body) return
   const metadata = { picture: object.key }
   await files.put({ ...thumbnail, body, contentType: 'image/webp', metadata, quota: {}, signal })
@@ -53,7 +51,7 @@ async function read(files, { bucket, key, attemptId }, signal) {
 }
 
 /** Returns a small WebP, or `null` for a file that can't be decoded. A retry can't change that. */
-function shrink(sharp, picture) {
+function shrink(picture) {
   return sharp(picture)
     .rotate()
     .resize(MAX_PIXELS, MAX_PIXELS, { fit: 'inside', withoutEnlargement: true })

@@ -1,23 +1,21 @@
 import type { DbClientObject } from '../core/store/records.js'
-import { currentAccount, type Account } from './account.js'
 import {
-  createApiRequest,
-  locate,
-  withoutTrailingSlash,
-  withQuery,
+  type Account,
   type ApiAccess,
   type ApiRequest,
+  createApiRequest,
+  currentAccount,
+  locate,
   type ObjectId,
   type ObjectLocation,
+  withoutTrailingSlash,
+  withQuery,
 } from './api-request.js'
-import { limited, type CallOptions } from './call-options.js'
+import { type CallOptions, limited, offline } from './call-options.js'
 import { withoutResponse } from './client-error.js'
-import { offline } from './online.js'
-import type { SettledUploads } from './upload/settle.js'
-import type { UnfinishedUpload } from './upload/unfinished.js'
-import type { UploadCall, UploadContext } from './upload/upload-context.js'
+import type { UploadCall, UploadContext, UploadOptions } from './upload/upload-request.js'
+import type { SettledUploads, UnfinishedUpload } from './upload/unfinished.js'
 import type * as uploadCode from './upload/upload.js'
-import type { UploadOptions } from './upload/upload-request.js'
 
 type UploadCode = typeof uploadCode
 

@@ -20,6 +20,6 @@ export {
   type ListObjectsOptions,
   type UsageAndQuota,
 } from './db-plugin.js'
-export type { SettledUploads } from './upload/settle.js'
+export type { SettledUploads } from './upload/unfinished.js'
 export type { UnfinishedUpload } from './upload/unfinished.js'
 export type { UploadOptions, UploadProgress, UploadState } from './upload/upload-request.js'

@@ -1,5 +1,5 @@
 import type { StorageError } from './errors.js'
-import type { PlainResponse } from './http/plain-response.js'
+import type { PlainResponse } from './http/response.js'
 import type { Report } from './reporter.js'
 
 /** An operation that is about to run. */
@@ -29,13 +29,10 @@ export interface OperationResult {
 export type OperationObserver = (event: OperationEvent, run: () => Promise<OperationResult>) => unknown
 
 /** Runs `work` once, wrapped by the observer. `work` never rejects. */
-export type Observe = (
-  event: OperationEvent,
-  work: () => Promise<ObservedResponse>,
-) => Promise<Response | PlainResponse>
+export type Observe = (event: OperationEvent, work: () => Promise<ObservedResponse>) => Promise<PlainResponse>
 
 export interface ObservedResponse extends Omit<OperationResult, 'status'> {
-  readonly response: Response | PlainResponse
+  readonly response: PlainResponse
 }
 
 export function createObserve(observer: OperationObserver | null | undefined, report: Report): Observe {

@@ -1,5 +1,5 @@
 import type { Guard } from '../core/guards/guard.js'
-import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/base-path.js'
+import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/handler.js'
 import type { ObjectStorage } from '../core/object-storage.js'
 import type { OperationObserver } from '../core/observer.js'
 import { isObject, OptionChecks } from '../core/option-checks.js'

@@ -234,7 +234,7 @@ export function applicationKeys(value: unknown): UploadKeys {
 }
 
 /** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */
-async function buildMetadata(
+export async function buildMetadata(
   { name, metadata }: RoutePolicy,
   given: ObjectMetadata | null,
   context: MetadataContext,

@@ -54,7 +54,7 @@ export function interruptionTests(suite: DemoSuite): void {
       async function interrupt(): Promise<void> {
         await demo.throttle(3_000_000)
         await demo.chooseFromDisk(film)
-        await demo.upload('film.bin').getByText('of 18 MB,').waitFor()
+        await demo.upload('film.bin').getByText('of 18 MB').waitFor()
         await page.reload()
         await demo.throttle(null)
         await page.locator('#unfinished-list', { hasText: 'of 18 MB arrived' }).waitFor()

@@ -6,12 +6,10 @@ import { findServer } from '../servers/found-server.js'
 import { createDatabase } from '../servers/fresh-database.js'
 import { MONGODB } from '../servers/mongod.js'
 import { POSTGRES } from '../servers/postgres.js'
-import { freePort, type PrivateFolder } from '../servers/private-server.js'
+import type { PrivateFolder } from '../servers/private-server.js'
 import { findChromium, useBrowser } from './chromium.js'
 import { demoFolder } from './demo-folders.js'
-import { openDemo } from './demo-page.js'
 import { expectToSurviveRestarts, restartTests } from './demo-restart.js'
-import { startDemo } from './demo-server.js'
 
 const SIGNALS = ['SIGTERM', 'SIGKILL'] as const
 
@@ -32,25 +30,6 @@ afterAll(async () => {
 describe.skipIf(executablePath === null)('a restart of the demo', () => {
   const browser = useBrowser(executablePath)
   restartTests(browser, SIGNALS)
-
-  it('keeps sessions, apart from those of a demo on another port', async () => {
-    const first = { dataFolder: join(folder.path, 'first'), port: await freePort() }
-    let server = await startDemo(first)
-    const other = await startDemo({ dataFolder: join(folder.path, 'other') })
-    const demo = await openDemo(browser(), server.url)
-    await demo.switchTo('Grace')
-    await demo.page.getByText('Nothing here yet').waitFor()
-    await demo.page.goto(other.url)
-    await expect.poll(() => demo.page.getByRole('radio', { name: 'Ada' }).isChecked()).toBe(true)
-
-    expect(await server.stop('SIGKILL')).toEqual({ code: null, complaints: '' })
-    server = await startDemo(first)
-    await demo.page.goto(server.url)
-    await expect.poll(() => demo.page.getByRole('radio', { name: 'Grace' }).isChecked()).toBe(true)
-    await demo.page.context().close()
-    expect(demo.complaints).toEqual([])
-    for (const running of [server, other]) expect(await running.stop()).toEqual({ code: 0, complaints: '' })
-  })
 
   it.skipIf('reason' in postgres)('keeps files and links on PostgreSQL', async () => {
     if ('reason' in postgres) return

@@ -14,7 +14,7 @@ const NO_SETTINGS = {
 
 export interface DemoOptions {
   readonly dataFolder: string
-  /** Value of `PORT`. Default: 0, any free port. `''`: the demo chooses. */
+  /** Value of `PORT`. Default: 0, any free port. */
   readonly port?: number | string
   /** Default: none, which stores records and bytes in the folder. */
   readonly settings?: Partial<typeof NO_SETTINGS>

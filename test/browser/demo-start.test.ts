@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { createServer, type AddressInfo, type Server } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePort, privateFolder, type PrivateFolder } from '../servers/private-server.js'
-import { demoEnvironment, type DemoOptions } from './demo-server.js'
+import { demoEnvironment, startDemo, type DemoOptions } from './demo-server.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -12,12 +11,10 @@ interface Start {
   readSettings(environment: NodeJS.ProcessEnv): unknown
   openStorage(folder: string): Promise<unknown>
   openDatabase(folder: string): Promise<unknown>
-  listen(server: Server, options: { host: string; port: number | null; folder: string }): Promise<void>
-  rememberPort(folder: string, port: number): void
 }
 
 async function loadStart(): Promise<Start> {
-  const files = ['settings', 'storage', 'database', 'port'].map((name) => `examples/demo/${name}.mjs`)
+  const files = ['settings', 'storage', 'database'].map((name) => `examples/demo/${name}.mjs`)
   const modules = files.map(
     (file) => import(/* @vite-ignore */ new URL(file, `file://${ROOT}`).href) as Promise<Partial<Start>>,
   )
@@ -35,33 +32,18 @@ describe('npm start', () => {
   })
   afterAll(() => folder.remove('SIGKILL'))
 
-  it('prints the URL first, of a port from 3000', async () => {
-    const npm = await npmStart({ dataFolder, port: '' })
+  it('prints the URL first, and refuses a port that is in use before it opens any files', async () => {
+    const npm = await npmStart({ dataFolder })
     const { url } = npm
-    const chosen = Number(new URL(url).port)
     try {
       expect(npm.linesBefore.length).toBeLessThanOrEqual(10)
-      expect(chosen).toBeGreaterThanOrEqual(3000)
-      expect(chosen).toBeLessThan(3100)
       expect((await fetch(url)).status).toBe(200)
+      await expect(startDemo({ dataFolder, port: new URL(url).port })).rejects.toThrow(
+        /can't start: .*EADDRINUSE/,
+      )
     } finally {
       await npm.stop()
     }
-  })
-
-  it('chooses the port of the previous start if that is free', async () => {
-    const previous = await freePort()
-    start.rememberPort(folder.path, previous)
-    expect(await listeningOn(null)).toBe(previous)
-    expect(await listeningOn(null)).not.toBe(previous)
-  })
-
-  it('refuses a PORT that is already in use', async () => {
-    const port = await freePort()
-    await listeningOn(port)
-    await expect(listeningOn(port)).rejects.toThrow(
-      `Port ${port} (from PORT) is already in use. Set PORT to a free port, or unset it to let the demo choose one.`,
-    )
   })
 
   it.each([
@@ -132,14 +114,6 @@ describe('npm start', () => {
     } finally {
       vi.unstubAllEnvs()
     }
-  }
-
-  /** Listens as the demo does, until the test ends. Returns the port. */
-  async function listeningOn(port: number | null): Promise<number> {
-    const server = createServer()
-    await start.listen(server, { host: '127.0.0.1', port, folder: folder.path })
-    onTestFinished(() => void server.close())
-    return (server.address() as AddressInfo).port
   }
 })
 

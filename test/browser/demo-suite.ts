@@ -58,11 +58,9 @@ export function useDemo(executablePath: string | null): DemoSuite {
 
 /** Deletes the files of both users, and checks that no test left a reservation behind. */
 async function deleteAll(url: string): Promise<void> {
-  const cookie = (await fetch(url)).headers.getSetCookie()[0]!.split(';')[0]!
-  const call = (path: string, init: RequestInit = {}) =>
-    fetch(url + path, { ...init, headers: { cookie, 'content-type': 'application/json' } })
   for (const user of ['ada', 'grace']) {
-    await call('/session', { method: 'PUT', body: JSON.stringify({ user }) })
+    const call = (path: string, init: RequestInit = {}) =>
+      fetch(url + path, { ...init, headers: { cookie: `demo-user=${user}` } })
     const { objects } = (await (await call('/api/s3/db/objects?limit=100')).json()) as {
       objects: { key: string }[]
     }

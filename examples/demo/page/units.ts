@@ -26,9 +26,3 @@ export function when(iso: string): string {
   const today = new Date().toDateString() === date.toDateString()
   return new Intl.DateTimeFormat('en', today ? { timeStyle: 'short' } : { dateStyle: 'medium' }).format(date)
 }
-
-/** Formats a duration, such as `12 seconds` or `3 minutes`. */
-export function duration(seconds: number): string {
-  const [amount, unit] = seconds < 90 ? [Math.ceil(seconds), 'second'] : [Math.round(seconds / 60), 'minute']
-  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(amount)
-}

@@ -3,8 +3,7 @@ import { copyOf, part } from './elements.js'
 import { announce } from './notices.js'
 import { isNetworkError, isOtherUser, isRetryable, messageFor } from './error-messages.js'
 import { showName, shownName } from './names.js'
-import { duration, inUnits } from './units.js'
-import { speedometer } from './upload-speed.js'
+import { inUnits } from './units.js'
 
 export interface UploadEvents {
   /** Runs the task once a slot is free. */
@@ -88,12 +87,11 @@ export function uploadItem(api: S3Api, file: File, events: UploadEvents): Upload
 
   async function run(signal: AbortSignal): Promise<void> {
     text.textContent = 'Starting'
-    const speedOf = speedometer()
     try {
       await events.makeRoom()
       const object = await api.upload(file, {
         signal,
-        onProgress: (sent) => showProgress(sent, speedOf(sent)),
+        onProgress: showProgress,
         onState(now) {
           if (now === 'waiting') text.textContent = 'Waiting for the network'
           if (now === 'confirming') text.textContent = 'Finishing'
@@ -109,16 +107,10 @@ export function uploadItem(api: S3Api, file: File, events: UploadEvents): Upload
     events.changed(item, state === 'failed' && isOtherUser(failure))
   }
 
-  function showProgress(
-    { loaded, total }: { loaded: number; total: number },
-    speed: ReturnType<ReturnType<typeof speedometer>>,
-  ): void {
+  function showProgress({ loaded, total }: { loaded: number; total: number }): void {
     if (progress.value === 0) events.changed(item, false)
     progress.value = total === 0 ? 1 : loaded / total
-    const rate = speed
-      ? `, ${inUnits(speed.bytesPerSecond)} per second, ${duration(speed.secondsLeft)} left`
-      : ''
-    text.textContent = loaded === total ? 'Finishing' : `${inUnits(loaded)} of ${inUnits(total)}${rate}`
+    text.textContent = loaded === total ? 'Finishing' : `${inUnits(loaded)} of ${inUnits(total)}`
   }
 
   function fail(error: unknown): void {

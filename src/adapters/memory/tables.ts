@@ -1,18 +1,17 @@
 import { keyId } from '../../core/names.js'
 import {
-  NOTHING_LIVE,
-  scopeOf,
-  usageOf,
   type KeyChange,
   type LiveRows,
+  NOTHING_LIVE,
+  scopeOf,
   type TrackedRow,
+  usageOf,
 } from '../../core/store/lifecycle/change.js'
-import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { NO_USAGE, sameUsage, usageAfter, usageOfKey } from '../../core/store/lifecycle/usage.js'
+import type { ObjectReference, ScopeUsage, StorageObject, UsageDifference } from '../../core/store/records.js'
 import { EventTable } from './event-table.js'
 import { LeftoverTable } from './leftover-table.js'
-import { RowsById } from './rows-by-id.js'
-import { ScopeTables, type RowsByStatus, type ScopeTable } from './scope-tables.js'
+import { type RowsByStatus, type ScopeTable, ScopeTables } from './scope-tables.js'
 import { datePosition, SortedMap } from './sorted-map.js'
 import { StoredNames } from './stored-names.js'
 
@@ -147,5 +146,33 @@ export class Tables {
     if (row.status !== 'deleted') this.names.delete(row)
     if (row.expiresAt) this.#expiring.delete(datePosition(row.expiresAt, row.id))
     if (row.deletedAt) this.#deleted.delete(datePosition(row.deletedAt, row.id))
+  }
+}
+
+/**
+ * The rows by id. Ids are unique, but nothing here enforces it: a caller of `reserve` may pass an id that another key or
+ * the history uses already.
+ */
+export class RowsById {
+  readonly #rows = new Map<string, StorageObject[]>()
+
+  add(row: StorageObject): void {
+    const rows = this.#rows.get(row.id)
+    if (rows) rows.push(row)
+    else this.#rows.set(row.id, [row])
+  }
+
+  delete(row: StorageObject): void {
+    const rows = this.#rows.get(row.id)
+    const index = rows?.indexOf(row) ?? -1
+    if (!rows || index === -1) return
+    rows.splice(index, 1)
+    if (rows.length === 0) this.#rows.delete(row.id)
+  }
+
+  /** Returns the row with this id, of a scope or of any (`null`), live before deleted. */
+  find(id: string, scope: string | null): StorageObject | null {
+    const rows = this.#rows.get(id)?.filter((row) => scope === null || row.scope === scope) ?? []
+    return rows.find(({ status }) => status !== 'deleted') ?? rows[0] ?? null
   }
 }

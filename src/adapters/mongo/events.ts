@@ -4,8 +4,7 @@ import type { Namespace } from './connection/namespace.js'
 import { readWithRetry } from './connection/reads.js'
 import { countEvents, listEvents } from './reads/events.js'
 import { readState } from './schema/version.js'
-import { createClaimWrites } from './writes/claim-events.js'
-import { extendClaims } from './writes/extend-claims.js'
+import { createClaimWrites, extendClaims } from './writes/claims.js'
 import { settleEvents } from './writes/settle-events.js'
 
 type EventMethods = Pick<

@@ -4,11 +4,11 @@ import { shown } from '../../core/store/validation/checks.js'
 import {
   A_DATABASE,
   checkDatabase,
-  SEE,
+  lateNamespace,
   type MongoDatabase,
   type MongoDatabaseSource,
+  SEE,
 } from './connection/database.js'
-import { lateNamespace } from './connection/late-namespace.js'
 import { openNamespace } from './connection/namespace.js'
 import { createMongoDriver } from './driver.js'
 

@@ -2,9 +2,16 @@ import { StorageError } from '../../core/errors.js'
 import type { StoreDriver } from '../../core/store/driver.js'
 import type { TextRow } from './connection/database.js'
 import type { Call } from './connection/retries.js'
-import { eventId, isPosition, parseClaim, type EventPlace } from './sql/event-id.js'
+import {
+  eventId,
+  type EventPlace,
+  type EventStatements,
+  isPosition,
+  parseClaim,
+  readEvent,
+  readListedEvent,
+} from './sql/event-statements.js'
 import { readNumber } from './sql/rows.js'
-import { readEvent, readListedEvent, type EventStatements } from './sql/event-statements.js'
 
 /**
  * Maximum number of events that one transaction settles. It locks their keys, and all sessions share the lock table of

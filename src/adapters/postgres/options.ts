@@ -3,7 +3,7 @@ import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './conn
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
-import { schemaName, type SchemaName } from './sql/schema-name.js'
+import { schemaName, type SchemaName } from './sql/statement.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
 

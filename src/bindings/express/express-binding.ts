@@ -1,8 +1,24 @@
-import type { ServerResponse } from 'node:http'
-import { basePathInURL, belowBase } from '../node/base-path.js'
-import { originForm, pathOf } from '../node/request-url.js'
-import { asError, checkServed, serve, type Served } from '../node/serve.js'
-import { fetchRequest, targetOf, type IncomingExpressRequest } from './express-request.js'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Request as ExpressRequest } from 'express'
+import type { PlainResponse } from '../../core/http/response.js'
+import { bodyStream, respond } from '../node/message.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
+import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
+import { checkServed, type Served } from '../node/served.js'
+import { basePathInURL, belowBase, originForm, pathOf } from '../node/url.js'
+
+export type { Served } from '../node/served.js'
+
+/** The properties of an Express 4 or 5 request that the binding uses. */
+export interface IncomingExpressRequest extends IncomingMessage {
+  url: string
+  readonly baseUrl: string
+  readonly originalUrl: string
+  readonly protocol: string
+  readonly app: { get(setting: string): unknown }
+  readonly body?: unknown
+  readonly res?: ServerResponse | undefined
+}
 
 /** Middleware for Express 4 and 5. */
 export type ExpressHandler = (
@@ -20,19 +36,19 @@ export type ExpressHandler = (
  * a `TypeError` too.
  */
 export function expressBinding(s3: Served): ExpressHandler {
-  checkServed(s3, 'expressBinding')
-  const { handler, basePath } = s3
+  const { handler, basePath } = checkServed(s3, 'expressBinding')
   return (req, res, next) => {
     checkMounted(req)
     const rest = belowBase(basePath, { mount: req.baseUrl, path: pathOf(originForm(req.url)) })
     if (rest === null) return next()
-    handle(req, res, rest).catch((error: unknown) => next(asError(error)))
+    serve(req, res, rest).catch(next)
   }
 
-  async function handle(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
+  async function serve(req: IncomingExpressRequest, res: ServerResponse, rest: string): Promise<void> {
     const request = fetchRequest(req)
     const inURL = basePathInURL(request, pathOf(targetOf(req)), rest)
-    await serve(handler, { request, message: req, response: res, basePath: inURL, parsed: req.body })
+    const exchange = { request, message: req, response: res, basePath: inURL, parsed: req.body }
+    await sendResponse(await respond(handler, exchange), res)
   }
 }
 
@@ -42,4 +58,83 @@ function checkMounted({ baseUrl }: { readonly baseUrl?: unknown }): void {
   throw new TypeError(
     `expressBinding needs Express 4.16 or later, where req.baseUrl is a string (got ${typeof baseUrl}).`,
   )
+}
+
+/**
+ * Returns the `Request` of an Express request, for guards in your own routes. Always returns the same object for a request.
+ *
+ * It has no body and doesn't touch the stream, so body parsers work before and after. Its `signal` aborts if the client
+ * disconnects before the response is finished.
+ */
+export function fetchRequest(req: IncomingExpressRequest): Request {
+  const request = requestOf(req, req.res, () => ({
+    protocol: req.protocol,
+    host: hostOf(req),
+    target: targetOf(req),
+  }))
+  return withOwner(request, '@svc/db/express-request', req)
+}
+
+/**
+ * Returns the Express request behind a `Request`, with everything that middleware has added to it, such as
+ * `expressRequest(request).session` or `expressRequest(request).user`.
+ *
+ * @throws TypeError unless the `Request` comes from `expressBinding` or `fetchRequest`. Copies are not accepted.
+ */
+export function expressRequest(request: Request): ExpressRequest {
+  return ownerOf(request, '@svc/db/express-request', 'expressRequest', 'expressBinding')
+}
+
+/**
+ * Returns the target that the client requested, or the rewritten one if the application has changed `req.url`. Removing the
+ * start of the path, as routers do, doesn't count as rewriting.
+ */
+export function targetOf(req: IncomingExpressRequest): string {
+  const requested = originForm(req.originalUrl)
+  const rest = originForm(req.url)
+  // If the path ends with the mount path, Express sets `req.url` to `/`.
+  const isRequested = requested.endsWith(rest) || requested === req.baseUrl + rest.slice(1)
+  return isRequested ? requested : originForm(req.baseUrl + rest)
+}
+
+/** Returns the host with its port, like `req.host` of Express 5. In Express 4, it lacks the port. */
+function hostOf(req: IncomingExpressRequest): string | undefined {
+  const isTrusted = req.app.get('trust proxy fn') as (address: string | undefined, hop: number) => boolean
+  const forwarded = req.headers['x-forwarded-host']?.toString()
+  return forwarded && isTrusted(req.socket.remoteAddress, 0)
+    ? forwarded.split(',', 1)[0]!.trimEnd()
+    : req.headers.host
+}
+
+/**
+ * Sends a response. Resolves once everything is written. Keeps headers that were set before, unless the response has them
+ * too. Sends nothing if another handler, such as a timeout, has already responded.
+ *
+ * Ends the response even if the client has disconnected, because middleware, such as sessions, may wait for its end.
+ *
+ * @throws the error of the body. If it fails before its first bytes, nothing has been sent. If it fails later, the
+ * connection is closed, which is the only way left to report the error to the client.
+ */
+async function sendResponse(source: PlainResponse, target: ServerResponse): Promise<void> {
+  const body = await startBody(source, target.req.method, (cancel) => whenOver(target, cancel))
+  if (target.headersSent) return body.cancel()
+  target.statusCode = source.status
+  setHeaders(source, target)
+  const { whole } = body
+  if (whole === undefined) return sendChunks(body, target)
+  if (whole === null) return void target.end()
+  // Node can't set the length if middleware, such as compression, replaces `end`.
+  if (!target.hasHeader('content-length')) target.setHeader('content-length', Buffer.byteLength(whole))
+  target.end(whole)
+}
+
+function sendChunks(body: StartedBody, target: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stream = bodyStream(body, target).on('error', reject)
+    stream.once('close', () => {
+      if (!stream.errored) target.end()
+      resolve()
+    })
+    stream.pipe(target, { end: false })
+  })
 }

@@ -1,33 +1,33 @@
 import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { Readable } from 'node:stream'
-import { basePathInURL, belowBase } from '../node/base-path.js'
-import { originForm, pathOf } from '../node/request-url.js'
-import { asError, checkServed, respond, type Served } from '../node/serve.js'
-import {
+import type { PlainResponse } from '../../core/http/response.js'
+import { bodyStream, bufferOf, respond } from '../node/message.js'
+import { setHeaders, startBody, whenOver } from '../node/response.js'
+import { checkServed, type Served } from '../node/served.js'
+import { basePathInURL, belowBase, originForm, pathOf, segmentsOf, splitAfter } from '../node/url.js'
+import { fetchRequest, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
+
+export type { Served } from '../node/served.js'
+export {
+  fastifyRequest,
   fetchRequest,
-  messageOf,
-  targetOf,
   type IncomingFastifyReply,
   type IncomingFastifyRequest,
 } from './fastify-request.js'
-import { sendReply, type SentReply } from './send-reply.js'
 
-interface RoutedReply extends IncomingFastifyReply, SentReply {
+/** The properties of a Fastify 4 or 5 reply that the binding uses. */
+interface RoutedReply {
+  readonly raw: ServerResponse | Http2ServerResponse
+  readonly sent: boolean
+  code(status: number): unknown
+  getHeader(name: string): number | string | string[] | undefined
+  header(name: string, value: string | readonly string[]): unknown
+  removeHeader(name: string): unknown
+  hijack(): unknown
+  send(payload?: unknown): unknown
   callNotFound(): unknown
 }
-
-type RouteHandler = (request: IncomingFastifyRequest, reply: RoutedReply) => Promise<unknown>
-type BodyParser = (
-  request: IncomingFastifyRequest,
-  payload: Readable,
-  done: (error: Error | null, body?: unknown) => void,
-) => void
-type PreParsing = (
-  request: IncomingFastifyRequest,
-  reply: unknown,
-  payload: unknown,
-  done: (error?: null, payload?: unknown) => void,
-) => void
 
 /**
  * The properties of a Fastify 4 or 5 instance that the plugin uses. What Fastify passes to callbacks depends on its version,
@@ -58,46 +58,41 @@ export type FastifyPlugin = (
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function fastifyBinding(s3: Served): FastifyPlugin {
-  checkServed(s3, 'fastifyBinding')
-  const { handler, basePath } = s3
+  const { handler, basePath } = checkServed(s3, 'fastifyBinding')
 
   return function svcDb(instance, _options, done) {
-    const isMounted = instance.prefix.endsWith(basePath)
-    const path = isMounted ? '' : basePath
-    const segments = countSegments(instance.prefix + path)
+    const path = instance.prefix.endsWith(basePath) ? '' : basePath
+    const segments = segmentsOf(instance.prefix + path).length
     const payloads = new WeakMap<object, Readable>()
 
     // Fastify would otherwise read JSON itself and refuse most other types. Hooks may replace the stream.
     instance.removeAllContentTypeParsers()
-    const keepUnread: BodyParser = (request, payload, parsed) => {
-      restoreType(request)
+    function keepUnread(request: IncomingFastifyRequest, payload: Readable, parsed: (error: null) => void) {
+      const type = originalTypes.get(request.raw)
+      if (type !== undefined) request.raw.headers['content-type'] = type
       // A stream that a hook has derived, such as a decompressed one, may fail before the body is read. If it is read, that fails too.
       payload.on('error', () => undefined)
-      payloads.set(messageOf(request), payload)
+      payloads.set(request.raw, payload)
       parsed(null)
     }
     instance.addContentTypeParser('*', keepUnread)
 
-    const serve: RouteHandler = async (request, reply) => {
-      const requested = pathOf(originForm(request.raw.url ?? ''))
+    async function serve(request: IncomingFastifyRequest, reply: RoutedReply): Promise<unknown> {
+      const { raw } = request
+      const requested = pathOf(originForm(raw.url ?? ''))
       const rest = belowBase(basePath, splitAfter(requested, segments))
       // The router ignores differences, such as in case or encoding, that the library doesn't.
       if (rest === null) return reply.callNotFound()
-      const message = messageOf(request)
       const webRequest = fetchRequest(request, reply)
-      try {
-        const response = await respond(handler, {
-          request: webRequest,
-          message: payloads.get(message) ?? message,
-          response: reply.raw as ServerResponse,
-          basePath: basePathInURL(webRequest, pathOf(targetOf(request)), rest),
-          // Set by parsers that run in a hook, such as those of Express.
-          parsed: (message as { readonly body?: unknown }).body,
-        })
-        return await sendReply(response, reply, request.method)
-      } catch (thrown) {
-        throw asError(thrown)
-      }
+      const response = await respond(handler, {
+        request: webRequest,
+        message: payloads.get(raw) ?? raw,
+        response: reply.raw as ServerResponse,
+        basePath: basePathInURL(webRequest, pathOf(targetOf(request)), rest),
+        // Set by parsers that run in a hook, such as those of Express.
+        parsed: (raw as { readonly body?: unknown }).body,
+      })
+      return sendReply(response, reply, request.method)
     }
     // Colons start a parameter in routes of Fastify.
     const route = path.replaceAll(':', '::')
@@ -108,15 +103,34 @@ export function fastifyBinding(s3: Served): FastifyPlugin {
   }
 }
 
-function countSegments(path: string): number {
-  return path.split('/').filter((segment) => segment !== '').length
-}
-
-/** Splits a path after this number of segments. */
-function splitAfter(path: string, segments: number): { readonly mount: string; readonly path: string } {
-  const parts = path.split('/')
-  const mount = parts.slice(0, segments + 1).join('/')
-  return { mount, path: path.slice(mount.length) }
+/**
+ * Sends a response with `reply.send`, so that hooks of the application can change it. Keeps headers that were set before,
+ * unless the response has them too. Sends nothing if another handler, such as a timeout, has already responded.
+ *
+ * @throws the error of the body if it fails before its first bytes.
+ */
+async function sendReply(source: PlainResponse, reply: RoutedReply, method: string): Promise<unknown> {
+  const raw = reply.raw as ServerResponse
+  const body = await startBody(source, method, (cancel) => whenOver(raw, cancel))
+  if (reply.sent || raw.headersSent) {
+    body.cancel()
+    // Tells Fastify that the response is sent elsewhere.
+    if (!reply.sent) reply.hijack()
+    return reply
+  }
+  reply.code(source.status)
+  setHeaders(source, {
+    getHeader: (name) => reply.getHeader(name),
+    setHeader(name, value) {
+      // Fastify would extend Set-Cookie instead of replacing it.
+      reply.removeHeader(name)
+      return reply.header(name, value)
+    },
+  })
+  const { whole } = body
+  if (whole === null) return reply.send()
+  // As bytes, because Fastify adds a charset to the type of JSON text.
+  return reply.send(whole === undefined ? bodyStream(body, raw) : bufferOf(whole))
 }
 
 /** A media type with optional parameters, as every version of Fastify accepts it. */
@@ -131,18 +145,16 @@ const originalTypes = new WeakMap<object, string>()
  * Hides an invalid content type while Fastify looks for a body parser, because Fastify would refuse the request before the
  * hooks of the application and the library see it.
  */
-const acceptAnyType: PreParsing = ({ raw, method }, _reply, payload, done) => {
+function acceptAnyType(
+  { raw, method }: IncomingFastifyRequest,
+  _reply: unknown,
+  payload: unknown,
+  done: (error: null, payload: unknown) => void,
+): void {
   const type = raw.headers['content-type']
   if (type !== undefined && !VALID_TYPE.test(type) && !BODILESS.has(method)) {
     originalTypes.set(raw, type)
     raw.headers['content-type'] = 'application/octet-stream'
   }
   done(null, payload)
-}
-
-function restoreType({ raw }: IncomingFastifyRequest): void {
-  const type = originalTypes.get(raw)
-  if (type === undefined) return
-  originalTypes.delete(raw)
-  raw.headers['content-type'] = type
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
-import { originForm, requestURL } from '../node/request-url.js'
-import { abortUnlessSent, liveRequest, requestOnce } from '../node/web-request.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
+import { originForm } from '../node/url.js'
 
 /** The properties of a Fastify 4 or 5 request that the binding uses. */
 export interface IncomingFastifyRequest {
@@ -22,10 +22,6 @@ export interface IncomingFastifyReply {
   readonly raw: ServerResponse | Http2ServerResponse
 }
 
-/** A registered symbol, which the ESM and the CommonJS build share. */
-const FASTIFY_REQUEST = Symbol.for('@svc/db/fastify-request')
-const CLIENT = Symbol.for('@svc/db/fastify-client')
-
 /**
  * Returns the `Request` of a Fastify request, for guards in your own routes. Always returns the same object for a request.
  *
@@ -34,19 +30,19 @@ const CLIENT = Symbol.for('@svc/db/fastify-client')
  * their reply.
  */
 export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFastifyReply): Request {
-  const message = messageOf(request)
-  const client = clientOf(message)
-  if (reply) client.respondWith(reply.raw as ServerResponse)
   const source = {
-    rawHeaders: message.rawHeaders,
+    rawHeaders: request.raw.rawHeaders,
     method: request.method,
     // Hooks may have replaced the headers of the Fastify request, which leaves those of the message as they are.
     get headers() {
       return request.headers
     },
   }
-  const found = requestOnce(source, () => liveRequest(source, urlOf(request), () => client.signal))
-  return Object.defineProperty(found, FASTIFY_REQUEST, { value: request, configurable: true })
+  const found = requestOf(source, reply?.raw as ServerResponse | undefined, () => {
+    const { protocol, host = request.hostname } = request
+    return { protocol, host, target: targetOf(request) }
+  })
+  return withOwner(found, '@svc/db/fastify-request', request)
 }
 
 /**
@@ -56,18 +52,7 @@ export function fetchRequest(request: IncomingFastifyRequest, reply?: IncomingFa
  * @throws TypeError unless the `Request` comes from `fastifyBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function fastifyRequest(request: Request): FastifyRequest {
-  const found = (request as { [FASTIFY_REQUEST]?: FastifyRequest })[FASTIFY_REQUEST]
-  if (!found) {
-    throw new TypeError(
-      'fastifyRequest() expects a Request from fastifyBinding() or fetchRequest(), not a copy of one.',
-    )
-  }
-  return found
-}
-
-/** Returns the message. HTTP/2 messages have the same interface, except for properties that the binding doesn't use. */
-export function messageOf({ raw }: IncomingFastifyRequest): IncomingMessage {
-  return raw as IncomingMessage
+  return ownerOf(request, '@svc/db/fastify-request', 'fastifyRequest', 'fastifyBinding')
 }
 
 /**
@@ -78,42 +63,4 @@ export function targetOf({ raw, originalUrl }: IncomingFastifyRequest): string {
   const rest = originForm(raw.url ?? '')
   const requested = originalUrl === undefined ? rest : originForm(originalUrl)
   return requested.endsWith(rest) ? requested : rest
-}
-
-function urlOf(request: IncomingFastifyRequest): string {
-  const { protocol, host = request.hostname } = request
-  return requestURL({ protocol, host, target: targetOf(request) })
-}
-
-/** The client of a request. Its signal aborts when it disconnects, if the response is known. */
-class Client {
-  #controller: AbortController | undefined
-  #response: ServerResponse | undefined
-
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      this.#watch()
-    }
-    return this.#controller.signal
-  }
-
-  respondWith(response: ServerResponse): void {
-    if (this.#response) return
-    this.#response = response
-    this.#watch()
-  }
-
-  #watch(): void {
-    if (this.#controller && this.#response) abortUnlessSent(this.#controller, this.#response)
-  }
-}
-
-function clientOf({ rawHeaders }: IncomingMessage): Client {
-  const carrier = rawHeaders as string[] & { [CLIENT]?: Client }
-  const known = carrier[CLIENT]
-  if (known) return known
-  const client = new Client()
-  Object.defineProperty(carrier, CLIENT, { value: client })
-  return client
 }

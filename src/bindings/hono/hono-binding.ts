@@ -1,8 +1,11 @@
-import { belowBase, pathInURL } from '../node/base-path.js'
-import { asError, checkServed, plainHandlerOf, type Served } from '../node/serve.js'
-import { bodyOf } from './body-of.js'
-import { fetchRequest, type IncomingHonoContext } from './hono-context.js'
-import { setResponse } from './set-response.js'
+import type { PlainResponse } from '../../core/http/response.js'
+import { headerOf, LISTS, startBody, streamOf, whenOver } from '../node/response.js'
+import { checkServed, type Served } from '../node/served.js'
+import { belowBase, pathInURL, segmentsOf, splitAfter } from '../node/url.js'
+import { bodyOf, fetchRequest, nodeOf, type IncomingHonoContext } from './hono-context.js'
+
+export type { Served } from '../node/served.js'
+export { fetchRequest, honoContext, type IncomingHonoContext } from './hono-context.js'
 
 /** Middleware for Hono 4. Generic, to keep the application's own context type. */
 export type HonoMiddleware = <C extends IncomingHonoContext>(
@@ -18,21 +21,14 @@ export type HonoMiddleware = <C extends IncomingHonoContext>(
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function honoBinding(s3: Served): HonoMiddleware {
-  checkServed(s3, 'honoBinding')
-  const { basePath } = s3
-  const handler = plainHandlerOf(s3.handler)
+  const { handler, basePath } = checkServed(s3, 'honoBinding')
   return async (c, next) => {
     const path = pathInURL(c.req.raw.url)
     const rest = belowRoute(basePath, path, c.req.routePath)
     if (rest === null) return next()
     const base = path.slice(0, path.length - rest.length)
     const request = fetchRequest(c)
-    try {
-      const response = await handler(request, { basePath: base, body: await bodyOf(c) })
-      return await setResponse(response, c)
-    } catch (thrown) {
-      throw asError(thrown)
-    }
+    return setResponse(await handler(request, { basePath: base, body: await bodyOf(c) }), c)
   }
 }
 
@@ -41,15 +37,63 @@ export function honoBinding(s3: Served): HonoMiddleware {
  * applications don't see, or a filter for the whole path, so the base path may start after any part of it.
  */
 function belowRoute(basePath: string, path: string, routePath: string): string | null {
-  const parts = path.split('/')
-  const segments = routePath.split('/').filter((segment) => segment !== '' && segment !== '*').length
+  const segments = segmentsOf(routePath).filter((segment) => segment !== '*').length
   for (let count = segments; count >= 0; count--) {
-    const mount = parts.slice(0, count + 1).join('/')
-    const rest = belowBase(basePath, {
-      mount: count === segments ? mount : '',
-      path: path.slice(mount.length),
-    })
+    const split = splitAfter(path, count)
+    const rest = belowBase(basePath, count === segments ? split : { ...split, mount: '' })
     if (rest !== null) return rest
   }
   return null
+}
+
+/** What Hono's types allow for known statuses only, so it is missing in the type of the binding. */
+interface SendingHonoContext extends IncomingHonoContext {
+  body(text: string, status: number, headers: Readonly<Record<string, string>>): Response
+}
+
+/**
+ * Sets the response of a context. Keeps headers that were set before, unless the response has them too. Middleware around the
+ * binding can change the result.
+ *
+ * @throws the error of the body if it fails before its first bytes.
+ */
+async function setResponse(source: PlainResponse, c: IncomingHonoContext): Promise<Response> {
+  const { status, headers, body } = source
+  const response =
+    // The library's JSON has no headers that would have to extend those that were set before.
+    typeof body === 'string'
+      ? (c as SendingHonoContext).body(body, status, Object.fromEntries(headers))
+      : new Response(await contentOf(source, c), { status, headers: extendedHeaders(source, c.res) })
+  // Hono would otherwise let headers that were set before win.
+  c.res = undefined
+  c.res = response
+  return response
+}
+
+function extendedHeaders(source: PlainResponse, before: Response): Headers {
+  const headers = new Headers(before.headers)
+  for (const [name, value] of source.headers) {
+    if (LISTS.has(name)) headers.append(name, value)
+    else headers.set(name, value)
+  }
+  return headers
+}
+
+async function contentOf(source: PlainResponse, c: IncomingHonoContext): Promise<BodyInit | null> {
+  const { method, signal } = c.req.raw
+  const { outgoing } = nodeOf(c)
+  // Workers find the length only of a body that is passed on as it is. The adapter for Node.js finds it in the headers, and Node 20
+  // doesn't cancel the body of a response that waits behind another one when the connection closes.
+  if (!outgoing && method !== 'HEAD' && headerOf(source, 'content-length') !== undefined) return source.body
+
+  const body = await startBody(source, method, (cancel) => {
+    if (outgoing) whenOver(outgoing, cancel)
+    else if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+  })
+  if (body.whole !== undefined) return body.whole as BodyInit | null
+  return streamOf(
+    () => body.read(),
+    () => body.cancel(),
+  )
 }

@@ -1,5 +1,7 @@
 import type { Context } from 'hono'
-import { liveRequest, requestOnce } from '../node/web-request.js'
+import type { RequestBody, UnreadBody } from '../../core/http/request-body.js'
+import { liveRequest, ownerOf, requestOnce, withOwner } from '../node/request.js'
+import { streamOf, type whenOver } from '../node/response.js'
 
 /** The properties of a Hono 4 context that the binding uses. */
 export interface IncomingHonoContext {
@@ -25,10 +27,6 @@ export interface BodyCache {
   readonly json?: unknown
 }
 
-/** Registered symbols, which the ESM and the CommonJS build share. */
-const HONO_CONTEXT = Symbol.for('@svc/db/hono-context')
-const RAW_HEADERS = Symbol.for('@svc/db/hono-raw-headers')
-
 /**
  * Returns the `Request` of a Hono context, for guards in your own routes. Always returns the same object for a request.
  *
@@ -37,14 +35,16 @@ const RAW_HEADERS = Symbol.for('@svc/db/hono-raw-headers')
 export function fetchRequest(c: IncomingHonoContext): Request {
   const { req } = c
   const source = {
-    rawHeaders: keyOf(req),
     method: req.raw.method,
     get headers() {
       return Object.fromEntries(req.raw.headers)
     },
+    get signal() {
+      return req.raw.signal
+    },
   }
-  const request = requestOnce(source, () => liveRequest(source, req.raw.url, () => req.raw.signal))
-  return Object.defineProperty(request, HONO_CONTEXT, { value: c, configurable: true })
+  const request = requestOnce(req, source, () => liveRequest(source, req.raw.url, source))
+  return withOwner(request, '@svc/db/hono-context', c)
 }
 
 /**
@@ -54,21 +54,72 @@ export function fetchRequest(c: IncomingHonoContext): Request {
  * @throws TypeError unless the `Request` comes from `honoBinding` or `fetchRequest`. Copies are not accepted.
  */
 export function honoContext(request: Request): Context {
-  const c = (request as { [HONO_CONTEXT]?: Context })[HONO_CONTEXT]
-  if (!c) {
-    throw new TypeError(
-      'honoContext() expects a Request from honoBinding() or fetchRequest(), not a copy of one.',
-    )
-  }
-  return c
+  return ownerOf(request, '@svc/db/hono-context', 'honoContext', 'honoBinding')
 }
 
-/** Returns the array that identifies a request, in place of the raw headers of a Node.js message. */
-function keyOf(req: object): string[] {
-  const carrier = req as { [RAW_HEADERS]?: string[] }
-  const known = carrier[RAW_HEADERS]
-  if (known) return known
-  const key: string[] = []
-  Object.defineProperty(carrier, RAW_HEADERS, { value: key })
-  return key
+/** What Hono's adapter for Node.js provides. */
+interface NodeEnvironment {
+  readonly incoming?: { readonly headers: Readonly<Record<string, unknown>> }
+  /** The response that the adapter writes to. */
+  readonly outgoing?: Parameters<typeof whenOver>[0]
+}
+
+export function nodeOf({ env }: IncomingHonoContext): NodeEnvironment {
+  return env ?? {}
+}
+
+/** Returns the body as an unread stream, or what earlier middleware has read of it. */
+export function bodyOf(c: IncomingHonoContext): RequestBody | Promise<RequestBody> {
+  return c.req.raw.bodyUsed ? parsedBody(c.req.bodyCache) : unreadBody(c)
+}
+
+function unreadBody(c: IncomingHonoContext): UnreadBody {
+  const { raw } = c.req
+  const { incoming } = nodeOf(c)
+  let opened: ReadableStream<Uint8Array> | null | undefined
+  // The adapter for Node.js closes the connection when a body is cancelled, so the client would get no response.
+  const open = () => (opened ??= incoming && raw.body ? readToItsEnd(raw.body) : raw.body)
+  const length = lengthOf(raw.headers, incoming?.headers)
+  if (length === null) return { kind: 'stream', open }
+  const read = async (maxBytes: number): Promise<Uint8Array | null> => {
+    if (length > maxBytes) {
+      await open()?.cancel()
+      return null
+    }
+    const bytes = new Uint8Array(await raw.arrayBuffer())
+    return bytes.length > maxBytes ? null : bytes
+  }
+  return { kind: 'stream', open, read }
+}
+
+/**
+ * Returns the announced length, which servers enforce. Returns `null` if the body has to be counted while it is read: without a
+ * length, and if middleware may have decoded the body, which makes it longer.
+ */
+function lengthOf(headers: Headers, ofMessage: Readonly<Record<string, unknown>> = {}): number | null {
+  const length = headers.get('content-length')
+  const isEncoded = ['transfer-encoding', 'content-encoding'].some(
+    (name) => headers.has(name) || ofMessage[name] !== undefined,
+  )
+  return length !== null && /^\d+$/.test(length) && !isEncoded ? Number(length) : null
+}
+
+async function parsedBody({ arrayBuffer, blob, text, json }: BodyCache): Promise<RequestBody> {
+  const bytes = await (arrayBuffer ?? (await blob)?.arrayBuffer())
+  const value = bytes ? new Uint8Array(bytes) : await (text ?? json)
+  const isEmpty = value === '' || bytes?.byteLength === 0
+  // Nothing was read, so this is like a body that no parser has touched.
+  return isEmpty ? { kind: 'stream', open: () => null } : { kind: 'parsed', value }
+}
+
+/** Returns the stream without its `cancel`: the rest is read and discarded instead. */
+function readToItsEnd(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  async function discardRest(): Promise<void> {
+    while (!(await reader.read()).done);
+  }
+  return streamOf(
+    async () => (await reader.read()).value,
+    () => void discardRest().catch(() => undefined),
+  )
 }

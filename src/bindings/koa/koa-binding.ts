@@ -1,7 +1,29 @@
-import { basePathInURL, belowBase } from '../node/base-path.js'
-import { asError, checkServed, respond, type Served } from '../node/serve.js'
-import { fetchRequest, mountedTarget, type IncomingKoaContext } from './koa-context.js'
-import { setResponse } from './set-response.js'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'koa'
+import type { PlainResponse } from '../../core/http/response.js'
+import { bodyStream, bufferOf, respond } from '../node/message.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
+import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
+import { checkServed, type Served } from '../node/served.js'
+import { basePathInURL, belowBase, originForm, pathOf, type MountedPath } from '../node/url.js'
+
+export type { Served } from '../node/served.js'
+
+/** The properties of a Koa 2 or 3 context that the binding uses. */
+export interface IncomingKoaContext {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  /** Body parsers set its `body`. */
+  readonly request: object
+  readonly originalUrl: string
+  readonly url: string
+  readonly protocol: string
+  readonly host: string
+  readonly method: string
+  readonly headerSent: boolean
+  status: number
+  body?: unknown
+}
 
 /** Middleware for Koa 2 and 3. Generic, to keep the application's own context type. */
 export type KoaMiddleware = <Context extends IncomingKoaContext>(
@@ -18,24 +40,90 @@ export type KoaMiddleware = <Context extends IncomingKoaContext>(
  * @throws TypeError unless the argument is the result of `createS3Server` or `db`.
  */
 export function koaBinding(s3: Served): KoaMiddleware {
-  checkServed(s3, 'koaBinding')
-  const { handler, basePath } = s3
+  const { handler, basePath } = checkServed(s3, 'koaBinding')
   return async (ctx, next) => {
     const target = mountedTarget(ctx)
     const rest = belowBase(basePath, target)
     if (rest === null) return void (await next())
     const request = fetchRequest(ctx)
-    const exchange = {
+    const response = await respond(handler, {
       request,
       message: ctx.req,
       response: ctx.res,
       basePath: basePathInURL(request, target.whole, rest),
       parsed: (ctx.request as { readonly body?: unknown }).body,
-    }
-    try {
-      await setResponse(await respond(handler, exchange), ctx)
-    } catch (thrown) {
-      throw asError(thrown)
-    }
+    })
+    await setResponse(response, ctx)
   }
+}
+
+/**
+ * Sets the response of a context, which Koa sends once all middleware is done. Keeps headers that were set before, unless
+ * the response has them too. Does nothing if other middleware, such as a timeout, has already responded.
+ *
+ * @throws the error of the body if it fails before its first bytes.
+ */
+async function setResponse(source: PlainResponse, ctx: IncomingKoaContext): Promise<void> {
+  const body = await startBody(source, ctx.method, (cancel) => whenOver(ctx.res, cancel))
+  if (ctx.headerSent) return body.cancel()
+  const hadType = ctx.res.hasHeader('content-type')
+  ctx.status = source.status
+  setHeaders(source, ctx.res)
+  if (ctx.method === 'HEAD') return
+  const { whole } = body
+  if (whole === undefined) ctx.body = bodyStream(body, ctx.res)
+  else ctx.body = typeof whole === 'string' ? whole : whole === null ? '' : bufferOf(whole)
+  // Koa guesses a type for a body without one.
+  if (!hadType && headerOf(source, 'content-type') === undefined) ctx.res.removeHeader('content-type')
+}
+
+/**
+ * Returns the `Request` of a Koa context, for guards in your own routes. Always returns the same object for a request.
+ *
+ * It has no body and doesn't touch the stream, so body parsers work before and after. Its `signal` aborts if the client
+ * disconnects before the response is finished.
+ */
+export function fetchRequest(ctx: IncomingKoaContext): Request {
+  const request = requestOf(ctx.req, ctx.res, () => {
+    const { whole, query } = mountedTarget(ctx)
+    return { protocol: ctx.protocol, host: ctx.host, target: whole + query }
+  })
+  return withOwner(request, '@svc/db/koa-context', ctx)
+}
+
+/**
+ * Returns the Koa context behind a `Request`, with everything that middleware has added to it, such as
+ * `koaContext(request).session` or `koaContext(request).state.user`.
+ *
+ * @throws TypeError unless the `Request` comes from `koaBinding` or `fetchRequest`. Copies are not accepted.
+ */
+export function koaContext(request: Request): Context {
+  return ownerOf(request, '@svc/db/koa-context', 'koaContext', 'koaBinding')
+}
+
+/** The target of a request as koa-mount has split it. */
+interface MountedTarget extends MountedPath {
+  /** The whole path as the client requested it, or the rewritten one if the application has changed `ctx.url`. */
+  readonly whole: string
+  /** The rest from `?` or `#`, or `''`. */
+  readonly query: string
+}
+
+/**
+ * Splits the target of a request. Koa has no mount paths, and koa-mount exposes only the innermost one, so the mount path is
+ * what precedes the remaining path in the requested one. If the requested path doesn't end with the remaining one, the
+ * application has rewritten it.
+ */
+function mountedTarget({ originalUrl, url }: Pick<IncomingKoaContext, 'originalUrl' | 'url'>): MountedTarget {
+  const requested = pathOf(originForm(originalUrl))
+  const rest = originForm(url)
+  const path = pathOf(rest)
+  const query = rest.slice(path.length)
+  if (requested.endsWith(path)) {
+    return { mount: requested.slice(0, -path.length), path, whole: requested, query }
+  }
+  // If the path ends with the mount path, koa-mount sets `ctx.url` to a slash that the client hasn't sent.
+  return path === '/'
+    ? { mount: requested, path, whole: requested, query }
+    : { mount: '', path, whole: path, query }
 }

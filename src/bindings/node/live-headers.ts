@@ -27,8 +27,7 @@ export class LiveHeaders {
     this.#headers = headers
     this.#message = message
     this.#shown = listOf(message.headers)
-    const { names, values } = this.#shown
-    names.forEach((name, index) => append(headers, name, values[index]))
+    headersOf(this.#shown, headers)
   }
 
   /** Returns the headers, always the same object, as the message has them now. */
@@ -54,12 +53,13 @@ export class LiveHeaders {
   /** Touches only what the message has changed, so headers that the application has set on the `Request` remain. */
   #update(headers: IncomingHttpHeaders): void {
     if (isListOf(headers, this.#shown)) return
-    const before = byLowerCase(this.#shown)
+    const before = headersOf(this.#shown)
     this.#shown = listOf(headers)
-    const after = byLowerCase(this.#shown)
+    const after = headersOf(this.#shown)
     for (const name of new Set([...before.keys(), ...after.keys()])) {
-      const values = after.get(name) ?? []
-      if (!isSame(before.get(name), values)) replace(this.#headers, name, values)
+      if (before.get(name) === after.get(name)) continue
+      this.#headers.delete(name)
+      for (const [one, value] of after) if (one === name) this.#headers.append(name, value)
     }
   }
 }
@@ -86,32 +86,17 @@ function isSame(one: Values, other: Values): boolean {
   return one.length === other.length && one.every((value, index) => value === other[index])
 }
 
-/** Merges names that differ only in case, which middleware may have added. */
-function byLowerCase(list: HeaderList): ReadonlyMap<string, readonly string[]> {
-  const merged = new Map<string, readonly string[]>()
-  list.names.forEach((spelling, index) => {
-    const name = spelling.toLowerCase()
-    const values = list.values[index]
-    if (values !== undefined) merged.set(name, [...(merged.get(name) ?? []), ...[values].flat()])
-  })
-  return merged
-}
-
-function replace(headers: Headers, name: string, values: readonly string[]): void {
-  try {
-    headers.delete(name)
-  } catch {
-    // An invalid name, which `append` skips too.
-  }
-  append(headers, name, values)
-}
-
-function append(headers: Headers, name: string, values: Values): void {
-  for (const value of typeof values === 'object' ? values : [values]) {
-    try {
-      if (value !== undefined) headers.append(name, value)
-    } catch {
-      // Skips invalid headers: pseudo-headers of HTTP/2, such as `:path`, and what middleware may have added.
+/** Adds the headers of a list. Merges names that differ only in case, which middleware may have added. */
+function headersOf({ names, values }: HeaderList, headers = new Headers()): Headers {
+  names.forEach((name, index) => {
+    const all = values[index]
+    for (const value of typeof all === 'object' ? all : [all]) {
+      try {
+        if (value !== undefined) headers.append(name, value)
+      } catch {
+        // Skips invalid headers: pseudo-headers of HTTP/2, such as `:path`, and what middleware may have added.
+      }
     }
-  }
+  })
+  return headers
 }

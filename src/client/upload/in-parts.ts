@@ -1,14 +1,21 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { isCode } from '../client-error.js'
-import { attemptCalls, type AttemptCalls, type StartedInParts, type StoredParts } from './attempt-calls.js'
-import { isGone } from './end-attempt.js'
-import { identityOf } from './identity.js'
-import { inOneTab } from './in-one-tab.js'
-import type { KeptAttempt, Slot } from './kept-attempts.js'
+import { limited } from '../call-options.js'
+import { isCode, responseError, S3ClientError } from '../client-error.js'
+import {
+  attemptCalls,
+  type AttemptCalls,
+  endOnFailure,
+  isGone,
+  newAttempts,
+  type SignedPart,
+  startAttempt,
+  type StartedInParts,
+  type StoredParts,
+} from './attempt.js'
+import { inOneTab, type KeptAttempt, type Slot } from './kept-attempts.js'
 import { hasStatus, isTransient, retry } from './retry.js'
-import { sendParts } from './send-parts.js'
-import { endOnFailure, newAttempts, startAttempt } from './start-attempt.js'
 import type { Transfer } from './transfer.js'
+import { identityOf } from './upload-request.js'
 
 /** How long the first URLs of an upload may take, in milliseconds. */
 const UNTIL_SIGNED = 60_000
@@ -95,4 +102,83 @@ function finish(
 /** Returns whether the upload can be resumed once the network, the server or the session is back. */
 function isResumable(error: unknown): boolean {
   return isTransient(error) || hasStatus(error, 401)
+}
+
+/** Parts sent at once. Leaves two of a browser's six connections per host. */
+const CONCURRENCY = 4
+
+/** URLs requested at once. Few, because on a slow connection the last one could expire before its part is sent. */
+const URL_BATCH_SIZE = 8
+
+/** Sends the missing parts, several at once, and retries failed ones. Rejects once all retries of a part have failed. */
+async function sendParts(
+  sign: AttemptCalls['sign'],
+  { file, put, progress, phase, signal }: Transfer,
+  { partSize, sizes }: StoredParts,
+): Promise<void> {
+  const count = Math.ceil(file.size / partSize)
+  const sliceOf = (part: number) => file.slice((part - 1) * partSize, part * partSize)
+  const missing: number[] = []
+  const sent = new Map(sizes)
+  for (let part = 1; part <= count; part++) {
+    if (sizes.get(part) === sliceOf(part).size) continue
+    missing.push(part)
+    sent.set(part, 0)
+  }
+  const urls = new Map<number, Promise<readonly SignedPart[]>>()
+
+  // Stops all parts on the caller's signal, and when one part has finally failed.
+  await limited({ signal }, async (stopped) => {
+    report()
+    await Promise.all(Array.from({ length: CONCURRENCY }, () => sendNextParts(stopped)))
+  })
+
+  async function sendNextParts(stopped: AbortSignal): Promise<void> {
+    for (let part = missing.shift(); part; part = missing.shift()) await sendPart(part, stopped)
+  }
+
+  async function sendPart(part: number, stopped: AbortSignal): Promise<void> {
+    const slice = sliceOf(part)
+    const reportPart = (bytes: number) => {
+      sent.set(part, Math.min(bytes, slice.size))
+      report()
+    }
+    let url: string | undefined
+    const send = async () => {
+      // Each retry gets a new URL, because the previous one may have expired.
+      url = undefined
+      url = await urlOf(part, stopped)
+      await put({ method: 'PUT', url, headers: {} }, { file: slice, progress: reportPart, signal: stopped })
+      reportPart(slice.size)
+    }
+    // Any refusal by the bucket may pass: 403 is an expired URL, 409 another writer. 404: the upload was aborted or completed.
+    await retry(
+      send,
+      { signal: stopped, phase },
+      (error) =>
+        isTransient(error) ||
+        (url
+          ? error instanceof S3ClientError && !hasStatus(error, 404)
+          : isCode(error, 'UNEXPECTED_RESPONSE')),
+    )
+  }
+
+  async function urlOf(part: number, stopped: AbortSignal): Promise<string> {
+    if (!urls.has(part)) {
+      const parts = [part, ...missing.slice(0, URL_BATCH_SIZE - 1).filter((other) => !urls.has(other))]
+      const signed = sign(parts, stopped)
+      for (const each of parts) urls.set(each, signed)
+    }
+    const signed = urls.get(part)!
+    urls.delete(part)
+    const found = (await signed).find(({ partNumber }) => partNumber === part)
+    if (!found) throw responseError(200, '')
+    return found.url
+  }
+
+  function report(): void {
+    let loaded = 0
+    for (const size of sent.values()) loaded += size
+    progress(loaded)
+  }
 }

@@ -1,8 +1,7 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { isCode, type S3ClientError } from '../client-error.js'
-import { attemptCalls, type StartedInOnePut } from './attempt-calls.js'
+import { attemptCalls, endOnFailure, newAttempts, startAttempt, type StartedInOnePut } from './attempt.js'
 import { hasStatus, isTransient, retry, throwIfAborted } from './retry.js'
-import { endOnFailure, newAttempts, startAttempt } from './start-attempt.js'
 import type { Transfer } from './transfer.js'
 
 /** Starts an upload, sends the file with one signed PUT, and has the server confirm it. */

@@ -1,6 +1,5 @@
-import { limited } from '../call-options.js'
+import { limited, offline } from '../call-options.js'
 import { isCode, S3ClientError, withoutResponse } from '../client-error.js'
-import { offline } from '../online.js'
 import type { Transfer } from './transfer.js'
 
 /** Pauses before each retry in seconds; about eight in total. */

@@ -1,7 +1,6 @@
 import type { KeptAttempts } from './kept-attempts.js'
 import type { PutBytes, ReportSent } from './transport.js'
-import type { UploadContext } from './upload-context.js'
-import type { UploadOptions, UploadRequest, UploadState } from './upload-request.js'
+import type { UploadContext, UploadOptions, UploadRequest, UploadState } from './upload-request.js'
 
 /** A file on its way to the bucket. */
 export interface Transfer extends UploadContext {

@@ -1,3 +1,4 @@
+import type { Account, ApiRequest, Fetch } from '../api-request.js'
 import type { CallOptions } from '../call-options.js'
 
 export interface UploadProgress {
@@ -28,6 +29,24 @@ export interface UploadOptions extends CallOptions {
   readonly onProgress?: ((progress: UploadProgress) => void) | null | undefined
   /** Called when the upload changes its state. If it throws, the upload is aborted and rejects with that error. */
   readonly onState?: ((state: UploadState) => void) | null | undefined
+}
+
+/** The parts of the client that an upload uses. */
+export interface UploadContext {
+  /** Absolute or relative URL of the API. */
+  readonly base: string
+  readonly request: ApiRequest
+  /** The application's, if it gave one. */
+  readonly fetch?: Fetch | null | undefined
+  readonly account?: Account
+}
+
+/** One call of the application. */
+export interface UploadCall extends UploadContext {
+  readonly options: UploadOptions
+  readonly signal: AbortSignal
+  /** Rejects the call while its work goes on. */
+  readonly leave: (error: unknown) => void
 }
 
 /** Body of the call that starts an upload. */
@@ -71,4 +90,23 @@ function validName(file: Blob): string {
 /** Returns the file's type if it is valid. Browsers take it from a registry of the system that may contain anything. */
 function validContentType({ type }: Blob): string {
   return type.length <= MAX_CONTENT_TYPE_LENGTH && MEDIA_TYPE.test(type) ? type : 'application/octet-stream'
+}
+
+/**
+ * Returns a text of everything that makes two uploads the same. `null` for a `Blob`, which has no name and time to recognize
+ * it by.
+ */
+export function identityOf(file: Blob, { route, filename, size, metadata }: UploadRequest): string | null {
+  // Not `instanceof`, because the file may come from another frame.
+  const { name, lastModified } = file as Partial<File>
+  return name === undefined || lastModified === undefined
+    ? null
+    : JSON.stringify([
+        route || null,
+        filename,
+        Object.entries(metadata || {}).sort(),
+        name,
+        size,
+        lastModified,
+      ])
 }

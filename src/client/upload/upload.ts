@@ -1,19 +1,19 @@
 import type { DbClientObject } from '../../core/store/records.js'
 import { limited } from '../call-options.js'
 import { isCode } from '../client-error.js'
-import { END_LIMIT } from './end-attempt.js'
+import { END_LIMIT } from './attempt.js'
 import { uploadInParts } from './in-parts.js'
 import { keptAttempts } from './kept-attempts.js'
 import { uploadInOnePut } from './one-put.js'
 import { throwIfAborted } from './retry.js'
-import { settleUploads } from './settle.js'
 import { trackPhase, trackProgress, type Transfer } from './transfer.js'
 import { choosePut } from './transport.js'
-import type { UploadCall } from './upload-context.js'
-import { createUploadRequest } from './upload-request.js'
+import { settleUploads } from './unfinished.js'
+import { createUploadRequest, type UploadCall } from './upload-request.js'
+
+export { unfinishedUploads } from './unfinished.js'
 
 export { settleUploads }
-export { unfinishedUploads } from './unfinished.js'
 
 /** Files of this size in bytes or more are uploaded in parts. */
 const MULTIPART_MIN_SIZE = 16 * 1024 ** 2

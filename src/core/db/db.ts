@@ -1,5 +1,4 @@
-import { checkBasePath, DEFAULT_BASE_PATH } from '../http/base-path.js'
-import { createHandler, type Handler } from '../http/handler.js'
+import { checkBasePath, createHandler, DEFAULT_BASE_PATH, type Handler } from '../http/handler.js'
 import { toStorageError } from '../errors.js'
 import type { RecordKeeper, ServerEnvironment, ServerPlugin } from '../plugin.js'
 import type { StorageObject } from '../store/records.js'

@@ -1,4 +1,4 @@
-import { checkBasePath } from '../http/base-path.js'
+import { checkBasePath } from '../http/handler.js'
 import type { OperationObserver } from '../observer.js'
 import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'

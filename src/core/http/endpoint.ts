@@ -5,7 +5,7 @@ import type { Report } from '../reporter.js'
 import type { ReadOf } from '../store/inputs/fields.js'
 import { readSent, type HttpFields, type SentValues } from './fields.js'
 import type { Query } from './query.js'
-import type { Reply } from './reply.js'
+import type { Reply } from './response.js'
 
 /** Where an endpoint reads its input from. */
 export interface InputSource {

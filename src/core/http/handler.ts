@@ -3,10 +3,17 @@ import { createObserve, type ObservedResponse, type OperationObserver } from '..
 import type { Report } from '../reporter.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
 import { parseQuery } from './query.js'
-import { errorResponse, replyResponse } from './reply.js'
-import { isPlain, toResponse, type PlainResponse } from './plain-response.js'
-import { urlParts } from './url-parts.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
+import {
+  errorResponse,
+  fromResponse,
+  headOf,
+  replyResponse,
+  toResponse,
+  type PlainResponse,
+} from './response.js'
+
+export const DEFAULT_BASE_PATH = '/api/s3'
 
 /** What a binding knows about a request beyond the `Request` itself. */
 export interface HandlerOptions {
@@ -20,7 +27,7 @@ export interface HandlerOptions {
 export type Handler = (request: Request, options?: HandlerOptions) => Promise<Response>
 
 /** Like {@link Handler}, for bindings. They find it as a property of the handler, so a function around a handler lacks it. */
-export type PlainHandler = (request: Request, options?: HandlerOptions) => Promise<Response | PlainResponse>
+export type PlainHandler = (request: Request, options?: HandlerOptions) => Promise<PlainResponse>
 
 /** A request to a path below a {@link Subtree}. */
 export interface SubtreeExchange {
@@ -67,7 +74,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   const { endpoints, subtrees = [], report } = configuration
   const observe = createObserve(configuration.onOperation, report)
 
-  async function respond(request: Request, options: HandlerOptions): Promise<Response | PlainResponse> {
+  async function respond(request: Request, options: HandlerOptions): Promise<PlainResponse> {
     const url = urlParts(request.url)
     const basePath = options.basePath ?? configuration.basePath
     const path = pathBelow(basePath, url.pathname)
@@ -78,7 +85,9 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
       const rest = path === null ? null : pathBelow(subtree.prefix, path)
       if (rest) {
         const exchange = { request, body, baseURL: baseURL + subtree.prefix, path: rest.slice(1) }
-        return runOperation(request, subtree.operation, () => subtree.serve(exchange))
+        return runOperation(request, subtree.operation, async () =>
+          fromResponse(await subtree.serve(exchange)),
+        )
       }
     }
 
@@ -87,7 +96,7 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const endpoint = atPath.find((candidate) => candidate.method === method)
     if (!endpoint)
-      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), { allow: allowedMethods(atPath) })
+      return errorResponse(new StorageError('METHOD_NOT_ALLOWED'), [['allow', allowedMethods(atPath)]])
 
     const known: OperationSubject = { scope: null, route: null }
     const findScope = async () => (known.scope = await configuration.resolveScope(request))
@@ -111,9 +120,9 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   function runOperation(
     request: Request,
     operation: string,
-    work: () => Promise<Response | PlainResponse>,
+    work: () => Promise<PlainResponse>,
     known: OperationSubject = { scope: null, route: null },
-  ): Promise<Response | PlainResponse> {
+  ): Promise<PlainResponse> {
     return observe({ operation, request }, async (): Promise<ObservedResponse> => {
       try {
         return { response: await work(), error: null, ...known }
@@ -121,18 +130,14 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
         const error = toStorageError(thrown)
         const reportHere = (reported: Error) => report(reported, { request, operation })
         if (error.status >= 500) reportHere(error)
-        return { response: errorResponse(error, {}, reportHere), error, ...known }
+        return { response: errorResponse(error, [], reportHere), error, ...known }
       }
     })
   }
 
   const plainHandler: PlainHandler = async (request, options = {}) => {
     const response = await respond(request, options)
-    if (request.method !== 'HEAD') return response
-    if (isPlain(response)) return { ...response, text: null }
-    // A HEAD response has no body, so its source (an open file, for example) must be released.
-    void response.body?.cancel().catch(() => undefined)
-    return new Response(null, response)
+    return request.method === 'HEAD' ? headOf(response) : response
   }
   const handler: Handler = async (request, options) => toResponse(await plainHandler(request, options))
   const table: EndpointTable = { basePath: configuration.basePath, endpoints }
@@ -142,8 +147,20 @@ export function createHandler(configuration: HandlerConfiguration): Handler {
   })
 }
 
+/** The parts of an absolute URL that the router needs. `search` has its `?`, or is empty. */
+type URLParts = Pick<URL, 'origin' | 'pathname' | 'search'>
+
+/** A normalized URL as `Request.url` returns it: scheme and host, path, query and fragment. */
+const HTTP_URL = /^(https?:\/\/[^/?#@]+)(\/[^?#]*)(\?[^#]*)?(?:#|$)/
+
+/** Returns the parts of the URL of a `Request`, which is normalized already, so parsing it again would only take time. */
+export function urlParts(url: string): URLParts {
+  const parts = HTTP_URL.exec(url)
+  return parts ? { origin: parts[1]!, pathname: parts[2]!, search: parts[3] ?? '' } : new URL(url)
+}
+
 /** Returns the rest of `path` below `base`: `''`, or a path with a leading slash; `null` if it isn't below. */
-export function pathBelow(base: string, path: string): string | null {
+function pathBelow(base: string, path: string): string | null {
   if (!path.startsWith(base)) return null
   const rest = path.slice(base.length)
   return rest === '' || rest.startsWith('/') ? rest : null
@@ -151,4 +168,31 @@ export function pathBelow(base: string, path: string): string | null {
 
 function allowedMethods(endpoints: readonly Endpoint[]): string {
   return endpoints.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+}
+
+/**
+ * Returns a base path with a leading slash and without a trailing one; `''` for the root.
+ * @throws TypeError unless it is a valid URL path.
+ */
+export function checkBasePath(caller: string, basePath: unknown): string {
+  const path = typeof basePath === 'string' ? withoutTrailingSlash(basePath) : null
+  if (path === null || (path !== '' && !isPathname(path))) {
+    throw new TypeError(
+      `${caller}: basePath must be a path such as "${DEFAULT_BASE_PATH}" (got ${JSON.stringify(basePath)}).`,
+    )
+  }
+  return path
+}
+
+/** Removes all slashes at the end of a path or URL. */
+export function withoutTrailingSlash(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
+
+/** Returns whether a URL parser leaves the path unchanged: `//x` would be a host, `..` is resolved and spaces are encoded. */
+function isPathname(path: string): boolean {
+  const base = 'http://localhost'
+  return path.startsWith('/') && URL.canParse(path, base) && new URL(path, base).pathname === path
 }

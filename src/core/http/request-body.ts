@@ -4,8 +4,6 @@ import { utf8Length } from '../store/validation/checks.js'
 
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
-/** Maximum levels of objects and arrays, far more than any endpoint needs. */
-const MAX_JSON_DEPTH = 64
 
 /**
  * The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value.
@@ -72,14 +70,12 @@ export async function readBytes(
 }
 
 function parseBody(text: string): unknown {
-  let value: unknown
   try {
-    value = parseJson(text)
+    return parseJson(text)
   } catch {
+    // Also if it is nested too deeply for the runtime.
     throw invalidBody('The body must be valid JSON.')
   }
-  checkNesting(value)
-  return value
 }
 
 let utf8: InstanceType<typeof TextDecoder> | undefined
@@ -95,8 +91,8 @@ function decodeUtf8(bytes: Uint8Array): string {
 
 /**
  * Returns the JSON object in a request's body.
- * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, more than 64 KiB or 64 levels, invalid JSON, or a
- * value that isn't an object.
+ * @throws StorageError `VALIDATION_ERROR` (`body`) for another content type, more than 64 KiB, invalid JSON, or a value that isn't
+ * an object.
  */
 export async function readJsonObject(
   request: Request,
@@ -131,8 +127,7 @@ function checkParsed(value: unknown): unknown {
     checkTextLength(value)
     return parseBody(value)
   }
-  // Also prevents that serializing it overflows the stack.
-  if (checkNesting(value) > MAX_JSON_BYTES) checkTextLength(toJson(value))
+  checkTextLength(toJson(value))
   return value
 }
 
@@ -142,55 +137,11 @@ function checkTextLength(text: string): void {
   if (text.length > MAX_JSON_BYTES || utf8Length(text) > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
 }
 
-/** A parser may return values that JSON doesn't have, such as a `BigInt`. */
+/** A parser may return values that JSON doesn't have, such as a `BigInt`, or that are nested too deeply for the runtime. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''
   } catch {
     throw invalidBody('The body must be a JSON object.')
-  }
-}
-
-/**
- * Refuses values that are nested too deeply, even in fields that no endpoint reads. Returns how long the value can be as JSON
- * at most, because serializing thousands of small values takes several times as long.
- */
-function checkNesting(value: unknown): number {
-  let values = 0
-  let length = 0
-  function visit(inner: unknown, depth: number): void {
-    // Each value has at least a byte. This bounds the visit if a parser's result contains itself.
-    if (++values > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-    length += longestJson(inner)
-    if (typeof inner !== 'object' || inner === null) return
-    if (depth > MAX_JSON_DEPTH) {
-      throw invalidBody(`The body must be nested at most ${MAX_JSON_DEPTH} levels deep.`)
-    }
-    if (Array.isArray(inner)) {
-      for (const element of inner) visit(element, depth + 1)
-      return
-    }
-    for (const name in inner) {
-      length += longestJson(name)
-      visit((inner as Readonly<Record<string, unknown>>)[name], depth + 1)
-    }
-  }
-  visit(value, 1)
-  return length
-}
-
-/** Returns an upper limit for the bytes of a value as JSON with the comma or colon after it, without those of its elements. */
-function longestJson(value: unknown): number {
-  switch (typeof value) {
-    case 'string':
-      return value.length * '\\u0000'.length + 3
-    case 'object':
-    case 'boolean':
-    case 'undefined':
-      return 'false,'.length
-    case 'number':
-      return '-1.2345678901234567e-300,'.length
-    default:
-      return Infinity
   }
 }

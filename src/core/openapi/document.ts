@@ -1,9 +1,8 @@
 import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
 import { MAX_QUERY_BYTES } from '../http/query.js'
-import { withoutTrailingSlash } from '../http/base-path.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { HttpFields } from '../http/fields.js'
-import { tableOf, type Handler } from '../http/handler.js'
+import { tableOf, withoutTrailingSlash, type Handler } from '../http/handler.js'
 import type { JsonSchema, JsonValue } from '../json.js'
 import { nullable, OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'
 
@@ -83,8 +82,9 @@ function pathsOf(endpoints: readonly Endpoint[]): OpenApiDocument['paths'] {
   return paths
 }
 
-function operationOf({ operation, query, body, describe }: Endpoint): OpenApiOperation {
-  const { summary, answer, errors } = describe()
+function operationOf(endpoint: Endpoint): OpenApiOperation {
+  const { operation, query, body } = endpoint
+  const { summary, answer, errors } = endpoint.describe()
   return {
     operationId: operation,
     summary,
@@ -114,7 +114,9 @@ function parametersOf(query: HttpFields): readonly JsonSchema[] {
 
 function bodySchemaOf(body: HttpFields): JsonSchema {
   const properties = requiredFirst(body).map(([name, field]) => {
-    const description = [field.description, field.schema['description']].filter(Boolean).join(' ')
+    const description = [field.description, field.schema['description'] as string | undefined]
+      .filter(Boolean)
+      .join(' ')
     const schema = { ...field.schema, ...(description !== '' && { description }) }
     return [name, field.isRequired ? schema : nullable(schema)] as const
   })

@@ -3,7 +3,7 @@ import type { RecordKeeper } from '../../core/plugin.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
   checkObject,
-  checkQuota,
+  quotaFlaw,
   checkSize,
   checkText,
   invalid,

@@ -10,7 +10,7 @@ import {
   type NamedObject,
   type SentValues,
 } from '../../core/http/fields.js'
-import type { Reply } from '../../core/http/reply.js'
+import type { Reply } from '../../core/http/response.js'
 import type { Disposition, SignDownloadInput } from '../../core/object-storage.js'
 import { MOMENT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
 import type { ReadOperation } from '../../core/plugin.js'
@@ -96,10 +96,10 @@ interface Reading<Input extends NamedObject> {
   readonly path: '/download' | '/file'
   readonly operation: Exclude<ReadOperation, 'object'>
   readonly query: HttpFields
-  describe(): Omit<EndpointDescription, 'errors'>
-  parse(sent: SentValues): Input
-  terms(input: Input, object: StorageObject): UrlTerms
-  reply(url: string, terms: UrlTerms): Reply
+  readonly describe: () => Omit<EndpointDescription, 'errors'>
+  readonly parse: (sent: SentValues) => Input
+  readonly terms: (input: Input, object: StorageObject) => UrlTerms
+  readonly reply: (url: string, terms: UrlTerms) => Reply
 }
 
 /** Finds an active object that the caller may read, runs the guard, and signs a URL of its bytes. */
@@ -118,7 +118,7 @@ function signedReading<Input extends NamedObject>(
       ...describe(),
       errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    parse: (sent) => parse(sent),
+    parse,
     own: (input, { request, scope }) => readAccess.find(input, 'active', { operation, request, scope }),
     guard: (_, object) => {
       const { bucket, key, route, size } = object

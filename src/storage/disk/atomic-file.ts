@@ -6,67 +6,59 @@ import { isAlreadyThere, OWNER_ONLY, syncFolder } from './file-system.js'
 /** Connections time out long before a day without a byte, so a draft this old has no writer any more. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000
 
-export interface NewFile {
+export interface AtomicFile<T> {
   /** Its folder must exist. */
   readonly path: string
   /** The folder that holds the file while it is being written. */
   readonly drafts: string
-  readonly write: (file: FileHandle) => Promise<void>
-  /** Throws if the file must not appear any more. Called after it has been written and synced. */
-  readonly beforePublishing?: (() => void) | undefined
+  /** Whether an existing file is replaced. Readers that have it open keep reading its bytes. */
+  readonly replace?: boolean
+  /** Writes the file, and returns the result of the call. */
+  readonly write: (file: FileHandle) => Promise<T>
+  /** Rejects if the file must not appear any more. Called after it has been written and synced. */
+  readonly beforePublishing?: (() => Promise<void>) | undefined
 }
 
 /**
- * Creates a file atomically: it appears complete or not at all, and never replaces an existing file, even if several
- * processes create it at once. Returns `false` if the file already exists. After `true`, the file survives a power failure.
+ * Writes a file atomically: it appears complete or not at all, and by default never replaces an existing file, even if several
+ * processes create it at once. Returns `null` if the file already exists. After any other result, the file survives a power failure.
  */
-export async function createAtomically(file: NewFile): Promise<boolean> {
-  return throughDraft(file, (draft) => linkIfAbsent(draft, file.path))
-}
-
-/** Creates or replaces a file atomically. Readers that have the old file open keep reading its bytes. */
-export async function replaceAtomically(file: NewFile): Promise<void> {
-  await throughDraft(file, async (draft) => {
-    await rename(draft, file.path)
-    await syncFolder(dirname(file.path))
-  })
-}
-
-async function throughDraft<T>(
-  { drafts, write, beforePublishing }: NewFile,
-  publish: (draft: string) => Promise<T>,
-): Promise<T> {
+export async function writeAtomically<T>(atomic: AtomicFile<T>): Promise<T | null> {
+  const { path, drafts, replace = false, write, beforePublishing } = atomic
   const draft = join(drafts, randomUUID())
   const file = await open(draft, 'wx', OWNER_ONLY)
   try {
-    await writeDurably(file, write)
-    beforePublishing?.()
-    return await publish(draft)
+    const written = await writeDurably(file, drafts, write)
+    await beforePublishing?.()
+    if (replace) await rename(draft, path)
+    else if (!(await linkIfAbsent(draft, path))) return null
+    await syncFolder(dirname(path))
+    return written
   } finally {
     // A failure here does not change the result. removeAbandonedDrafts removes the draft later.
     await unlink(draft).catch(() => undefined)
   }
 }
 
-async function writeDurably(file: FileHandle, write: NewFile['write']): Promise<void> {
+async function writeDurably<T>(file: FileHandle, drafts: string, write: AtomicFile<T>['write']): Promise<T> {
   try {
-    await write(file)
+    await removeAbandonedDrafts(drafts, (await file.stat()).mtimeMs)
+    const written = await write(file)
     await file.sync()
+    return written
   } finally {
     await file.close()
   }
 }
 
-/** Uses a hard link, because `rename` would replace an existing file. */
 async function linkIfAbsent(draft: string, path: string): Promise<boolean> {
   try {
     await link(draft, path)
+    return true
   } catch (error) {
     if (isAlreadyThere(error)) return false
     throw error
   }
-  await syncFolder(dirname(path))
-  return true
 }
 
 /**
@@ -75,7 +67,7 @@ async function linkIfAbsent(draft: string, path: string): Promise<boolean> {
  *
  * `now` is in milliseconds since 1970, by the clock of the file system: the mtime of a file that was just written.
  */
-export async function removeAbandonedDrafts(drafts: string, now: number): Promise<void> {
+async function removeAbandonedDrafts(drafts: string, now: number): Promise<void> {
   const names = await readdir(drafts).catch((): string[] => [])
   for (const name of names) {
     const path = join(drafts, name)

@@ -2,8 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { link, open, readFile, rename, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { STALLED_AFTER_MS, type ClaimWrite, type WriteClaim } from '../signed-urls/write-turns.js'
-import type { DiskLayout } from './disk-layout.js'
+import { STALLED_AFTER_MS, type ClaimWrite, type WriteClaim } from '../local/contract.js'
+import type { DiskLayout } from './layout.js'
 import { isAlreadyThere, nullIfMissing, OWNER_ONLY } from './file-system.js'
 
 /*
@@ -24,12 +24,7 @@ interface Holder {
   readonly process: string
 }
 
-let processName: string | null = null
-
-function thisProcess(): Holder {
-  processName ??= randomUUID()
-  return { host: hostname(), pid: process.pid, process: processName }
-}
+const SELF: Holder = { host: hostname(), pid: process.pid, process: randomUUID() }
 
 /** Claims writes for one of several processes that share a directory. */
 export function createClaimFiles(layout: DiskLayout): ClaimWrite {
@@ -38,7 +33,7 @@ export function createClaimFiles(layout: DiskLayout): ClaimWrite {
     const name = createHash('sha256').update(target).digest('hex')
     const path = join(layout.drafts, `${name}.claim`)
     const draft = join(layout.drafts, randomUUID())
-    const text = JSON.stringify(thisProcess())
+    const text = JSON.stringify(SELF)
     const file = await open(draft, 'wx', OWNER_ONLY)
     try {
       await file.writeFile(text)
@@ -78,9 +73,8 @@ async function publishClaim(draft: string, path: string, now: number): Promise<b
 /** Returns whether a holder is known to have exited. Only a process on the same host can know. */
 function hasExited(text: string): boolean {
   const holder = holderOf(text)
-  const self = thisProcess()
-  if (holder?.host !== self.host) return false
-  return holder.pid === self.pid ? holder.process !== self.process : !isRunning(holder.pid)
+  if (holder?.host !== SELF.host) return false
+  return holder.pid === SELF.pid ? holder.process !== SELF.process : !isRunning(holder.pid)
 }
 
 function holderOf(text: string): Holder | null {

@@ -1,14 +1,13 @@
 import { resolve } from 'node:path'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
-import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
+import { createLocalStorage, type LocalStorageOptions } from '../local/storage.js'
 import { createClaimFiles } from './claim-file.js'
-import { diskLayout } from './disk-layout.js'
-import { createDiskPartStore } from './disk-part-store.js'
-import { createDiskByteStore } from './disk-byte-store.js'
+import { diskLayout } from './layout.js'
+import { createDiskByteStore } from './objects.js'
+import { createDiskPartStore } from './parts.js'
 import { readOrCreateSecret } from './signing-secret.js'
 
-export interface DiskStorageOptions extends SelfServingOptions {
+export interface DiskStorageOptions extends LocalStorageOptions {
   /**
    * The directory of all files, including the secret that signs the URLs. Created on first use. A relative path is resolved
    * immediately, against the current working directory. Nothing else should write to this directory.
@@ -39,14 +38,12 @@ export interface DiskStorageOptions extends SelfServingOptions {
  */
 export function diskStorage(options: DiskStorageOptions): ObjectStorage {
   const layout = diskLayout(resolve(checkDirectory(options)))
-  const checked = checkSelfServingOptions('diskStorage', options)
-  const secret = () => readOrCreateSecret(layout)
-  const byteStore = createDiskByteStore(layout)
-  const partStore = createDiskPartStore(layout, byteStore)
-  return createSelfServingStorage(
-    { byteStore, partStore, secret, claimWrite: createClaimFiles(layout) },
-    checked,
-  )
+  return createLocalStorage('diskStorage', options, () => ({
+    objects: createDiskByteStore(layout),
+    parts: createDiskPartStore(layout),
+    claimWrite: createClaimFiles(layout),
+    secret: () => readOrCreateSecret(layout),
+  }))
 }
 
 function checkDirectory(options: unknown): string {

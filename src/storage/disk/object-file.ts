@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
-import type { StoredBytes } from '../../core/object-storage.js'
-import type { NewBytes } from '../signed-urls/byte-store.js'
+import { open, type FileHandle } from 'node:fs/promises'
+import type { ByteRange, StoredBytes } from '../../core/object-storage.js'
+import type { NewBytes, OpenBytes } from '../local/contract.js'
 
 /*
  * The file of an object contains its bytes, a line feed, a description as one line of JSON, and a line feed. With a single
@@ -48,6 +48,16 @@ export async function writeObject(
   return eTag
 }
 
+/** Reads the description of the object at a path, and when it was written. Rejects if there is no such file. */
+export async function describeFile(path: string): Promise<ObjectDescription & { readonly writtenAt: Date }> {
+  const file = await open(path, 'r')
+  try {
+    return { ...(await readDescription(file)), writtenAt: (await file.stat()).mtime }
+  } finally {
+    await file.close()
+  }
+}
+
 /** Reads the description of an object. @throws Error if the file was changed or truncated since `writeObject` wrote it. */
 export async function readDescription(file: FileHandle): Promise<ObjectDescription> {
   const { size: fileSize } = await file.stat()
@@ -55,25 +65,85 @@ export async function readDescription(file: FileHandle): Promise<ObjectDescripti
   await file.read(trailer, 0, trailer.byteLength, fileSize - trailer.byteLength)
   const lineEnd = trailer.byteLength - 1
   const lineStart = trailer.subarray(0, Math.max(lineEnd, 0)).lastIndexOf(LINE_FEED)
-  const description = parseJson(trailer.subarray(lineStart + 1, lineEnd).toString())
+  const description = descriptionOf(trailer.subarray(lineStart + 1, lineEnd).toString())
   const bytesBefore = fileSize - (trailer.byteLength - lineStart)
-  if (lineStart === -1 || !isDescription(description) || description.size !== bytesBefore) {
+  if (lineStart === -1 || description?.size !== bytesBefore) {
     throw new Error('diskStorage: the file of an object is damaged.')
   }
   return description
 }
 
-function parseJson(text: string): unknown {
+function descriptionOf(text: string): ObjectDescription | null {
   try {
-    return JSON.parse(text)
+    const value = JSON.parse(text) as Readonly<Record<keyof ObjectDescription, unknown>> | null
+    const names = ['bucket', 'key', 'contentType', 'eTag', 'attemptId'] as const
+    const isComplete =
+      typeof value?.size === 'number' && names.every((name) => typeof value[name] === 'string')
+    return isComplete ? (value as ObjectDescription) : null
   } catch {
-    return undefined
+    return null
   }
 }
 
-function isDescription(value: unknown): value is ObjectDescription {
-  if (typeof value !== 'object' || value === null) return false
-  const { size, ...texts } = value as Readonly<Record<keyof ObjectDescription, unknown>>
-  const names = ['bucket', 'key', 'contentType', 'eTag', 'attemptId'] as const
-  return typeof size === 'number' && names.every((name) => typeof texts[name] === 'string')
+/** Bytes per read. */
+const CHUNK_BYTES = 64 * 1024
+
+/**
+ * Opens an object or a range of its bytes, and takes over closing the file. Few bytes are read at once, so the file does not stay
+ * open while a response waits to be read. More become a stream.
+ */
+export async function openBytes(file: FileHandle, range?: ByteRange): Promise<OpenBytes> {
+  let stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null
+  try {
+    const { size: all } = await readDescription(file)
+    const start = range?.start ?? 0
+    const end = Math.min(range ? range.end + 1 : all, all)
+    const size = end - start
+    if (size > CHUNK_BYTES) stream = streamOfFile(file, start, end)
+    return { size, body: stream ?? (await readChunk(file, start, size)) }
+  } finally {
+    if (!stream) await file.close()
+  }
+}
+
+/** Returns a stream that reads on demand. It closes the file at the end, when it is cancelled, and on an error. */
+function streamOfFile(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let position = start
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        try {
+          const chunk = await readChunk(file, position, Math.min(CHUNK_BYTES, end - position))
+          position += chunk.byteLength
+          controller.enqueue(chunk)
+          if (position < end) return
+          await file.close()
+          controller.close()
+        } catch (error) {
+          await file.close()
+          throw error
+        }
+      },
+      cancel: () => file.close(),
+    },
+    // Reads nothing ahead.
+    { highWaterMark: 0 },
+  )
+}
+
+/** Reads exactly `length` bytes. @throws Error if the file has become shorter. */
+async function readChunk(
+  file: FileHandle,
+  position: number,
+  length: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunk = new Uint8Array(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(chunk, filled, length - filled, position + filled)
+    if (bytesRead === 0)
+      throw new Error('diskStorage: the file of an object has become shorter while it was being read.')
+    filled += bytesRead
+  }
+  return chunk
 }

@@ -1,8 +1,8 @@
 import { randomBytes, webcrypto } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Secret } from '../signed-urls/url-signer.js'
-import { createAtomically } from './atomic-file.js'
-import type { DiskLayout } from './disk-layout.js'
+import type { Secret } from '../local/contract.js'
+import { writeAtomically } from './atomic-file.js'
+import type { DiskLayout } from './layout.js'
 import { nullIfMissing } from './file-system.js'
 
 const SECRET_BYTES = 32
@@ -16,8 +16,9 @@ export async function readOrCreateSecret(layout: DiskLayout): Promise<Secret> {
 
 async function createSecret({ secret: path, drafts }: DiskLayout): Promise<string> {
   const text = `${randomBytes(SECRET_BYTES).toString('hex')}\n`
-  const created = await createAtomically({ path, drafts, write: (file) => file.writeFile(text) })
-  return created ? text : readFile(path, 'utf8')
+  await writeAtomically({ path, drafts, write: (file) => file.writeFile(text) })
+  // Another process may have created it first.
+  return readFile(path, 'utf8')
 }
 
 /** Requires the full length, because a truncated secret could be guessed. */

@@ -1,12 +1,18 @@
-import type { ObjectStorage } from '../../core/object-storage.js'
-import { checkSelfServingOptions, type SelfServingOptions } from '../signed-urls/self-serving-options.js'
-import { createSelfServingStorage } from '../signed-urls/self-serving-storage.js'
-import type { ClaimWrite } from '../signed-urls/write-turns.js'
-import type { Secret } from '../signed-urls/url-signer.js'
-import { createMemoryByteStore, type MemoryObject } from './memory-byte-store.js'
-import { createMemoryPartStore } from './memory-part-store.js'
+import { keyId } from '../../core/names.js'
+import type { ObjectStorage, StoredBytes } from '../../core/object-storage.js'
+import {
+  PartChangedError,
+  type ByteStore,
+  type Description,
+  type LocalBackend,
+  type NewBytes,
+  type PartStore,
+  type Secret,
+  type UploadReference,
+} from '../local/contract.js'
+import { createLocalStorage, type LocalStorageOptions } from '../local/storage.js'
 
-export type MemoryStorageOptions = SelfServingOptions
+export type MemoryStorageOptions = LocalStorageOptions
 
 /**
  * Creates an object storage in memory, for tests and demos. Every bucket name exists. Its signed URLs point to the server
@@ -15,17 +21,145 @@ export type MemoryStorageOptions = SelfServingOptions
  * @throws TypeError if `baseURL` is not an absolute http(s) URL, or if `now` is not a function.
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): ObjectStorage {
-  const checked = checkSelfServingOptions('memoryStorage', options)
-  const objects = new Map<string, MemoryObject>()
-  const byteStore = createMemoryByteStore(objects, checked.now)
-  const partStore = createMemoryPartStore(objects, checked.now)
-  return createSelfServingStorage({ byteStore, partStore, secret: createSecret, claimWrite }, checked)
+  return createLocalStorage('memoryStorage', options, (now) => ({
+    objects: createByteStore(now),
+    parts: createPartStore(),
+    claimWrite,
+    secret: createSecret,
+  }))
 }
 
 /** No other process can write to the memory of this one. */
-const claimWrite: ClaimWrite = async () => ({ keep: async () => true, release: async () => undefined })
+const claimWrite: LocalBackend['claimWrite'] = async () => ({
+  keep: async () => true,
+  release: async () => undefined,
+})
 
 /** Runs on first use, because some runtimes forbid random numbers before the first request. */
 function createSecret(): Promise<Secret> {
   return crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify'])
+}
+
+/** An object, or a part of an upload. */
+interface StoredInMemory {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly description: StoredBytes & { readonly eTag: string }
+}
+
+/** Reads the bytes of a new object or part. After it, nothing may be awaited before they become visible. */
+async function receive(content: NewBytes): Promise<StoredInMemory> {
+  const { chunks, beforePublishing, contentType, attemptId } = content
+  const copies: Uint8Array[] = []
+  // Copied, because the producer may reuse the memory of a chunk.
+  for await (const chunk of chunks) copies.push(new Uint8Array(chunk))
+  const bytes = concatenate(copies)
+  const eTag = `"${await sha256Hex(bytes)}"`
+  await beforePublishing?.()
+  return { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } }
+}
+
+/** Without `Blob`, which simulated DOMs replace by one that can't be read. */
+function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0))
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return bytes
+}
+
+async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Stores objects in a map, by {@link keyId}. */
+function createByteStore(now: () => Date): ByteStore {
+  const objects = new Map<string, StoredInMemory & { readonly writtenAt: number }>()
+
+  return {
+    describe: async (bucket, key) => objects.get(keyId({ bucket, key }))?.description ?? null,
+
+    async open(bucket, key, range) {
+      const stored = objects.get(keyId({ bucket, key }))
+      if (!stored) return null
+      const body = range ? stored.bytes.subarray(range.start, range.end + 1) : stored.bytes
+      return { size: body.byteLength, body }
+    },
+
+    async create(bucket, key, content) {
+      const received = await receive(content)
+      const at = keyId({ bucket, key })
+      if (objects.has(at)) return null
+      objects.set(at, { ...received, writtenAt: now().getTime() })
+      return received.description.eTag
+    },
+
+    async remove(bucket, key) {
+      objects.delete(keyId({ bucket, key }))
+    },
+
+    async *objects(bucket) {
+      const start = keyId({ bucket, key: '' })
+      for (const [at, { description, writtenAt }] of objects) {
+        const { size, eTag } = description
+        if (at.startsWith(start)) {
+          yield { key: at.slice(start.length), size, eTag, lastModified: new Date(writtenAt) }
+        }
+      }
+    },
+  }
+}
+
+interface Upload {
+  readonly description: Description
+  readonly parts: Map<number, StoredInMemory>
+}
+
+/** Stores uploads in maps, by the {@link keyId} of their objects and by their ids. */
+function createPartStore(): PartStore {
+  const uploadsByKey = new Map<string, Map<string, Upload>>()
+  const find = (upload: UploadReference) => uploadsByKey.get(keyId(upload))?.get(upload.uploadId)
+
+  return {
+    async begin(upload, description) {
+      const uploads = uploadsByKey.get(keyId(upload)) ?? new Map<string, Upload>()
+      uploadsByKey.set(keyId(upload), uploads.set(upload.uploadId, { description, parts: new Map() }))
+    },
+
+    describe: async (upload) => find(upload)?.description ?? null,
+
+    async write(upload, partNumber, content) {
+      const part = await receive(content)
+      return find(upload)?.parts.set(partNumber, part) ? part.description.eTag : null
+    },
+
+    async list(upload) {
+      const parts = find(upload)?.parts
+      if (!parts) return null
+      return [...parts].map(
+        ([
+          partNumber,
+          {
+            description: { size, eTag },
+          },
+        ]) => ({ partNumber, size, eTag }),
+      )
+    },
+
+    async *read(upload, { partNumber, eTag }) {
+      const part = find(upload)?.parts.get(partNumber)
+      if (part?.description.eTag !== eTag) throw new PartChangedError()
+      yield part.bytes
+    },
+
+    async remove(upload) {
+      const uploads = uploadsByKey.get(keyId(upload))
+      uploads?.delete(upload.uploadId)
+      if (uploads?.size === 0) uploadsByKey.delete(keyId(upload))
+    },
+
+    uploads: async (bucket, key) => [...(uploadsByKey.get(keyId({ bucket, key }))?.keys() ?? [])],
+  }
 }

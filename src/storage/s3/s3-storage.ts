@@ -1,16 +1,25 @@
-import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3'
 import type { ObjectStorage } from '../../core/object-storage.js'
-import { downloadHeaders } from '../headers/download-headers.js'
-import { shortFilename } from '../headers/short-filename.js'
-import { ATTEMPT_METADATA, uploadHeaders } from '../headers/upload-headers.js'
-import { bucketCalls } from './bucket-calls.js'
-import { directBytes } from './direct-bytes.js'
-import { headObject } from './head-object.js'
-import { listObjects } from './list-objects.js'
-import { createS3Multipart } from './s3-multipart.js'
-import { urlSigner } from './signed-requests.js'
-import { checkOptions, type S3StorageOptions } from './storage-options.js'
+import { downloadHeaders, shortFilename, uploadHeaders } from '../headers.js'
+import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
+import { s3Multipart } from './multipart.js'
+import { newObject, s3Objects } from './objects.js'
+import { urlSigner } from './signing.js'
 import { urlLifetimes } from './url-lifetime.js'
+
+export interface S3StorageOptions {
+  /** A client of the AWS SDK v3. Its credentials never leave the server. See docs/s3.md for its settings. */
+  readonly client: S3Client
+  /** Timeout of a call to the bucket in seconds, including the client's retries. Default 30. Calls that send bytes get more time. */
+  readonly timeoutSeconds?: number | null | undefined
+  /** Timeout of completing a multipart upload in seconds. S3 can take minutes to assemble the parts. Default 300. */
+  readonly completeTimeoutSeconds?: number | null | undefined
+  /**
+   * Returns the current time. Determines the remaining lifetime of a URL. Default: the system clock. (The date of a
+   * signature comes from the client's clock, which the SDK adjusts to S3's.)
+   */
+  readonly now?: (() => Date) | null | undefined
+}
 
 /**
  * Creates an object storage on S3 or a compatible service, with a client of the AWS SDK v3. It can use every bucket that the
@@ -22,29 +31,21 @@ import { urlLifetimes } from './url-lifetime.js'
  * @throws TypeError if `client` is not an S3Client, a timeout is not a number of seconds, or `now` is not a function.
  */
 export function s3Storage(options: S3StorageOptions): ObjectStorage {
-  const { client, now, timeoutSeconds, completeTimeoutSeconds } = checkOptions(options)
+  const checked = checkOptions(options)
+  const { client, timeoutSeconds, now } = checked
   const run = bucketCalls(timeoutSeconds)
-  const { write, writePart, read } = directBytes(client, run, timeoutSeconds)
   const signUrl = urlSigner(client, urlLifetimes(client, now))
 
   return {
     async signUpload(input) {
-      const { bucket, key, size, contentType, attemptId, expiresAt } = input
+      const { bucket, key, size, expiresAt } = input
       const headers = uploadHeaders(input)
       const url = await run('signUpload', input, () =>
         signUrl({
           ...{ operation: 'PutObject', bucket, key, expiresAt, query: {} },
           // Browsers set the length themselves and do not let scripts set it.
           headers: { 'content-length': String(size), ...headers },
-          command: () =>
-            new PutObjectCommand({
-              Bucket: bucket,
-              Key: key,
-              ContentLength: size,
-              ContentType: contentType,
-              IfNoneMatch: '*',
-              Metadata: { [ATTEMPT_METADATA]: attemptId },
-            }),
+          command: () => new PutObjectCommand({ ...newObject(input), IfNoneMatch: '*', ContentLength: size }),
         }),
       )
       return { method: 'PUT', url, headers }
@@ -72,18 +73,46 @@ export function s3Storage(options: S3StorageOptions): ObjectStorage {
       return { url }
     },
 
-    head: (reference) => run('head', reference, (abortSignal) => headObject(client, reference, abortSignal)),
+    ...s3Objects(client, run, timeoutSeconds),
 
-    async remove(reference) {
-      const command = new DeleteObjectCommand({ Bucket: reference.bucket, Key: reference.key })
-      await run('remove', reference, (abortSignal) => client.send(command, { abortSignal }))
-    },
-
-    write,
-    read,
-
-    list: (input) => run('list', input, (abortSignal) => listObjects(client, input, abortSignal)),
-
-    multipart: { ...createS3Multipart({ client, signUrl, run, completeTimeoutSeconds }), writePart },
+    multipart: s3Multipart(client, run, signUrl, checked),
   }
+}
+
+/** Validates the options and adds the defaults. @throws TypeError that names the invalid option. */
+function checkOptions(options: S3StorageOptions) {
+  const given: { readonly [Name in keyof S3StorageOptions]?: unknown } = isObject(options) ? options : {}
+  return {
+    client: checkClient(given.client),
+    timeoutSeconds: checkSeconds('timeoutSeconds', given.timeoutSeconds ?? 30),
+    completeTimeoutSeconds: checkSeconds('completeTimeoutSeconds', given.completeTimeoutSeconds ?? 300),
+    now: checkClock(given.now ?? (() => new Date())),
+  }
+}
+
+function checkClient(client: unknown): S3Client {
+  const parts = isObject(client) ? (client as Partial<S3Client>) : {}
+  if (typeof parts.send !== 'function' || !isObject(parts.config) || !isObject(parts.middlewareStack)) {
+    throw new TypeError('s3Storage: client must be an S3Client from @aws-sdk/client-s3.')
+  }
+  return client as S3Client
+}
+
+function checkSeconds(name: string, seconds: unknown): number {
+  if (typeof seconds !== 'number' || !(seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS)) {
+    const given = typeof seconds === 'string' ? JSON.stringify(seconds) : String(seconds)
+    throw new TypeError(
+      `s3Storage: ${name} must be a number of seconds above 0 and up to ${MAX_TIMEOUT_SECONDS} (got ${given}).`,
+    )
+  }
+  return seconds
+}
+
+function checkClock(now: unknown): () => Date {
+  if (typeof now !== 'function') throw new TypeError(`s3Storage: now must be a function (got ${typeof now}).`)
+  return now as () => Date
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }

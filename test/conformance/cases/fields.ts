@@ -14,7 +14,10 @@ interface Example<Fields extends PropertyKey> {
   /** Prepares what the call meets under this key, and returns its input. */
   readonly prepare: (given: Given, key: string) => Promise<Input>
   readonly others: { readonly [Field in Fields]: Other }
-  /** Returns what shows a difference that the result does not show. */
+  /**
+   * Returns what shows a difference that the result does not show. It is then all that counts, because an adapter can build the
+   * result from the input without storing it.
+   */
   readonly afterwards?: (given: Given, key: string) => Promise<unknown>
 }
 
@@ -31,6 +34,15 @@ const at = (given: Given, key: string) => ({ ...given.at, key })
 async function reserved(given: Given, key: string): Promise<Input> {
   const { id } = await given.reserve({ key, id: given.newId(), uploadId: 'upload' })
   return { ...at(given, key), id }
+}
+
+/** Returns the object that the attempt at this key becomes, with what only the attempt has. */
+async function attemptAndObject(given: Given, key: string): Promise<unknown> {
+  const pending = await given.store.findPending(at(given, key))
+  if (!pending) return 'no attempt'
+  const { id, declaredSize, expiresAt, uploadId } = pending
+  const object = await given.store.confirm({ ...at(given, key), id, size: 20 })
+  return { ...(await given.store.findActive(object)), declaredSize, expiresAt, uploadId }
 }
 
 async function active(given: Given, key: string): Promise<Input> {
@@ -145,6 +157,7 @@ const CALLS: Examples<Exclude<MethodName, EventMethod | 'countEvents'>> = {
       contentType: other('another'),
       metadata: other({ another: 'one' }),
     },
+    afterwards: attemptAndObject,
   },
   confirm: {
     prepare: async (given, key) => ({ ...(await reserved(given, key)), size: 11 }),
@@ -288,7 +301,11 @@ const EVENT_CALLS: Examples<EventMethod> = {
   },
   settleEvents: { prepare: claimed, others: { entries: other([]) } },
   extendClaims: {
-    prepare: claimed,
+    async prepare(given, key) {
+      const claims = await claimed(given, key)
+      given.clock.advance(1)
+      return claims
+    },
     others: { entries: other([]), options: other({ claimSeconds: 3600 }) },
     afterwards: endsOfClaims,
   },
@@ -319,7 +336,7 @@ async function hasEffect(
   /** Returns what the call did, without the key, the ids that it did not choose and the time. */
   const made = async (key: string, input: Input) => {
     const outcome = await observeStore(given.store, callWith(method, input))
-    const text = JSON.stringify([outcome, await afterwards?.(given, key)])
+    const text = JSON.stringify((await afterwards?.(given, key)) ?? outcome)
     const own = String(input['id'])
     const now = given.clock.now().getTime()
     return text

@@ -38,7 +38,7 @@ export async function buildCommand(): Promise<BuiltCommand> {
   const library = { bundle: true, format: 'esm', platform: 'node', external: commandBuild.external } as const
   await build({
     ...library,
-    entryPoints: [join(repository, 'src/storage/s3/index.ts')],
+    entryPoints: [join(repository, 'src/storage/s3/s3-storage.ts')],
     outfile: join(folder, 's3.js'),
   })
 

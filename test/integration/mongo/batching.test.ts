@@ -77,51 +77,6 @@ describeMongo('concurrent writes of one scope', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
-  it('fail one by one if the database refuses one of them', async () => {
-    // A validator stands for whatever reason the database may have to refuse a document.
-    const validator = { 'pending.filename': { $ne: 'poison' } }
-    await db.command({ collMod: 'svc_db_objects', validator })
-    const outcomes = await together([
-      () => store.reserve(attempt('left')),
-      () => store.reserve(attempt('poisoned', { filename: 'poison' })),
-      () => store.reserve(attempt('right')),
-    ]).finally(() => db.command({ collMod: 'svc_db_objects', validator: {} }))
-    expect(outcomes).toMatchObject([{ key: `${scope}/left` }, 121, { key: `${scope}/right` }])
-    expect(await store.countByScope(scope)).toBe(3)
-    expect(await store.checkUsage(scope)).toEqual([])
-  })
-
-  it('keep their order on the same key', async () => {
-    const ids = Array.from({ length: 5 }, () => createAttemptId())
-    const rows = await together(ids.map((id) => () => store.reserve(attempt('same', { id, storageKey: id }))))
-    expect(rows).toMatchObject(ids.map((id) => ({ id })))
-    expect(await store.find({ bucket: BUCKET, key: `${scope}/same` })).toMatchObject({ id: ids[4] })
-    const leftovers = (await store.listLeftovers({ limit: 1000 })).map(({ attemptId }) => attemptId)
-    expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
-  })
-
-  it('charge both scopes when one takes over an expired key of the other', async () => {
-    const start = Date.now()
-    const clock = { now: start }
-    const timed = mongoAdapter(db, { now: () => new Date(clock.now) })
-    const expiring = {
-      ...attempt('expired', { scope: `${scope} before` }),
-      expiresAt: new Date(start + 1000),
-    }
-    const { id } = await timed.reserve({ ...expiring, storageKey: 'old' })
-    clock.now = start + 2000
-    const expiresAt = new Date(start + 60_000)
-    const rows = await Promise.all(
-      ['a', 'expired', 'b'].map((key) => timed.reserve({ ...attempt(key), expiresAt })),
-    )
-    expect(rows).toMatchObject(['a', 'expired', 'b'].map((key) => ({ scope, key: `${scope}/${key}` })))
-    expect(await store.getScopeUsage(`${scope} before`)).toMatchObject({ reservedBytes: 0, reservedFiles: 0 })
-    expect(await store.countByScope(`${scope} before`)).toBe(0)
-    const leftovers = await store.listLeftovers({ limit: 1000 })
-    expect(leftovers.filter(({ attemptId }) => attemptId === id)).toHaveLength(1)
-    expect(await store.checkUsage()).toEqual([])
-  })
-
   it('are batched without a scope too, and correct if the key has changed its scope meanwhile', async () => {
     const rows = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(key))))
     watched.take()

@@ -14,14 +14,19 @@ export interface Place {
   readonly id: string
 }
 
+type Call = (store: StorageObjectStore, place: Place) => Promise<unknown>
+
 /** A call whose commit is counted: with all documents on one shard, and with the scopes on one shard and all else on the other. */
 export interface CommitCall {
   readonly name: string
-  readonly prepare?: (store: StorageObjectStore, place: Place) => Promise<unknown>
-  readonly call: (store: StorageObjectStore, place: Place) => Promise<unknown>
-  readonly onOne: CommitType
+  readonly call: Call
   readonly onTwo: CommitType
+  readonly prepare: Call | undefined
 }
+
+const counted = (name: string, onTwo: CommitType, call: Call, prepare?: Call): CommitCall => ({
+  ...{ name, onTwo, call, prepare },
+})
 
 const reserve = (store: StorageObjectStore, { scope, at, id }: Place, more: object = {}) =>
   store.reserve({
@@ -38,69 +43,53 @@ const removed = async (store: StorageObjectStore, place: Place) => {
 }
 
 export const COMMIT_CALLS: readonly CommitCall[] = [
-  { name: 'reserve', call: reserve, onOne: 'singleShard', onTwo: 'twoPhaseCommit' },
-  {
-    name: 'reserve that is refused',
-    call: (store, place) => reserve(store, place, { quota: { maxBytes: 1 } }).catch(() => null),
-    onOne: 'singleShard',
-    onTwo: 'readOnly',
-  },
-  {
-    name: 'confirm',
-    prepare: reserve,
-    call: (store, { at, scope }) => store.confirm({ ...at, scope, size: 5 }),
-    onOne: 'singleShard',
-    onTwo: 'twoPhaseCommit',
-  },
-  {
-    name: 'release',
-    prepare: reserve,
-    call: (store, { at, scope }) => store.release({ ...at, scope }),
-    onOne: 'singleShard',
-    onTwo: 'twoPhaseCommit',
-  },
-  {
-    name: 'soft remove',
-    prepare: activate,
-    call: (store, { at, scope }) => store.remove({ ...at, scope }),
-    onOne: 'singleShard',
-    onTwo: 'twoPhaseCommit',
-  },
-  {
-    name: 'update',
-    prepare: activate,
-    call: (store, { at, scope }) => store.update({ ...at, scope, filename: 'new' }),
-    onOne: 'singleShard',
-    onTwo: 'twoPhaseCommit',
-  },
-  {
-    name: 'transfer',
-    prepare: activate,
-    call: (store, { at, scope, other }) => store.transfer({ ...at, from: scope, to: other }),
-    onOne: 'singleShard',
-    onTwo: 'twoPhaseCommit',
-  },
-  {
-    name: 'deferLeftover',
-    prepare: removed,
-    call: (store, { id }) => store.deferLeftover({ attemptId: id, until: new Date('2100-01-01') }),
-    onOne: 'singleShard',
-    onTwo: 'singleShard',
-  },
-  {
-    name: 'forgetLeftover',
-    prepare: removed,
-    call: (store, { id }) => store.forgetLeftover({ attemptId: id }),
-    onOne: 'singleShard',
-    onTwo: 'singleShard',
-  },
-  {
-    name: 'purgeDeleted',
-    prepare: removed,
-    call: (store, { scope }) => store.purgeDeleted({ scope, before: new Date() }),
-    onOne: 'singleShard',
-    onTwo: 'twoPhaseCommit',
-  },
+  counted('reserve', 'twoPhaseCommit', reserve),
+  counted('reserve that is refused', 'readOnly', (store, place) =>
+    reserve(store, place, { quota: { maxBytes: 1 } }).catch(() => null),
+  ),
+  counted(
+    'confirm',
+    'twoPhaseCommit',
+    (store, { at, scope }) => store.confirm({ ...at, scope, size: 5 }),
+    reserve,
+  ),
+  counted('release', 'twoPhaseCommit', (store, { at, scope }) => store.release({ ...at, scope }), reserve),
+  counted(
+    'soft remove',
+    'twoPhaseCommit',
+    (store, { at, scope }) => store.remove({ ...at, scope }),
+    activate,
+  ),
+  counted(
+    'update',
+    'twoPhaseCommit',
+    (store, { at, scope }) => store.update({ ...at, scope, filename: 'new' }),
+    activate,
+  ),
+  counted(
+    'transfer',
+    'twoPhaseCommit',
+    (store, { at, scope, other }) => store.transfer({ ...at, from: scope, to: other }),
+    activate,
+  ),
+  counted(
+    'deferLeftover',
+    'singleShard',
+    (store, { id }) => store.deferLeftover({ attemptId: id, until: new Date('2100-01-01') }),
+    removed,
+  ),
+  counted(
+    'forgetLeftover',
+    'singleShard',
+    (store, { id }) => store.forgetLeftover({ attemptId: id }),
+    removed,
+  ),
+  counted(
+    'purgeDeleted',
+    'twoPhaseCommit',
+    (store, { scope }) => store.purgeDeleted({ scope, before: new Date() }),
+    removed,
+  ),
 ]
 
 /** Finds ids whose documents are on one shard, or on two. */

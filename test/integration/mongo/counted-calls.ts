@@ -4,212 +4,141 @@ import { expect } from 'vitest'
 export const BUCKET = 'bucket'
 const inAnHour = () => new Date(Date.now() + 3_600_000)
 
+type At = Readonly<{ bucket: string; key: string }>
+type Call = (store: StorageObjectStore, at: At) => Promise<unknown>
+interface More {
+  readonly prepare?: Call
+  /** The commands through `mongos`, if they are others. */
+  readonly routed?: string
+}
 export interface CountedCall {
   readonly name: string
-  readonly prepare?: (store: StorageObjectStore, at: { bucket: string; key: string }) => Promise<unknown>
-  readonly call: (store: StorageObjectStore, at: { bucket: string; key: string }) => Promise<unknown>
   readonly commands: readonly string[]
-  /** The commands through `mongos`, if they are others. */
-  readonly routed?: readonly string[]
+  readonly call: Call
+  readonly prepare: Call | undefined
+  readonly routed: readonly string[]
 }
 
-export const reserve = (store: StorageObjectStore, at: { bucket: string; key: string }, more: object = {}) =>
+const counted = (name: string, commands: string, call: Call, more: More = {}): CountedCall => ({
+  ...{ name, call, prepare: more.prepare },
+  ...{ commands: commands.split(' '), routed: (more.routed ?? commands).split(' ') },
+})
+
+export const reserve = (store: StorageObjectStore, at: At, more: object = {}) =>
   store.reserve({ scope: 'scope', ...at, declaredSize: 5, expiresAt: inAnHour(), route: 'r', ...more })
-const activate = async (
-  store: StorageObjectStore,
-  at: { bucket: string; key: string },
-  more: object = {},
-) => {
+const activate = async (store: StorageObjectStore, at: At, more: object = {}) => {
   const { id } = await reserve(store, at, more)
   return store.confirm({ ...at, id, size: 5 })
 }
-const adopt = (store: StorageObjectStore, at: { bucket: string; key: string }, more: object = {}) =>
-  store.adopt({
-    scope: 'scope',
-    ...at,
-    storageKey: `bytes of ${at.key}`,
-    size: 5,
-    createdAt: new Date(),
-    ...more,
-  })
+const named = (store: StorageObjectStore, at: At) => reserve(store, at, { storageKey: at.key })
+const adopt = (store: StorageObjectStore, at: At) =>
+  store.adopt({ scope: 'scope', ...at, storageKey: `bytes of ${at.key}`, size: 5, createdAt: new Date() })
+const transfer: Call = (store, at) => store.transfer({ ...at, from: 'scope', to: 'other', quota })
+const confirm: Call = (store, at) => store.confirm({ ...at, size: 7, scope: 'scope', eTag: 'e', quota })
+const list = (scope: string, status?: 'active' | 'pending' | 'deleted') => (store: StorageObjectStore) =>
+  store.listByScope({ scope, status, limit: 1000 })
+const refusedWith = (call: Promise<unknown>, code: string) => expect(call).rejects.toMatchObject({ code })
 export const quota = { maxBytes: 1e9, maxFiles: 1e6 }
 
+const removed: Call = async (store, at) => {
+  await activate(store, at)
+  await store.remove(at)
+}
+const replacing: Call = async (store, at) => {
+  await activate(store, at)
+  await named(store, at)
+}
+const confirmed: Call = async (store, at) => {
+  await reserve(store, at)
+  await confirm(store, at)
+}
+
 export const CALLS: readonly CountedCall[] = [
-  {
-    name: 'reserve of a new key',
-    call: (store, at) => reserve(store, at, { quota, storageKey: at.key }),
-    commands: ['update', 'commitTransaction'],
-  },
-  {
-    name: 'reserve of a new key in a new scope',
-    call: (store, at) => reserve(store, at, { scope: `scope of ${at.key}`, quota }),
-    commands: ['find', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'reserve that replaces an attempt with a storage key',
-    prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
-    call: reserve,
-    commands: ['find', 'update', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'reserve refused because of its key',
-    prepare: (store, at) => reserve(store, at, { scope: 'other' }),
-    call: (store, at) => expect(reserve(store, at)).rejects.toMatchObject({ code: 'KEY_CONFLICT' }),
-    commands: ['find', 'commitTransaction'],
-  },
-  {
-    name: 'reserve refused because of the quota',
-    call: (store, at) =>
-      expect(reserve(store, at, { quota: { maxBytes: 1 } })).rejects.toMatchObject({
-        code: 'QUOTA_EXCEEDED',
-      }),
-    commands: ['find', 'commitTransaction'],
-  },
-  {
-    name: 'confirm of a new key',
-    prepare: (store, at) => reserve(store, at, { storageKey: at.key }),
-    call: (store, at) => store.confirm({ ...at, size: 7, scope: 'scope', quota }),
-    commands: ['find', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'repeated confirm',
-    prepare: async (store, at) => {
-      await reserve(store, at)
-      await store.confirm({ ...at, size: 7, eTag: 'e' })
-    },
-    call: (store, at) => store.confirm({ ...at, size: 7, eTag: 'e' }),
-    commands: ['find', 'commitTransaction'],
-  },
-  {
-    name: 'hard remove without a storage key',
-    prepare: activate,
-    call: (store, at) => store.remove({ ...at, scope: 'scope', mode: 'hard' }),
-    commands: ['findAndModify', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'hard remove that records a leftover',
-    prepare: (store, at) => activate(store, at, { storageKey: at.key }),
-    call: (store, at) => store.remove({ ...at, mode: 'hard' }),
-    commands: ['findAndModify', 'update', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'remove of nothing',
-    call: (store, at) => store.remove({ ...at, scope: 'scope' }),
-    commands: ['findAndModify', 'commitTransaction'],
-  },
-  {
-    name: 'update',
-    prepare: activate,
-    call: (store, at) => store.update({ ...at, scope: 'scope', filename: 'new.png' }),
-    commands: ['find', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'update that changes nothing',
-    prepare: activate,
-    call: (store, at) => store.update({ ...at, scope: 'scope', filename: null }),
-    commands: ['find', 'commitTransaction'],
-  },
-  {
-    name: 'transfer',
-    prepare: activate,
-    call: (store, at) => store.transfer({ ...at, from: 'scope', to: 'other', quota }),
-    commands: ['find', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'transfer that ends an attempt with a storage key',
-    prepare: async (store, at) => {
-      await activate(store, at)
-      await reserve(store, at, { storageKey: at.key })
-    },
-    call: (store, at) => store.transfer({ ...at, from: 'scope', to: 'other', quota }),
-    commands: ['find', 'update', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'adopt',
-    call: (store, at) => adopt(store, at),
-    commands: ['find', 'find', 'update', 'commitTransaction'],
-  },
-  {
-    name: 'adopt of known bytes',
-    prepare: adopt,
-    call: (store, at) => adopt(store, at),
-    commands: ['find', 'find', 'commitTransaction'],
-  },
-  {
-    name: 'findById',
-    call: (store) => store.findById({ id: createAttemptId() }),
-    commands: ['aggregate'],
-    routed: ['find', 'find', 'find'],
-  },
-  {
-    name: 'a page of 1000 scopes',
-    call: (store) => store.listScopes({ limit: 1000 }),
-    commands: ['find'],
-    routed: ['find', 'find'],
-  },
-  {
-    name: 'a page of 1000 names in storage',
-    call: (store) => store.listStored({ bucket: BUCKET, limit: 1000 }),
-    commands: ['aggregate', 'aggregate', 'aggregate'],
-    routed: ['find', 'aggregate', 'find', 'aggregate', 'find', 'aggregate'],
-  },
-  { name: 'getScopeUsage', call: (store) => store.getScopeUsage('scope'), commands: ['find'] },
-  { name: 'countByScope', call: (store) => store.countByScope('scope'), commands: ['find'] },
-  { name: 'findActive', prepare: activate, call: (store, at) => store.findActive(at), commands: ['find'] },
-  { name: 'findPending', prepare: reserve, call: (store, at) => store.findPending(at), commands: ['find'] },
-  {
-    name: 'find',
-    prepare: activate,
-    call: (store, at) => store.find(at),
-    commands: ['aggregate'],
-    routed: ['find'],
-  },
-  {
-    name: 'find of a deleted object',
-    prepare: async (store, at) => {
-      await activate(store, at)
-      await store.remove(at)
-    },
-    call: (store, at) => store.find(at),
-    commands: ['aggregate'],
-    routed: ['find', 'find', 'find'],
-  },
-  {
-    name: 'find of nothing',
-    call: (store, at) => store.find(at),
-    commands: ['aggregate'],
-    routed: ['find', 'find', 'find'],
-  },
-  ...(['active', 'pending', 'deleted'] as const).map((status) => ({
-    name: `a page of 1000 ${status} rows`,
-    call: (store: StorageObjectStore) => store.listByScope({ scope: 'full', status, limit: 1000 }),
-    commands: ['find'],
-    routed: ['find', 'find'],
-  })),
-  {
-    name: 'a page of 1000 live rows, of which few are pending',
-    call: (store) => store.listByScope({ scope: 'scope', limit: 1000 }),
-    commands: ['aggregate'],
-    routed: ['find', 'find', 'find'],
-  },
-  {
-    name: 'a page of 1000 live rows, of which many are pending',
-    call: (store) => store.listByScope({ scope: 'full', limit: 1000 }),
-    commands: ['aggregate', 'aggregate'],
-    routed: ['find', 'find', 'find'],
-  },
-  {
-    name: 'listExpired',
-    call: (store) => store.listExpired(),
-    commands: ['find'],
-    routed: ['find', 'find'],
-  },
-  {
-    name: 'listLeftovers',
-    call: (store) => store.listLeftovers({ limit: 1000 }),
-    commands: ['find'],
-    routed: ['find', 'find'],
-  },
+  counted('reserve of a new key', 'update commitTransaction', (store, at) =>
+    reserve(store, at, { quota, storageKey: at.key }),
+  ),
+  counted('reserve of a new key in a new scope', 'find update commitTransaction', (store, at) =>
+    reserve(store, at, { scope: `scope of ${at.key}`, quota }),
+  ),
+  counted('reserve that replaces a named attempt', 'find update update commitTransaction', reserve, {
+    prepare: named,
+  }),
+  counted(
+    'reserve refused because of its key',
+    'find commitTransaction',
+    (store, at) => refusedWith(reserve(store, at), 'KEY_CONFLICT'),
+    { prepare: (store, at) => reserve(store, at, { scope: 'other' }) },
+  ),
+  counted('reserve refused because of the quota', 'find commitTransaction', (store, at) =>
+    refusedWith(reserve(store, at, { quota: { maxBytes: 1 } }), 'QUOTA_EXCEEDED'),
+  ),
+  counted('confirm of a new key', 'find update commitTransaction', confirm, { prepare: named }),
+  counted('repeated confirm', 'find commitTransaction', confirm, { prepare: confirmed }),
+  counted(
+    'hard remove without a storage key',
+    'findAndModify update commitTransaction',
+    (store, at) => store.remove({ ...at, scope: 'scope', mode: 'hard' }),
+    { prepare: activate },
+  ),
+  counted(
+    'hard remove that records a leftover',
+    'findAndModify update update commitTransaction',
+    (store, at) => store.remove({ ...at, mode: 'hard' }),
+    { prepare: (store, at) => activate(store, at, { storageKey: at.key }) },
+  ),
+  counted('remove of nothing', 'findAndModify commitTransaction', (store, at) =>
+    store.remove({ ...at, scope: 'scope' }),
+  ),
+  counted(
+    'update',
+    'find update commitTransaction',
+    (store, at) => store.update({ ...at, scope: 'scope', filename: 'new.png' }),
+    { prepare: activate },
+  ),
+  counted(
+    'update that changes nothing',
+    'find commitTransaction',
+    (store, at) => store.update({ ...at, scope: 'scope', filename: null }),
+    { prepare: activate },
+  ),
+  counted('transfer', 'find update commitTransaction', transfer, { prepare: activate }),
+  counted('transfer that ends a named attempt', 'find update update commitTransaction', transfer, {
+    prepare: replacing,
+  }),
+  counted('adopt', 'find find update commitTransaction', adopt),
+  counted('adopt of known bytes', 'find find commitTransaction', adopt, { prepare: adopt }),
+  counted('findById', 'aggregate', (store) => store.findById({ id: createAttemptId() }), {
+    routed: 'find find find',
+  }),
+  counted('1000 scopes', 'find', (store) => store.listScopes({ limit: 1000 }), { routed: 'find find' }),
+  counted(
+    '1000 names in storage',
+    'aggregate aggregate aggregate',
+    (store) => store.listStored({ bucket: BUCKET, limit: 1000 }),
+    { routed: 'find aggregate find aggregate find aggregate' },
+  ),
+  counted('getScopeUsage', 'find', (store) => store.getScopeUsage('scope')),
+  counted('countByScope', 'find', (store) => store.countByScope('scope')),
+  counted('findActive', 'find', (store, at) => store.findActive(at), { prepare: activate }),
+  counted('findPending', 'find', (store, at) => store.findPending(at), { prepare: reserve }),
+  counted('find', 'aggregate', (store, at) => store.find(at), { prepare: activate, routed: 'find' }),
+  ...[removed, async () => {}].map((prepare) =>
+    counted(
+      `find of ${prepare === removed ? 'a deleted object' : 'nothing'}`,
+      'aggregate',
+      (store, at) => store.find(at),
+      {
+        ...{ prepare, routed: 'find find find' },
+      },
+    ),
+  ),
+  ...(['active', 'pending', 'deleted'] as const).map((status) =>
+    counted(`1000 ${status} rows`, 'find', list('full', status), { routed: 'find find' }),
+  ),
+  counted('1000 live rows, few pending', 'aggregate', list('scope'), { routed: 'find find find' }),
+  counted('1000 live rows, many pending', 'aggregate aggregate', list('full'), { routed: 'find find find' }),
+  counted('listExpired', 'find', (store) => store.listExpired(), { routed: 'find find' }),
+  counted('listLeftovers', 'find', (store) => store.listLeftovers({ limit: 1000 }), { routed: 'find find' }),
 ]
 
 /** Fills the scope `full`, whose pages the calls list. */

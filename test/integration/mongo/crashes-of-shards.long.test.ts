@@ -1,20 +1,17 @@
-import { fileURLToPath } from 'node:url'
 import { MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { expectNothingLost } from '../races/crash-test.js'
 import { lostLeftovers } from '../races/leftover-program.js'
-import type { OwedAttempt } from '../races/race.js'
-import { raceProcesses } from '../races/run-race.js'
+import { race } from '../races/race-tests.js'
 import type { Member } from '../../servers/mongod.js'
 import type { ShardedCluster } from '../../servers/sharded-cluster.js'
 import { emptyKeys } from './databases.js'
 import { databaseOf, LAYOUTS, routerReason, startCluster } from './sharded-databases.js'
 
-const PROCESSES = 4
 const CALLERS = 8
-/** `RACE_SECONDS` makes the race longer, to look for rare failures. */
-const MILLISECONDS = Number(process.env['RACE_SECONDS'] ?? 4) * 1000
+/** Successful calls of each process in a race. */
+const CALLS = 300
 /** Successful calls of each process between two kills. */
 const CALLS_BETWEEN = 20
 /** Fewer attempts would not show much. */
@@ -37,27 +34,12 @@ describe.skipIf(routerReason !== '')(`races through mongos${routerReason}`, () =
       const db = await databaseOf(client, layout)
       const store = mongoAdapter(db)
       await store.migrate()
-      const processes = await raceProcesses(fileURLToPath(new URL('./race-process.ts', import.meta.url)))
-      try {
-        const owed: OwedAttempt[] = []
-        // A busy server ends few attempts in one race.
-        while (owed.length <= LEAST_OWED) {
-          const report = await processes.race(PROCESSES, {
-            program: 'leftovers',
-            callers: CALLERS,
-            milliseconds: MILLISECONDS,
-            connection: { url: cluster.url, database: db.databaseName },
-          })
-          if (process.env['RACE_SECONDS']) console.log({ ...report, owed: report.owed.length })
-          expect(report.faults).toEqual([])
-          owed.push(...report.owed)
-        }
-        expect(await lostLeftovers(store, owed)).toEqual([])
-        expect(await emptyKeys(db)).toEqual([])
-        expect(await store.checkUsage()).toEqual([])
-      } finally {
-        processes.remove()
-      }
+      const connection = { kind: 'mongo', url: cluster.url, database: db.databaseName } as const
+      const { owed } = await race(connection, 'leftovers', { callers: CALLERS, calls: CALLS })
+      expect(owed.length).toBeGreaterThan(LEAST_OWED)
+      expect(await lostLeftovers(store, owed)).toEqual([])
+      expect(await emptyKeys(db)).toEqual([])
+      expect(await store.checkUsage()).toEqual([])
     })
 
     it(`no acknowledged write is lost when a shard is killed, ${layout}`, async () => {
@@ -68,8 +50,7 @@ describe.skipIf(routerReason !== '')(`races through mongos${routerReason}`, () =
         await shard.restart()
       }
       const { unavailable } = await expectNothingLost({
-        entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-        connection: { url: cluster.url, database: db.databaseName },
+        connection: { kind: 'mongo', url: cluster.url, database: db.databaseName },
         callsBetween: CALLS_BETWEEN,
         outages: cluster.shards.map(kill),
         inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),

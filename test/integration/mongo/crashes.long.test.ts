@@ -1,6 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import type { MongoClient } from 'mongodb'
-import { afterEach, describe, expect, inject, it } from 'vitest'
+import { afterEach, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import {
   installedMongod,
@@ -10,6 +9,7 @@ import {
   type ReplicaSetOptions,
 } from '../../servers/mongod.js'
 import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
+import { expectToSurviveOutage } from '../races/delivery-outage.js'
 import { expectEveryEventDelivered, type EventTest } from '../races/event-test.js'
 import { clientOf, emptyKeys } from './databases.js'
 
@@ -19,7 +19,6 @@ const EVENT_DATABASE = 'crashes_with_events'
 const CALLS_BETWEEN = 40
 
 const KILLS = 3
-const EVENT_KILLS = 2
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
 const EVENT_CALLS_BETWEEN = 80
 /**
@@ -59,8 +58,7 @@ describe.skipIf(program === null)(
     ): Promise<void> {
       const db = client.db(DATABASE)
       const { unavailable } = await expectNothingLost({
-        entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-        connection: { url: set.url, database: DATABASE },
+        connection: { kind: 'mongo', url: set.url, database: DATABASE },
         callsBetween: CALLS_BETWEEN,
         outages: failures,
         inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),
@@ -76,8 +74,7 @@ describe.skipIf(program === null)(
       const db = client.db(EVENT_DATABASE)
       await mongoAdapter(db, { events: true }).migrate()
       const { unavailable } = await expectEveryEventDelivered({
-        entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
-        connection: { url: set.url, database: EVENT_DATABASE },
+        connection: { kind: 'mongo', url: set.url, database: EVENT_DATABASE },
         callsBetween: EVENT_CALLS_BETWEEN,
         interruptions,
         inspect: (use) =>
@@ -86,30 +83,20 @@ describe.skipIf(program === null)(
       expect(unavailable).toEqual([])
     }
 
-    it(`callers get no error when it is killed and restarted (${KILLS} times)`, async () => {
+    it(`callers get no error when it is killed and restarted (${KILLS} times), and events are delivered`, async () => {
       const started = await start({ members: 1 })
       const [only] = started.set.members
-      const kill = async () => {
-        await only!.kill()
-        await only!.restart()
-      }
+      const kill = () => only!.kill()
+      const restart = () => only!.restart()
       await expectNoErrors(
         started,
-        Array.from({ length: KILLS }, () => kill),
+        Array.from({ length: KILLS }, () => () => kill().then(restart)),
       )
-    })
-
-    it(`no event is lost when it and a process that changes objects and delivers events are killed (${EVENT_KILLS} times each)`, async () => {
-      const started = await start({ members: 1, transactionSeconds: TRANSACTION_SECONDS })
-      const [only] = started.set.members
-      const kill = async () => {
-        await only!.kill()
-        await only!.restart()
-      }
-      await expectEveryEvent(
-        started,
-        Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
-      )
+      const impatient = clientOf(started.set.url, { serverSelectionTimeoutMS: 500 })
+      onTestFinished(() => impatient.close())
+      const store = mongoAdapter(impatient.db('delivery'), { events: true })
+      await store.migrate()
+      await expectToSurviveOutage({ store, kill, restart })
     })
 
     it(`callers get no error and no event is lost when the primary of three members steps down (${STEP_DOWNS} times) or is killed (${PRIMARY_KILLS} times)`, async () => {

@@ -1,4 +1,4 @@
-import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
+import type { StorageObjectStore, StoredEvent } from '@svc/db'
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
@@ -77,25 +77,6 @@ describeMongo('events in MongoDB', (url) => {
       expect(names()).toEqual(['update', 'commitTransaction', 'find', 'commitTransaction'])
     })
 
-    it('with events off there are none more', async () => {
-      const other = freshDatabase(client)
-      onTestFinished(async () => void (await other.dropDatabase()))
-      const without = mongoAdapter(other)
-      await without.migrate()
-      const { id } = await reserve('a', without)
-      take()
-      await without.confirm({ ...at('a'), id, size: 1, scope: 'scope' })
-      await without.remove({ ...at('a'), scope: 'scope', mode: 'hard' })
-      expect(names()).toEqual([
-        ...['find', 'update', 'commitTransaction'],
-        ...['findAndModify', 'update', 'commitTransaction'],
-      ])
-      expect(await without.listEvents()).toEqual({ items: [], next: null })
-      expect(await without.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 0 })
-      expect(await without.claimEvents()).toEqual([])
-      expect(await without.claimEvents(at('a'))).toEqual([])
-    })
-
     it('claiming and settling 100 events of 100 objects takes 4', async () => {
       await Promise.all(Array.from({ length: 100 }, (_, i) => activate(`key ${i}`)))
       take()
@@ -118,131 +99,6 @@ describeMongo('events in MongoDB', (url) => {
       expect(await store.claimEvents()).toEqual([])
       expect(names()).toEqual(['aggregate', 'aggregate', 'aggregate'])
     })
-  })
-
-  describe('an object', () => {
-    it('is held back by a claimed event, and by nothing once that is settled', async () => {
-      await activate('a')
-      await activate('a')
-      await store.remove(at('a'))
-      const types: string[] = []
-      for (let i = 0; i < 3; i++) {
-        const [event] = await store.claimEvents()
-        expect(await store.claimEvents()).toEqual([])
-        expect(await store.claimEvents(at('a'))).toEqual([])
-        expect(event).toMatchObject({ attempts: 1, object: at('a') })
-        types.push(event!.type)
-        expect(await store.settleEvents(claimsOf([event!]))).toEqual([event!.id])
-        expect(await store.settleEvents(claimsOf([event!]))).toEqual([])
-      }
-      expect(types).toEqual(['activated', 'activated', 'deleted'])
-      expect(await documents()).toBe(0)
-    })
-
-    it('keeps the order of its changes if another process recreates it with a clock behind', async () => {
-      const behind = mongoAdapter(db, { now: () => new Date(Date.now() - 3_600_000) })
-      await activate('a')
-      await store.remove({ ...at('a'), mode: 'hard' })
-      const { id } = await behind.reserve({
-        ...{ scope: 'scope', ...at('a'), declaredSize: 1, expiresAt: new Date(Date.now() + 60_000) },
-      })
-      await behind.confirm({ ...at('a'), id, size: 1 })
-      const seen: [string, string][] = []
-      for (let event; ([event] = await store.claimEvents()) && event;) {
-        seen.push([event.type, event.object.attemptId])
-        await store.settleEvents(claimsOf([event]))
-      }
-      expect(seen.map(([type]) => type)).toEqual(['activated', 'deleted', 'activated'])
-      expect(seen[2]![1]).toBe(id)
-    })
-
-    it('can be claimed alone, by bucket and key', async () => {
-      await activate('a')
-      await activate('b')
-      expect(keysOf(await store.claimEvents(at('b')))).toEqual(['b'])
-      expect(keysOf(await store.claimEvents())).toEqual(['a'])
-    })
-  })
-
-  it('a replaced claim holds no more, an expired one does', async () => {
-    let now = new Date()
-    const clocked = mongoAdapter(db, { now: () => now })
-    await activate('a')
-    const wait = (seconds: number) => (now = new Date(now.getTime() + seconds * 1000))
-    wait(1)
-    const [first] = await clocked.claimEvents({ claimSeconds: 1 })
-    wait(2)
-    expect(await clocked.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 1 })
-    expect(await clocked.extendClaims(claimsOf([first!]), { claimSeconds: 1 })).toEqual([first!.id])
-    expect(await clocked.claimEvents()).toEqual([])
-    wait(2)
-    const [second] = await clocked.claimEvents({ claimSeconds: 1 })
-    expect(second).toMatchObject({ id: first!.id, attempts: 2 })
-    expect(await clocked.settleEvents(claimsOf([first!]))).toEqual([])
-    expect(await clocked.extendClaims(claimsOf([first!]))).toEqual([])
-    wait(2)
-    expect(await clocked.settleEvents(claimsOf([second!]))).toEqual([second!.id])
-    expect(await documents()).toBe(0)
-  })
-
-  it('a retry is due at its time, at once if that has passed', async () => {
-    await activate('a')
-    const [first] = await store.claimEvents()
-    const later = new Date(Date.now() + 60_000)
-    expect(await store.settleEvents([{ ...first!, retryAt: later }])).toEqual([first!.id])
-    expect(await store.claimEvents()).toEqual([])
-    expect((await store.listEvents()).items).toMatchObject([
-      { id: first!.id, attempts: 1, dueAt: later, claimedUntil: null },
-    ])
-    const [second] = await mongoAdapter(db, { now: () => later }).claimEvents()
-    expect(second).toMatchObject({ id: first!.id, attempts: 2 })
-    await store.settleEvents([{ ...second!, retryAt: new Date(0) }])
-    expect(await store.countEvents()).toEqual({ waiting: 0, claimed: 0, retrying: 1 })
-    expect(await store.claimEvents()).toMatchObject([{ id: first!.id, attempts: 3 }])
-  })
-
-  it('one settlement removes, retries and ignores events of many objects', async () => {
-    for (const key of ['a', 'b', 'c', 'd']) await activate(key)
-    await activate('b')
-    const [a, b, c, d] = await store.claimEvents()
-    expect(keysOf([a!, b!, c!, d!])).toEqual(['a', 'b', 'c', 'd'])
-    const later = new Date(Date.now() + 60_000)
-    const entries = [
-      ...claimsOf([a!, b!]),
-      { ...c!, retryAt: later },
-      { id: d!.id, claim: createAttemptId() },
-      { id: 'unknown', claim: c!.claim },
-      { id: createAttemptId() + a!.id.slice(36), claim: a!.claim },
-    ]
-    expect(await store.settleEvents(entries)).toEqual([a!.id, b!.id, c!.id])
-    expect(await store.extendClaims([{ id: '$x', claim: '$y' }])).toEqual([])
-    expect(await store.countEvents()).toEqual({ waiting: 1, claimed: 1, retrying: 1 })
-    expect(keysOf(await store.claimEvents())).toEqual(['b'])
-  })
-
-  it('one settlement is not undone by claims that hold no more', async () => {
-    await Promise.all(['a', 'b'].map((key) => activate(key)))
-    const [a, b] = await store.claimEvents()
-    await store.settleEvents(claimsOf([a!]))
-    expect(await store.settleEvents(claimsOf([a!, b!]))).toEqual([b!.id])
-  })
-
-  it('are listed page by page, by their own cursors only', async () => {
-    for (const key of ['a', 'b', 'a', 'c', 'a']) await activate(key)
-    const keys: string[] = []
-    let after: string | undefined
-    do {
-      const page = await store.listEvents({ limit: 2, after })
-      keys.push(...page.items.map(({ object }) => object.key))
-      after = page.next ?? undefined
-    } while (after !== undefined)
-    expect(keys).toEqual(['a', 'b', 'a', 'c', 'a'])
-    const { nextCursor } = await store.listByScope({ scope: 'scope', limit: 1 })
-    const { next } = await store.listEvents({ limit: 1 })
-    const changed = next!.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
-    for (const cursor of [nextCursor!, 'e', 'Ag', next!.slice(1), changed, `${next!}x`]) {
-      await expect(store.listEvents({ after: cursor })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
-    }
   })
 
   it('an event recorded while the last one is settled is neither lost nor held back', async () => {

@@ -86,13 +86,4 @@ describeMongo('a reserve that assumes a free key', (url) => {
     expect(await commandsOf(reserve(store, at, { quota }))).toEqual(['update', 'commitTransaction'])
     await expectRightSums()
   })
-
-  it('counts all writes of a batch against their quotas', async () => {
-    const usage = await store.getScopeUsage(SCOPE)
-    const quota = { maxFiles: usage.files + usage.reservedFiles + 4 }
-    const keys = Array.from({ length: 6 }, (_, i) => ({ ...at, key: `${at.key} ${i}` }))
-    const results = await Promise.allSettled(keys.map((each) => reserve(store, each, { quota })))
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4)
-    await expectRightSums()
-  })
 })

@@ -7,88 +7,66 @@ import { wireProxy, type Fate, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
 const inAnHour = () => new Date(Date.now() + 3_600_000)
-/** A write of one key, the state it starts from, and the number of live rows and new leftovers it must end with. */
-interface Scenario {
-  readonly name: string
-  readonly prepare?: (store: StorageObjectStore, at: Reference) => Promise<unknown>
-  readonly act: (store: StorageObjectStore, at: Reference) => Promise<unknown>
-  readonly rows: number
-  readonly leftovers: number
-}
 interface Reference {
   readonly bucket: string
   readonly key: string
 }
 
 const SCOPE = 'scope'
+type Call = (store: StorageObjectStore, at: Reference) => Promise<unknown>
 const reserve = (store: StorageObjectStore, at: Reference) =>
   store.reserve({
-    scope: SCOPE,
-    ...at,
-    declaredSize: 5,
-    expiresAt: inAnHour(),
-    storageKey: createAttemptId(),
+    ...{ scope: SCOPE, ...at, declaredSize: 5 },
+    ...{ expiresAt: inAnHour(), storageKey: createAttemptId() },
   })
-const activate = async (store: StorageObjectStore, at: Reference) => {
+const reserving: Call = async (store, at) => {
+  const row = await reserve(store, at)
+  expect(await store.findPending(at)).toEqual(row)
+}
+const activate: Call = async (store, at) => {
   const { id } = await reserve(store, at)
   await store.confirm({ ...at, id, size: 5 })
 }
-const replacing = async (store: StorageObjectStore, at: Reference) => {
+const replacing: Call = async (store, at) => {
   await activate(store, at)
   await reserve(store, at)
 }
 
-const SCENARIOS: readonly Scenario[] = [
-  {
-    name: 'reserve',
-    act: async (store, at) => {
-      const row = await reserve(store, at)
-      expect(await store.findPending(at)).toEqual(row)
-    },
-    rows: 1,
-    leftovers: 0,
-  },
-  {
-    name: 'reserve that replaces an attempt',
-    prepare: reserve,
-    act: async (store, at) => {
-      const row = await reserve(store, at)
-      expect(await store.findPending(at)).toEqual(row)
-    },
-    rows: 1,
-    leftovers: 1,
-  },
-  {
-    name: 'confirm of a replacement, without id',
-    prepare: replacing,
-    act: async (store, at) => {
+/** Writes of one key, the state they start from, and the number of live rows and new leftovers they must end with. */
+const SCENARIOS: readonly (readonly [
+  name: string,
+  prepare: Call | null,
+  act: Call,
+  rows: number,
+  leftovers: number,
+])[] = [
+  ['reserve', null, reserving, 1, 0],
+  ['reserve that replaces an attempt', reserve, reserving, 1, 1],
+  [
+    'confirm of a replacement, without id',
+    replacing,
+    async (store, at) => {
       const row = await store.confirm({ ...at, size: 7 })
       expect(await store.findActive(at)).toEqual(row)
     },
-    rows: 1,
-    leftovers: 1,
-  },
-  {
-    name: 'release',
-    prepare: reserve,
-    act: async (store, at) => expect(await store.release(at)).toMatchObject(at),
-    rows: 0,
-    leftovers: 1,
-  },
-  {
-    name: 'soft remove of an object and its replacement',
-    prepare: replacing,
-    act: async (store, at) => expect(await store.remove(at)).toMatchObject({ ...at, status: 'deleted' }),
-    rows: 0,
-    leftovers: 2,
-  },
-  {
-    name: 'hard remove',
-    prepare: activate,
-    act: async (store, at) => expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at),
-    rows: 0,
-    leftovers: 1,
-  },
+    1,
+    1,
+  ],
+  ['release', reserve, async (store, at) => expect(await store.release(at)).toMatchObject(at), 0, 1],
+  [
+    'soft remove of an object and its replacement',
+    replacing,
+    async (store, at) => expect(await store.remove(at)).toMatchObject({ ...at, status: 'deleted' }),
+    0,
+    2,
+  ],
+  [
+    'hard remove',
+    activate,
+    async (store, at) => expect(await store.remove({ ...at, mode: 'hard' })).toMatchObject(at),
+    0,
+    1,
+  ],
 ]
 
 /** Registers tests of responses that never arrive. */
@@ -133,7 +111,7 @@ export function lostResponseTests(driver: DriverVersion): void {
     }
 
     describe.each(['cut-before', 'cut-after'] as const)('%s', (fate) => {
-      for (const { name, prepare, act, rows, leftovers } of SCENARIOS) {
+      for (const [name, prepare, act, rows, leftovers] of SCENARIOS) {
         it(`${name} takes effect exactly once, whichever command fails`, async () => {
           const plain = mongoAdapter(db)
           await throughProxy(async (own) => {
@@ -175,40 +153,6 @@ export function lostResponseTests(driver: DriverVersion): void {
           expect(await plain.checkUsage()).toEqual([])
         })
       }
-    })
-
-    it('are retried for 16 concurrent callers: every call returns its result and takes effect once', async () => {
-      await throughProxy(async (own) => {
-        const store = mongoAdapter(own)
-        await store.getScopeUsage(SCOPE)
-        let count = 0
-        // A broken connection also fails the other commands in progress on it. Rarer than the commands of a transaction, so that
-        // each ends some time.
-        proxy.onCommand = (command) => {
-          if (command['lsid'] === undefined || ++count % 11 > 0) return 'pass'
-          return count % 2 ? 'cut-after' : 'cut-before'
-        }
-        const keys = Array.from({ length: 16 }, (_, caller) =>
-          Array.from({ length: 6 }, (_, i) => ({ bucket: BUCKET, key: `${caller} ${i}` })),
-        )
-        await Promise.all(
-          keys.map(async (own, caller) => {
-            for (const at of own) {
-              const scope = caller % 2 ? SCOPE : `scope ${caller}`
-              const { id } = await store.reserve({ scope, ...at, declaredSize: 5, expiresAt: inAnHour() })
-              expect(await store.confirm({ ...at, id, size: 5 })).toMatchObject({ attemptId: id })
-            }
-          }),
-        )
-        proxy.onCommand = () => 'pass'
-        expect(await store.getScopeUsage(SCOPE)).toEqual({
-          bytes: 8 * 6 * 5,
-          files: 8 * 6,
-          reservedBytes: 0,
-          reservedFiles: 0,
-        })
-      })
-      expect(await mongoAdapter(db).checkUsage()).toEqual([])
     })
 
     it('forgetLeftover returns true exactly once', async () => {

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { afterAll, it, onTestFinished } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
@@ -15,8 +14,7 @@ describeMongo('deliverEvents in several processes', (url) => {
     const store = mongoAdapter(db, { events: true })
     await store.migrate()
     await expectDeliveryByAll({
-      entry: fileURLToPath(new URL('./delivery-process.ts', import.meta.url)),
-      connection: { url, database: db.databaseName },
+      connection: { kind: 'mongo', url, database: db.databaseName },
       store,
       changesPerKey: 100,
     })

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import type { StorageObjectStore } from '@svc/db'
 import { Long, MongoClient, type Db } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -33,8 +32,7 @@ describe.skipIf(routerReason !== '')(`a store with objects${routerReason}`, () =
     // It is awaited below. Until then a failure must not count as an unhandled rejection.
     reads.catch(() => {})
     const { unavailable } = await expectNothingLost({
-      entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-      connection: { url: cluster.url, database: db.databaseName },
+      connection: { kind: 'mongo', url: cluster.url, database: db.databaseName },
       callsBetween: CALLS_BETWEEN,
       outages: [() => shardStore(db), () => moveChunks(db), () => moveChunks(db), () => moveChunks(db)],
       inspect: async (use) => use({ store: mongoAdapter(db), violations: await emptyKeys(db) }),

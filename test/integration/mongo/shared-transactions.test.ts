@@ -1,4 +1,4 @@
-import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import type { StorageObjectStore } from '@svc/db'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { describeMongo, freshDatabase } from './databases.js'
@@ -58,26 +58,6 @@ describeMongo('concurrent writes of different scopes', (url) => {
     watched.take()
     await store.reserve(attempt('many 0', { key: scopeOf('another') }))
     expect(watched.take().map(({ name }) => name)).toEqual(['update', 'commitTransaction'])
-    expect(await store.checkUsage()).toEqual([])
-  })
-
-  it('have results of their own, and refusals affect no other', async () => {
-    await store.reserve(attempt('taken'))
-    await store.reserve(attempt('full'))
-    const outcomes = await together([
-      () => store.reserve(attempt('a')),
-      () => store.reserve(attempt('b', { key: scopeOf('taken') })),
-      () => store.reserve(attempt('full', { key: scopeOf('over'), quota: { maxFiles: 1 } })),
-      () => store.confirm({ ...attempt('c'), id: createAttemptId(), size: 1 }),
-      () => store.reserve(attempt('d', { quota: { maxBytes: 10 } })),
-    ])
-    expect(outcomes).toMatchObject([
-      { scope: scopeOf('a') },
-      'KEY_CONFLICT',
-      'QUOTA_EXCEEDED',
-      'OBJECT_NOT_FOUND',
-      { scope: scopeOf('d') },
-    ])
     expect(await store.checkUsage()).toEqual([])
   })
 

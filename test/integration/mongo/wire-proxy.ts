@@ -1,5 +1,6 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { BSON } from 'mongodb'
+import { tcpRelay } from '../drivers/tcp-relay.js'
 
 /** A command or a response in MongoDB's wire protocol (OP_MSG). */
 export type WireDocument = Record<string, unknown>
@@ -31,44 +32,28 @@ const MORE_TO_COME = 2
 /** Starts a proxy to the server that can drop or replace commands and drop responses. */
 export async function wireProxy(target: string): Promise<WireProxy> {
   const { hostname, port } = new URL(target.replace(/,[^/]*/, ''))
-  const sockets = new Set<Socket>()
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    const cut = () => {
-      client.destroy()
-      upstream.destroy()
-    }
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        cut()
+  const relay = await tcpRelay(
+    () => ({ hostname, port }),
+    ({ client, server, cut }) => {
+      let isLosing = false
+      onMessages(client, (message) => {
+        const command = documentOf(message)
+        const fate = command === null ? 'pass' : proxy.onCommand(command)
+        if (fate === 'cut-before') return cut()
+        if (fate === 'swallow') return
+        if (fate === 'cut-after') isLosing = true
+        server.write(typeof fate === 'object' ? withDocument(message, fate.instead) : message)
       })
-    }
-    let isLosing = false
-    onMessages(client, (message) => {
-      const command = documentOf(message)
-      const fate = command === null ? 'pass' : proxy.onCommand(command)
-      if (fate === 'cut-before') return cut()
-      if (fate === 'swallow') return
-      if (fate === 'cut-after') isLosing = true
-      upstream.write(typeof fate === 'object' ? withDocument(message, fate.instead) : message)
-    })
-    onMessages(upstream, (message) => {
-      if (isLosing) return cut()
-      client.write(message)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port: ownPort } = server.address() as AddressInfo
-  const proxy: WireProxy = {
-    url: `mongodb://127.0.0.1:${ownPort}/?directConnection=true`,
-    onCommand: () => 'pass',
-    async close() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise((resolve) => server.close(resolve))
+      onMessages(server, (message) => {
+        if (isLosing) return cut()
+        client.write(message)
+      })
     },
+  )
+  const proxy: WireProxy = {
+    url: `mongodb://127.0.0.1:${relay.port}/?directConnection=true`,
+    onCommand: () => 'pass',
+    close: () => relay.close(),
   }
   return proxy
 }

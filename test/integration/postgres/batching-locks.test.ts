@@ -123,21 +123,6 @@ describeOwnDatabase('concurrent batches of two scopes over the same keys', (url)
     await blocked
   })
 
-  it('share out the keys, in whatever order they try them', async () => {
-    const { schema, stores, inASecond } = await twoStores()
-    const { release } = await holdUntilBothWait(schema, [{ key: 'middle' }], inAnHour())
-    const keys = ['a', 'b', 'c', 'middle', 'd', 'e', 'f']
-    const [one, other] = await Promise.all([
-      reserveInOneBatch(stores[0], SCOPES[0], keys, inASecond()),
-      reserveInOneBatch(stores[1], SCOPES[1], keys.toReversed(), inASecond()),
-      release,
-    ])
-    const refused = ['KEY_CONFLICT', 'reserved']
-    const pairs = codes(one).map((code, index) => [code, codes(other).toReversed()[index]!].sort())
-    expect(pairs).toEqual(keys.map(() => refused))
-    expect(await stores[0].checkUsage()).toEqual([])
-  })
-
   it('lock usage rows in the order of scopes if each replaces an expired reservation of the other', async () => {
     const { schema, stores, inASecond, pass } = await twoStores()
     const [one, other] = SCOPES

@@ -72,8 +72,6 @@ describePostgres('concurrent writes of one scope', (url) => {
       result.status === 'fulfilled' ? result.value : (result.reason as { code: string }).code,
     )
   }
-  const reservedInOneBatch = (attempts: readonly Attempt[]) =>
-    inOneBatch(attempts.map((input) => () => store.reserve(input)))
 
   it('32 reserves take three queries, and each caller gets its own row', async () => {
     const keys = Array.from({ length: CALLERS }, (_, i) => `${i}`)
@@ -146,28 +144,8 @@ describePostgres('concurrent writes of one scope', (url) => {
     expect(proxy.roundTrips).toBe(2)
   })
 
-  it('a batch accepts what fits the quota, in order and to the last byte', async () => {
-    const quota = { maxBytes: 100 }
-    const sizes = [60, 50, 30, 20, 10, 1, 0]
-    const outcomes = await reservedInOneBatch(
-      sizes.map((declaredSize, i) => attempt(`${i}`, { declaredSize, quota })),
-    )
-    expect(proxy.roundTrips).toBe(4)
-    expect(outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.declaredSize))).toEqual(
-      [60, 'QUOTA_EXCEEDED', 30, 'QUOTA_EXCEEDED', 10, 'QUOTA_EXCEEDED', 0],
-    )
-    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 100, reservedFiles: 5 })
-    expect(await store.checkUsage(scope)).toEqual([])
-  })
-
-  it('a batch enforces the file quota of each call exactly', async () => {
-    const outcomes = await reservedInOneBatch(
-      [3, 3, 3, 4, 4, null].map((maxFiles, i) => attempt(`${i}`, { quota: { maxFiles } })),
-    )
-    const refused = outcomes.map((outcome) => outcome === 'QUOTA_EXCEEDED')
-    expect(refused).toEqual([false, false, true, false, true, false])
-    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedFiles: 5 })
-  })
+  const reservedInOneBatch = (attempts: readonly Attempt[]) =>
+    inOneBatch(attempts.map((input) => () => store.reserve(input)))
 
   describe('succeed next to a call that is refused', () => {
     async function between(input: Attempt): Promise<unknown> {
@@ -179,20 +157,6 @@ describePostgres('concurrent writes of one scope', (url) => {
       expect(await store.checkUsage(scope)).toEqual([])
       return outcome
     }
-
-    it('because the key belongs to another scope', async () => {
-      const taken = await store.reserve(attempt('taken', { scope: `${scope} other` }))
-      proxy.roundTrips = 0
-      expect(await between(attempt('taken'))).toBe('KEY_CONFLICT')
-      expect(await store.find(taken)).toEqual(taken)
-    })
-
-    it('because a sum would be too large', async () => {
-      expect(await between(attempt('sum', { declaredSize: Number.MAX_SAFE_INTEGER }))).toBe(
-        'VALIDATION_ERROR',
-      )
-      expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: 20 })
-    })
 
     it('because another object has the id, which only the database detects', async () => {
       const { id, bucket, key } = await store.reserve(attempt('owner of the id', { scope: `${scope} other` }))
@@ -240,15 +204,6 @@ describePostgres('concurrent writes of one scope', (url) => {
     })
   })
 
-  it('calls on one key run in order', async () => {
-    const ids = Array.from({ length: 5 }, () => createAttemptId())
-    const rows = await reservedInOneBatch(ids.map((id) => attempt('same', { id, storageKey: id })))
-    expect(rows).toMatchObject(ids.map((id) => ({ id })))
-    expect(await store.find({ bucket: BUCKET, key: `${scope}/same` })).toMatchObject({ id: ids[4] })
-    const leftovers = (await store.listLeftovers({ limit: 1000 })).map(({ attemptId }) => attemptId)
-    expect(leftovers.filter((id) => ids.includes(id)).sort()).toEqual(ids.slice(0, 4))
-  })
-
   it('a batch whose response was lost is repeated, and takes effect once', async () => {
     const active = await store.reserve(attempt('active'))
     proxy.roundTrips = 0
@@ -272,33 +227,5 @@ describePostgres('concurrent writes of one scope', (url) => {
     expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toMatchObject([
       { attemptId: older!.id, storageKey: `${scope} older` },
     ])
-  })
-
-  it('a repeated batch finds its own rows and leaves no leftovers', async () => {
-    const calls = ['a', 'b', 'c'].map(
-      (key) => () => store.reserve(attempt(key, { storageKey: `${scope} ${key}` })),
-    )
-    const rows = (await inOneBatch(calls, () => proxy.dropNextResponse())) as StorageObject[]
-    expect(proxy.roundTrips).toBe(5)
-    for (const row of rows) expect(await store.find(row)).toEqual(row)
-    expect(await store.countByScope(scope)).toBe(4)
-    const leftovers = await store.listLeftovers({ limit: 1000 })
-    expect(leftovers.filter((row) => row.storageKey?.startsWith(`${scope} `))).toEqual([])
-  })
-
-  it('calls that wait for one scope do not delay other scopes', async () => {
-    const holder = await direct.connect()
-    try {
-      await store.reserve(attempt('existing'))
-      await holder.query('BEGIN')
-      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
-      const waiting = Promise.all(['a', 'b', 'c'].map((key) => store.reserve(attempt(key))))
-      const other = { ...attempt('other'), scope: `${scope} other` }
-      expect(await store.reserve(other)).toMatchObject({ scope: other.scope })
-      await holder.query('ROLLBACK')
-      expect(await waiting).toHaveLength(3)
-    } finally {
-      holder.release()
-    }
   })
 })

@@ -1,9 +1,9 @@
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { startPrivateCluster } from '../../servers/private-cluster.js'
-import { CRASH_CALLERS, CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
-import { EVENT_CALLERS, EVENT_PROCESSES, expectEveryEventDelivered } from '../races/event-test.js'
+import { CRASH_PROCESSES, expectNothingLost } from '../races/crash-test.js'
+import { expectToSurviveOutage } from '../races/delivery-outage.js'
+import { EVENT_PROCESSES, expectEveryEventDelivered } from '../races/event-test.js'
 import { keysOfTwoScopes, numberOfDeadlocks } from './race-violations.js'
 import { describePrivatePostgres, freshSchema, poolOf } from './schemas.js'
 
@@ -15,86 +15,83 @@ const EVENT_KILLS = 2
 /** Successful calls of each process that changes objects and delivers events, before each kill. */
 const EVENT_CALLS_BETWEEN = 150
 
-const title = `${CRASH_PROCESSES} processes with ${CRASH_CALLERS} connections each, while the server is killed ${KILLS} times`
-
-describePrivatePostgres(title, (programs) => {
-  const schema = freshSchema()
+describePrivatePostgres('while the server is killed and restarted, processes', (programs) => {
   let server: Awaited<ReturnType<typeof startPrivateCluster>>
   beforeAll(async () => {
     server = await startPrivateCluster(programs)
   })
   afterAll(() => server.remove())
 
-  it('lose no acknowledged write and exceed no quota', async () => {
-    const { cluster } = server
-    const pool = poolOf(cluster.url)
-    await postgresAdapter(pool, { schema }).migrate()
+  async function migrated(events: boolean) {
+    const schema = freshSchema()
+    const { url } = server.cluster
+    const pool = poolOf(url)
+    await postgresAdapter(pool, { schema, events }).migrate()
     await pool.end()
+    return { kind: 'postgres', url, schema } as const
+  }
+  async function crash(): Promise<void> {
+    await server.cluster.kill()
+    await server.cluster.restart()
+  }
+  /** Uses a new pool, because the connections of an older one may be broken. */
+  async function withPool<T>(use: (pool: ReturnType<typeof poolOf>) => Promise<T>): Promise<T> {
+    const pool = poolOf(server.cluster.url)
+    return use(pool).finally(() => pool.end())
+  }
+  const expectNoDeadlock = async () => expect(await withPool(numberOfDeadlocks)).toBe(0)
 
+  it(`lose no acknowledged write and exceed no quota (${KILLS} kills)`, async () => {
+    const connection = await migrated(false)
+    const { schema } = connection
     const { unavailable } = await expectNothingLost({
-      entry: fileURLToPath(new URL('./crash-process.ts', import.meta.url)),
-      connection: { url: cluster.url, schema },
+      connection,
       callsBetween: CALLS_BETWEEN,
-      outages: Array.from({ length: KILLS }, () => async () => {
-        await cluster.kill()
-        await cluster.restart()
-      }),
-      async inspect(use) {
-        // Uses a new pool, because the connections of an older one may be broken.
-        const pool = poolOf(cluster.url, { max: 8 })
-        const violations = await keysOfTwoScopes(pool, schema)
-        await use({ store: postgresAdapter(pool, { schema }), violations })
-        await pool.end()
-      },
+      outages: Array.from({ length: KILLS }, () => crash),
+      inspect: (use) =>
+        withPool(async (pool) =>
+          use({
+            store: postgresAdapter(pool, { schema }),
+            violations: await keysOfTwoScopes(pool, schema),
+          }),
+        ),
     })
     // Otherwise the kills hit an idle server.
     expect(unavailable).toBeGreaterThan(KILLS * CRASH_PROCESSES)
   })
-})
 
-const eventTitle = `${EVENT_PROCESSES} processes with ${EVENT_CALLERS} connections each, which change objects and deliver events`
-
-describePrivatePostgres(eventTitle, (programs) => {
-  const schema = freshSchema()
-  let server: Awaited<ReturnType<typeof startPrivateCluster>>
-  beforeAll(async () => {
-    server = await startPrivateCluster(programs)
-  })
-  afterAll(() => server.remove())
-
-  it(`lose no event while the server and a process are killed ${EVENT_KILLS} times each`, async () => {
-    const { cluster } = server
-    const pool = poolOf(cluster.url)
-    await postgresAdapter(pool, { schema, events: true }).migrate()
-    await pool.end()
-
+  it(`lose no event, also if one of them is killed (${EVENT_KILLS} kills each)`, async () => {
+    const connection = await migrated(true)
+    const { schema } = connection
     const kill = async () => {
       // A crash resets the counter.
-      await expectNoDeadlock(cluster.url)
-      await cluster.kill()
-      await cluster.restart()
+      await expectNoDeadlock()
+      await crash()
     }
     const { unavailable } = await expectEveryEventDelivered({
-      entry: fileURLToPath(new URL('./event-process.ts', import.meta.url)),
-      connection: { url: cluster.url, schema },
+      connection,
       callsBetween: EVENT_CALLS_BETWEEN,
       interruptions: Array.from({ length: EVENT_KILLS }, () => [kill, 'kill a worker'] as const).flat(),
-      async inspect(use) {
-        const pool = poolOf(cluster.url, { max: 8 })
-        await use({
-          open: (now) => postgresAdapter(pool, { schema, now }),
-          findViolations: () => keysOfTwoScopes(pool, schema),
-        })
-        await pool.end()
-      },
+      inspect: (use) =>
+        withPool((pool) =>
+          use({
+            open: (now) => postgresAdapter(pool, { schema, now }),
+            findViolations: () => keysOfTwoScopes(pool, schema),
+          }),
+        ),
     })
     expect(unavailable.length).toBeGreaterThan(EVENT_KILLS * EVENT_PROCESSES)
-    await expectNoDeadlock(cluster.url)
+    await expectNoDeadlock()
+  })
+
+  it('go on delivering events where they were', async () => {
+    const { schema } = await migrated(true)
+    await withPool((pool) =>
+      expectToSurviveOutage({
+        store: postgresAdapter(pool, { schema }),
+        kill: () => server.cluster.kill(),
+        restart: () => server.cluster.restart(),
+      }),
+    )
   })
 })
-
-async function expectNoDeadlock(url: string): Promise<void> {
-  const pool = poolOf(url)
-  expect(await numberOfDeadlocks(pool)).toBe(0)
-  await pool.end()
-}

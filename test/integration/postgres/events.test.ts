@@ -1,21 +1,15 @@
-import { createAttemptId, type StorageObjectStore, type StoredEvent } from '@svc/db'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import type { StorageObject, StorageObjectStore } from '@svc/db'
+import type pg from 'pg'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
-import { callsOfVersion15 } from './version-1-5.js'
+import { attempt, BUCKET } from './attempt.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
 
-const BUCKET = 'bucket'
-const SCOPE = 'ann'
-const SIZE = 10
 const at = (key: string) => ({ bucket: BUCKET, key })
-const shape = ({ type, object, previous }: Pick<StoredEvent, 'type' | 'object' | 'previous'>) => ({
-  type,
-  object: object.attemptId,
-  previous: previous?.attemptId ?? null,
-})
 
-describePostgres('events on Postgres are recorded', (url) => {
-  const pool = poolOf(url, { max: 16 })
+// The conformance suite tests what is recorded and claimed, and races.long.test.ts claims in several processes.
+describeOwnDatabase('events on Postgres', (url) => {
+  const pool = poolOf(url)
   let schema: string
   let store: StorageObjectStore
   beforeEach(async () => {
@@ -26,121 +20,162 @@ describePostgres('events on Postgres are recorded', (url) => {
   afterEach(() => dropSchema(pool, schema))
   afterAll(() => pool.end())
 
-  const old = () => callsOfVersion15(pool, schema)
-  const recorded = async () => (await store.listEvents({ limit: 1000 })).items
-
-  async function reserve(key: string) {
-    const id = createAttemptId()
-    const expiresAt = new Date(Date.now() + 60_000)
-    return store.reserve({
-      id,
-      scope: SCOPE,
-      ...at(key),
-      declaredSize: SIZE,
-      expiresAt,
-      metadata: { a: 'b' },
-    })
-  }
-  async function upload(key: string) {
-    const { id } = await reserve(key)
-    return store.confirm({ ...at(key), id, scope: SCOPE, size: SIZE, eTag: 'e' })
+  async function upload(key: string, by = store): Promise<StorageObject> {
+    const { id, scope } = await by.reserve({ ...attempt(key), metadata: { a: 'b' } })
+    return by.confirm({ ...at(key), id, scope, size: 5 })
   }
 
-  /** Settles events until none is due. Returns them in the order of their delivery. */
-  async function deliverAll(limit?: number): Promise<StoredEvent[]> {
-    const delivered: StoredEvent[] = []
-    for (;;) {
-      const events = await store.claimEvents({ limit })
-      if (events.length === 0) return delivered
-      await store.settleEvents(events)
-      delivered.push(...events)
-    }
-  }
-
-  it('with both versions of the row, once per change', async () => {
-    const first = await upload('1')
-    const second = await upload('1')
-    // A repeat changes nothing.
-    await store.confirm({ ...at('1'), id: second.attemptId, scope: SCOPE, size: SIZE, eTag: 'e' })
-    const removed = await store.remove({ ...at('1'), scope: SCOPE })
-    const third = await upload('1')
-    const gone = await store.remove({ ...at('1'), scope: SCOPE, mode: 'hard' })
-    await reserve('1')
-    await store.remove({ ...at('1'), scope: SCOPE })
-
-    const events = await deliverAll()
-    expect(events.map(({ type, object, previous }) => ({ type, object, previous }))).toEqual([
-      { type: 'activated', object: first, previous: null },
-      { type: 'activated', object: second, previous: first },
-      { type: 'deleted', object: removed, previous: null },
-      { type: 'activated', object: third, previous: null },
-      { type: 'deleted', object: gone, previous: null },
-    ])
-    expect(removed!.status).toBe('deleted')
-    expect(gone).toEqual(third)
-  })
-
-  it('at the time of the clock of the process, also for a row that is gone', async () => {
-    const now = new Date('2031-02-03T04:05:06.789Z')
-    const later = postgresAdapter(pool, { schema, now: () => now })
-    await upload('1')
-    await later.remove({ ...at('1'), scope: SCOPE, mode: 'hard' })
-    await upload('1')
-    const [, removed] = await recorded()
-    expect(removed).toMatchObject({ type: 'deleted', createdAt: now, dueAt: now })
-  })
-
-  it('of each confirm in a batch', async () => {
-    const attempts = await Promise.all(Array.from({ length: 20 }, (_, key) => reserve(`${key}`)))
-    const confirmed = await Promise.all(
-      attempts.map(({ key, id }) => store.confirm({ ...at(key), id, scope: SCOPE, size: SIZE })),
-    )
-    const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
-    const events = await recorded()
-    expect(events.map(({ object }) => object).sort(byKey)).toEqual(confirmed.sort(byKey))
-  })
-
-  it('of processes of version 1.5, by each of their calls', async () => {
-    const calls = old()
-    const first = await calls.reserve({ scope: SCOPE, key: '1' })
-    await calls.confirm(first)
-    const second = await upload('1')
-    const third = await calls.reserve({ scope: SCOPE, key: '1' })
-    const other = await calls.reserve({ scope: SCOPE, key: '2' })
-    await calls.confirmBatch([third, other])
-    await calls.remove({ scope: SCOPE, key: '1' })
-    await calls.remove({ scope: SCOPE, key: '2' }, 'hard')
-    await calls.purgeDeleted()
-    await calls.reserve({ scope: SCOPE, key: '3' }, '2020-01-01')
-    await calls.purgeExpired()
-
-    const events = await deliverAll()
-    const of = (wanted: string) => events.filter(({ object }) => object.key === wanted).map(shape)
-    expect(of('1')).toEqual([
-      { type: 'activated', object: first.id, previous: null },
-      { type: 'activated', object: second.attemptId, previous: first.id },
-      { type: 'activated', object: third.id, previous: second.attemptId },
-      { type: 'deleted', object: third.id, previous: null },
-    ])
-    expect(of('2')).toEqual([
-      { type: 'activated', object: other.id, previous: null },
-      { type: 'deleted', object: other.id, previous: null },
-    ])
-    expect(events).toHaveLength(6)
-  })
-
-  it('with the change or not at all', async () => {
+  it('are recorded with the change or not at all', async () => {
     const client = await pool.connect()
     try {
       await client.query('BEGIN')
       const inTransaction = postgresAdapter(client, { schema })
-      const { id } = await reserve('1')
-      await inTransaction.confirm({ ...at('1'), id, scope: SCOPE, size: SIZE })
+      await upload('1', inTransaction)
       expect((await inTransaction.listEvents()).items).toHaveLength(1)
       await client.query('ROLLBACK')
     } finally {
       client.release()
     }
-    expect(await recorded()).toEqual([])
+    expect((await store.listEvents()).items).toEqual([])
   })
+
+  it('are claimed again after the connection of a claim was ended', async () => {
+    await upload('1')
+    const client = poolOf(url, { max: 1 })
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    const connection = await client.connect()
+    connection.on('error', () => {})
+    await connection.query('BEGIN')
+    const killed = postgresAdapter(connection, { schema })
+    expect(await killed.claimEvents()).toHaveLength(1)
+    // Skipped, because the other transaction has it.
+    expect(await store.claimEvents()).toEqual([])
+    await pool.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
+    await expect(killed.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    connection.release(true)
+    await client.end()
+    expect(await store.claimEvents()).toMatchObject([{ attempts: 1 }])
+  })
+
+  it('ignore ids and claims that they could not have', async () => {
+    await upload('1')
+    const [event] = await store.claimEvents()
+    const { id, claim } = event!
+    const [number, position] = id.split('.')
+    const positions = ['', '0', '-1', '01', '1.5', '1e3', ' 1', 'x', '9223372036854775808', '9'.repeat(50)]
+    const ids = [
+      ...[
+        number!,
+        position!,
+        `${position}.${number}`,
+        `0${number}.${position}`,
+        `0.${position}`,
+        `-0.${position}`,
+      ],
+      ...[`-9223372036854775809.${position}`, `9223372036854775807.9223372036854775807`],
+      ...positions.map((other) => `${number}.${other}`),
+    ]
+    const attempts = ['', '0', '-1', '01', 'x', '2', '2147483647', '2147483648', '9'.repeat(50)]
+    const claims = [...attempts.map((attempt) => `${position}.${attempt}`), '1', `0.1`, `${number}.1`]
+    const entries = ids.map((other) => ({ id: other, claim }))
+    expect(await store.settleEvents(entries)).toEqual([])
+    expect(await store.extendClaims(entries)).toEqual([])
+    for (const other of claims) {
+      expect(await store.settleEvents([{ id, claim: other }])).toEqual([])
+      expect(await store.extendClaims([{ id, claim: other }])).toEqual([])
+    }
+    for (const after of [...positions, id]) {
+      await expect(store.listEvents({ after })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
+    }
+    expect(await store.settleEvents([event!])).toEqual([id])
+  })
+
+  describe('in large numbers', () => {
+    it('cost a claim nothing where they wait behind an older one, are claimed or are due later', async () => {
+      await fillWith(1000, 1000)
+      const few = await buffersOfClaim()
+      await fillWith(100_000, 1)
+      await pool.query(
+        `UPDATE ${quoted(schema)}.events SET due_at = '2000-01-01' WHERE object LIKE '%"key 0"%'`,
+      )
+      expect(await buffersOfClaim()).toBeLessThan(few * 1.3)
+      await pool.query(
+        `UPDATE ${quoted(schema)}.events SET due_at = '2100-01-01', is_claimed = true WHERE id % 2 = 0`,
+      )
+      await pool.query(`VACUUM ${quoted(schema)}.events`)
+      expect(await buffersOfClaim()).toBeLessThan(few * 1.3)
+    })
+
+    it('are neither scanned nor sorted by plans that were made while there were none', async () => {
+      const own = poolOf(url, { max: 1 })
+      const client = await own.connect()
+      const table = `${quoted(schema)}.events`
+      const mine = postgresAdapter(client, { schema })
+      const deliver = async (reference?: ReturnType<typeof at>) => {
+        const events = await mine.claimEvents({ limit: 3, ...reference })
+        await mine.extendClaims(events)
+        await mine.settleEvents(events.map(({ id, claim }) => ({ id, claim, retryAt: new Date() })))
+        await mine.settleEvents(await mine.claimEvents({ limit: 3, ...reference }))
+      }
+      const record = () => mine.remove({ ...at('1'), mode: 'hard' })
+      try {
+        await client.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`)
+        await client.query(`VACUUM ANALYZE ${table}`)
+        for (let round = 0; round < 8; round++) {
+          await upload('1')
+          await record()
+          await deliver()
+          await deliver(at('1'))
+        }
+        await fillWith(20_000, 1000)
+        await upload('1')
+        for (const call of [record, () => deliver(at('1')), () => deliver()]) {
+          expect(await rowsReadBy(client, schema, call)).toBeLessThan(60)
+        }
+      } finally {
+        client.release()
+        await own.end()
+      }
+    })
+  })
+
+  /** Records events of `objects` objects by hand. */
+  async function fillWith(events: number, objects: number): Promise<void> {
+    await upload('sample')
+    const table = `${quoted(schema)}.events`
+    await pool.query(
+      `WITH sample AS (DELETE FROM ${table} WHERE object LIKE '%"sample"%' RETURNING object)
+       INSERT INTO ${table} (object_digest, object_number, type, is_first, created_at, due_at, object)
+       SELECT md5((g % $2)::text)::uuid, g % $2, 'activated', g < $2, timestamptz '2001-01-01', timestamptz '2001-01-01',
+         replace(s.object, '"sample"', '"key ' || g % $2 || '"')
+       FROM sample s, generate_series(0, $1::bigint - 1) g`,
+      [events, objects],
+    )
+  }
+
+  /** Returns how many pages a claim of 100 events reads, in a transaction that is rolled back. */
+  async function buffersOfClaim(): Promise<number> {
+    const client = await pool.connect()
+    try {
+      await client.query('BEGIN')
+      const explain = `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
+        SELECT * FROM ${quoted(schema)}.claim_events_v1(NULL, NULL, 100, now(), now() + interval '1 minute')`
+      // The first call also reads the catalog.
+      await client.query(explain)
+      await client.query('ROLLBACK; BEGIN')
+      const { rows } = await client.query<ExplainedRow>(explain)
+      await client.query('ROLLBACK')
+      const plan = rows[0]!['QUERY PLAN'][0]!.Plan
+      expect(plan['Actual Rows']).toBe(100)
+      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+    } finally {
+      client.release()
+    }
+  }
 })
+
+interface ExplainedRow extends pg.QueryResultRow {
+  readonly 'QUERY PLAN': readonly {
+    readonly Plan: Readonly<Record<'Actual Rows' | 'Shared Hit Blocks' | 'Shared Read Blocks', number>>
+  }[]
+}

@@ -30,9 +30,6 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     await store.reserve(reserve(key))
     await store.confirm({ ...at(key), size: 10, eTag: 'e' })
   }
-  const pending = (key: string) => async (store: StorageObjectStore) => {
-    await store.reserve(reserve(key))
-  }
   const quota = { maxBytes: Number.MAX_SAFE_INTEGER, maxFiles: Number.MAX_SAFE_INTEGER }
   const adoption = (key: string, storageKey: string) => ({
     scope,
@@ -48,165 +45,130 @@ export function everyCall(scope: string, now: () => Date): NamedCall[] {
     string,
   ]
 
+  const call = (name: string, make: NamedCall['call'], prepare?: NamedCall['prepare']): NamedCall => ({
+    ...{ name, call: make },
+    ...(prepare && { prepare }),
+  })
+  const reserving = (key: string, more?: object) => async (store: StorageObjectStore) => {
+    await store.reserve(reserve(key, more))
+  }
+  const active = (key: string) => (store: StorageObjectStore) => object(store, key)
   return [
-    { name: 'reserve', call: (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } })) },
-    { name: 'reserve again', call: (store) => store.reserve(reserve('new', { quota })) },
-    {
-      name: 'reserve, refused',
-      call: (store) => store.reserve(reserve('no', { quota: { maxBytes: 0 } })).catch(() => {}),
-    },
-    { name: 'confirm', call: (store) => store.confirm({ ...at('new'), size: 10, quota }) },
-    {
-      name: 'confirm a replacement that grew',
-      prepare: pending('new'),
-      call: (store) => store.confirm({ ...at('new'), size: 20, quota }),
-    },
-    {
-      name: 'setUploadId',
-      prepare: async (store) => void (await store.reserve(reserve('parts', { id }))),
-      call: (store) => store.setUploadId({ ...at('parts'), id, uploadId: 'u' }),
-    },
-    { name: 'findPending', call: (store) => store.findPending({ ...at('parts'), id, uploadId: 'u' }) },
-    {
-      name: 'findPendingMultipart',
-      call: (store) => store.findPendingMultipart({ ...at('parts'), fileSize: 10 }),
-    },
-    { name: 'release', call: (store) => store.release({ ...at('parts'), id, scope }) },
-    { name: 'find', call: (store) => store.find(at('new')) },
-    { name: 'findActive', call: (store) => store.findActive(at('new')) },
-    { name: 'find of a scope', call: (store) => store.find({ ...at('new'), scope }) },
-    { name: 'find of another scope', call: (store) => store.find({ ...at('new'), scope: 'another' }) },
-    { name: 'findActive of a scope', call: (store) => store.findActive({ ...at('new'), scope }) },
-    {
-      name: 'findPending of a scope',
-      prepare: pending('new'),
-      call: (store) => store.findPending({ ...at('new'), scope }),
-    },
-    { name: 'remove', prepare: pending('new'), call: (store) => store.remove({ ...at('new'), scope }) },
-    { name: 'find history', call: (store) => store.find(at('new')) },
-    {
-      name: 'remove for good',
-      prepare: (store) => object(store, 'hard'),
-      call: (store) => store.remove({ ...at('hard'), mode: 'hard' }),
-    },
-    {
-      name: 'remove a pending attempt',
-      prepare: async (store) => void (await store.reserve(reserve('attempt', { id: attemptId }))),
-      call: (store) => store.remove({ ...at('attempt'), attemptId }),
-    },
-    {
-      name: 'remove an attempt that is not there',
-      prepare: (store) => object(store, 'attempt'),
-      call: (store) => store.remove({ ...at('attempt'), attemptId }),
-    },
-    ...([undefined, 'pending', 'active', 'deleted'] as const).flatMap((status) => [
-      {
-        name: `listByScope ${status}`,
-        call: (store: StorageObjectStore) => store.listByScope({ scope, status, limit: 10 }),
-      },
-      {
-        name: `listByScope ${status}, without metadata`,
-        call: (store: StorageObjectStore) =>
-          store.listByScope({ scope, status, limit: 10, withMetadata: false }),
-      },
-      {
-        name: `listByScope ${status}, one route`,
-        call: (store: StorageObjectStore) => store.listByScope({ scope, status, route: 'photos', limit: 10 }),
-      },
-      {
-        name: `countByScope ${status}`,
-        call: (store: StorageObjectStore) => store.countByScope(scope, status),
-      },
-    ]),
-    {
-      name: 'update',
-      prepare: (store) => object(store, 'changed'),
-      call: (store) => store.update({ ...at('changed'), scope, filename: 'a.txt', metadata: { a: 'b' } }),
-    },
-    { name: 'update of nothing', call: (store) => store.update({ ...at('nothing'), contentType: null }) },
-    {
-      name: 'transfer',
-      prepare: pending('changed'),
-      call: (store) => store.transfer({ ...at('changed'), from: scope, to: `${scope} too`, quota }),
-    },
-    {
-      name: 'transfer, refused',
-      call: (store) =>
-        store
-          .transfer({ ...at('changed'), from: `${scope} too`, to: scope, quota: { maxFiles: 0 } })
-          .catch(() => {}),
-    },
-    {
-      name: 'adopt',
-      call: (store) => store.adopt(adoption('adopted', `${scope}/elsewhere`)),
-    },
-    {
-      name: 'adopt known bytes',
-      call: (store) => store.adopt(adoption('adopted too', `${scope}/elsewhere`)),
-    },
-    {
-      name: 'adopt the bytes of an attempt',
-      prepare: async (store) =>
-        void (await store.reserve(
-          reserve('named', { id: namedId, storageKey: `${scope}/named~${namedId}` }),
-        )),
-      call: (store) => store.adopt(adoption('adopted too', `${scope}/named~${namedId}`)),
-    },
-    {
-      name: 'adopt bytes for an object without',
-      prepare: async (store) => {
+    call('reserve', (store) => store.reserve(reserve('new', { quota, metadata: { a: 'b' } }))),
+    call('reserve again', (store) => store.reserve(reserve('new', { quota }))),
+    call('reserve, refused', (store) =>
+      store.reserve(reserve('no', { quota: { maxBytes: 0 } })).catch(() => {}),
+    ),
+    call('confirm', (store) => store.confirm({ ...at('new'), size: 10, quota })),
+    call(
+      'confirm a replacement that grew',
+      (store) => store.confirm({ ...at('new'), size: 20, quota }),
+      reserving('new'),
+    ),
+    call(
+      'setUploadId',
+      (store) => store.setUploadId({ ...at('parts'), id, uploadId: 'u' }),
+      reserving('parts', { id }),
+    ),
+    call('findPending', (store) => store.findPending({ ...at('parts'), id, uploadId: 'u' })),
+    call('findPendingMultipart', (store) => store.findPendingMultipart({ ...at('parts'), fileSize: 10 })),
+    call('release', (store) => store.release({ ...at('parts'), id, scope })),
+    call('find', (store) => store.find(at('new'))),
+    call('findActive', (store) => store.findActive(at('new'))),
+    call('find of a scope', (store) => store.find({ ...at('new'), scope })),
+    call('find of another scope', (store) => store.find({ ...at('new'), scope: 'another' })),
+    call('findActive of a scope', (store) => store.findActive({ ...at('new'), scope })),
+    call('findPending of a scope', (store) => store.findPending({ ...at('new'), scope }), reserving('new')),
+    call('remove', (store) => store.remove({ ...at('new'), scope }), reserving('new')),
+    call('find history', (store) => store.find(at('new'))),
+    call('remove for good', (store) => store.remove({ ...at('hard'), mode: 'hard' }), active('hard')),
+    call(
+      'remove a pending attempt',
+      (store) => store.remove({ ...at('attempt'), attemptId }),
+      reserving('attempt', { id: attemptId }),
+    ),
+    call(
+      'remove an attempt that is not there',
+      (store) => store.remove({ ...at('attempt'), attemptId }),
+      active('attempt'),
+    ),
+    ...([undefined, 'pending', 'active', 'deleted'] as const).flatMap((status) => {
+      const list = { scope, status, limit: 10 }
+      return [
+        call(`listByScope ${status}`, (store) => store.listByScope(list)),
+        call(`listByScope ${status}, without metadata`, (store) =>
+          store.listByScope({ ...list, withMetadata: false }),
+        ),
+        call(`listByScope ${status}, one route`, (store) => store.listByScope({ ...list, route: 'photos' })),
+        call(`countByScope ${status}`, (store) => store.countByScope(scope, status)),
+      ]
+    }),
+    call(
+      'update',
+      (store) => store.update({ ...at('changed'), scope, filename: 'a.txt', metadata: { a: 'b' } }),
+      active('changed'),
+    ),
+    call('update of nothing', (store) => store.update({ ...at('nothing'), contentType: null })),
+    call(
+      'transfer',
+      (store) => store.transfer({ ...at('changed'), from: scope, to: `${scope} too`, quota }),
+      reserving('changed'),
+    ),
+    call('transfer, refused', (store) =>
+      store
+        .transfer({ ...at('changed'), from: `${scope} too`, to: scope, quota: { maxFiles: 0 } })
+        .catch(() => {}),
+    ),
+    call('adopt', (store) => store.adopt(adoption('adopted', `${scope}/elsewhere`))),
+    call('adopt known bytes', (store) => store.adopt(adoption('adopted too', `${scope}/elsewhere`))),
+    call(
+      'adopt the bytes of an attempt',
+      (store) => store.adopt(adoption('adopted too', `${scope}/named~${namedId}`)),
+      reserving('named', { id: namedId, storageKey: `${scope}/named~${namedId}` }),
+    ),
+    call(
+      'adopt bytes for an object without',
+      (store) => store.adopt(adoption('without', `${scope}/received`)),
+      async (store) => {
         await store.reserve(reserve('without', { storageKey: null }))
         await store.confirm({ ...at('without'), size: 10 })
       },
-      call: (store) => store.adopt(adoption('without', `${scope}/received`)),
-    },
-    {
-      name: 'findById',
-      prepare: async (store) => void (await store.reserve(reserve('by id', { id: objectId }))),
-      call: (store) => store.findById({ id: objectId }),
-    },
-    {
-      name: 'findById of a replaced object',
-      prepare: async (store) => {
+    ),
+    call('findById', (store) => store.findById({ id: objectId }), reserving('by id', { id: objectId })),
+    call(
+      'findById of a replaced object',
+      (store) => store.findById({ id: objectId, scope }),
+      async (store) => {
         await store.confirm({ ...at('by id'), size: 10 })
         await object(store, 'by id')
       },
-      call: (store) => store.findById({ id: objectId, scope }),
-    },
-    { name: 'listScopes', call: (store) => store.listScopes({ limit: 10 }) },
-    { name: 'listScopes after a scope', call: (store) => store.listScopes({ after: scope, limit: 10 }) },
-    { name: 'listStored', call: (store) => store.listStored({ bucket: BUCKET, limit: 10 }) },
-    {
-      name: 'listStored with a prefix',
-      call: (store) => store.listStored({ bucket: BUCKET, prefix: `${scope}/`, limit: 10 }),
-    },
-    {
-      name: 'listStored after a name',
-      call: (store) => store.listStored({ bucket: BUCKET, after: `${scope}/attempt~`, limit: 10 }),
-    },
-    { name: 'getScopeUsage', call: (store) => store.getScopeUsage(scope) },
-    { name: 'listExpired', call: (store) => store.listExpired({ limit: 10 }) },
-    { name: 'listExpired of a scope', call: (store) => store.listExpired({ scope, limit: 10 }) },
-    { name: 'purgeExpired', call: (store) => store.purgeExpired({ limit: 10 }) },
-    { name: 'purgeExpired of a scope', call: (store) => store.purgeExpired({ scope, limit: 10 }) },
-    { name: 'listLeftovers', call: (store) => store.listLeftovers({ limit: 10 }) },
-    { name: 'listLeftovers of a scope', call: (store) => store.listLeftovers({ scope, limit: 10 }) },
-    {
-      name: 'listLeftovers that are due',
-      call: (store) => store.listLeftovers({ dueBefore: now(), limit: 10 }),
-    },
-    {
-      name: 'listLeftovers that are due, of a scope',
-      call: (store) => store.listLeftovers({ scope, dueBefore: now(), limit: 10 }),
-    },
-    { name: 'deferLeftover', call: (store) => store.deferLeftover({ attemptId: id, until: later() }) },
-    { name: 'forgetLeftover', call: (store) => store.forgetLeftover({ attemptId: id }) },
-    { name: 'purgeDeleted', call: (store) => store.purgeDeleted({ before: now(), limit: 10 }) },
-    {
-      name: 'purgeDeleted of a scope',
-      call: (store) => store.purgeDeleted({ scope, before: now(), limit: 10 }),
-    },
-    { name: 'ping', call: (store) => store.ping() },
+    ),
+    call('listScopes', (store) => store.listScopes({ limit: 10 })),
+    call('listScopes after a scope', (store) => store.listScopes({ after: scope, limit: 10 })),
+    call('listStored', (store) => store.listStored({ bucket: BUCKET, limit: 10 })),
+    call('listStored with a prefix', (store) =>
+      store.listStored({ bucket: BUCKET, prefix: `${scope}/`, limit: 10 }),
+    ),
+    call('listStored after a name', (store) =>
+      store.listStored({ bucket: BUCKET, after: `${scope}/attempt~`, limit: 10 }),
+    ),
+    call('getScopeUsage', (store) => store.getScopeUsage(scope)),
+    ...[{}, { scope }].flatMap((only) => {
+      const suffix = 'scope' in only ? ' of a scope' : ''
+      const limit = 10
+      return [
+        call(`listExpired${suffix}`, (store) => store.listExpired({ ...only, limit })),
+        call(`purgeExpired${suffix}`, (store) => store.purgeExpired({ ...only, limit })),
+        call(`listLeftovers${suffix}`, (store) => store.listLeftovers({ ...only, limit })),
+        call(`listLeftovers that are due${suffix}`, (store) =>
+          store.listLeftovers({ ...only, dueBefore: now(), limit }),
+        ),
+        call(`purgeDeleted${suffix}`, (store) => store.purgeDeleted({ ...only, before: now(), limit })),
+      ]
+    }),
+    call('deferLeftover', (store) => store.deferLeftover({ attemptId: id, until: later() })),
+    call('forgetLeftover', (store) => store.forgetLeftover({ attemptId: id })),
+    call('ping', (store) => store.ping()),
   ]
 }
 

@@ -1,37 +1,47 @@
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import postgres from 'postgres'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { attempt, BUCKET, errorOf } from './attempt.js'
-import { everyCall } from './every-call.js'
-import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted, untilBlocked } from './schemas.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
+
+interface Connections {
+  readonly max?: number
+  /** Settings of each session. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** The drivers, as a function that opens connections until the test ends. */
+const DRIVERS = {
+  pg(url: string, { max, settings = {} }: Connections = {}) {
+    const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value.replace(' ', '\\ ')}`)
+    const pool = poolOf(url, { max, options: options.join(' ') })
+    onTestFinished(async () => void (pool.ended || (await pool.end())))
+    return pool
+  },
+  'postgres.js'(url: string, { max, settings = {} }: Connections = {}) {
+    const sql = postgres(url, { ...(max && { max }), connection: settings })
+    onTestFinished(() => sql.end({ timeout: 0 }))
+    return sql
+  },
+}
 
 describePostgres('failures of Postgres', (url) => {
   const schema = freshSchema()
   const pool = poolOf(url)
+  const direct = postgresAdapter(pool, { schema })
   let proxy: WireProxy
   beforeAll(async () => {
     proxy = await wireProxy(url)
-    await postgresAdapter(pool, { schema }).migrate()
+    await direct.migrate()
   })
   afterAll(async () => {
     await proxy.close()
     await dropSchema(pool, schema)
     await pool.end()
   })
-
-  async function withPool<T>(
-    options: pg.PoolConfig,
-    use: (store: StorageObjectStore, own: pg.Pool) => Promise<T>,
-  ) {
-    const own = poolOf(options.connectionString ?? url, options)
-    try {
-      return await use(postgresAdapter(own, { schema }), own)
-    } finally {
-      await own.end()
-    }
-  }
 
   /** Runs `use` while another transaction holds the row and the key of this attempt. */
   async function whileHeld(key: string, use: (holder: pg.PoolClient) => Promise<void>) {
@@ -46,30 +56,14 @@ describePostgres('failures of Postgres', (url) => {
     }
   }
 
-  describe('on a schema that was never migrated', () => {
-    const store = postgresAdapter(pool, { schema: freshSchema() })
-    for (const { name, call } of everyCall('scope', () => new Date())) {
-      if (name === 'ping' || name.endsWith('refused')) continue
-      it(`${name} throws an error that names migrate()`, async () => {
-        const error = await errorOf(call(store))
-        expect(error.code).toBe('DATABASE_UNAVAILABLE')
-        expect(error.message).toContain('migrate()')
-        expect(error.retryable).toBe(false)
-        expect(error.cause).toBeInstanceOf(Error)
-      })
-    }
-    it.each(['checkUsage', 'repairUsage'] as const)(
-      '%s throws an error that names migrate()',
-      async (name) => {
-        expect((await errorOf(store[name]())).message).toContain('migrate()')
-      },
-    )
-  })
+  describe.each(Object.entries(DRIVERS))('over %s', (driver, open) => {
+    const storeOver = (to = url, options?: Connections) => postgresAdapter(open(to, options), { schema })
+    const named = (name: string) => `${name} over ${driver}`
 
-  it('throws DATABASE_UNAVAILABLE with the cause if there is no server', async () => {
-    const nowhere = new URL(url)
-    nowhere.port = '1'
-    await withPool({ connectionString: nowhere.href }, async (store) => {
+    it('throws DATABASE_UNAVAILABLE with the cause if there is no server', async () => {
+      const nowhere = new URL(url)
+      nowhere.port = '1'
+      const store = storeOver(nowhere.href)
       for (const call of [
         () => store.ping(),
         () => store.migrate(),
@@ -77,220 +71,97 @@ describePostgres('failures of Postgres', (url) => {
         () => store.reserve(attempt('k')),
       ]) {
         const error = await errorOf(call())
-        expect(error.code).toBe('DATABASE_UNAVAILABLE')
-        expect(error.retryable).toBe(true)
+        expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
         expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' })
       }
     })
-  })
 
-  it('repeats a reserve whose response was lost, and reserves once', async () => {
-    await withPool({ connectionString: proxy.url }, async (store) => {
+    it('names migrate() on a schema that was never migrated', async () => {
+      const store = postgresAdapter(open(url), { schema: freshSchema() })
+      const error = await errorOf(store.reserve(attempt('k')))
+      expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
+      expect(error.message).toContain('migrate()')
+      expect(error.cause).toBeInstanceOf(Error)
+    })
+
+    it('refuses an id that is already used', async () => {
+      const store = storeOver()
+      const { id } = await store.reserve(attempt(named('first of an id')))
+      const refused = store.reserve({ ...attempt(named('second of an id')), id })
+      expect((await errorOf(refused)).params).toMatchObject({ field: 'id' })
+    })
+
+    it('repeats calls whose responses were lost', async () => {
+      const store = storeOver(proxy.url, { max: 1 })
+      const [scope, to, key] = [named('lost'), named('lost too'), named('lost')]
+      const at = { bucket: BUCKET, key }
       await store.ping()
       proxy.dropNextResponse()
-      const row = await store.reserve(attempt('lost reserve', 'lost'))
-      expect(await store.findPending({ bucket: BUCKET, key: 'lost reserve' })).toEqual(row)
-      expect(await store.countByScope('lost')).toBe(1)
-    })
-  })
-
-  it('repeats a confirm whose response was lost if it has an id, and otherwise throws', async () => {
-    await withPool({ connectionString: proxy.url }, async (store) => {
-      const { id } = await store.reserve(attempt('lost confirm', 'lost'))
+      const row = await store.reserve(attempt(key, scope))
+      expect(await store.findPending(at)).toEqual(row)
+      expect(await store.countByScope(scope)).toBe(1)
       proxy.dropNextResponse()
-      const row = await store.confirm({ bucket: BUCKET, key: 'lost confirm', id, size: 5 })
-      expect(row).toMatchObject({ status: 'active', attemptId: id })
-
-      await store.reserve(attempt('lost confirm', 'lost'))
-      proxy.dropNextResponse()
-      const error = await errorOf(store.confirm({ bucket: BUCKET, key: 'lost confirm', size: 6 }))
-      expect(error.code).toBe('DATABASE_UNAVAILABLE')
-      expect(await store.findActive({ bucket: BUCKET, key: 'lost confirm' })).toMatchObject({ size: 6 })
-      expect(await store.checkUsage()).toEqual([])
-    })
-  })
-
-  it('repeats an update, transfer or adopt whose response was lost', async () => {
-    const scope = 'lost change'
-    const at = { bucket: BUCKET, key: 'lost change' }
-    await withPool({ connectionString: proxy.url, max: 1 }, async (store) => {
-      await store.reserve(attempt('lost change', scope))
-      await store.confirm({ ...at, size: 5 })
+      expect(await store.confirm({ ...at, id: row.id, size: 5 })).toMatchObject({ status: 'active' })
       proxy.dropNextResponse()
       expect(await store.update({ ...at, filename: 'a.txt' })).toMatchObject({ filename: 'a.txt' })
       proxy.dropNextResponse()
       const quota = { maxBytes: 5, maxFiles: 1 }
-      expect(await store.transfer({ ...at, from: scope, to: 'lost too', quota })).toMatchObject({
-        scope: 'lost too',
-      })
-      const bytes = { bucket: BUCKET, storageKey: 'lost bytes', size: 7, createdAt: new Date() }
+      expect(await store.transfer({ ...at, from: scope, to, quota })).toMatchObject({ scope: to })
       proxy.dropNextResponse()
-      const { object, known } = await store.adopt({ ...bytes, scope, key: 'lost adopt' })
-      expect({ object, known }).toMatchObject({ object: { scope, key: 'lost adopt' }, known: false })
+      const bytes = { bucket: BUCKET, key: named('adopted'), storageKey: named('bytes'), size: 7 }
+      expect(await store.adopt({ ...bytes, scope, createdAt: new Date() })).toMatchObject({ known: false })
       expect(await store.getScopeUsage(scope)).toMatchObject({ bytes: 7, files: 1 })
-      expect(await store.getScopeUsage('lost too')).toMatchObject({ bytes: 5, files: 1 })
+      expect(await store.getScopeUsage(to)).toMatchObject({ bytes: 5, files: 1 })
       expect(await store.checkUsage()).toEqual([])
     })
-  })
 
-  it('throws if the response to remove was lost, and the pool keeps working', async () => {
-    await withPool({ connectionString: proxy.url, max: 1 }, async (store, own) => {
-      await store.reserve(attempt('lost remove'))
-      proxy.dropNextResponse()
-      expect((await errorOf(store.remove({ bucket: BUCKET, key: 'lost remove' }))).code).toBe(
-        'DATABASE_UNAVAILABLE',
-      )
-      expect(await store.find({ bucket: BUCKET, key: 'lost remove' })).toBeNull()
-      expect(own.totalCount).toBe(1)
-      expect(own.idleCount).toBe(1)
+    it.each<[string, (store: StorageObjectStore, key: string) => Promise<unknown>]>([
+      ['remove', (store, key) => store.remove({ bucket: BUCKET, key })],
+      ['confirm without an id', (store, key) => store.confirm({ bucket: BUCKET, key, size: 6 })],
+    ])('throws if the response to %s was lost, which has taken effect', async (name, call) => {
+      const store = storeOver(proxy.url, { max: 1 })
+      // From its second call on, postgres.js has prepared the statement, and its next response is the last.
+      for (const key of [1, 2].map((round) => named(`${name} ${round}`))) {
+        await store.reserve(attempt(key))
+        if (key.includes('2')) await call(store, named('nothing')).catch(() => {})
+        proxy.dropNextResponse()
+        const error = await errorOf(call(store, key))
+        expect(error.code).toBe('DATABASE_UNAVAILABLE')
+        expect(error.cause).toBeInstanceOf(Error)
+      }
+      expect(await store.findPending({ bucket: BUCKET, key: named(`${name} 2`) })).toBeNull()
+      expect(await store.checkUsage()).toEqual([])
     })
-  })
 
-  it('survives connections that broke while idle', async () => {
-    await withPool({ connectionString: proxy.url }, async (store) => {
+    it('survives connections that broke while idle', async () => {
+      const store = storeOver(proxy.url)
       await Promise.all(Array.from({ length: 8 }, () => store.ping()))
       proxy.cut()
-      await Promise.all(Array.from({ length: 8 }, (_, i) => store.reserve(attempt(`idle ${i}`))))
+      await Promise.all(Array.from({ length: 8 }, (_, i) => store.reserve(attempt(named(`idle ${i}`)))))
     })
-  })
 
-  it('throws DATABASE_UNAVAILABLE if the pool is exhausted', async () => {
-    await withPool({ max: 1 }, async (store, own) => {
-      const held = await own.connect()
-      // Only now, because the first connection may take longer on a busy machine.
-      own.options.connectionTimeoutMillis = 50
-      expect((await errorOf(store.ping())).code).toBe('DATABASE_UNAVAILABLE')
-      held.release()
-      await store.ping()
-    })
-  })
-
-  it.each([{ statement_timeout: 100 }, { lock_timeout: 100 }])(
-    'throws DATABASE_UNAVAILABLE after %o',
-    async (timeout) => {
-      const options = Object.entries(timeout).map(([name, value]) => `-c ${name}=${value}`)
-      await withPool({ options: options.join(' ') }, async (store) => {
+    it.each(['statement_timeout', 'lock_timeout'])(
+      'throws DATABASE_UNAVAILABLE after %s',
+      async (timeout) => {
         await whileHeld('held', async () => {
-          const error = await errorOf(store.reserve(attempt('held')))
-          expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
+          const call = storeOver(url, { settings: { [timeout]: '100' } }).reserve(attempt('held'))
+          expect(await errorOf(call)).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: true })
         })
-      })
-      await postgresAdapter(pool, { schema }).reserve(attempt('held'))
-    },
-  )
-
-  it('throws DATABASE_UNAVAILABLE after transaction_timeout', async (test) => {
-    const { rows } = await pool.query<{ version: number }>(
-      `SELECT current_setting('server_version_num')::int AS version`,
+        await direct.reserve(attempt('held'))
+      },
     )
-    test.skip(rows[0]!.version < 170_000, 'PostgreSQL has transaction_timeout from 17 on')
-    await withPool({ options: '-c transaction_timeout=100' }, async (store) => {
-      await whileHeld('held too long', async () => {
-        const error = await errorOf(store.reserve(attempt('held too long')))
-        expect(error.code).toBe('DATABASE_UNAVAILABLE')
-        expect(error.cause).toMatchObject({ code: '25P04' })
-      })
-    })
-    await postgresAdapter(pool, { schema }).reserve(attempt('held too long'))
-  })
 
-  it('repeats a call that was rolled back for a deadlock', async () => {
-    const scope = 'deadlock'
-    const holder = await pool.connect()
-    // Postgres rolls back the session that detects the deadlock. The holder of the row never checks for one.
-    const detectsDeadlocks = { connectionString: proxy.url, options: '-c deadlock_timeout=2s' }
-    await withPool(detectsDeadlocks, async (store) => {
-      await store.reserve(attempt('first', scope))
-      await holder.query('BEGIN')
-      await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
-      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
-      proxy.roundTrips = 0
-      const waiting = store.reserve(attempt('second', scope))
-      await untilBlocked(1)
-      // The call of the store holds the key and waits for the usage row. This one holds the usage row and waits for the
-      // key.
-      await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
-      await holder.query('ROLLBACK')
-      expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
-      expect(proxy.roundTrips).toBe(2)
-      expect(await store.checkUsage()).toEqual([])
-    }).finally(() => holder.release(true))
-  })
-
-  describe("on a caller's own client in a transaction", () => {
-    /** Runs `use` with a store over a client in a transaction, and rolls back afterwards. */
-    async function inTransaction(use: (store: StorageObjectStore, client: pg.PoolClient) => Promise<void>) {
-      const client = await pool.connect()
-      try {
-        await client.query('BEGIN')
-        await use(postgresAdapter(client, { schema }), client)
-      } finally {
-        await client.query('ROLLBACK')
-        client.release()
-      }
-    }
-
-    it('throws DATABASE_UNAVAILABLE and tells the operator to roll back if the transaction had failed', async () => {
-      await inTransaction(async (store, client) => {
-        await client.query('SELECT 1 / 0').catch(() => {})
-        for (const call of [() => store.ping(), () => store.reserve(attempt('failed before'))]) {
-          const error = await errorOf(call())
-          expect(error.code).toBe('DATABASE_UNAVAILABLE')
-          expect(error.message).toContain('Call ROLLBACK')
-          expect(error.cause).toMatchObject({ code: '25P02' })
-        }
-      })
-    })
-
-    it('reports the deadlock that rolled the transaction back, not the failed repeat', async () => {
-      const scope = 'deadlock in a transaction'
-      await postgresAdapter(pool, { schema }).reserve(attempt('own first', scope))
-      await inTransaction(async (other, otherClient) => {
-        await otherClient.query(`SET LOCAL deadlock_timeout = '1h'`)
-        await otherClient.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [
-          scope,
-        ])
-        await inTransaction(async (store, client) => {
-          await client.query(`SET LOCAL deadlock_timeout = '2s'`)
-          const waiting = errorOf(store.reserve(attempt('own second', scope)))
-          await untilBlocked(1)
-          await other.reserve(attempt('own second', scope))
-          expect((await waiting).cause).toMatchObject({ code: '40P01' })
-        })
-      })
-    })
-  })
-
-  it('replaces a session that an administrator terminated', async () => {
-    const store = postgresAdapter(pool, { schema })
-    let waiting: Promise<unknown> = Promise.resolve()
-    await whileHeld('ended', async (holder) => {
-      waiting = store.reserve(attempt('ended'))
-      const [pid] = await untilBlocked(1)
-      await holder.query('SELECT pg_terminate_backend($1)', [pid])
-      await untilBlocked(1, pid)
-    })
-    expect(await waiting).toMatchObject({ key: 'ended' })
-  })
-
-  it('refuses another isolation level with a message that names the right one', async () => {
-    await withPool({ options: '-c default_transaction_isolation=repeatable\\ read' }, async (store) => {
-      const error = await errorOf(store.reserve(attempt('isolated')))
+    it('refuses another isolation level with a message that names the right one', async () => {
+      const settings = { default_transaction_isolation: 'repeatable read' }
+      const error = await errorOf(storeOver(url, { settings }).reserve(attempt('isolated')))
       expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
       expect(error.message).toContain('READ COMMITTED')
-      expect(await store.find({ bucket: BUCKET, key: 'isolated' })).toBeNull()
+      expect(await direct.find({ bucket: BUCKET, key: 'isolated' })).toBeNull()
     })
-  })
 
-  describe('throws DATABASE_UNAVAILABLE on a read-only database, even with nothing to write:', () => {
     const id = createAttemptId()
-    const existing = { bucket: BUCKET, key: 'read-only existing' }
+    const existing = { bucket: BUCKET, key: named('read-only existing') }
     const missing = { bucket: BUCKET, key: 'read-only missing' }
-    beforeAll(async () => {
-      const store = postgresAdapter(pool, { schema })
-      await store.reserve({ ...attempt(existing.key), id, uploadId: 'upload' })
-    })
-
     it.each<[string, (store: StorageObjectStore) => Promise<unknown>]>([
       ['reserve', (store) => store.reserve(attempt('read-only'))],
       ['a refused reserve', (store) => store.reserve({ ...attempt('read-only'), quota: { maxFiles: 0 } })],
@@ -311,46 +182,98 @@ describePostgres('failures of Postgres', (url) => {
             ['a', 'b', 'c', 'd'].map((key) => store.reserve({ ...attempt(key), quota: { maxFiles: 0 } })),
           ).catch((error: AggregateError) => Promise.reject(error.errors.at(-1) as Error)),
       ],
-    ])('%s', async (_, call) => {
-      await withPool({ options: '-c default_transaction_read_only=on' }, async (store) => {
-        const error = await errorOf(call(store))
-        expect(error.code).toBe('DATABASE_UNAVAILABLE')
-        expect(error.message).toContain('read-only')
+    ])('refuses %s on a read-only database, even with nothing to write', async (_, call) => {
+      await direct.reserve({ ...attempt(existing.key), id, uploadId: 'upload' })
+      const store = storeOver(url, { settings: { default_transaction_read_only: 'on' } })
+      const error = await errorOf(call(store))
+      expect(error.code).toBe('DATABASE_UNAVAILABLE')
+      expect(error.message).toContain('read-only')
+    })
+
+    it('throws DATABASE_UNAVAILABLE after its connections were ended', async () => {
+      const connections = open(url)
+      await connections.end()
+      expect(await errorOf(postgresAdapter(connections, { schema }).ping())).toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
       })
     })
+  })
+
+  it('throws DATABASE_UNAVAILABLE if the pool is exhausted', async () => {
+    const own = DRIVERS.pg(url, { max: 1 })
+    const store = postgresAdapter(own, { schema })
+    const held = await own.connect()
+    // Only now, because the first connection may take longer on a busy machine.
+    own.options.connectionTimeoutMillis = 50
+    expect((await errorOf(store.ping())).code).toBe('DATABASE_UNAVAILABLE')
+    held.release()
+    await store.ping()
+  })
+
+  it('throws DATABASE_UNAVAILABLE after transaction_timeout', async (test) => {
+    const { rows } = await pool.query<{ version: number }>(
+      `SELECT current_setting('server_version_num')::int AS version`,
+    )
+    test.skip(rows[0]!.version < 170_000, 'PostgreSQL has transaction_timeout from 17 on')
+    const store = postgresAdapter(DRIVERS.pg(url, { settings: { transaction_timeout: '100' } }), { schema })
+    await whileHeld('held too long', async () => {
+      const error = await errorOf(store.reserve(attempt('held too long')))
+      expect(error.code).toBe('DATABASE_UNAVAILABLE')
+      expect(error.cause).toMatchObject({ code: '25P04' })
+    })
+    await direct.reserve(attempt('held too long'))
+  })
+
+  it('repeats a call that was rolled back for a deadlock', async () => {
+    const scope = 'deadlock'
+    // Postgres rolls back the session that detects the deadlock. The holder of the row never checks for one.
+    const own = DRIVERS.pg(proxy.url, { settings: { deadlock_timeout: '2s' } })
+    const store = postgresAdapter(own, { schema })
+    await store.reserve(attempt('first', scope))
+    const holder = await pool.connect()
+    try {
+      await holder.query('BEGIN')
+      await holder.query(`SET LOCAL deadlock_timeout = '1h'`)
+      await holder.query(`SELECT 1 FROM ${quoted(schema)}.scope_usage WHERE scope = $1 FOR UPDATE`, [scope])
+      proxy.roundTrips = 0
+      const waiting = store.reserve(attempt('second', scope))
+      await untilBlocked(pool, schema)
+      // The call of the store holds the key and waits for the usage row. This one holds the usage row and waits for the
+      // key.
+      await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
+      await holder.query('ROLLBACK')
+      expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
+      expect(proxy.roundTrips).toBe(2)
+      expect(await store.checkUsage()).toEqual([])
+    } finally {
+      holder.release(true)
+    }
+  })
+
+  it('replaces a session that an administrator terminated', async () => {
+    let waiting: Promise<unknown> = Promise.resolve()
+    await whileHeld('ended', async (holder) => {
+      waiting = direct.reserve(attempt('ended'))
+      const [pid] = await untilBlocked(pool, schema)
+      await holder.query('SELECT pg_terminate_backend($1)', [pid])
+      await untilBlocked(pool, schema, 1, pid)
+    })
+    expect(await waiting).toMatchObject({ key: 'ended' })
   })
 
   it('throws if JavaScript would round a number', async () => {
     await pool.query(
       `INSERT INTO ${quoted(schema)}.scope_usage (scope, bytes) VALUES ('too much', 9007199254740993)`,
     )
-    await expect(postgresAdapter(pool, { schema }).getScopeUsage('too much')).rejects.toThrow(RangeError)
+    await expect(direct.getScopeUsage('too much')).rejects.toThrow(RangeError)
     await pool.query(`DELETE FROM ${quoted(schema)}.scope_usage WHERE scope = 'too much'`)
   })
 
-  it('does not depend on session settings', async () => {
-    const options =
-      '-c TimeZone=Asia/Kathmandu -c DateStyle=SQL,DMY -c extra_float_digits=-15 -c IntervalStyle=iso_8601'
-    const end = new Date('9999-12-31T23:59:59.999Z')
-    const early = new Date('0001-01-01T00:00:00.001Z')
-    await withPool({ options }, async (_, own) => {
-      const store = postgresAdapter(own, { schema, now: () => early })
-      const row = await store.reserve({ ...attempt('settings'), expiresAt: end })
-      expect(row).toMatchObject({ createdAt: early, updatedAt: early, expiresAt: end })
-      expect(await postgresAdapter(pool, { schema }).find({ bucket: BUCKET, key: 'settings' })).toEqual(row)
-    })
+  it('prepares statements of postgres.js again after they were removed from the connection', async () => {
+    const sql = DRIVERS['postgres.js'](url, { max: 1 })
+    const store = postgresAdapter(sql, { schema })
+    await store.reserve(attempt('deallocated'))
+    await sql`DEALLOCATE ALL`
+    expect(await store.reserve(attempt('deallocated'))).toMatchObject({ key: 'deallocated' })
   })
-
-  /** Waits until this many sessions wait for a lock, and returns their process ids. Ignores the session `except`. */
-  async function untilBlocked(count: number, except = 0): Promise<number[]> {
-    for (;;) {
-      const { rows } = await pool.query<{ pid: number }>(
-        `SELECT pid FROM pg_stat_activity
-         WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%' AND pid <> $2`,
-        [quoted(schema), except],
-      )
-      if (rows.length >= count) return rows.map(({ pid }) => pid)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-  }
 })

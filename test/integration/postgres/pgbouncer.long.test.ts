@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { StorageError, type StorageObject } from '@svc/db'
 import postgresJs from 'postgres'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { findServer, type RunningServer } from '../../servers/found-server.js'
 import { pgbouncerOver } from '../../servers/pgbouncer.js'
 import { HOT_SCOPES, type ProgramName } from '../races/programs.js'
-import { raceProcesses, type RaceProcesses } from '../races/run-race.js'
+import { race } from '../races/race-tests.js'
 import { dropSchema, freshSchema, poolOf } from './schemas.js'
 
 const PROCESSES = 4
 const CALLERS = 10
 const CLIENTS = PROCESSES * CALLERS
 const CONNECTIONS = 10
-const MILLISECONDS = 2000
+/** Successful calls of each process in a race. */
+const CALLS = 200
 
 const postgres = inject('postgres')
 const pooler = postgres.url === null ? postgres : await poolerOver(postgres.url)
@@ -46,17 +46,12 @@ if ('stop' in pooler) {
 function behind(server: RunningServer) {
   const { url } = server
   const pool = poolOf(url, { max: CLIENTS })
-  let processes: RaceProcesses
   let schema: string
-  beforeAll(async () => {
-    processes = await raceProcesses(fileURLToPath(new URL('./race-process.ts', import.meta.url)))
-  })
   beforeEach(() => {
     schema = freshSchema()
   })
   afterEach(() => dropSchema(pool, schema))
   afterAll(async () => {
-    processes.remove()
     await pool.end()
     await server.stop()
   })
@@ -70,17 +65,10 @@ function behind(server: RunningServer) {
     expiresAt: new Date(Date.now() + 3_600_000),
   })
 
-  async function race(program: ProgramName) {
+  async function raceOf(program: ProgramName) {
     await unnamed().migrate()
-    const task = {
-      program,
-      callers: CALLERS,
-      milliseconds: MILLISECONDS,
-      connection: { url, schema, statements: 'unnamed' },
-    }
-    const report = await processes.race(PROCESSES, task)
-    expect(report.faults).toEqual([])
-    expect(report.acknowledged).toBeGreaterThan(100)
+    const connection = { kind: 'postgres', url, schema, namedStatements: false } as const
+    const report = await race(connection, program, { processes: PROCESSES, callers: CALLERS, calls: CALLS })
     expect(await unnamed().checkUsage()).toEqual([])
     return report
   }
@@ -97,7 +85,7 @@ function behind(server: RunningServer) {
   })
 
   it('without named statements, a race at the limit of a quota is exact and has no errors', async () => {
-    const { bytes, files, refused } = await race('quota')
+    const { bytes, files, refused } = await raceOf('quota')
     expect(refused).toBeGreaterThan(0)
     const scopes = Object.keys(HOT_SCOPES)
     const usages = await Promise.all(scopes.map((scope) => unnamed().getScopeUsage(scope)))
@@ -108,7 +96,7 @@ function behind(server: RunningServer) {
   it.each(['mix', 'owners', 'ledger'] as const)(
     'without named statements, the race "%s" has no errors',
     async (program) => {
-      await race(program)
+      await raceOf(program)
     },
   )
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { eventCalls } from './event-calls.js'
 import { everyCall } from './every-call.js'
-import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
 
 const TABLES = ['objects', 'scope_usage', 'leftovers', 'events']
 /** Postgres decides at the sixth execution of a prepared statement whether to keep one plan for all further ones. */
@@ -85,7 +85,7 @@ describeOwnDatabase(
           await pool.query(GROW(quoted(schema)))
           for (const { name, prepare, call } of allCalls(scopeOf(EXECUTIONS))) {
             await prepare?.(store)
-            expect(await rowsReadBy(() => call(store)), name).toBeLessThanOrEqual(MAX_ROWS)
+            expect(await rowsReadBy(pool, schema, () => call(store)), name).toBeLessThanOrEqual(MAX_ROWS)
           }
         })
       }
@@ -105,25 +105,6 @@ describeOwnDatabase(
         route: 'photos',
       })
       await store.confirm({ ...reference, id, size: 1 })
-    }
-
-    /** Returns how many rows the call reads, by scans and by indexes. */
-    async function rowsReadBy(call: () => Promise<unknown>): Promise<number> {
-      await pool.query('BEGIN')
-      const before = await rowsRead()
-      await call()
-      const after = await rowsRead()
-      await pool.query('COMMIT')
-      return after - before
-    }
-
-    async function rowsRead(): Promise<number> {
-      const { rows } = await pool.query<{ read: number }>(
-        `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read
-       FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
-        [schema],
-      )
-      return rows[0]!.read
     }
   },
 )

@@ -1,14 +1,13 @@
 import { drizzle } from 'drizzle-orm/postgres-js'
-import postgres, { type PostgresType } from 'postgres'
-import { describe, expect, it, vi } from 'vitest'
+import postgres, { type Options, type PostgresType, type Sql } from 'postgres'
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { postgresJsDatabase } from '../../../src/adapters/postgres/connection/postgres-js-database.js'
-import { migrate } from '../../../src/adapters/postgres/migrate/migrate.js'
-import { schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
-import { SCHEMA, type Schema } from '../../../src/adapters/postgres/sql/schema.js'
-import { attempt, BUCKET, errorOf } from './attempt.js'
-import { describePostgresJs, type InstanceOptions } from './postgres-js.js'
-import { dropSchema, freshSchema } from './schemas.js'
+import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
+import { expectWholeLife } from '../drivers/whole-life.js'
+import { attempt } from './attempt.js'
+import { describePostgres, dropSchema, freshSchema, poolOf } from './schemas.js'
+
+type InstanceOptions = Options<Record<string, PostgresType>>
 
 const misuse = () => {
   throw new Error('A type of the application was applied to a value of the adapter.')
@@ -48,106 +47,54 @@ describe('postgresAdapter over postgres.js', () => {
   })
 })
 
-describePostgresJs('postgresAdapter over postgres.js on a server', ({ schema, pool, open, storeOf }) => {
+describePostgres('postgresAdapter over postgres.js on a server', (url) => {
+  const pool = poolOf(url)
+  const open = (options: InstanceOptions = {}): Sql => {
+    const sql: Sql = postgres(url, options)
+    onTestFinished(() => sql.end({ timeout: 0 }))
+    return sql
+  }
+  let schema: string
+  beforeEach(() => {
+    schema = freshSchema()
+  })
+  afterEach(() => dropSchema(pool, schema))
+  afterAll(() => pool.end())
+
   it.each(Object.keys(OPTIONS))('passes values unchanged, with %s', async (name) => {
     const sql = open(OPTIONS[name])
     // Replaces types of the instance.
     if (name === 'drizzle over it') drizzle(sql)
-    const [early, end] = [new Date('0001-01-01T00:00:00.001Z'), new Date('9999-12-31T23:59:59.999Z')]
-    const store = postgresAdapter(sql, { schema, now: () => early })
-    const scope = `values with ${name}`
-    const metadata = { a: '{"b":[1]}', camelCase: 'snake_case', '': '\ufeff"\\', snake_case: '1' }
-    const input = {
-      ...attempt(`\ufeff${name} "quoted", {a,NULL}`, scope),
-      declaredSize: Number.MAX_SAFE_INTEGER,
-      expiresAt: end,
-      metadata,
-      filename: 'null',
-    }
-    const row = await store.reserve(input)
-    expect(row).toMatchObject({ ...input, createdAt: early, updatedAt: early, route: null })
-    expect(await store.find(row)).toEqual(row)
-    // Another driver reads the same values.
-    expect(await postgresAdapter(pool, { schema }).find(row)).toEqual(row)
-    expect((await store.listByScope({ scope, limit: 1 })).objects).toEqual([row])
-    const later = postgresAdapter(sql, { schema, now: () => end })
-    expect(await later.listExpired({ scope })).toEqual([row])
-    expect(await store.getScopeUsage(scope)).toMatchObject({ reservedBytes: Number.MAX_SAFE_INTEGER })
-
-    const id = row.id
-    const active = await store.confirm({ bucket: BUCKET, key: row.key, id, scope, size: 7, eTag: '"e"' })
-    expect(active).toMatchObject({ status: 'active', size: 7, eTag: '"e"', confirmedAt: early, metadata })
-    await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.reserve(attempt(`${scope}/${key}`, scope))))
-    expect(await store.countByScope(scope)).toBe(5)
-    expect(await store.checkUsage(scope)).toEqual([])
-    const removed = await store.remove({ bucket: BUCKET, key: row.key, scope, mode: 'soft' })
-    expect(await store.find(row)).toEqual(removed)
-  })
-
-  it('creates, verifies and reads a schema whatever the options of the instance', async () => {
-    const own = freshSchema()
-    const store = postgresAdapter(open({ ...OPTIONS['own types'], ...OPTIONS['own transforms'], max: 1 }), {
-      schema: own,
-    })
-    expect(await store.verify()).toEqual([expect.stringContaining('migrate()')])
-    expect(await store.migrate()).toEqual({ from: 0, to: SCHEMA.version })
-    expect(await store.migrate()).toEqual({ from: SCHEMA.version, to: SCHEMA.version })
-    expect(await store.verify()).toEqual([])
-    await dropSchema(pool, own)
+    const store = (now?: () => Date) => postgresAdapter(sql, { schema, now })
+    await expectWholeLife(store, postgresAdapter(pool, { schema }))
   })
 
   it('migrates once for many instances that do so at the same time, without printing notices', async () => {
     const log = vi.spyOn(console, 'log')
-    const own = freshSchema()
-    const added = { name: 'objects_by_type', definition: 'btree (content_type)', comment: 'By type.' }
-    const version = SCHEMA.version + 1
-    const later: Schema = {
-      ...SCHEMA,
-      version,
-      tables: SCHEMA.tables.map((table) =>
-        table.name === 'objects'
-          ? { ...table, indexes: [...table.indexes, { ...added, since: version }] }
-          : table,
-      ),
-    }
-    const name = schemaName('migrate', own)
+    onTestFinished(() => log.mockRestore())
     const migrating = Array.from({ length: 8 }, (_, i) => {
-      const database = postgresJsDatabase(open({ max: (i % 2) + 1 }), { named: true })
+      const store = postgresAdapter(open({ max: (i % 2) + 1 }), { schema })
       // Two calls share an instance, which sends the second query before the first has a response.
-      return [migrate(database, name, later), migrate(database, name, later)]
+      return [store.migrate(), store.migrate()]
     })
     const results = await Promise.all(migrating.flat())
-    expect(results.every(({ to }) => to === version)).toBe(true)
+    expect(results.every(({ to }) => to === SCHEMA.version)).toBe(true)
     expect(results.filter(({ from }) => from === 0)).toHaveLength(1)
     expect(log.mock.calls).toEqual([])
-    log.mockRestore()
-    await dropSchema(pool, own)
   })
 
   it.each<[string, InstanceOptions, boolean, boolean]>([
     ['by default', {}, true, true],
     ['not with namedStatements: false', {}, false, false],
     ['not with prepare: false', { prepare: false }, true, false],
-  ])('prepares its statements, %s', async (name, options, namedStatements, isPrepared) => {
+  ])('prepares its statements, %s, and stays open when the store is closed', async (...row) => {
+    const [, options, namedStatements, isPrepared] = row
     const sql = open({ ...options, max: 1 })
     const store = postgresAdapter(sql, { schema, namedStatements })
-    const row = await store.reserve(attempt(`prepared ${name}`))
-    expect(await store.find(row)).toEqual(row)
+    await store.migrate()
+    await store.reserve(attempt('prepared'))
+    await store.close()
     const prepared = await sql.unsafe('SELECT statement FROM pg_prepared_statements')
     expect(prepared.some(({ statement }) => String(statement).includes('reserve_v'))).toBe(isPrepared)
-  })
-
-  it('leaves the instance open when the store is closed', async () => {
-    const sql = open()
-    await storeOf(sql).close()
-    expect(await sql`SELECT 1 AS one`).toMatchObject([{ one: 1 }])
-  })
-
-  it('serves listings from an instance of a replica', async () => {
-    const replica = open()
-    await replica.end()
-    const store = postgresAdapter(open(), { schema, readPool: replica })
-    await store.reserve(attempt('read', 'replica'))
-    expect((await errorOf(store.listByScope({ scope: 'replica' }))).code).toBe('DATABASE_UNAVAILABLE')
   })
 })

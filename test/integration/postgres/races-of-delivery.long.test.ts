@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { afterAll, it, onTestFinished } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { expectDeliveryByAll } from '../races/delivery-race.js'
@@ -14,8 +13,7 @@ describePostgres('deliverEvents in several processes', (url) => {
     const store = postgresAdapter(pool, { schema, events: true })
     await store.migrate()
     await expectDeliveryByAll({
-      entry: fileURLToPath(new URL('./delivery-process.ts', import.meta.url)),
-      connection: { url, schema },
+      connection: { kind: 'postgres', url, schema },
       store,
       changesPerKey: 100,
     })

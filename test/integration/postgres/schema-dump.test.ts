@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { postgresAdapter } from '@svc/db/postgres'
 import { afterAll, afterEach, expect, it } from 'vitest'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
-import { schemaOfVersion15 } from './version-1-5.js'
+import { hasRelease, releasedPostgres } from '../upgrade/released-source.js'
 
 const DUMP = fileURLToPath(new URL('../../../src/adapters/postgres/sql/schema.sql', import.meta.url))
 
@@ -12,15 +13,16 @@ describePostgres('sql/schema.sql', (url) => {
   afterEach(() => dropSchema(pool, schema))
   afterAll(() => pool.end())
 
-  it('shows what migrate() creates, and what it makes of a schema of version 1.5', async () => {
-    const store = postgresAdapter(pool, { schema })
-    await store.migrate()
-    const created = await dump()
-    await expect(created).toMatchFileSnapshot(DUMP)
-    await dropSchema(pool, schema)
-    await pool.query(schemaOfVersion15(schema))
-    await store.migrate()
-    expect(await dump()).toBe(created)
+  it('shows what migrate() creates', async () => {
+    await postgresAdapter(pool, { schema }).migrate()
+    await expect(await dump()).toMatchFileSnapshot(DUMP)
+  })
+
+  it.skipIf(!hasRelease())('shows what migrate() makes of a schema of version 1.5', async () => {
+    const release = await releasedPostgres()
+    await pool.query(release.postgresSchema({ schema }))
+    await postgresAdapter(pool, { schema }).migrate()
+    expect(await dump()).toBe(readFileSync(DUMP, 'utf8'))
   })
 
   async function dump(): Promise<string> {
@@ -63,7 +65,7 @@ const STATEMENTS = `
     FROM pg_class c WHERE c.relnamespace = (SELECT oid FROM here) AND c.relkind = 'r'
     UNION ALL
     SELECT 2, c.relname, 'CREATE TYPE ' || c.relname || E' AS (\\n' || (
-        SELECT string_agg('  ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod), E',\\n' ORDER BY a.attnum)
+        SELECT string_agg('  ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod), E',\\n' ORDER BY a.attname COLLATE "C")
         FROM pg_attribute a WHERE a.attrelid = c.oid
       ) || E'\\n);'
     FROM pg_class c WHERE c.relnamespace = (SELECT oid FROM here) AND c.relkind = 'c'

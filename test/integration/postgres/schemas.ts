@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { StorageObjectStore } from '@svc/db'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
+import { emptyStores } from '../drivers/empty-stores.js'
 import { describeWithServer } from '../../servers/describe-with-server.js'
 import { postgresPrograms } from '../../servers/private-cluster.js'
 
@@ -65,6 +65,57 @@ export function poolOf(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool
 }
 
+/**
+ * Waits until this many sessions wait for a lock in a statement that names the schema, and returns their process ids. Ignores the
+ * session `except`.
+ */
+export async function untilBlocked(pool: pg.Pool, schema: string, count = 1, except = 0): Promise<number[]> {
+  for (;;) {
+    const { rows } = await pool.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity
+       WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%' AND pid <> $2`,
+      [quoted(schema), except],
+    )
+    if (rows.length >= count) return rows.map(({ pid }) => pid)
+    await setTimeout(10)
+  }
+}
+
+/** Returns how many rows of the schema's tables a call of this session reads, by scans and by indexes. */
+export async function rowsReadBy(
+  session: Pick<pg.Pool | pg.PoolClient, 'query'>,
+  schema: string,
+  call: () => Promise<unknown>,
+): Promise<number> {
+  const read = async () => {
+    const { rows } = await session.query<{ read: number }>(
+      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS read
+       FROM pg_stat_xact_user_tables WHERE schemaname = $1`,
+      [schema],
+    )
+    return rows[0]!.read
+  }
+  await session.query('BEGIN')
+  const before = await read()
+  await call()
+  const after = await read()
+  await session.query('COMMIT')
+  return after - before
+}
+
+/** Runs `use` with a pool of another role, which has no password. */
+export async function asRole(
+  url: string,
+  role: string,
+  use: (pool: pg.Pool) => Promise<void>,
+): Promise<void> {
+  const roleUrl = new URL(url)
+  roleUrl.username = role
+  roleUrl.password = ''
+  const pool = poolOf(roleUrl.href, { max: 2 })
+  await use(pool).finally(() => pool.end())
+}
+
 /** Returns the name of an unused schema. It contains characters that must be quoted. */
 export function freshSchema(): string {
   return `test "${randomBytes(6).toString('hex')}" Schema's`
@@ -78,73 +129,30 @@ export function quoted(schema: string): string {
   return `"${schema.replaceAll('"', '""')}"`
 }
 
-/** Stores over one handle, for a suite that needs hundreds. Each has an empty, migrated schema. */
-export interface EmptyStores {
-  createStore(context: { readonly now: () => Date; readonly events?: boolean }): Promise<StorageObjectStore>
-  /** Creates a store on a schema that doesn't exist. */
-  createEmpty(context: { readonly now: () => Date }): StorageObjectStore
-  /** Creates a second store on the schema of another. */
-  reopen(store: StorageObjectStore, context: { readonly now: () => Date }): StorageObjectStore
-  /** Spoils the recorded usage of a scope. */
-  tamper(store: StorageObjectStore, scope: string): Promise<void>
-  /** Lets a later store use the schema again. */
-  close(store: StorageObjectStore): void
-  /** Drops all schemas. */
-  drop(): Promise<void>
-}
-
-/** Creates stores over a handle of the pool's database. The pool itself creates, empties and drops the schemas. */
-export function storesInEmptySchemas(
-  pool: pg.Pool,
-  handle: Parameters<typeof postgresAdapter>[0] = pool,
-): EmptyStores {
+/** Creates stores over a handle of the pool's database. The pool itself empties and drops the schemas. */
+export function storesInEmptySchemas(pool: pg.Pool, handle: Parameters<typeof postgresAdapter>[0] = pool) {
   const schemas: string[] = []
-  // A schema keeps its events on or off.
-  const free = { true: [] as string[], false: [] as string[] }
-  const placeOf = new Map<StorageObjectStore, { readonly schema: string; readonly events: boolean }>()
-
-  async function emptySchema(events: boolean): Promise<string> {
-    const used = free[`${events}`].pop()
-    if (used !== undefined) {
-      // Faster than TRUNCATE for the few rows that a test leaves. Deleting objects can record events.
-      const tables = ['objects', 'scope_usage', 'leftovers', 'events']
-      await pool.query(tables.map((table) => `DELETE FROM ${quoted(used)}.${table}`).join(';'))
-      return used
-    }
-    const schema = freshSchema()
-    await postgresAdapter(pool, { schema, events }).migrate()
-    schemas.push(schema)
-    return schema
+  const stores = emptyStores({
+    newName() {
+      schemas.push(freshSchema())
+      return schemas.at(-1)!
+    },
+    open: (schema, context) => postgresAdapter(handle, { schema, ...context }),
+    // Faster than TRUNCATE for the few rows that a test leaves. Deleting objects can record events.
+    empty: (schema) =>
+      pool.query(
+        ['objects', 'scope_usage', 'leftovers', 'events']
+          .map((table) => `DELETE FROM ${quoted(schema)}.${table}`)
+          .join(';'),
+      ),
+    spoil: (schema, scope) =>
+      pool.query(
+        `UPDATE ${quoted(schema)}.scope_usage SET bytes = bytes + 1, files = files + 1 WHERE scope = $1`,
+        [scope],
+      ),
+  })
+  const drop = async () => {
+    for (const schema of schemas) await dropSchema(pool, schema)
   }
-
-  return {
-    async createStore({ now, events = false }) {
-      const schema = await emptySchema(events)
-      const store = postgresAdapter(handle, { schema, now })
-      placeOf.set(store, { schema, events })
-      return store
-    },
-    createEmpty({ now }) {
-      const schema = freshSchema()
-      schemas.push(schema)
-      return postgresAdapter(handle, { schema, now })
-    },
-    reopen(store, { now }) {
-      return postgresAdapter(handle, { schema: placeOf.get(store)!.schema, now })
-    },
-    async tamper(store, scope) {
-      const { schema } = placeOf.get(store)!
-      const spoil = `UPDATE ${quoted(schema)}.scope_usage SET bytes = bytes + 1, files = files + 1 WHERE scope = $1`
-      await pool.query(spoil, [scope])
-    },
-    close(store) {
-      // Reopened stores share the place of another, and empty places are used once.
-      const place = placeOf.get(store)
-      if (place) free[`${place.events}`].push(place.schema)
-      placeOf.delete(store)
-    },
-    async drop() {
-      for (const schema of schemas) await dropSchema(pool, schema)
-    },
-  }
+  return { ...stores, drop }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
-import { everyCall } from './every-call.js'
+import { concurrentWrites, everyCall } from './every-call.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 const HOSTILE = 'hostile'
@@ -57,22 +57,11 @@ describePostgres('hostile functions and operators in the search_path', (url) => 
     await expect(pool.query(`SELECT 1.5::float8 * 2`)).rejects.toThrow('a trap')
   })
 
-  for (const { name, prepare, call } of everyCall('single calls', () => new Date())) {
+  const now = () => new Date()
+  for (const { name, prepare, call } of [...everyCall('scope', now), concurrentWrites('scope', now)]) {
     it(`are not called by ${name}`, async () => {
       await prepare?.(store)
       await call(store)
     })
   }
-
-  it('are not called by batched writes', async () => {
-    const reserve = (key: string) =>
-      store.reserve({
-        ...{ scope: 'many', bucket: 'bucket', key, declaredSize: 1 },
-        expiresAt: new Date(Date.now() + 60_000),
-      })
-    const keys = Array.from({ length: 20 }, (_, number) => `key ${number}`)
-    await Promise.all(keys.map(reserve))
-    await Promise.all(keys.map((key) => store.confirm({ scope: 'many', bucket: 'bucket', key, size: 1 })))
-    expect(await store.getScopeUsage('many')).toMatchObject({ bytes: 20, files: 20 })
-  })
 })

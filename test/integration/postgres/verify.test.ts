@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { pgDatabase } from '../../../src/adapters/postgres/connection/pg-database.js'
 import { readCatalog } from '../../../src/adapters/postgres/migrate/catalog.js'
-import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/schema-name.js'
+import { inSchema, schemaName } from '../../../src/adapters/postgres/sql/statement.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
 
 describePostgres('verify', (url) => {
@@ -92,6 +92,7 @@ describePostgres('verify', (url) => {
     const table = name.split(/[._]/)[0] === 'schema' ? 'schema_version' : 'objects'
     if (kind === 'table') return `DROP TABLE ${prefix}.${name} CASCADE`
     if (kind === 'column') return `ALTER TABLE ${prefix}.${name.replace('.', ' DROP COLUMN ')} CASCADE`
+    if (kind === 'type') return `DROP TYPE ${prefix}.${name}`
     if (kind === 'function') return `DROP FUNCTION ${prefix}.${name}`
     if (kind === 'constraint') return `ALTER TABLE ${prefix}.${table} DROP CONSTRAINT ${name}`
     if (!name.endsWith('_pkey')) return `DROP INDEX ${prefix}.${name}`

@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { tcpRelay } from '../drivers/tcp-relay.js'
 
 /** A TCP proxy in front of the server that counts round trips and can cut connections. */
 export interface WireProxy {
@@ -20,41 +20,30 @@ const SIMPLE_QUERY = 'Q'.charCodeAt(0)
 const FLUSH = 'H'.charCodeAt(0)
 
 export async function wireProxy(target: string): Promise<WireProxy> {
-  const { hostname, port } = new URL(target)
-  const sockets = new Set<Socket>()
-  let isDropping = false
-
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    const messages = messageTypes()
-    client.on('data', (chunk) => {
-      for (const type of messages(chunk)) {
-        if (type === SYNC || type === SIMPLE_QUERY) proxy.roundTrips++
-        if (type === FLUSH) proxy.descriptions++
-      }
-      upstream.write(chunk)
-    })
-    upstream.on('data', (chunk) => {
-      if (isDropping) {
-        isDropping = false
-        proxy.cut()
-      } else client.write(chunk)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
-  url.port = String((server.address() as AddressInfo).port)
+  const { hostname, port } = url
+  let isDropping = false
+  const relay = await tcpRelay(
+    () => ({ hostname, port }),
+    ({ client, server }) => {
+      const messages = messageTypes()
+      client.on('data', (chunk) => {
+        for (const type of messages(chunk)) {
+          if (type === SYNC || type === SIMPLE_QUERY) proxy.roundTrips++
+          if (type === FLUSH) proxy.descriptions++
+        }
+        server.write(chunk)
+      })
+      server.on('data', (chunk) => {
+        if (isDropping) {
+          isDropping = false
+          relay.cut()
+        } else client.write(chunk)
+      })
+    },
+  )
+  url.port = String(relay.port)
   url.hostname = '127.0.0.1'
-
   const proxy: WireProxy = {
     url: url.href,
     roundTrips: 0,
@@ -62,13 +51,8 @@ export async function wireProxy(target: string): Promise<WireProxy> {
     dropNextResponse() {
       isDropping = true
     },
-    cut() {
-      for (const socket of sockets) socket.destroy()
-    },
-    async close() {
-      proxy.cut()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    cut: () => relay.cut(),
+    close: () => relay.close(),
   }
   return proxy
 }

@@ -10,7 +10,7 @@ import {
   type KeyState,
 } from './possible-states.js'
 import { HOT_SCOPES, PROGRAMS, type Caller } from './programs.js'
-import { emptyReport, type RaceReport } from './race.js'
+import { emptyReport, type RaceReport, type RaceTask } from './race.js'
 
 const BUCKET = 'crash'
 const HOT_KEYS = 4
@@ -33,6 +33,9 @@ export interface CrashReport extends RaceReport {
   unavailable: number
   memories: Memory[]
 }
+
+/** The task of one worker process. */
+export type CrashTask = Omit<RaceTask, 'program'>
 
 export function emptyCrashReport(): CrashReport {
   return { ...emptyReport(), unavailable: 0, memories: [] }

@@ -1,15 +1,14 @@
 import type { StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
-import { differencesFrom, type CrashReport } from './crash-load.js'
-import { startCrashRace, type CrashTask } from './crash-race.js'
+import { differencesFrom, type CrashReport, type CrashTask } from './crash-load.js'
+import { sumOfReports } from './race.js'
 import { expectWithinQuotas } from './race-tests.js'
+import { startWorkers } from './workers.js'
 
 export const CRASH_PROCESSES = 4
 export const CRASH_CALLERS = 16
 
 export interface CrashTest {
-  /** The program of each process, which calls `serveAsCrashWorker`. */
-  readonly entry: string
   readonly connection: CrashTask['connection']
   /** Run one after the other, each after `callsBetween` more calls have succeeded in every process. */
   readonly outages: readonly (() => Promise<void>)[]
@@ -24,34 +23,38 @@ export interface CrashTest {
  * Runs worker processes on a server with repeated outages. No acknowledged write may be lost, no quota exceeded, and
  * the sums must be correct. Every process must recover after each outage.
  */
-export async function expectNothingLost(test: CrashTest): Promise<CrashReport> {
-  const { entry, connection, outages, callsBetween, inspect } = test
+export async function expectNothingLost(test: CrashTest): Promise<{ readonly unavailable: number }> {
+  const { connection, outages, callsBetween, inspect } = test
   const expectInvariants = () =>
     inspect(async ({ store, violations }) => {
       expect(violations).toEqual([])
       await expectWithinQuotas(store)
     })
-  const race = await startCrashRace(entry, CRASH_PROCESSES, { callers: CRASH_CALLERS, connection })
+  const entry = new URL('./crash-worker.ts', import.meta.url)
+  const task = { callers: CRASH_CALLERS, connection }
+  const workers = await startWorkers<CrashTask, CrashReport>(entry, CRASH_PROCESSES, task)
   try {
     for (const outage of outages) {
-      await race.untilAcknowledged(callsBetween)
+      await workers.untilMore('acknowledged', callsBetween)
       await outage()
       await expectInvariants()
     }
-    await race.untilAcknowledged(callsBetween)
+    await workers.untilMore('acknowledged', callsBetween)
     await expectInvariants()
-    const report = await race.finish()
+    const reports = await workers.finish()
+    const report = sumOfReports(reports)
     expect(report.faults).toEqual([])
     expect(new Set(report.ends).size).toBe(report.ends.length)
     expect(report.refused).toBeGreaterThan(0)
     expect(report.acknowledged).toBeGreaterThan(outages.length * CRASH_PROCESSES * callsBetween)
     await expectInvariants()
+    const memories = reports.flatMap(({ memories }) => memories)
     await inspect(async ({ store }) => {
-      expect(await differencesFrom(report.memories, store)).toEqual([])
+      expect(await differencesFrom(memories, store)).toEqual([])
       expect(await store.checkUsage()).toEqual([])
     })
-    return report
+    return { unavailable: reports.reduce((sum, { unavailable }) => sum + unavailable, 0) }
   } finally {
-    race.stop()
+    workers.stop()
   }
 }

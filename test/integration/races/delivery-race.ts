@@ -1,25 +1,18 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAttemptId, type StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
-import { bundleWorker } from './bundled-worker.js'
+import type { Connection } from './database.js'
+import { startWorkers } from './workers.js'
 
 export interface DeliveryTask {
-  /** What the adapter needs to connect to the shared database. */
-  readonly connection: Readonly<Record<string, string>>
+  readonly connection: Connection
+  readonly worker: number
   /** The file in which the process logs what its handlers do. */
   readonly log: string
   readonly claimSeconds: number
 }
-
-export type ToDeliveryProcess =
-  | { readonly kind: 'start'; readonly task: DeliveryTask }
-  /** The process kills itself with SIGKILL at the next chance. */
-  | { readonly kind: 'die'; readonly when: 'in a handler' | 'before settling' }
-  | { readonly kind: 'finish' }
 
 interface HandlerLine {
   readonly id: string
@@ -41,8 +34,6 @@ const CLAIM_SECONDS = 10
 const KEYS = Array.from({ length: 12 }, (_, index) => `key ${index}`)
 
 export interface DeliveryTest {
-  /** The program of each process, which calls `serveAsDeliveryProcess`. */
-  readonly entry: string
   readonly connection: DeliveryTask['connection']
   /** A store over the same database, with events on. */
   readonly store: StorageObjectStore
@@ -54,37 +45,26 @@ export interface DeliveryTest {
  * order of its object, and twice only if a process died or a handler threw.
  */
 export async function expectDeliveryByAll(test: DeliveryTest): Promise<void> {
-  const { file, remove } = await bundleWorker(test.entry)
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-delivery-'))
   // One log of all processes, so its lines are in the order in which they were written.
   const log = join(folder, 'log.jsonl')
   writeFileSync(log, '')
-  const start = () => {
-    const child = fork(file)
-    const send = (message: ToDeliveryProcess) => child.connected && child.send(message)
-    send({ kind: 'start', task: { connection: test.connection, log, claimSeconds: CLAIM_SECONDS } })
-    return { child, send, exit: once(child, 'exit') }
-  }
-  const processes = Array.from({ length: PROCESSES }, start)
+  const workers = await startWorkers<DeliveryTask, object>(
+    new URL('./delivery-worker.ts', import.meta.url),
+    PROCESSES,
+    { connection: test.connection, log, claimSeconds: CLAIM_SECONDS },
+  )
   try {
     const half = Math.ceil(test.changesPerKey / 2)
     const changes = await changeAll(test.store, half)
-    const deaths = ['in a handler', 'before settling'] as const
-    const dead = new Set<number>()
-    for (const [index, when] of deaths.entries()) processes[index]!.send({ kind: 'die', when })
+    const deaths = ['in a handler', 'before settling'].map((when, index) => workers.replace(index, when))
     const more = await changeAll(test.store, half, changes)
-    for (const index of deaths.keys()) {
-      expect(await processes[index]!.exit).toEqual([null, 'SIGKILL'])
-      dead.add(processes[index]!.child.pid!)
-      processes[index] = start()
-    }
+    const dead = new Set((await Promise.all(deaths)).map(({ pid }) => pid))
     while (await hasEvents(test.store)) await new Promise((resolve) => setTimeout(resolve, 50))
-    for (const { send } of processes) send({ kind: 'finish' })
-    for (const { exit } of processes) expect(await exit).toEqual([0, null])
+    await workers.finish()
     expectInOrder(readFileSync(log, 'utf8'), more, dead)
   } finally {
-    for (const { child } of processes) child.kill('SIGKILL')
-    remove()
+    workers.stop()
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -4,19 +4,9 @@ import type { LoggedChange, LoggedEvent, LoggedObject, LogLine } from './event-l
 
 const KEY = 'shared 1'
 const CREATED = {
-  ...{
-    id: 'a',
-    attemptId: 'a',
-    scope: 'unlimited',
-    bucket: 'events',
-    key: KEY,
-    status: 'active',
-    route: null,
-  },
-  ...{ filename: null, contentType: null, size: 1, declaredSize: null, eTag: null, metadata: null },
-  ...{ storageKey: 'a', uploadId: null, expiresAt: null, createdAt: '1', updatedAt: '1', confirmedAt: '1' },
-  deletedAt: null,
-} as const satisfies LoggedObject
+  ...{ attemptId: 'a', scope: 'unlimited', bucket: 'events', key: KEY, status: 'active' },
+  ...{ metadata: null, storageKey: 'a', updatedAt: '1' },
+} as LoggedObject
 const UPDATED: LoggedObject = { ...CREATED, metadata: { mark: 'm' }, updatedAt: '2' }
 
 const event = (id: string, change: LoggedChange, attempts = 1): LoggedEvent => ({

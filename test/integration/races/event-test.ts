@@ -1,11 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
 import { settleTheRest } from './delivery-load.js'
 import { claimsIn, faultsOf, isAbandoned } from './event-checks.js'
 import { asLogged, readLog, type LoggedObject, type LogLine } from './event-log.js'
-import { startEventRace, type EventTask } from './event-race.js'
-import { clockOf } from './event-worker.js'
+import { clockOf, logOf, type EventReport, type EventTask } from './event-task.js'
 import { at, SHARED_KEYS, SHARED_SCOPES } from './object-load.js'
+import { startWorkers } from './workers.js'
 
 export const EVENT_PROCESSES = 4
 const WRITERS = 10
@@ -16,8 +19,6 @@ const PACE = 20
 const SHOWN_FAULTS = 5
 
 export interface EventTest {
-  /** The program of each process, which calls `serveAsEventWorker`. */
-  readonly entry: string
   readonly connection: EventTask['connection']
   /** Calls of writers that must succeed in every process before each interruption and at the end. */
   readonly callsBetween: number
@@ -42,25 +43,31 @@ export interface EventOutcome {
  * have one event, events must arrive in the order of their object's changes, and quotas, owners and sums must be right.
  */
 export async function expectEveryEventDelivered(test: EventTest): Promise<EventOutcome> {
-  const { entry, connection, callsBetween, interruptions, inspect } = test
+  const { connection, callsBetween, interruptions, inspect } = test
   const clock = { started: Date.now(), pace: PACE }
-  const race = await startEventRace(entry, EVENT_PROCESSES, {
-    ...{ connection, writers: WRITERS, claimers: CLAIMERS },
-    ...clock,
-  })
-  const killed: string[] = []
+  const folder = mkdtempSync(join(tmpdir(), 'svc-db-events-'))
+  const workers = await startWorkers<EventTask, EventReport>(
+    new URL('./event-worker.ts', import.meta.url),
+    EVENT_PROCESSES,
+    { ...clock, connection, folder, writers: WRITERS, claimers: CLAIMERS },
+  )
+  const killed: number[] = []
   try {
     for (const interruption of interruptions) {
-      await race.untilSucceeded(callsBetween)
-      if (interruption === 'kill a worker') killed.push(await race.killWorker())
+      await workers.untilMore('successes', callsBetween)
+      if (interruption === 'kill a worker')
+        killed.push((await workers.replace(killed.length % EVENT_PROCESSES, 'with claims')).worker)
       else await interruption()
       await inspect(expectInvariants)
     }
-    await watch(race.untilSucceeded(callsBetween), test)
-    const logs = await race.finish()
+    await watch(workers.untilMore('successes', callsBetween), test)
+    await workers.finish()
+    const logs = Array.from({ length: EVENT_PROCESSES + killed.length }, (_, worker) =>
+      readLog(logOf({ folder, worker })),
+    )
     let unavailable: readonly string[] = []
     await inspect(async ({ open, findViolations }) => {
-      const lines = [...logs.flatMap(readLog), ...(await settleTheRest(open, clockOf(clock)))]
+      const lines = [...logs.flat(), ...(await settleTheRest(open, clockOf(clock)))]
       unavailable = lines.flatMap((line) => (line.kind === 'unavailable' ? [line.text] : []))
       const store = open()
       const active = new Map<string, LoggedObject | null>()
@@ -74,10 +81,11 @@ export async function expectEveryEventDelivered(test: EventTest): Promise<EventO
       expect(await store.listEvents()).toEqual({ items: [], next: null })
     })
     // `faultsOf` has checked that other claimers got these events.
-    for (const log of killed) expect(claimsIn(readLog(log)).filter(isAbandoned)).not.toEqual([])
+    for (const worker of killed) expect(claimsIn(logs[worker]!).filter(isAbandoned)).not.toEqual([])
     return { unavailable }
   } finally {
-    race.stop()
+    workers.stop()
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 

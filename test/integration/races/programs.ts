@@ -1,6 +1,6 @@
 import { createAttemptId, StorageError, type StorageObject, type StorageObjectStore } from '@svc/db'
 import { leftovers } from './leftover-program.js'
-import { emptyReport, type RaceReport } from './race.js'
+import type { RaceReport, RaceTask } from './race.js'
 
 /** The scopes that the callers of `quota` share, with their limits. */
 export const HOT_SCOPES = {
@@ -16,7 +16,7 @@ const EXPIRES_AFTER = 600
 
 const REFUSALS = new Set(['KEY_CONFLICT', 'QUOTA_EXCEEDED', 'OBJECT_NOT_FOUND'])
 
-/** One caller of a race, which makes one call after the other until the time is up. */
+/** One caller of a race, which makes one call after the other until the end. */
 export interface Caller {
   readonly store: StorageObjectStore
   /** Unique in the race. */
@@ -171,14 +171,12 @@ const ledger: Round = async ({ store, name, report, attempt, random }) => {
 export const PROGRAMS = { quota, owners, mix, expiry, ledger, leftovers } satisfies Record<string, Round>
 export type ProgramName = keyof typeof PROGRAMS
 
-/** Runs a program with concurrent callers until the time is up. */
+/** Runs a program with concurrent callers until `isOver`. */
 export async function runProgram(
   store: StorageObjectStore,
-  program: ProgramName,
-  { callers, milliseconds, prefix }: { callers: number; milliseconds: number; prefix: string },
-): Promise<RaceReport> {
-  const report = emptyReport()
-  const end = Date.now() + milliseconds
+  report: RaceReport,
+  { program, callers, worker, isOver }: Omit<RaceTask, 'connection'> & { isOver: () => boolean },
+): Promise<void> {
   const attempt = async <T>(what: string, call: Promise<T>): Promise<T | null> => {
     try {
       const result = await call
@@ -193,9 +191,8 @@ export async function runProgram(
   await Promise.all(
     Array.from({ length: callers }, async (_, index) => {
       const random = (limit: number) => Math.floor(Math.random() * limit)
-      const caller: Caller = { store, name: `${prefix}.${index}`, report, attempt, random }
-      while (Date.now() < end && report.faults.length === 0) await PROGRAMS[program](caller)
+      const caller: Caller = { store, name: `caller ${worker}.${index}`, report, attempt, random }
+      while (!isOver() && report.faults.length === 0) await PROGRAMS[program](caller)
     }),
   )
-  return report
 }

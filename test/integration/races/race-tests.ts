@@ -1,20 +1,27 @@
 import type { StorageObjectStore } from '@svc/db'
 import { expect, it } from 'vitest'
-import { emptyReport, sumOfReports, type RaceReport, type RaceTask } from './race.js'
+import type { Connection } from './database.js'
+import { expectEveryEventDelivered } from './event-test.js'
+import { sumOfReports, type RaceReport, type RaceTask } from './race.js'
 import { HOT_SCOPES, type ProgramName } from './programs.js'
-import type { RaceProcesses } from './run-race.js'
+import { startWorkers } from './workers.js'
 
 export const PROCESSES = 4
 export const CALLERS = 16
-const MILLISECONDS = 2500
-/** Minimum number of the events that a race is about. */
-const MIN_EVENTS = 100
+/** Successful calls of each process. */
+const CALLS = 600
+/** Fewer, because all of them change the same two sums. */
+const CALLS_OF_QUOTA = 150
+/** Refusals of each process in the races that are about them, and ended reservations of all. */
+const REFUSALS = 50
 
 /** The shared database of a race, and how the test accesses it. */
 export interface RaceFixture {
-  readonly processes: RaceProcesses
-  readonly connection: RaceTask['connection']
-  readonly store: StorageObjectStore
+  readonly connection: Connection
+  readonly open: (options?: {
+    readonly now?: (() => Date) | undefined
+    readonly events?: boolean
+  }) => StorageObjectStore
   /** Returns rows that violate an invariant of the database. */
   readonly findViolations: () => Promise<readonly unknown[]>
 }
@@ -22,33 +29,73 @@ export interface RaceFixture {
 /** Registers the races that every adapter over a server must pass. Each race calls `fixture` once. */
 export function raceTests(fixture: () => RaceFixture): void {
   it('never exceeds a quota at its limit, and keeps every acknowledged write', async () => {
-    const { store, ...more } = fixture()
-    const { bytes, files } = await watchedRace(
-      { store, ...more },
-      'quota',
-      ({ refused }) => refused > MIN_EVENTS,
-    )
+    const place = fixture()
+    const store = place.open()
+    const { bytes, files } = await watchedRace(place, 'quota', { calls: CALLS_OF_QUOTA, refusals: REFUSALS })
     const usages = await Promise.all(Object.keys(HOT_SCOPES).map((scope) => store.getScopeUsage(scope)))
     expect(usages.reduce((sum, usage) => sum + usage.bytes + usage.reservedBytes, 0)).toBe(bytes)
     expect(usages.reduce((sum, usage) => sum + usage.files + usage.reservedFiles, 0)).toBe(files)
   })
 
   it('never gives a key two owners', async () => {
-    await watchedRace(fixture(), 'owners', ({ refused }) => refused > MIN_EVENTS)
+    await watchedRace(fixture(), 'owners', { refusals: REFUSALS })
   })
 
   it('keeps the sums correct under all kinds of writes over few keys', async () => {
-    await watchedRace(fixture(), 'mix', ({ acknowledged }) => acknowledged > MIN_EVENTS)
+    await watchedRace(fixture(), 'mix')
   })
 
   it('ends an expired reservation once, by a confirm or a purge', async () => {
-    const { ends } = await watchedRace(fixture(), 'expiry', ({ ends }) => ends.length > MIN_EVENTS)
+    const { ends } = await watchedRace(fixture(), 'expiry')
+    expect(ends.length).toBeGreaterThan(REFUSALS)
     expect(new Set(ends).size).toBe(ends.length)
   })
 
   it('returns every acknowledged write', async () => {
-    await watchedRace(fixture(), 'ledger', ({ acknowledged }) => acknowledged > MIN_EVENTS)
+    await watchedRace(fixture(), 'ledger')
   })
+
+  it('delivers the events of all changes, in the order of each object', async () => {
+    const { connection, open, findViolations } = fixture()
+    await open({ events: true }).migrate()
+    const { unavailable } = await expectEveryEventDelivered({
+      connection,
+      callsBetween: CALLS,
+      interruptions: [],
+      inspect: (use) => use({ open: (now) => open({ now }), findViolations }),
+    })
+    expect(unavailable).toEqual([])
+  })
+}
+
+/** Runs a program in several processes until each has made enough calls. Expects no fault. */
+export async function race(
+  connection: Connection,
+  program: ProgramName,
+  { processes = PROCESSES, callers = CALLERS, calls = CALLS, refusals = 0, meanwhile = async () => {} } = {},
+): Promise<RaceReport> {
+  const entry = new URL('./race-worker.ts', import.meta.url)
+  const task = { program, callers, connection }
+  const workers = await startWorkers<RaceTask, RaceReport>(entry, processes, task)
+  try {
+    let isOver = false
+    const racing = Promise.all([
+      workers.untilMore('acknowledged', calls),
+      workers.untilMore('refused', refusals),
+    ]).finally(() => (isOver = true))
+    // It is awaited below. Until then a failure must not count as an unhandled rejection.
+    racing.catch(() => {})
+    while (!isOver) {
+      await meanwhile()
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+    await racing
+    const report = sumOfReports(await workers.finish())
+    expect(report.faults).toEqual([])
+    return report
+  } finally {
+    workers.stop()
+  }
 }
 
 /** Checks that no shared scope exceeds its limits. */
@@ -61,32 +108,19 @@ export async function expectWithinQuotas(store: StorageObjectStore): Promise<voi
   }
 }
 
-/**
- * Repeats a race until enough events have happened, because a busy machine is slower. Checks the invariants during the
- * race and afterwards.
- */
+/** Checks the invariants during a race and afterwards. */
 async function watchedRace(
-  { processes, connection, store, findViolations }: RaceFixture,
+  { connection, open, findViolations }: RaceFixture,
   program: ProgramName,
-  isEnough: (report: RaceReport) => boolean,
+  extent: { readonly calls?: number; readonly refusals?: number } = {},
 ): Promise<RaceReport> {
-  let sum = emptyReport()
-  do {
-    let isOver = false
-    const round = processes
-      .race(PROCESSES, { program, callers: CALLERS, milliseconds: MILLISECONDS, connection })
-      .finally(() => (isOver = true))
-    // It is awaited below. Until then a failure must not count as an unhandled rejection.
-    round.catch(() => {})
-    while (!isOver) {
-      expect(await findViolations()).toEqual([])
-      await expectWithinQuotas(store)
-      await new Promise((resolve) => setTimeout(resolve, 30))
-    }
-    sum = sumOfReports([sum, await round])
-    expect(sum.faults).toEqual([])
-  } while (!isEnough(sum))
-  expect(await findViolations()).toEqual([])
+  const store = open()
+  const meanwhile = async () => {
+    expect(await findViolations()).toEqual([])
+    await expectWithinQuotas(store)
+  }
+  const report = await race(connection, program, { ...extent, meanwhile })
+  await meanwhile()
   expect(await store.checkUsage()).toEqual([])
-  return sum
+  return report
 }

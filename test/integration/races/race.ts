@@ -1,3 +1,4 @@
+import type { Connection } from './database.js'
 import type { ProgramName } from './programs.js'
 
 /** The task of one worker process. */
@@ -7,9 +8,7 @@ export interface RaceTask {
   readonly worker: number
   /** Number of concurrent callers in this process. */
   readonly callers: number
-  readonly milliseconds: number
-  /** What the adapter needs to connect to the shared database. */
-  readonly connection: Readonly<Record<string, string>>
+  readonly connection: Connection
 }
 
 /** An attempt whose storage key is its id. */

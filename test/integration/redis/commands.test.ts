@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createAttemptId, type StorageObjectStore } from '@svc/db'
+import type { StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import type { RedisClient } from '@svc/db/redis'
 import { partsOf } from '../../../src/core/store/store-parts.js'
 import { freePort } from '../../servers/private-server.js'
 import { until } from '../../until.js'
 import { startRedis, type PrivateRedis } from '../../servers/redis.js'
+import { eventCalls } from '../postgres/event-calls.js'
 import { everyCall } from '../postgres/every-call.js'
 import { longTimeoutCache } from './long-timeout-cache.js'
 import { clientOf, describePrivateRedis, freshPrefix } from './redis-servers.js'
-import { usage } from './two-processes.js'
+import { inAnHour, usage } from './two-processes.js'
 
 /** Commands per call, without a cache hit. Calls that are missing here send none. */
 const COMMANDS: Readonly<Record<string, number>> = {
@@ -25,6 +26,11 @@ const COMMANDS: Readonly<Record<string, number>> = {
   repairUsage: 2,
   getScopeUsage: 2,
 }
+
+const document = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
+const documented = /`(\+eval [^`]+)`/.exec(document)![1]!.split(/\s+/)
+/** Commands that a loaded script doesn't need: `EVAL` only loads it, and the others are sent by ioredis. */
+const OPTIONAL: readonly string[] = ['+eval', '+info', '+client']
 
 describePrivateRedis('the cache sends to Redis', (program) => {
   let server: PrivateRedis
@@ -70,7 +76,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     // No call waits for the script that stores a usage, so this waits until Redis has loaded all four.
     await until(() => seen.filter((command) => command === 'eval').length === 4)
   })
-  for (const { name, prepare, call } of everyCall('scope', now)) {
+  for (const { name, prepare, call } of [...everyCall('scope', now), ...eventCalls('scope', now)]) {
     const [method = ''] = name.split(/[ ,]/)
     const expected = COMMANDS[method] ?? 0
     it(`${expected} commands for ${name}`, async () => {
@@ -81,24 +87,11 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     })
   }
 
-  const bytes = { bucket: 'bucket', key: 'bytes', storageKey: 'stored', size: 1, createdAt: now() }
-  it.each<[name: string, expected: number, call: () => Promise<unknown>]>([
-    ['adopt', 2, () => store.adopt({ ...bytes, scope: 'scope' })],
-    ['update', 0, () => store.update({ bucket: 'bucket', key: 'bytes', filename: 'a' })],
-    ['transfer', 2, () => store.transfer({ bucket: 'bucket', key: 'bytes', from: 'scope', to: 'other' })],
-    ['findById', 0, () => store.findById({ id: createAttemptId() })],
-    ['listScopes', 0, () => store.listScopes()],
-    ['listStored', 0, () => store.listStored({ bucket: 'bucket' })],
-    ['claimEvents', 0, () => store.claimEvents()],
-    ['settleEvents', 0, () => store.settleEvents([{ id: 'a', claim: 'b' }])],
-    ['extendClaims', 0, () => store.extendClaims([{ id: 'a', claim: 'b' }])],
-    ['listEvents', 0, () => store.listEvents()],
-    ['countEvents', 0, () => store.countEvents()],
-    ['recordsEvents', 0, () => partsOf(store)!.driver.recordsEvents()],
-  ])('for %s: %d commands', async (_name, expected, call) => {
+  it('0 commands for reads that only other tests make', async () => {
     await commands()
-    await call()
-    expect(await commands()).toEqual(Array.from({ length: expected }, () => 'evalsha'))
+    await store.countEvents()
+    await partsOf(store)!.driver.recordsEvents()
+    expect(await commands()).toEqual([])
   })
 
   it('1 command for a cached usage, 2 for a missing one, 2 more if Redis does not know the scripts', async () => {
@@ -123,7 +116,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
       const database = memoryAdapter()
       const store = longTimeoutCache(database, redis, options)
       const scopes = ['a', '{b}', '}{', ' ', '\u{1F600}'.repeat(255), 'c\r\n*1\r\n']
-      const expiresAt = new Date(Date.now() + 3_600_000)
+      const expiresAt = inAnHour(now)
       for (const scope of scopes) {
         await store.getScopeUsage(scope)
         await store.reserve({ scope, bucket: 'bucket', key: scope, declaredSize: 1, expiresAt })
@@ -154,15 +147,7 @@ describePrivateRedis('the cache sends to Redis', (program) => {
     })
 
     it('with the permissions that the docs list', async () => {
-      const document = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
-      const commands = /`(\+eval [^`]+)`/.exec(document)![1]!
-      await client.call('ACL', 'SETUSER', 'app', 'on', '>secret', '~{test*', ...commands.split(/\s+/))
-      const url = new URL(server.url)
-      url.username = 'app'
-      url.password = 'secret'
-      const app = clientOf(url.href)
-      onTestFinished(() => app.disconnect())
-      await works(app)
+      await works(await clientWith(['~{test*', ...documented]))
     })
 
     it('in a cluster', async () => {
@@ -189,4 +174,40 @@ describePrivateRedis('the cache sends to Redis', (program) => {
       }
     })
   })
+
+  async function clientWith(rights: readonly string[]) {
+    await client.call('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights)
+    const url = new URL(server.url)
+    url.username = 'app'
+    url.password = 'secret'
+    const app = clientOf(url.href)
+    onTestFinished(() => app.disconnect())
+    return app
+  }
+
+  const lacking = documented
+    .filter((right) => !OPTIONAL.includes(right))
+    .map((right) => ({
+      missing: right,
+      rights: ['~{test*', ...documented.filter((other) => other !== right)],
+    }))
+  it.each([{ missing: 'access to the keys', rights: documented }, ...lacking])(
+    'nothing that makes a usage stale if a permission is missing, and an error is reported ($missing)',
+    async ({ rights }) => {
+      const errors: string[] = []
+      const store = longTimeoutCache(memoryAdapter(), await clientWith(rights), {
+        prefix: freshPrefix(),
+        onError: (error) => void errors.push(`${error as Error} ${(error as Error).cause as Error}`),
+      })
+      for (let round = 1; round <= 3; round++) {
+        const written = { scope: 'scope', bucket: 'bucket', key: `key ${round}`, declaredSize: 1 }
+        await store.reserve({ ...written, expiresAt: inAnHour(now) })
+        for (let read = 0; read < 3; read++) {
+          expect(await store.getScopeUsage('scope')).toEqual(usage(0, round))
+        }
+      }
+      expect(errors[0]).toMatch(/NOPERM|user executing the script can't|permission/)
+      await store.close()
+    },
+  )
 })

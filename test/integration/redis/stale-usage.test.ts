@@ -207,28 +207,6 @@ describeRedis('the cache never returns a stale usage:', (url) => {
     expect(reader.calls('usage')).toBe(calls)
   })
 
-  it('readers of both scopes see a reserve that replaces an expired reservation', async () => {
-    const { reader, writer } = processes
-    await writer.store.reserve(file('a', 'other'))
-    time += 3_600_000
-    await expectCached()
-    await expectCached('other')
-    await writer.store.reserve(file('a'))
-    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-    expect(await reader.store.getScopeUsage('other')).toEqual(usage(0, 0))
-  })
-
-  it('readers of both scopes see it even if its response was lost', async () => {
-    const { reader, writer } = processes
-    await writer.store.reserve(file('a', 'other'))
-    time += 3_600_000
-    await expectCached('other')
-    writer.loseResponse('reserve', 'done')
-    await expect(writer.store.reserve(file('a'))).rejects.toThrow('lost')
-    expect(await reader.store.getScopeUsage('other')).toEqual(usage(0, 0))
-    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
-  })
-
   it.each<
     [method: keyof StoreDriver, call: (store: StorageObjectStore) => Promise<unknown>, after: ScopeUsage]
   >([

@@ -65,22 +65,6 @@ describeRedis('a write that changes the usage of two scopes leaves no stale usag
     expect(await readUsages('old', 'new')).toEqual([usage(0, 0), usage(1, 0)])
   })
 
-  it.each(['old', 'new'])(
-    'a reader that read the database before a transfer does not store its usage after it (%s)',
-    async (scope) => {
-      const { reader, writer } = processes
-      await writer.store.adopt({ ...OBJECT, scope: 'old' })
-      const held = reader.holdAfter('usage')
-      const early = reader.store.getScopeUsage(scope)
-      await held.reached
-      await writer.store.transfer(TRANSFER)
-      held.open()
-      await early
-      const files = scope === 'new' ? 1 : 0
-      expect(await readUsages(scope)).toEqual([usage(files, 0)])
-    },
-  )
-
   it('readers of both scopes see a transfer whose response was lost, once it takes effect', async () => {
     const { prefix, reader, writer } = processes
     await writer.store.adopt({ ...OBJECT, scope: 'old' })
@@ -117,20 +101,33 @@ describeRedis('a write that changes the usage of two scopes leaves no stale usag
     await expectCached('old', 'new', 'unknown')
   })
 
-  it.each(['acknowledged', 'lost'] as const)(
-    'readers of both scopes see an adopt that replaces an expired reservation (%s)',
-    async (response) => {
-      const { writer } = processes
-      await writer.store.reserve({ ...at('a'), scope: 'old', declaredSize: 1, expiresAt: inAnHour(now) })
-      time += 3_600_000
-      await expectCached('old', 'new')
-      if (response === 'lost') writer.loseResponse('adopt', 'done')
-      const adopted = writer.store.adopt({ ...OBJECT, scope: 'new' })
-      if (response === 'lost') await expect(adopted).rejects.toThrow('lost')
-      else expect(await adopted).toMatchObject({ known: false })
-      expect(await readUsages('old', 'new')).toEqual([usage(0, 0), usage(1, 0)])
-    },
-  )
+  const takeOvers = {
+    adopt: [() => processes.writer.store.adopt({ ...OBJECT, scope: 'new' }), usage(1, 0)],
+    reserve: [
+      () =>
+        processes.writer.store.reserve({
+          ...{ ...at('a'), scope: 'new', declaredSize: 1, expiresAt: inAnHour(now) },
+        }),
+      usage(0, 1),
+    ],
+  } as const
+  it.each(
+    (['adopt', 'reserve'] as const).flatMap((method) => [
+      { method, response: 'acknowledged' },
+      { method, response: 'lost' },
+    ]),
+  )('readers of both scopes see $method replace an expired reservation ($response)', async (take) => {
+    const { writer } = processes
+    const [call, after] = takeOvers[take.method]
+    await writer.store.reserve({ ...at('a'), scope: 'old', declaredSize: 1, expiresAt: inAnHour(now) })
+    time += 3_600_000
+    await expectCached('old', 'new')
+    if (take.response === 'lost') writer.loseResponse(take.method, 'done')
+    const taken = call()
+    if (take.response === 'lost') await expect(taken).rejects.toThrow('lost')
+    else await taken
+    expect(await readUsages('old', 'new')).toEqual([usage(0, 0), after])
+  })
 
   it('an adopt of known bytes invalidates the scope of their object', async () => {
     const { database, writer } = processes

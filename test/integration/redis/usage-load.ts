@@ -1,5 +1,6 @@
 import type { StorageObjectStore } from '@svc/db'
 import { StorageError } from '@svc/db'
+import type { Connection } from '../races/database.js'
 
 /**
  * Scopes that all processes share, with the maximum files of each. Files are never removed, so their number only grows.
@@ -10,6 +11,17 @@ export const LOADED_SCOPES: Readonly<Record<string, number>> = {
   'load: a full one': 30,
 }
 const BUCKET = 'load'
+
+export interface LoadTask {
+  readonly worker: number
+  readonly callers: number
+  readonly connection: Connection
+  /** The URL of Redis. */
+  readonly redis: string
+  readonly prefix: string
+  readonly ttlSeconds: number
+  readonly isReliable: boolean
+}
 
 export interface LoadReport {
   /** Usages read through the cache. */
@@ -26,8 +38,6 @@ export interface LoadReport {
   /** Violations, in sentences. */
   faults: string[]
 }
-
-export type LoadCount = Exclude<keyof LoadReport, 'faults'>
 
 export interface LoadedStores {
   readonly cached: StorageObjectStore

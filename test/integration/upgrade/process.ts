@@ -1,8 +1,6 @@
 import type { StorageObjectStore } from '@svc/db'
+import { openDatabase, type Connection, type OpenDatabase } from '../races/database.js'
 import { emptyLoadReport, runLoad, type LoadReport, type LoadTask } from './load.js'
-
-/** What the process needs to connect to the shared database. */
-export type Connection = Readonly<Record<string, string>>
 
 /** The calls of a store that the test makes in another process, and so in another version. */
 export type RemoteMethod =
@@ -26,50 +24,47 @@ export type FromProcess =
   | { readonly kind: 'progress'; readonly calls: number }
   | { readonly kind: 'report'; readonly report: LoadReport }
 
-export type OpenStore = (
-  connection: Connection,
-) => Promise<{ store: StorageObjectStore; close: () => Promise<void> }>
-
 /** Milliseconds between two progress messages. */
 const PROGRESS_INTERVAL = 20
 
-/** Runs a process of either version, which makes single calls and loads until it is told to close. */
-export function serveUpgradeProcess(open: OpenStore): void {
-  let opened: ReturnType<OpenStore> | null = null
-  let isOver = false
-  process.on('message', (message: ToProcess) => {
-    if (message.kind === 'open') opened = open(message.connection)
-    else if (message.kind === 'finish') isOver = true
-    else if (message.kind === 'call') void call(message)
-    else if (message.kind === 'start') void load(message.task)
-    else void opened?.then(({ close }) => close()).then(() => process.disconnect())
-  })
-  // The parent process is gone.
-  process.on('disconnect', () => process.exit())
+const CONNECTIONS = 8
 
-  async function call({ number, method, input }: Extract<ToProcess, { kind: 'call' }>): Promise<void> {
-    try {
-      const { store } = await opened!
-      const result: unknown = await Reflect.apply(Reflect.get(store, method) as () => unknown, store, input)
-      send({ kind: 'result', number, result })
-    } catch (error) {
-      send({ kind: 'failure', number, text: error instanceof Error ? error.stack! : String(error) })
-    }
-  }
+// A process of either version, which makes single calls and loads until it is told to close.
+let database: OpenDatabase
+let store: StorageObjectStore
+let isOver = false
+process.on('message', (message: ToProcess) => {
+  if (message.kind === 'open') {
+    database = openDatabase(message.connection, CONNECTIONS)
+    store = database.open()
+  } else if (message.kind === 'finish') isOver = true
+  else if (message.kind === 'call') void call(message)
+  else if (message.kind === 'start') void load(message.task)
+  else void database.close().then(() => process.disconnect())
+})
+// The parent process is gone.
+process.on('disconnect', () => process.exit())
 
-  async function load(task: LoadTask): Promise<void> {
-    isOver = false
-    const report = emptyLoadReport()
-    const progress = setInterval(() => send({ kind: 'progress', calls: report.calls }), PROGRESS_INTERVAL)
-    try {
-      const { store } = await opened!
-      await runLoad(store, task, report, () => isOver)
-    } catch (error) {
-      report.faults.push(`a process of ${task.version} failed: ${String(error)}`)
-    }
-    clearInterval(progress)
-    send({ kind: 'report', report })
+async function call({ number, method, input }: Extract<ToProcess, { kind: 'call' }>): Promise<void> {
+  try {
+    const result: unknown = await Reflect.apply(Reflect.get(store, method) as () => unknown, store, input)
+    send({ kind: 'result', number, result })
+  } catch (error) {
+    send({ kind: 'failure', number, text: error instanceof Error ? error.stack! : String(error) })
   }
+}
+
+async function load(task: LoadTask): Promise<void> {
+  isOver = false
+  const report = emptyLoadReport()
+  const progress = setInterval(() => send({ kind: 'progress', calls: report.calls }), PROGRESS_INTERVAL)
+  try {
+    await runLoad(store, task, report, () => isOver)
+  } catch (error) {
+    report.faults.push(`a process of ${task.version} failed: ${String(error)}`)
+  }
+  clearInterval(progress)
+  send({ kind: 'report', report })
 }
 
 function send(message: FromProcess): void {

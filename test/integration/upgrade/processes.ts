@@ -2,7 +2,8 @@ import { fork } from 'node:child_process'
 import type { StorageObjectStore } from '@svc/db'
 import type { LoadReport, Version } from './load.js'
 import type { OwnKey } from './own-keys.js'
-import type { Connection, FromProcess, RemoteMethod, ToProcess } from './process.js'
+import type { Connection } from '../races/database.js'
+import type { FromProcess, RemoteMethod, ToProcess } from './process.js'
 
 /** A process of one version, with its own connections. */
 export interface UpgradeProcess {
@@ -23,7 +24,7 @@ export interface RunningLoad {
   finish(): Promise<LoadReport>
 }
 
-/** Starts a process that runs `file`, which must call `serveUpgradeProcess`. */
+/** Starts a process that runs `file`, a bundle of `process.ts`. */
 export function startProcess(file: string, version: Version, connection: Connection): UpgradeProcess {
   // Structured clones keep dates.
   const child = fork(file, { serialization: 'advanced' })

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { StorageObjectStore } from '@svc/db'
+import type { Pool, PoolClient } from 'pg'
 import { bundleWorker, type BundledWorker } from '../races/bundled-worker.js'
 
 /** The commit of release 1.5.5. */
@@ -12,6 +15,8 @@ const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** The source of release 1.5.5 in a temporary folder. */
 export interface ReleasedSource {
+  /** The folder of its source. */
+  readonly folder: string
   /** Bundles a program of the tests, with the release in place of this version. */
   bundle(entry: string): Promise<BundledWorker>
   /** Removes the folder. */
@@ -41,7 +46,29 @@ export function releasedSource(): ReleasedSource {
     '@svc/db': source('index.ts'),
   }
   return {
+    folder: join(folder, 'src'),
     bundle: (entry) => bundleWorker(entry, alias),
     remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** What the release exports for Postgres. Its store lacks the methods that later releases added. */
+export interface ReleasedPostgres {
+  postgresSchema(options: { readonly schema: string }): string
+  postgresAdapter(
+    pool: Pool | PoolClient,
+    options: { readonly schema: string; readonly now?: () => Date },
+  ): StorageObjectStore
+}
+
+/** Loads the Postgres adapter of the release into this process. */
+export async function releasedPostgres(): Promise<ReleasedPostgres> {
+  const released = releasedSource()
+  const { file, remove } = await bundleWorker(join(released.folder, 'adapters/postgres/index.ts'))
+  try {
+    return createRequire(import.meta.url)(file) as ReleasedPostgres
+  } finally {
+    remove()
+    released.remove()
   }
 }

@@ -1,5 +1,7 @@
 import type { Db } from 'mongodb'
+import { StorageError } from '../../../core/errors.js'
 import { shownHandle } from '../../../core/store/validation/checks.js'
+import { type Namespace, openNamespace } from './namespace.js'
 
 /**
  * The parts of a `Db` by which the adapter recognizes one. The type is structural, so it fits a `Db` of any copy of the
@@ -27,4 +29,30 @@ export function checkDatabase(message: string, value: unknown): Db {
     return value as Db
   }
   throw new TypeError(`${message} (got ${shownHandle(value)}).`)
+}
+
+const NOT_OPEN =
+  'The connection to MongoDB is not open yet: the function passed to mongoAdapter returned no database.'
+
+/**
+ * Returns the namespace of a connection that opens later. Each use of it looks for the `Db`, and throws
+ * `DATABASE_UNAVAILABLE` until there is one. A connection that is opened again has another `Db`.
+ */
+export function lateNamespace(findDatabase: MongoDatabaseSource, prefix: string): Namespace {
+  const opened = new WeakMap<Db, Namespace>()
+
+  function current(): Namespace {
+    const found = findDatabase()
+    if (found === null || found === undefined) {
+      throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_OPEN })
+    }
+    const db = checkDatabase(`mongoAdapter: the function must return ${A_DATABASE}: ${SEE}`, found)
+    const namespace = opened.get(db) ?? openNamespace(db, prefix)
+    opened.set(db, namespace)
+    return namespace
+  }
+
+  return new Proxy({} as Namespace, {
+    get: (_, property) => current()[property as keyof Namespace],
+  })
 }

@@ -1,8 +1,7 @@
 import type { AbstractCursor, ClientSession, Collection } from 'mongodb'
 import { abandonedError, backOff, type Call } from './deadline.js'
 import { isRetryable } from './failures.js'
-import { runCommand, type Namespace, type Stored } from './namespace.js'
-import { isRouted } from './router.js'
+import { isRouted, runCommand, type Namespace, type Stored } from './namespace.js'
 
 /** A command that only reads, run in a session that sees all earlier writes of this process. */
 export type Read<T> = (session: ClientSession) => Promise<T>

@@ -1,6 +1,7 @@
 import type { ClientSession, Timestamp } from 'mongodb'
 import { keyId, referenceOf } from '../../../core/names.js'
 import { createAttemptId, isAttemptId } from '../../../core/store/attempt-id.js'
+import type { EventClaim } from '../../../core/store/driver.js'
 import { recordedChange, type RecordedChange } from '../../../core/store/events.js'
 import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import { serverTime } from '../connection/bson.js'
@@ -59,10 +60,15 @@ export async function queueIdOf(reference: ObjectReference): Promise<string> {
   return QUEUE_PREFIX + base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
 }
 
-/** Returns the `_id` of the queue in an event's id; `null` if this adapter didn't create the id. */
-export function queueOfEvent(id: string): string | null {
-  const queue = id.slice(UUID_LENGTH)
-  return isAttemptId(id.slice(0, UUID_LENGTH)) && QUEUE_ID.test(queue) ? queue : null
+/** An entry of a call about claimed events, with the `_id` of the event's queue. */
+export type InQueue<Entry extends EventClaim> = Entry & { readonly queue: string }
+
+/** Adds the queues that the ids of the events name, and leaves out the entries whose ids this adapter didn't create. */
+export function inQueues<Entry extends EventClaim>(entries: readonly Entry[]): InQueue<Entry>[] {
+  return entries.flatMap((entry) => {
+    const queue = entry.id.slice(UUID_LENGTH)
+    return isAttemptId(uuidOfEvent(entry.id)) && QUEUE_ID.test(queue) ? [{ ...entry, queue }] : []
+  })
 }
 
 /** Returns the UUIDv7 in an event's id. */

@@ -23,11 +23,9 @@ export interface StoredRow {
   readonly confirmedAt?: Date
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 /** Builds the stored form of a row. Deleted rows have no `writableUntil`. */
-export function storedRow(row: StorageObject | TrackedRow): Fields {
-  const fields: Record<string, unknown> = {
+export function storedRow(row: StorageObject | TrackedRow): Readonly<Record<string, unknown>> {
+  const fields: Record<keyof StoredRow, unknown> = {
     id: row.id,
     attemptId: row.attemptId,
     route: row.route,

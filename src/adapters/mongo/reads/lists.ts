@@ -8,9 +8,13 @@ import type {
 } from '../../../core/store/driver.js'
 import type { Namespace } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
-import { readHistory, type HistoryDocument } from '../documents/history-document.js'
+import {
+  type HistoryDocument,
+  type LeftoverDocument,
+  readHistory,
+  readLeftover,
+} from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
-import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
 
 /** Greater than every id. The first page needs a bound too: a partial index only serves filters on its field. */
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

@@ -1,7 +1,6 @@
 import { StorageError } from '../../../core/errors.js'
 import { serverCode } from '../connection/failures.js'
-import { runCommand, type Namespace } from '../connection/namespace.js'
-import { isRouted, isRouterHello } from '../connection/router.js'
+import { isRouted, isRouterHello, runCommand, type Namespace } from '../connection/namespace.js'
 import { TRANSACTION } from '../connection/transactions.js'
 import { COLLECTIONS } from './indexes.js'
 

@@ -1,7 +1,14 @@
+import type { Collection } from 'mongodb'
 import type { Call } from '../connection/deadline.js'
-import type { Namespace } from '../connection/namespace.js'
-import { describeDifference, indexDifferences } from './index-differences.js'
-import { neededCollections } from './indexes.js'
+import { serverCode } from '../connection/failures.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
+import {
+  type ExpectedIndex,
+  type IndexedCollection,
+  INDEXES,
+  neededCollections,
+  specification,
+} from './indexes.js'
 import { collectionFlaws, serverFlaw, shardingFlaws } from './requirements.js'
 import { readState, SCHEMA_VERSION, tooNew } from './version.js'
 
@@ -24,4 +31,67 @@ export async function verify(namespace: Namespace, call: Call): Promise<string[]
     )
   }
   return findings
+}
+
+const NO_SUCH_COLLECTION = 26
+
+/** An index of the adapter that is missing from the database or has another definition there. */
+export interface IndexDifference {
+  readonly collection: string
+  readonly index: ExpectedIndex
+  /** The index found in its place; `null` if it is missing. */
+  readonly found: string | null
+}
+
+/** Options that change what an index holds or how it compares. Operators may set the others. */
+const DEFINING = [
+  'key',
+  'partialFilterExpression',
+  'unique',
+  'sparse',
+  'collation',
+  'expireAfterSeconds',
+  'hidden',
+]
+
+export async function indexDifferences(
+  namespace: Namespace,
+  collections: readonly IndexedCollection[],
+): Promise<IndexDifference[]> {
+  const differences: IndexDifference[] = []
+  for (const name of collections) {
+    const collection = namespace[name]
+    const found = await indexesOf(collection)
+    for (const index of INDEXES[name]) {
+      const expected = definition(specification(index))
+      const sameName = found.find((other) => other['name'] === index.name)
+      if (sameName && definition(sameName) === expected) continue
+      // An index with another name doesn't do, because queries ask for indexes by name.
+      const other = sameName ?? found.find((each) => definition(each) === expected)
+      const description = other ? `${String(other['name'])} ${definition(other)}` : null
+      differences.push({ collection: collection.collectionName, index, found: description })
+    }
+  }
+  return differences
+}
+
+export function describeDifference({ collection, index, found }: IndexDifference): string {
+  if (found === null) return `Missing: index ${index.name} of ${collection}.`
+  const expected = `${index.name} ${definition(specification(index))}`
+  return `Differs: index of ${collection} must be ${expected} (found ${found}).`
+}
+
+async function indexesOf(collection: Collection<Stored>): Promise<Readonly<Record<string, unknown>>[]> {
+  try {
+    return (await collection.listIndexes().toArray()) as Readonly<Record<string, unknown>>[]
+  } catch (error) {
+    if (serverCode(error) === NO_SUCH_COLLECTION) return []
+    throw error
+  }
+}
+
+function definition(index: object): string {
+  const fields = index as Readonly<Record<string, unknown>>
+  const defining = DEFINING.filter((name) => fields[name] !== undefined && fields[name] !== false)
+  return JSON.stringify(Object.fromEntries(defining.map((name) => [name, fields[name]])))
 }

@@ -6,7 +6,7 @@ import type { KeyChange } from '../../../core/store/lifecycle/change.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../../core/store/records.js'
 import type { Namespace } from '../connection/namespace.js'
 import { liveRows, rangeOfBucket, type KeyDocument } from '../documents/key-document.js'
-import { readLeftover, type LeftoverDocument } from '../documents/leftover-document.js'
+import { readLeftover, type LeftoverDocument } from '../documents/traces.js'
 import type { Update } from './commands.js'
 
 /** Bytes in a bucket, as a row or a leftover names them. */

@@ -3,9 +3,8 @@ import { keyId } from '../../../core/names.js'
 import { scopeOf, type KeyChange } from '../../../core/store/lifecycle/change.js'
 import { runCommand, type Namespace, type Stored } from '../connection/namespace.js'
 import { recordings, type NewEvent } from '../documents/event-document.js'
-import { historyDocument } from '../documents/history-document.js'
+import { historyDocument, leftoverDocument } from '../documents/traces.js'
 import { keyDocument } from '../documents/key-document.js'
-import { leftoverDocument } from '../documents/leftover-document.js'
 import { increment, sumChanges, type SumChanges } from '../documents/scope-document.js'
 
 /** A statement of an `update` command. */

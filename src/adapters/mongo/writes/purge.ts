@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import type { PurgeDeletedCommand } from '../../../core/store/driver.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'
 import { majority, type Read } from '../connection/reads.js'
-import type { HistoryDocument } from '../documents/history-document.js'
+import type { HistoryDocument } from '../documents/traces.js'
 import { NO_SUMS } from '../documents/scope-document.js'
 import { sumUpdates, update } from './commands.js'
 

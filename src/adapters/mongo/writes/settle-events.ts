@@ -4,13 +4,14 @@ import type { Call } from '../connection/deadline.js'
 import { isWriteConflict } from '../connection/failures.js'
 import { runCommand, type Namespace } from '../connection/namespace.js'
 import { transact } from '../connection/transactions.js'
-import { queueOfEvent, type EventDocument, type QueueDocument } from '../documents/event-document.js'
+import {
+  inQueues,
+  type EventDocument,
+  type InQueue,
+  type QueueDocument,
+} from '../documents/event-document.js'
 
-/** An entry of a settlement whose id has the form of an event's. */
-interface Settlement extends EventSettlement {
-  /** The `_id` of the event's queue. */
-  readonly queue: string
-}
+type Settlement = InQueue<EventSettlement>
 
 /** After this many conflicts, a settlement is split, so that a document which stays blocked holds up only itself. */
 const MAX_CONFLICTS = 6
@@ -21,11 +22,7 @@ export async function settleEvents(
   call: Call,
   { entries, now }: SettleEventsCommand,
 ): Promise<string[]> {
-  const settlements = entries.flatMap((entry) => {
-    const queue = queueOfEvent(entry.id)
-    return queue === null ? [] : [{ ...entry, queue }]
-  })
-  const settled = new Set(await settleAll(namespace, call, settlements, now))
+  const settled = new Set(await settleAll(namespace, call, inQueues(entries), now))
   return entries.map(({ id }) => id).filter((id) => settled.has(id))
 }
 

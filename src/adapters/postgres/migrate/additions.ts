@@ -1,5 +1,5 @@
 import type { Index, Table } from '../sql/tables.js'
-import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { inSchema, type SchemaName } from '../sql/statement.js'
 
 /** What later versions add to a table that may be large and in use. */
 export type Addition = AddedColumns | AddedIndex

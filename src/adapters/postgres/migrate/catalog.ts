@@ -1,6 +1,5 @@
 import type { Database } from '../connection/database.js'
-import { statement } from '../sql/statement.js'
-import type { SchemaName } from '../sql/schema-name.js'
+import { type SchemaName, statement } from '../sql/statement.js'
 
 /** The objects of a schema by name, such as `column objects.id`, each with a description that equal objects share. */
 export type Catalog = ReadonlyMap<string, string>
@@ -60,6 +59,13 @@ UNION ALL
   JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid ${IN_SCHEMA} AND n.oid = c.relnamespace
   JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
   WHERE NOT t.tgisinternal
+UNION ALL
+  SELECT 'type ' || c.relname, (
+    SELECT string_agg(a.attname || ' ' || ${unquoted('format_type(a.atttypid, a.atttypmod)')}, ', ' ORDER BY a.attname COLLATE "C")
+    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid
+  )
+  FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
+  WHERE c.relkind = 'c'
 UNION ALL
   SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')', p.prosrc
   FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`

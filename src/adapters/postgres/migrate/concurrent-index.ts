@@ -1,8 +1,7 @@
 import type { Database } from '../connection/database.js'
 import { sqlState, wasRolledBack } from '../connection/failures.js'
-import { statement } from '../sql/statement.js'
+import { type SchemaName, statement } from '../sql/statement.js'
 import { concurrentText, dropIndexText, type AddedIndex } from './additions.js'
-import type { SchemaName } from '../sql/schema-name.js'
 
 const POLL_MILLISECONDS = 200
 /** Covers the time between winning the claim and holding the table's lock. After that the builder counts as dead. */

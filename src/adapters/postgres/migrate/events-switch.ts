@@ -1,5 +1,5 @@
 import { EVENTS_SWITCH, FIND_SWITCH } from '../sql/events.js'
-import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { inSchema, type SchemaName } from '../sql/statement.js'
 import { MIGRATION_LOCK } from '../sql/fragments.js'
 
 /** The triggers that record events: what they follow, and which rows are active. Nothing else calls their function. */

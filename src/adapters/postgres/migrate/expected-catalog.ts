@@ -1,4 +1,4 @@
-import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { inSchema, type SchemaName } from '../sql/statement.js'
 import type { Schema } from '../sql/schema.js'
 import { VERSION_TABLE, type Table } from '../sql/tables.js'
 import type { Catalog } from './catalog.js'
@@ -6,13 +6,14 @@ import { TRIGGER_CATALOG } from './events-switch.js'
 
 /** Returns the catalog of a migrated schema, with events on or off. */
 export function expectedCatalog(
-  { tables, functions }: Schema,
+  { tables, types, functions }: Schema,
   schema: SchemaName,
   { events }: { readonly events: boolean },
 ): Catalog {
   return new Map([
     ...(events ? TRIGGER_CATALOG : []),
     ...[VERSION_TABLE, ...tables].flatMap(entriesOf),
+    ...types.map(({ name, columns }) => [`type ${name}`, sorted(columns)] as const),
     ...[...functions.matchAll(FUNCTION)].map(
       ([, name, parameters, body]) =>
         [`function ${name}(${typesOf(parameters!)})`, inSchema(body!, schema)] as const,
@@ -41,6 +42,15 @@ function entriesOf({
 }
 
 const FUNCTION = /CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)[^$]*AS \$body\$([\s\S]*?)\$body\$/g
+
+/** Returns the columns of a type by name, because their order does not matter. */
+function sorted(columns: string): string {
+  const named = columns.split(', ').map((column) => column.split(' ') as [string, string])
+  return named
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, type]) => `${name} ${FULL_NAMES[type] ?? type}`)
+    .join(', ')
+}
 
 /** Type names as Postgres writes them. */
 const FULL_NAMES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import { inSchema, type SchemaName } from '../sql/schema-name.js'
+import { inSchema, type SchemaName } from '../sql/statement.js'
 import { markerType, type Schema } from '../sql/schema.js'
-import { VACUUM_SETTINGS, VERSION_TABLE, type Table } from '../sql/tables.js'
+import { VACUUM_SETTINGS, VERSION_TABLE, type CompositeType, type Table } from '../sql/tables.js'
 import {
   additionBlock,
   laterAdditions,
@@ -68,12 +68,9 @@ ${createTable(VERSION_TABLE)}    INSERT INTO {schema}.schema_version (version, m
     RETURN;
   END IF;
 
-${versionsOf(tables)
-  .map((since) => tablesBlock(since, tables))
+${versionsOf([...tables, ...types])
+  .map((since) => newBlock(since, tables, types))
   .join('')}${additionsBlock(tables)}
-  IF found_version < 1 THEN
-    EXECUTE $types$${types}$types$;
-  END IF;
   EXECUTE $functions$${functions}$functions$;
 ${commentsBlock([VERSION_TABLE, ...tables])}${VACUUM_SETTINGS}
 
@@ -88,13 +85,11 @@ $migration$`,
   )
 }
 
-/** Creates the tables that a version added. */
-function tablesBlock(since: number, tables: readonly Table[]): string {
+/** Creates the tables and types that a version added. */
+function newBlock(since: number, tables: readonly Table[], types: readonly CompositeType[]): string {
+  const isNew = (one: { readonly since: number }) => one.since === since
   return `  IF found_version < ${since} THEN
-${tables
-  .filter((table) => table.since === since)
-  .map(createTable)
-  .join('')}  END IF;
+${[...tables.filter(isNew).map(createTable), ...types.filter(isNew).map(createType)].join('')}  END IF;
 `
 }
 
@@ -104,8 +99,10 @@ function additionsBlock(tables: readonly Table[]): string {
   return `${lockBlock(additions)}${additions.map(additionBlock).join('')}`
 }
 
-const versionsOf = (tables: readonly Table[]) =>
-  [...new Set(tables.map(({ since }) => since))].sort((a, b) => a - b)
+const versionsOf = (additions: readonly { readonly since: number }[]) =>
+  [...new Set(additions.map(({ since }) => since))].sort((a, b) => a - b)
+
+const createType = ({ name, columns }: CompositeType) => `    CREATE TYPE {schema}.${name} AS (${columns});\n`
 
 function createTable({ name, columns, primaryKey, checks = {}, indexes, settings }: Table): string {
   const lines = [

@@ -2,9 +2,8 @@ import type { Database } from '../connection/database.js'
 import { databaseError } from '../connection/failures.js'
 import { readCatalog } from './catalog.js'
 import { expectedCatalog } from './expected-catalog.js'
-import { statement } from '../sql/statement.js'
+import { type SchemaName, statement } from '../sql/statement.js'
 import { SCHEMA, type Schema } from '../sql/schema.js'
-import type { SchemaName } from '../sql/schema-name.js'
 import { incompatibility, readVersion } from './version.js'
 
 /**

@@ -2,9 +2,8 @@ import { StorageError } from '../../../core/errors.js'
 import type { Database } from '../connection/database.js'
 import { isUndefinedTable } from '../connection/failures.js'
 import { readNumber } from '../sql/rows.js'
-import { statement } from '../sql/statement.js'
+import { type SchemaName, statement } from '../sql/statement.js'
 import { FIND_SWITCH } from '../sql/events.js'
-import type { SchemaName } from '../sql/schema-name.js'
 
 /** The version of a migrated schema and the lowest version of the code that may use it. */
 export interface SchemaVersion {

@@ -25,6 +25,9 @@ import {
 
 const MORE = { bytes: 'more_bytes', files: '0' }
 
+/** The arguments that are columns of a new row. */
+const COLUMNS = ADOPT_ARGUMENTS.map(({ name }) => name).filter((name) => name !== 'now')
+
 /**
  * Implements `planAdopt` of core/store/lifecycle/object.ts. Returns a `WriteResult`.
  *
@@ -101,11 +104,11 @@ ${READ_LIVE_ROWS}
     RETURNING ${objectText('o')} INTO answer;
   ELSE
     INSERT INTO {schema}.objects AS o (
-      id, attempt_id, scope, bucket, key, status, route, filename, content_type, size, e_tag, metadata, storage_key,
-      created_at, updated_at, confirmed_at, writable_until)
+      ${COLUMNS.join(', ')},
+      attempt_id, status, updated_at, confirmed_at, writable_until)
     VALUES (
-      p_id, p_id, p_scope, p_bucket, p_key, 'active', p_route, p_filename, p_content_type, p_size, p_e_tag, p_metadata,
-      p_storage_key, p_created_at, p_now, p_now, p_now)
+      ${COLUMNS.map((column) => `p_${column}`).join(', ')},
+      p_id, 'active', p_now, p_now, p_now)
     RETURNING ${objectText('o')} INTO answer;
   END IF;
   IF NOT receives OR own.id IS NOT NULL THEN${charge(

@@ -91,12 +91,9 @@ export const parameters = (list: readonly Argument<never>[]) =>
 /** Whether each write of a batch has a value of its own. All have the same scope. */
 const isOfOne = ({ name }: Pick<Argument<never>, 'name'>) => name !== 'scope'
 
-/** Returns the columns of a recordset of a batch's writes. */
+/** Returns the columns of a batch's writes. An argument that two calls share is one column. */
 export const batchColumns = (list: readonly Argument<never>[]) =>
-  list
-    .filter(isOfOne)
-    .map(({ name, type }) => `${name} ${type}`)
-    .join(', ')
+  [...new Set(list.filter(isOfOne).map(({ name, type }) => `${name} ${type}`))].join(', ')
 
 /** Returns the arguments of a write in the row `row` of a batch. */
 export const argumentsIn = (row: string, list: readonly Argument<never>[]) =>

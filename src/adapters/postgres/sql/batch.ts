@@ -1,17 +1,20 @@
-import { argumentIn, argumentsIn, CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS } from './arguments.js'
+import { argumentIn, argumentsIn, batchColumns, CONFIRM_ARGUMENTS, RESERVE_ARGUMENTS } from './arguments.js'
+import { activateBy } from './confirm.js'
 import { lockOf, tryLock, WRITABLE } from './fragments.js'
 import { insertAttempts } from './reserve.js'
 import { objectText } from './rows.js'
+import type { CompositeType } from './tables.js'
 import { changeOf, charge, MAX_SUM, totalsOf, usageOf } from './usage.js'
 
-/** One reserve or confirm of a batch, with the arguments of its function. `place` is its index in the batch. */
-export const WRITE_TYPE = `
-CREATE TYPE {schema}.scope_write_v1 AS (
-  place int, kind text, id uuid, bucket text, key text, declared_size bigint, expires_at timestamptz, route text,
-  filename text, content_type text, metadata json, storage_key text, upload_id text, overwrite boolean, size bigint,
-  e_tag text, max_bytes bigint, max_files bigint, now timestamptz
-);
-`
+/**
+ * One reserve or confirm of a batch, with the arguments of either function. `place` is its index in the batch. An array of a type
+ * is read several times for the cost of parsing the JSON once.
+ */
+export const SCOPE_WRITE: CompositeType = {
+  name: 'scope_write_v1',
+  since: 1,
+  columns: `place int, kind text, ${batchColumns([...RESERVE_ARGUMENTS, ...CONFIRM_ARGUMENTS])}`,
+}
 
 /** What a usual write adds: a reservation declares a size, and a confirm has one. */
 const change = changeOf(usageOf(null, 'l.declared'), usageOf('w.size', 'w.declared_size'))
@@ -31,11 +34,11 @@ RETURNS TABLE (place int, answer text) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
 #variable_conflict use_column
 DECLARE
-  writes {schema}.scope_write_v1[];
-  one_by_one {schema}.scope_write_v1[];
-  new_keys {schema}.scope_write_v1[];
-  attempts {schema}.scope_write_v1[];
-  one {schema}.scope_write_v1;
+  writes {schema}.${SCOPE_WRITE.name}[];
+  one_by_one {schema}.${SCOPE_WRITE.name}[];
+  new_keys {schema}.${SCOPE_WRITE.name}[];
+  attempts {schema}.${SCOPE_WRITE.name}[];
+  one {schema}.${SCOPE_WRITE.name};
   keys bigint;
   others text[];
   used_bytes bigint;
@@ -47,7 +50,7 @@ DECLARE
   change {schema}.scope_usage;
 BEGIN${WRITABLE}
   SELECT pg_catalog.array_agg(w), count(DISTINCT ${lockOf('w.bucket', 'w.key')}) INTO writes, keys
-  FROM pg_catalog.json_populate_recordset(NULL::{schema}.scope_write_v1, p_writes) w
+  FROM pg_catalog.json_populate_recordset(NULL::{schema}.${SCOPE_WRITE.name}, p_writes) w
   WHERE ${tryLock('w.bucket', 'w.key')};
   IF writes IS NULL THEN
     RETURN;
@@ -99,9 +102,7 @@ BEGIN${WRITABLE}
     END IF;
     IF attempts IS NOT NULL THEN
       RETURN QUERY
-      UPDATE {schema}.objects o SET
-        status = 'active', size = w.size, e_tag = w.e_tag, content_type = coalesce(w.content_type, o.content_type),
-        declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = w.now, confirmed_at = w.now
+      UPDATE {schema}.objects o SET${activateBy((argument) => `w.${argument}`)}
       FROM pg_catalog.unnest(attempts) w WHERE o.attempt_id = w.id
       RETURNING w.place, '{"outcome":"confirmed","object":' || ${objectText('o')} || '}';
     END IF;${charge('p_scope', Object.fromEntries(Object.keys(change).map((sum) => [sum, `change.${sum}`])))}

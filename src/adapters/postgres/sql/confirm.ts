@@ -1,14 +1,32 @@
 import { CONFIRM_ARGUMENTS, parameters } from './arguments.js'
 import { leaveBehind, LIVE_ROWS, LOCK_KEY, READ_LIVE_ROWS } from './fragments.js'
+import { ATTEMPT_COLUMNS } from './reserve.js'
 import { objectText } from './rows.js'
 import { changeOf, charge, refusalText, refuse, USAGE, usageOf } from './usage.js'
 
 const MORE = { bytes: 'more_bytes', files: '0' }
 const MAX = { bytes: 'p_max_bytes', files: 'NULL' }
 
-const ACTIVATED = `
-      status = 'active', size = p_size, e_tag = p_e_tag, content_type = coalesce(p_content_type, o.content_type),
-      declared_size = NULL, upload_id = NULL, expires_at = NULL, updated_at = p_now, confirmed_at = p_now`
+/** Makes the pending row `o` active by the arguments of a confirm, which have these values. */
+export const activateBy = (valueOf: (argument: string) => string) => `
+      status = 'active', size = ${valueOf('size')}, e_tag = ${valueOf('e_tag')},
+      content_type = coalesce(${valueOf('content_type')}, o.content_type),
+      declared_size = NULL, upload_id = NULL, expires_at = NULL,
+      updated_at = ${valueOf('now')}, confirmed_at = ${valueOf('now')}`
+
+const ACTIVATED = activateBy((argument) => `p_${argument}`)
+
+/** What a replaced object takes over from its attempt: all but what names the object, ends with the attempt or is set above. */
+const TAKEN = [
+  'attempt_id',
+  'writable_until',
+  ...ATTEMPT_COLUMNS.filter(
+    (column) =>
+      !['id', 'scope', 'bucket', 'key', 'declared_size', 'expires_at', 'upload_id', 'content_type'].includes(
+        column,
+      ),
+  ),
+]
 
 /** Implements `planConfirm` of core/store/lifecycle/upload.ts. Returns a `WriteResult`. */
 export const CONFIRM = `
@@ -64,9 +82,8 @@ BEGIN${LOCK_KEY}
     -- Updates the row in place. The object keeps its id and therefore its position in every list.
     DELETE FROM {schema}.objects o WHERE o.attempt_id = p.attempt_id;
     UPDATE {schema}.objects o SET
-      attempt_id = p.attempt_id, route = p.route, filename = p.filename,
-      content_type = coalesce(p_content_type, p.content_type), size = p_size, e_tag = p_e_tag, metadata = p.metadata,
-      storage_key = p.storage_key, updated_at = p_now, confirmed_at = p_now, writable_until = p.writable_until
+      content_type = coalesce(p_content_type, p.content_type), size = p_size, e_tag = p_e_tag,
+      updated_at = p_now, confirmed_at = p_now, ${TAKEN.map((column) => `${column} = p.${column}`).join(', ')}
     WHERE o.attempt_id = a.attempt_id RETURNING ${objectText('o')} INTO answer;${leaveBehind('a')}
   END IF;
 ${charge('p.scope', changeOf(usageOf('a.size', 'p.declared_size'), usageOf('p_size', null)))}

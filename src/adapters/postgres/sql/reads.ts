@@ -1,7 +1,6 @@
 import type { Statement } from '../connection/database.js'
-import type { SchemaName } from './schema-name.js'
+import { type SchemaName, statement, versionedStatement } from './statement.js'
 import { leftoverColumns, objectColumns } from './rows.js'
-import { statement, versionedStatement } from './statement.js'
 
 /** The reads, one statement each. An index serves every condition, so no call reads rows that it does not return. */
 export type ReadStatements = ReturnType<typeof readStatements>

@@ -11,17 +11,17 @@ const INTO_USAGE = `usage.bytes, usage.files, usage.reserved_bytes, usage.reserv
 /** What the attempt adds to the sums of its scope in place of `own`, the pending row that it replaces there. */
 const change = changeOf(usageOf('a.size', 'own.declared_size'), usageOf('a.size', 'p_declared_size'))
 
-/** The arguments that are columns of the new row. */
-const STORED = RESERVE_ARGUMENTS.map(({ name }) => name).filter(
+/** The arguments that are columns of the row of an attempt. */
+export const ATTEMPT_COLUMNS = RESERVE_ARGUMENTS.map(({ name }) => name).filter(
   (name) => !['overwrite', 'max_bytes', 'max_files', 'now'].includes(name),
 )
 
 /** Inserts the pending rows of new attempts, whose arguments have these values. */
 export const insertAttempts = (valueOf: (argument: string) => string, from = '') => `
     INSERT INTO {schema}.objects (
-      ${STORED.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
+      ${ATTEMPT_COLUMNS.join(', ')}, attempt_id, status, created_at, updated_at, writable_until)
     SELECT
-      ${STORED.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')}, ${valueOf('expires_at')}
+      ${ATTEMPT_COLUMNS.map(valueOf).join(', ')}, ${valueOf('id')}, 'pending', ${valueOf('now')}, ${valueOf('now')}, ${valueOf('expires_at')}
     ${from}`
 
 /**

@@ -13,7 +13,10 @@ export const BEFORE_ALL_DATES = '-infinity'
 
 type Kind = 'text' | 'number' | 'json' | 'date'
 
-/** The columns of an object in the order of {@link readObject}. */
+/**
+ * The columns of an object in the order of {@link readObject}. A release appends its own: processes of the one before read the
+ * results of its functions.
+ */
 const OBJECT_COLUMNS: Readonly<Record<string, Kind>> = {
   id: 'text',
   attempt_id: 'text',

@@ -117,25 +117,25 @@ CREATE TABLE scope_usage (
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000);
 
 CREATE TYPE scope_write_v1 AS (
-  place integer,
-  kind text,
-  id uuid,
   bucket text,
-  key text,
-  declared_size bigint,
-  expires_at timestamptz,
-  route text,
-  filename text,
   content_type text,
-  metadata json,
-  storage_key text,
-  upload_id text,
-  overwrite boolean,
-  size bigint,
+  declared_size bigint,
   e_tag text,
+  expires_at timestamptz,
+  filename text,
+  id uuid,
+  key text,
+  kind text,
   max_bytes bigint,
   max_files bigint,
-  now timestamptz
+  metadata json,
+  now timestamptz,
+  overwrite boolean,
+  place integer,
+  route text,
+  size bigint,
+  storage_key text,
+  upload_id text
 );
 
 CREATE DOMAIN schema_v2 AS integer;

@@ -1,5 +1,5 @@
 import { ADOPT, ADOPT_BATCH } from './adopt.js'
-import { WRITE_BATCH, WRITE_TYPE } from './batch.js'
+import { SCOPE_WRITE, WRITE_BATCH } from './batch.js'
 import { SET_UPLOAD_ID, TRANSFER, UPDATE } from './change.js'
 import { CONFIRM } from './confirm.js'
 import { DELIVER_EVENTS, RECORD_EVENT } from './events.js'
@@ -7,7 +7,7 @@ import { LIST_SCOPES, LIST_STORED } from './lists.js'
 import { PURGE_DELETED, PURGE_EXPIRED } from './purge.js'
 import { RELEASE, REMOVE } from './remove.js'
 import { RESERVE } from './reserve.js'
-import { TABLES, type Table } from './tables.js'
+import { TABLES, type CompositeType, type Table } from './tables.js'
 import { REFUSAL, REPAIR_USAGE } from './usage.js'
 import { VERSION_1 } from './version-1.js'
 
@@ -34,9 +34,8 @@ export interface Schema {
   /** The lowest schema version whose code runs on the resulting schema. */
   readonly minCompatible: number
   readonly tables: readonly Table[]
-  /** Statements that create the types of an empty schema. `{schema}` stands for the quoted schema name. */
-  readonly types: string
-  /** Statements that create or replace every function. */
+  readonly types: readonly CompositeType[]
+  /** Statements that create or replace every function. `{schema}` stands for the quoted schema name. */
   readonly functions: string
 }
 
@@ -44,7 +43,7 @@ export const SCHEMA: Schema = {
   version: 2,
   minCompatible: 1,
   tables: TABLES,
-  types: WRITE_TYPE,
+  types: [SCOPE_WRITE],
   functions: [
     REFUSAL,
     RESERVE,

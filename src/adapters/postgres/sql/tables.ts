@@ -34,6 +34,17 @@ export interface Index {
   readonly since?: number
 }
 
+/**
+ * A type that functions use for rows of no table. A release with other columns gives it another name and its own version as
+ * `since`, because functions of the release before may be running on the old one.
+ */
+export interface CompositeType {
+  readonly name: string
+  /** The schema version that created the type. */
+  readonly since: number
+  readonly columns: string
+}
+
 // COLLATE "C" compares strings byte for byte in every database.
 const TEXT = 'text COLLATE "C"'
 const TIME = 'timestamp with time zone'

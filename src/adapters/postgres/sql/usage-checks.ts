@@ -1,9 +1,8 @@
 import type { ScopeUsage, UsageDifference } from '../../../core/store/records.js'
 import { sameUsage } from '../../../core/store/lifecycle/usage.js'
 import type { Statement, TextRow } from '../connection/database.js'
-import type { SchemaName } from './schema-name.js'
+import { type SchemaName, versionedStatement } from './statement.js'
 import { readNumber } from './rows.js'
-import { versionedStatement } from './statement.js'
 import { counted, sumColumns, SUMS } from './usage.js'
 
 /** Statements that compare the counters with the rows and correct them. */

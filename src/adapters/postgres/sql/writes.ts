@@ -1,6 +1,6 @@
 import type { QuotaLimits } from '../../../core/store/driver.js'
 import type { Statement, TextRow } from '../connection/database.js'
-import type { SchemaName } from './schema-name.js'
+import { type SchemaName, versionedStatement } from './statement.js'
 import {
   ADOPT_ARGUMENTS,
   CONFIRM_ARGUMENTS,
@@ -14,7 +14,6 @@ import {
 } from './arguments.js'
 import { tryLock } from './fragments.js'
 import { objectColumns, readNumber } from './rows.js'
-import { versionedStatement } from './statement.js'
 
 /**
  * The writes. Each calls one function of the schema, so each is one round trip and one transaction.

@@ -56,12 +56,6 @@ describe('the memory adapter', () => {
     await expect(memoryAdapter().listEvents({ after })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
   })
 
-  it('shares no data between two stores', async () => {
-    const [one, other] = [memoryAdapter({ objects: [OWNED] }), memoryAdapter()]
-    expect(await one.countByScope('user:1')).toBe(1)
-    expect(await other.countByScope('user:1')).toBe(0)
-  })
-
   it('keeps both objects that were given one id, and finds the one of the scope', async () => {
     const store = memoryAdapter({ now: () => NOON })
     const id = createAttemptId()

@@ -221,15 +221,6 @@ describe('memoryAdapter() refuses a seed record, by its index,', () => {
     expect(error.params).toEqual({ field })
     expect(error.message).toMatch(new RegExp(`^objects\\[1\\]: ${field} must .+\\.$`))
   })
-
-  it('and rethrows errors of its getters unchanged', () => {
-    const broken = Object.defineProperty({ ...OWNED }, 'size', {
-      get: () => {
-        throw new RangeError('broken getter')
-      },
-    })
-    expect(() => seeded(broken)).toThrow(RangeError)
-  })
 })
 
 describe('memoryAdapter() accepts', () => {

@@ -14,14 +14,13 @@ interface Started {
 }
 
 const UNDONE = new Error('undone')
-const HELD = new Error('held')
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 function transactionsToEnd() {
   const started: Started[] = []
   const queue = createQueue<NamedJob, string>({
     wasUndone: (error) => error === UNDONE,
-    again: (job, error) => (error === HELD ? { ...job, scopes: ['found'] } : null),
+    again: () => null,
     run: (jobs) =>
       new Promise((resolve, reject) => {
         const names = jobs.map(({ name }) => name)
@@ -46,46 +45,6 @@ function transactionsToEnd() {
 }
 
 describe('the queue of writes', () => {
-  it('runs two jobs at once, and those that wait for them together', async () => {
-    const { names, started, add } = transactionsToEnd()
-    const results = ['a', 'b', 'c', 'd'].map((name) => add(name))
-    expect(names()).toEqual(['a', 'b'])
-    await started[0]!.end()
-    expect(names()).toEqual(['a', 'b', 'c d'])
-    results.push(add('e'))
-    expect(names()).toHaveLength(3)
-    await started[2]!.end()
-    expect(names().at(-1)).toBe('e')
-    await started[1]!.end()
-    await started[3]!.end()
-    expect(await Promise.all(results)).toEqual(['a', 'b', 'c', 'd', 'e'].map((name) => `${name} done`))
-  })
-
-  it('runs jobs of one scope together or one after the other', async () => {
-    const { names, started, add } = transactionsToEnd()
-    for (const name of ['a', 'b', 'c']) void add(name, ['x'])
-    void add('d', ['y'])
-    expect(names()).toEqual(['a', 'd'])
-    await started[1]!.end()
-    expect(names()).toHaveLength(2)
-    await started[0]!.end()
-    expect(names().at(-1)).toBe('b c')
-  })
-
-  it('runs jobs of one key in order, and lets others of the scope pass', async () => {
-    const { names, started, add } = transactionsToEnd()
-    void add('update', [], 'k')
-    void add('a', ['x'], 'k')
-    void add('b', ['x'], 'k')
-    void add('c', ['x'])
-    expect(names()).toEqual(['update', 'c'])
-    await started[0]!.end()
-    await started[1]!.end()
-    expect(names().at(-1)).toBe('a')
-    await started[2]!.end()
-    expect(names().at(-1)).toBe('b')
-  })
-
   it('lets no later job keep one with two scopes waiting', async () => {
     const { names, started, add } = transactionsToEnd()
     void add('a', ['x'])
@@ -118,63 +77,6 @@ describe('the queue of writes', () => {
     expect(await results[3]).toBe('f done')
     await started[3]!.end()
     expect(await results[0]).toBe('c done')
-  })
-
-  it('runs the jobs of an undone part one after the other, and only the failing one rejects', async () => {
-    const { names, started, add } = transactionsToEnd()
-    void add('a', ['x'])
-    const settled = Promise.allSettled(['b', 'c', 'd'].map((name) => add(name, ['x'])))
-    await started[0]!.end()
-    await started[1]!.end(UNDONE)
-    expect(names().slice(2)).toEqual(['b'])
-    void add('e', ['x'])
-    await started[2]!.end()
-    await started[3]!.end(UNDONE)
-    await started[4]!.end()
-    expect(names().slice(2)).toEqual(['b', 'c', 'd', 'e'])
-    expect(await settled).toEqual([
-      { status: 'fulfilled', value: 'b done' },
-      { status: 'rejected', reason: UNDONE },
-      { status: 'fulfilled', value: 'd done' },
-    ])
-  })
-
-  it('rejects all jobs of a transaction whose outcome is unknown', async () => {
-    const { started, add } = transactionsToEnd()
-    void add('a')
-    void add('b')
-    const failed = Promise.allSettled([add('c'), add('d')])
-    await started[0]!.end()
-    const reason = new Error('unknown outcome')
-    await started[2]!.end(reason)
-    expect(await failed).toEqual([
-      { status: 'rejected', reason },
-      { status: 'rejected', reason },
-    ])
-  })
-
-  it('runs a job whose key is held again, and lets only those of its key wait', async () => {
-    const { names, started, add } = transactionsToEnd()
-    const held = add('held', ['x'], 'k')
-    void add('later', ['x'], 'k')
-    void add('b', ['x'])
-    expect(names()).toEqual(['held'])
-    await started[0]!.end(HELD)
-    expect(names()).toContain('b')
-    await started[names().indexOf('b')]!.end()
-    await expect.poll(() => names().slice(1)).toEqual(['b', 'held'])
-    await started[2]!.end()
-    expect(await held).toBe('held done')
-    expect(names().at(-1)).toBe('later')
-  })
-
-  it('ends selected jobs early, and runs none of them that waited', async () => {
-    const { names, started, queue, add } = transactionsToEnd()
-    const results = ['a', 'b', 'c'].map((name) => add(name, ['x']))
-    queue.end(({ name }) => name !== 'c', 'skipped')
-    expect(await Promise.all(results.slice(0, 2))).toEqual(['skipped', 'skipped'])
-    await started[0]!.end()
-    expect(names()).toEqual(['a', 'c'])
   })
 
   it('refuses a job if 10,000 of its scope wait, not those of other scopes', async () => {

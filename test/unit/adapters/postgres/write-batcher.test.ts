@@ -1,108 +1,222 @@
-import { afterEach, expect, it, vi } from 'vitest'
 import { StorageError } from '@svc/db'
+import fc from 'fast-check'
+import { afterEach, expect, it, vi } from 'vitest'
 import {
   createWriteBatcher,
+  type JobOutcome,
   type WriteBatcherOptions,
 } from '../../../../src/adapters/postgres/write-batcher.js'
-import { batchRunner, fulfilled, job, refused, type TestJob } from './batch-runner.js'
 
-// The properties check order, outcomes and conflicts. These are the limits, and when a batch starts.
+/** Waits until all pending promise callbacks have run. */
+const pendingCallbacks = () => new Promise((resolve) => setTimeout(resolve, 0))
 
-/** Starts a batcher and runs the given jobs in one queue. */
-function batcherWith(names: readonly string[], more: Partial<WriteBatcherOptions<TestJob, string>> = {}) {
-  const { started, held, options } = batchRunner()
-  const batcher = createWriteBatcher({ ...options, ...more })
-  return {
-    started,
-    held: () => held.map((batch) => batch.names),
-    endHeld: (index: number) => held[index]!.end(),
-    batcher,
-    batches: () => started.map((batch) => batch.names),
-    calls: names.map((name) => batcher.run('queue', job(name))),
-  }
+interface RandomJob {
+  readonly index: number
+  readonly queue: number
+  readonly conflictKey: number
+  /** `poisoned` makes its whole batch fail. */
+  readonly kind: 'sound' | 'refused' | 'poisoned'
+  /** Whether another writer holds its key when it first runs. */
+  readonly isHeld: boolean
 }
 
-it('runs a single job in the same tick, and batches the jobs that arrive meanwhile', async () => {
-  const { started, batches, batcher, calls } = batcherWith(['a', 'b', 'c', 'd'])
-  const settled = Promise.allSettled(calls)
-  expect(batches()).toEqual([['a']])
-  await started[0]!.end()
-  expect(batches()).toEqual([['a'], ['b', 'c', 'd']])
-  const late = batcher.run('queue', job('e'))
-  await started[1]!.end([fulfilled('b done'), refused('c refused'), fulfilled('d done')])
-  expect(batches().at(-1)).toEqual(['e'])
-  await started[2]!.end()
-  expect(await late).toBe('e done')
-  expect(await settled).toEqual([
-    fulfilled('a done'),
-    fulfilled('b done'),
-    refused('c refused'),
-    fulfilled('d done'),
-  ])
+const MAX_TOGETHER = 3
+
+const jobs = fc
+  .array(
+    fc.record({
+      queue: fc.nat(2),
+      conflictKey: fc.nat(3),
+      kind: fc.constantFrom('sound', 'sound', 'refused', 'poisoned' as const),
+      isHeld: fc.nat(3).map((n) => n === 0),
+    }),
+    { maxLength: 25 },
+  )
+  .map((list) => list.map((job, index): RandomJob => ({ ...job, index })))
+
+it('each job has its own effect or error, in order, in any batch', async () => {
+  const gatherings = fc.integer({ min: 1, max: 3 })
+  await fc.assert(
+    fc.asyncProperty(jobs, gatherings, fc.scheduler(), async (list, batchThreshold, scheduler) => {
+      const effects: RandomJob[] = []
+      const faults: string[] = []
+      const inFlight: RandomJob[] = []
+      const inBatches: RandomJob[] = []
+
+      /** Runs jobs for any time. Faults are collected, because an error thrown here would count as a failed batch. */
+      async function together(jobs: readonly RandomJob[]): Promise<void> {
+        const { queue } = jobs[0]!
+        const keys = [...inFlight.filter((job) => job.queue === queue), ...jobs].map(
+          ({ conflictKey }) => conflictKey,
+        )
+        if (new Set(keys).size < keys.length) faults.push('one conflict key twice in flight')
+        inFlight.push(...jobs)
+        await scheduler.schedule(Promise.resolve())
+        for (const job of jobs) inFlight.splice(inFlight.indexOf(job), 1)
+      }
+
+      function outcomeOf(job: RandomJob): PromiseSettledResult<number> {
+        if (job.kind === 'refused') return { status: 'rejected', reason: new Error(`refused ${job.index}`) }
+        effects.push(job)
+        return { status: 'fulfilled', value: job.index }
+      }
+
+      const batcher = createWriteBatcher<RandomJob, number>({
+        maxBatchSize: MAX_TOGETHER,
+        batchThreshold,
+        maxHeld: Infinity,
+        conflictKeyOf: ({ conflictKey }) => `${conflictKey}`,
+        wasUndone: () => true,
+        async run(batch) {
+          const others = inBatches.filter(({ queue }) => queue === batch[0]!.queue)
+          if (batch.some(({ queue }) => queue !== batch[0]!.queue)) faults.push('a batch of two queues')
+          if (batch.length > MAX_TOGETHER) faults.push('a batch that is too large')
+          // Jobs that run alone after a failure may run concurrently.
+          if (others.length >= batchThreshold && batch.length > 1) faults.push('a batch that did not wait')
+          inBatches.push(...batch)
+          await together(batch)
+          for (const job of batch) inBatches.splice(inBatches.indexOf(job), 1)
+          const poisoned = batch.find(({ kind, isHeld }) => kind === 'poisoned' && !isHeld)
+          if (poisoned) throw new Error(`poisoned by ${poisoned.index}`)
+          return batch.map((job) => (job.isHeld ? 'held' : outcomeOf(job)))
+        },
+        async runHeld(job) {
+          await together([job])
+          if (job.kind === 'poisoned') throw new Error(`poisoned by ${job.index}`)
+          const outcome = outcomeOf(job)
+          if (outcome.status === 'rejected') throw outcome.reason
+          return outcome.value
+        },
+      })
+
+      const calls: Promise<number>[] = []
+      const arrivals = scheduler.scheduleSequence(
+        list.map((job) => async () => {
+          calls.push(batcher.run(`${job.queue}`, job))
+        }),
+      )
+      await scheduler.waitFor(arrivals.task)
+      const results = await scheduler.waitFor(Promise.allSettled(calls))
+
+      results.forEach((result, index) => {
+        const { kind } = list[index]!
+        if (kind === 'sound') expect(result).toEqual({ status: 'fulfilled', value: index })
+        else {
+          const message = kind === 'refused' ? `refused ${index}` : `poisoned by ${index}`
+          expect(result).toEqual({ status: 'rejected', reason: new Error(message) })
+        }
+      })
+      const sound = list.filter(({ kind }) => kind === 'sound')
+      expect([...effects].sort((a, b) => a.index - b.index)).toEqual(sound)
+      for (const { queue, conflictKey } of list) {
+        const ofKey = (job: RandomJob) => job.queue === queue && job.conflictKey === conflictKey
+        expect(effects.filter(ofKey)).toEqual(sound.filter(ofKey))
+      }
+      expect(faults).toEqual([])
+      await pendingCallbacks()
+      expect(batcher.busyQueues).toBe(0)
+    }),
+  )
 })
+
+it('a job whose key is free never waits for one that is held', async () => {
+  const keys = fc.nat(3)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(keys, { maxLength: 15 }),
+      fc.uniqueArray(keys),
+      fc.integer({ min: 1, max: 3 }),
+      async (jobs, heldKeys, batchThreshold) => {
+        const isHeld = (key: number) => heldKeys.includes(key)
+        const done: number[] = []
+        let free: () => void = () => {}
+        const freed = new Promise<void>((resolve) => (free = resolve))
+        const batcher = createWriteBatcher<number, void>({
+          batchThreshold,
+          maxHeld: Infinity,
+          conflictKeyOf: String,
+          wasUndone: () => false,
+          run: async (batch) =>
+            batch.map((key) => (isHeld(key) ? 'held' : { status: 'fulfilled', value: undefined })),
+          runHeld: () => freed,
+        })
+        const calls = jobs.map((key) => batcher.run('queue', key).then(() => void done.push(key)))
+        await pendingCallbacks()
+        expect(done.toSorted()).toEqual(jobs.filter((key) => !isHeld(key)).toSorted())
+        free()
+        await Promise.all(calls)
+        expect(batcher.busyQueues).toBe(0)
+      },
+    ),
+  )
+})
+
+interface Started {
+  readonly jobs: readonly string[]
+  readonly end: (outcomes?: readonly JobOutcome<string>[]) => Promise<unknown>
+  readonly fail: (error: Error) => Promise<unknown>
+}
+
+const done = (job: string) => ({ status: 'fulfilled', value: `${job} done` }) as const
+
+/** Creates a batcher whose batches the test ends. */
+function batcherToEnd(more: Partial<WriteBatcherOptions<string, string>> = {}) {
+  const started: Started[] = []
+  const held: string[] = []
+  const batcher = createWriteBatcher<string, string>({
+    conflictKeyOf: (job) => job,
+    wasUndone: (error) => (error as Error).message === 'undone',
+    run: (jobs) =>
+      new Promise((resolve, reject) => {
+        const end = (outcomes: readonly JobOutcome<string>[] = jobs.map(done)) => {
+          resolve(outcomes)
+          return pendingCallbacks()
+        }
+        const fail = (error: Error) => {
+          reject(error)
+          return pendingCallbacks()
+        }
+        started.push({ jobs, end, fail })
+      }),
+    runHeld: (job) => new Promise(() => held.push(job)),
+    ...more,
+  })
+  return { batcher, started, held, add: (job: string) => batcher.run('queue', job) }
+}
 
 it('limits a batch to 64 jobs by default', async () => {
-  const { started, batches } = batcherWith(Array.from({ length: 100 }, (_, number) => `${number}`))
+  const { started, add } = batcherToEnd()
+  for (let job = 0; job < 100; job++) void add(`${job}`)
   await started[0]!.end()
   await started[1]!.end()
-  expect(batches().map(({ length }) => length)).toEqual([1, 64, 35])
+  expect(started.map(({ jobs }) => jobs.length)).toEqual([1, 64, 35])
 })
 
-it('with a threshold of two, batches later jobs as soon as one of two ends', async () => {
-  const { started, batches, batcher } = batcherWith(['a', 'b', 'c', 'd'], { batchThreshold: 2 })
-  expect(batches()).toEqual([['a'], ['b']])
-  await started[1]!.end()
-  expect(batches()).toEqual([['a'], ['b'], ['c', 'd']])
-  // Three jobs are in flight, so one more result doesn't start the next batch.
-  void batcher.run('queue', job('e'))
+it('rejects all jobs of a batch that may have had an effect, and goes on', async () => {
+  const { started, add } = batcherToEnd()
+  const calls = ['first', 'a', 'b'].map(add)
+  const settled = Promise.allSettled(calls)
   await started[0]!.end()
-  expect(started).toHaveLength(3)
+  const next = add('next')
+  const reason = new Error('broken')
+  await started[1]!.fail(reason)
+  expect((await settled).slice(1)).toEqual([
+    { status: 'rejected', reason },
+    { status: 'rejected', reason },
+  ])
   await started[2]!.end()
-  expect(batches().at(-1)).toEqual(['e'])
+  expect(await next).toBe('next done')
 })
 
-it('runs jobs with one conflict key in separate batches, in order', async () => {
-  const { started, batches, batcher } = batcherWith([])
-  for (const [name, conflictKey] of [
-    ['first', 'x'],
-    ['a', 'x'],
-    ['b', 'x'],
-    ['c', 'y'],
-  ] as const)
-    void batcher.run('queue', job(name, conflictKey))
+it('runs the jobs of a batch that was undone alone, none of which waits for one that hangs', async () => {
+  const { started, add } = batcherToEnd()
+  const [, , , other] = ['first', 'hanging', 'refused', 'other'].map((job) => add(job).catch(String))
   await started[0]!.end()
-  await started[1]!.end()
-  expect(batches()).toEqual([['first'], ['a', 'c'], ['b']])
-})
-
-it('passes a job that waits for an earlier one with its conflict key', async () => {
-  const { started, batches, batcher } = batcherWith(['a'], { batchThreshold: 2 })
-  const second = batcher.run('queue', job('a 2', 'a'))
-  const other = batcher.run('queue', job('b'))
-  expect(batches()).toEqual([['a'], ['b']])
-  await started[1]!.end()
-  expect(await other).toBe('b done')
-  await started[0]!.end()
-  await started[2]!.end()
-  expect(await second).toBe('a 2 done')
-})
-
-it('runs a job whose key is held held, and then the later ones with its key', async () => {
-  const { started, batches, held, endHeld, batcher, calls } = batcherWith(['a', 'b', 'c'])
-  const later = batcher.run('queue', job('b 2', 'b'))
-  await started[0]!.end()
-  await started[1]!.end(['held', fulfilled('c done')])
-  expect(held()).toEqual([['b']])
-  expect(await calls[2]).toBe('c done')
-  const next = batcher.run('queue', job('d'))
-  await started[2]!.end()
-  expect(await next).toBe('d done')
-  await endHeld(0)
-  expect(await calls[1]).toBe('b done')
-  await started[3]!.end()
-  expect(await later).toBe('b 2 done')
-  expect(batches()).toEqual([['a'], ['b', 'c'], ['d'], ['b 2']])
-  expect(batcher.busyQueues).toBe(0)
+  await started[1]!.fail(new Error('undone'))
+  expect(started.slice(2).map(({ jobs }) => jobs)).toEqual([['hanging'], ['refused'], ['other']])
+  await started[3]!.fail(new Error('undone'))
+  await started[4]!.end()
+  expect(await other).toBe('other done')
 })
 
 afterEach(() => {
@@ -110,54 +224,29 @@ afterEach(() => {
 })
 
 it('lets four jobs of all queues wait for held keys, and tries further ones again in a batch', async () => {
-  const { started, batches, held, batcher } = batcherWith([])
-  for (const name of ['a', 'b', 'c', 'd', 'e']) {
-    void batcher.run(`queue of ${name}`, job(name))
+  const { batcher, started, held } = batcherToEnd()
+  for (const job of ['a', 'b', 'c', 'd', 'e']) {
+    void batcher.run(`queue of ${job}`, job)
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     void started.at(-1)!.end(['held'])
     await vi.advanceTimersByTimeAsync(0)
   }
-  expect(held()).toEqual([['a'], ['b'], ['c'], ['d']])
+  expect(held).toEqual(['a', 'b', 'c', 'd'])
   await vi.advanceTimersByTimeAsync(100)
-  expect(batches().slice(5)).toEqual([['e']])
-})
-
-it('batches callers that continue immediately after a batch', async () => {
-  const { started, batches, batcher } = batcherWith([])
-  for (const name of ['a', 'b', 'c']) {
-    void (async () => {
-      await batcher.run('queue', job(`${name} 1`))
-      // The layers between the batcher and its caller.
-      for (let layer = 0; layer < 5; layer++) await Promise.resolve()
-      await batcher.run('queue', job(`${name} 2`))
-    })()
-  }
-  await started[0]!.end()
-  await started[1]!.end()
-  expect(batches()).toEqual([['a 1'], ['b 1', 'c 1'], ['a 2', 'b 2', 'c 2']])
-})
-
-it('does not wait for another queue that hangs, and drops empty queues', async () => {
-  const { started, batches, batcher } = batcherWith(['hanging', 'next'])
-  const other = batcher.run('other', job('other'))
-  expect(batches()).toEqual([['hanging'], ['other']])
-  expect(batcher.busyQueues).toBe(2)
-  await started[1]!.end()
-  expect(await other).toBe('other done')
-  expect(batcher.busyQueues).toBe(1)
+  expect(started.slice(5).map(({ jobs }) => jobs)).toEqual([['e']])
 })
 
 it('rejects a job of a queue in which too many are waiting', async () => {
-  const { started, batcher, calls } = batcherWith(['a', 'b', 'c'], { maxWaiting: 2 })
-  const error: unknown = await batcher.run('queue', job('d')).catch((reason: unknown) => reason)
-  expect(error).toBeInstanceOf(StorageError)
-  expect(error).toMatchObject({
-    code: 'DATABASE_UNAVAILABLE',
-    message: 'Too many writes of one scope: 2 are waiting already, so this one was not started.',
-  })
-  void batcher.run('other', job('e'))
+  const { batcher, started, add } = batcherToEnd({ maxWaiting: 2 })
+  const calls = ['a', 'b', 'c'].map(add)
+  await expect(add('d')).rejects.toThrow(
+    new StorageError('DATABASE_UNAVAILABLE', {
+      message: 'Too many writes of one scope: 2 are waiting already, so this one was not started.',
+    }),
+  )
+  void batcher.run('other', 'e')
   await started[0]!.end()
-  calls.push(batcher.run('queue', job('f')))
+  calls.push(add('f'))
   await started[2]!.end()
   await started[3]!.end()
   expect(await Promise.all(calls)).toEqual(['a done', 'b done', 'c done', 'f done'])

@@ -6,6 +6,7 @@ import {
   type Exchange,
   type GuardedOperation,
 } from '../../../../src/core/http/endpoint.js'
+import type { HttpFields } from '../../../../src/core/http/fields.js'
 import { parseQuery } from '../../../../src/core/http/query.js'
 
 const STEPS = ['scope', 'input', 'ownership', 'guard', 'act'] as const
@@ -36,7 +37,7 @@ function operation(denies: Step | null, error: Error = new StorageError('FORBIDD
       return null
     },
   }
-  const steps: GuardedOperation<string, { route: string }, string | null> = {
+  const steps: GuardedOperation<HttpFields, { route: string }, string, string | null> = {
     method: 'GET',
     path: '/thing',
     operation: 'thing.get',

@@ -1,8 +1,14 @@
 import { describe, expect, it, vi } from 'vitest'
 import { StorageError, type ErrorParams } from '@svc/db'
 import type { Endpoint } from '../../../../src/core/http/endpoint.js'
-import { createHandler, type HandlerOptions, type Subtree } from '../../../../src/core/http/handler.js'
-import { errorResponse } from '../../../../src/core/http/reply.js'
+import {
+  checkBasePath,
+  createHandler,
+  urlParts,
+  type HandlerOptions,
+  type Subtree,
+} from '../../../../src/core/http/handler.js'
+import { errorResponse, toResponse } from '../../../../src/core/http/response.js'
 
 const NO_DESCRIPTION = { summary: '', answer: { status: 204, description: '' }, errors: [] } as const
 
@@ -170,6 +176,20 @@ describe('a subtree', () => {
     expect(resolveScope).not.toHaveBeenCalled()
   })
 
+  it('has its headers and its stream sent as they are', async () => {
+    const body = new ReadableStream<Uint8Array>()
+    const headers = new Headers([
+      ['set-cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+      ['content-length', '5'],
+    ])
+    const file = { ...subtree, serve: async () => new Response(body, { status: 206, headers }) }
+    const response = await handlerOf([], [file]).ask('GET', '/api/s3/_storage/a')
+    expect([response.status, [...response.headers]]).toEqual([206, [...headers]])
+    // Some runtimes know the length only of a stream that is passed on.
+    expect(response.body).toBe(body)
+  })
+
   it('starts after its slash', async () => {
     serve.mockClear()
     const { ask } = handlerOf([], [subtree])
@@ -202,17 +222,77 @@ describe('a subtree', () => {
 })
 
 describe('Retry-After', () => {
+  const retryAfter = (error: StorageError) => toResponse(errorResponse(error)).headers.get('retry-after')
+
   it('is absent if only an operator can help', () => {
-    const unusable = errorResponse(new StorageError('DATABASE_UNAVAILABLE', { retryable: false }))
+    const unusable = new StorageError('DATABASE_UNAVAILABLE', { retryable: false })
     expect(unusable.status).toBe(503)
-    expect(unusable.headers).not.toHaveProperty('retry-after')
+    expect(retryAfter(unusable)).toBeNull()
   })
 
   it('is sent only with 503', () => {
-    const unavailable = errorResponse(new StorageError('DATABASE_UNAVAILABLE'))
-    expect(unavailable.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    expect(retryAfter(new StorageError('DATABASE_UNAVAILABLE'))).toMatch(/^[1-9]\d*$/)
     for (const code of ['STORAGE_UNAVAILABLE', 'INTERNAL_ERROR', 'QUOTA_EXCEEDED'] as const) {
-      expect(errorResponse(new StorageError(code)).headers).not.toHaveProperty('retry-after')
+      expect(retryAfter(new StorageError(code))).toBeNull()
     }
+  })
+})
+
+describe('urlParts', () => {
+  it.each([
+    'http://localhost/',
+    'https://files.example:8443/api/s3/db/objects?limit=1&cursor=a%2Fb',
+    'http://[::1]:3000/api//s3/%2e%2e/x',
+    'http://localhost/a?',
+    'http://localhost/a?b=/c?d#e?f',
+    'http://localhost/a#b?c',
+    'http://user:secret@localhost/a?b',
+    'http://localhost/@a?b@c',
+    'app://localhost/a?b',
+  ])('returns the same as a parser for %s', (given) => {
+    const { origin, pathname, search } = new URL(given)
+    const parts = urlParts(new URL(given).href)
+    expect({ origin: parts.origin, pathname: parts.pathname }).toEqual({ origin, pathname })
+    expect(parts.search.replace(/^\?$/, '')).toBe(search)
+  })
+})
+
+describe('a base path', () => {
+  it.each([
+    ['/api/s3', '/api/s3'],
+    ['/api/s3/', '/api/s3'],
+    ['/api/s3///', '/api/s3'],
+    ['/', ''],
+    ['', ''],
+    ['/a-b_c.d~e/f', '/a-b_c.d~e/f'],
+    ['/caf%C3%A9', '/caf%C3%A9'],
+  ])('%j becomes %j', (given, taken) => {
+    expect(checkBasePath('db()', given)).toBe(taken)
+  })
+
+  it.each([
+    'api/s3',
+    'http://localhost/api',
+    '//host/api',
+    '//[',
+    '/a b',
+    '/café',
+    '/a?b',
+    '/a#b',
+    '/a/../b',
+    '/a/./b',
+    '\\a',
+    '/a\\b',
+    '/a\n',
+    ' /a',
+    5,
+    null,
+    undefined,
+    {},
+  ])('%j throws a TypeError that names the caller and shows what is allowed', (given) => {
+    expect(() => checkBasePath('db()', given)).toThrow(TypeError)
+    expect(() => checkBasePath('db()', given)).toThrow(
+      /^db\(\): basePath must be a path such as "\/api\/s3" \(got /,
+    )
   })
 })

@@ -1,0 +1,170 @@
+import type { ClientSession, Document } from 'mongodb'
+import { compareBytes, endOfPrefix, keyId } from '../../../core/names.js'
+import type { ListStoredQuery } from '../../../core/store/driver.js'
+import type { StoredItem } from '../../../core/store/records.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
+import { chooseMoment, type Read } from '../connection/reads.js'
+import { type KeyDocument, rangeOfBucket, rowOf } from '../documents/key-document.js'
+import { type LeftoverDocument, readLeftover } from '../documents/traces.js'
+
+/**
+ * The ranges that each of the commands for a page reads at one moment.
+ *
+ * An attempt goes from pending to active to leftover. Reading in this order misses none that goes on meanwhile.
+ *
+ * The index by storage key has the storage keys of all buckets, so a range of a bucket with few of them could pass many
+ * others before it fills a page. Large ranges therefore end where the page ends according to what was read before.
+ */
+const COMMANDS: readonly (readonly StoredRange[])[] = [
+  [
+    { source: 'active', nameIs: 'key' },
+    { source: 'pending', nameIs: 'key' },
+    { source: 'pending', nameIs: 'storageKey' },
+  ],
+  [{ source: 'active', nameIs: 'storageKey' }],
+  [
+    { source: 'leftover', nameIs: 'key' },
+    { source: 'leftover', nameIs: 'storageKey' },
+  ],
+]
+
+/** Lists what names bytes in a bucket, in the order of the names. */
+export function listStored(namespace: Namespace, query: ListStoredQuery): Read<StoredItem[]> {
+  const { bucket, limit } = query
+  // One more than the page, to tell whether a range has more items with the last name of the page.
+  const oneMore = limit + 1
+  return async (session) => {
+    let items: StoredItem[] = []
+    const fullRangeEnds: string[] = []
+    for (const ranges of COMMANDS) {
+      const names = namesOf(query, items[limit - 1]?.storageKey)
+      const found = await readRanges(namespace, session, ranges, { bucket, names, limit: oneMore })
+      items = inOrder([...items, ...found.flat()])
+      const full = found.filter(({ length }) => length === oneMore)
+      fullRangeEnds.push(...full.map((range) => range.at(-1)!.storageKey))
+    }
+
+    const last = items[limit - 1]?.storageKey
+    if (last === undefined) return items
+    const page = items.filter(({ storageKey }) => compareBytes(storageKey, last) <= 0)
+    if (!fullRangeEnds.includes(last)) return page
+    const withLastName: StoredItem[] = []
+    for (const ranges of COMMANDS) {
+      const names = { $gte: last, $lte: last }
+      withLastName.push(
+        ...(await readRanges(namespace, session, ranges, { bucket, names, limit: null })).flat(),
+      )
+    }
+    return inOrder([...page, ...withLastName])
+  }
+}
+
+function namesOf({ prefix, after }: ListStoredQuery, last: string | undefined): NameRange {
+  const first = prefix ?? ''
+  const start = after !== null && compareBytes(after, first) >= 0 ? { $gt: after } : { $gte: first }
+  if (last !== undefined) return { ...start, $lte: last }
+  return { ...start, ...(prefix !== null && { $lt: endOfPrefix(prefix) }) }
+}
+
+/** Sorts items by name. If the same attempt was read twice under one name, the later state remains. */
+function inOrder(items: readonly StoredItem[]): StoredItem[] {
+  const byAttempt = new Map<string, StoredItem>()
+  for (const item of items) {
+    const { key, attemptId } = item.object ?? item.leftover
+    byAttempt.set(JSON.stringify([item.storageKey, key, attemptId]), item)
+  }
+  return [...byAttempt.values()].sort((a, b) => compareBytes(a.storageKey, b.storageKey))
+}
+
+interface RangesQuery {
+  readonly bucket: string
+  readonly names: NameRange
+  /** Maximum items of each range; `null` for all. */
+  readonly limit: number | null
+}
+
+/** Reads the beginning of ranges by one command. Returns the items of each range. */
+async function readRanges(
+  namespace: Namespace,
+  session: ClientSession,
+  ranges: readonly StoredRange[],
+  { bucket, names, limit }: RangesQuery,
+): Promise<StoredItem[][]> {
+  const { objects, leftovers } = namespace
+  const [first, ...others] = ranges.map((range, position) => {
+    const { stages, index } = readingOf(range, bucket, names)
+    const limited = limit === null ? [] : [{ $limit: limit }]
+    const pipeline: Document[] = [...stages, ...limited, { $addFields: { range: { $literal: position } } }]
+    return { collection: range.source === 'leftover' ? leftovers : objects, pipeline, index }
+  })
+  const unions = others.map(({ collection, pipeline }) => ({
+    $unionWith: { coll: collection.collectionName, pipeline },
+  }))
+  const { collection, pipeline, index } = first!
+  const moment = await chooseMoment(namespace, session, collection)
+  const cursor = moment.open((options) =>
+    collection.aggregate<Stored>([...pipeline, ...unions], {
+      ...{ ...options, hint: index },
+      batchSize: limit === null ? 1000 : ranges.length * limit + 1,
+    }),
+  )
+  const documents = await cursor.toArray()
+  return ranges.map((range, position) =>
+    documents
+      .filter((document) => document['range'] === position)
+      .map((document) => readItem(range, document)),
+  )
+}
+
+/**
+ * A range of an index that holds things that name bytes, in the order of the names: those with a storage key or those
+ * without one, whose names are their keys. The index by storage key has both, because a missing storage key is null
+ * there, and the `_id` of a key then gives the order.
+ */
+export interface StoredRange {
+  readonly source: 'active' | 'pending' | 'leftover'
+  readonly nameIs: 'key' | 'storageKey'
+}
+
+/** A range of names. It has a lower bound. */
+export type NameRange = Readonly<Partial<Record<'$gt' | '$gte' | '$lt' | '$lte', string>>>
+
+/** Builds the stages that read a range in order, and the name of its index. */
+export function readingOf(
+  { source, nameIs }: StoredRange,
+  bucket: string,
+  names: NameRange,
+): { readonly stages: Document[]; readonly index: string } {
+  const isRow = source !== 'leftover'
+  const [storageKey, at] = isRow ? [`${source}.storageKey`, '_id'] : ['storageKey', 'at']
+  const range =
+    nameIs === 'storageKey'
+      ? { [storageKey]: names, [at]: rangeOfBucket(bucket) }
+      : { [storageKey]: null, [at]: keysOf(bucket, names) }
+  return {
+    stages: [
+      // The indexes of rows are partial, so the filter repeats the condition.
+      { $match: { ...(isRow && { [`${source}.id`]: { $exists: true } }), ...range } },
+      // Only the index by storage key has this order. Inside `$unionWith` it can't be named.
+      { $sort: { [storageKey]: 1, [at]: 1 } },
+    ],
+    index: isRow ? `${source}_by_storage` : 'by_storage',
+  }
+}
+
+/** Returns the range of `_id` of the keys of a bucket in a range of names. */
+function keysOf(bucket: string, names: NameRange): object {
+  const bounds = Object.entries(names).map(([bound, key]) => [bound, keyId({ bucket, key })] as const)
+  const { $lt } = rangeOfBucket(bucket)
+  return { $lt, ...Object.fromEntries(bounds) }
+}
+
+/** Reads what a document of a range names bytes with. */
+export function readItem({ source }: StoredRange, document: Stored): StoredItem {
+  if (source === 'leftover') {
+    const leftover = readLeftover(document as LeftoverDocument)
+    return { storageKey: leftover.storageKey ?? leftover.key, leftover }
+  }
+  const object = rowOf(document as KeyDocument, source)!
+  return { storageKey: object.storageKey ?? object.key, object }
+}

@@ -1,0 +1,211 @@
+import type { Document } from 'mongodb'
+import { createAttemptId } from '../../../core/store/attempt-id.js'
+import type { ClaimEventsCommand, EventClaim, ExtendClaimsCommand } from '../../../core/store/driver.js'
+import type { StoredEvent } from '../../../core/store/events.js'
+import { abandonedError, type Call } from '../connection/deadline.js'
+import type { Namespace } from '../connection/namespace.js'
+import { updatePlainly } from '../connection/plain-updates.js'
+import { majority, readWithRetry } from '../connection/reads.js'
+import {
+  type EventDocument,
+  type QueueDocument,
+  queueIdOf,
+  inQueues,
+  type InQueue,
+  readEvent,
+} from '../documents/event-document.js'
+
+/** A queue whose oldest event can be claimed. `oldest` holds that event, unless it was settled meanwhile. */
+type Candidate = QueueDocument & { readonly oldest: readonly EventDocument[] }
+
+/** How many times as many candidates as needed to draw from at most. */
+const MAX_WINDOW = 64
+/** Maximum queues to draw from. */
+const MAX_DRAWN = 6400
+/** How often to draw again if other processes claimed all candidates. */
+const MAX_DRAWS = 6
+
+export interface ClaimWrites {
+  run(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]>
+}
+
+/**
+ * Claims events. All processes would try the same ones, those that are due first, so a process has one claim in flight,
+ * and draws from more candidates than it needs as long as it loses some of them to other processes.
+ */
+export function createClaimWrites(namespace: Namespace): ClaimWrites {
+  let window = 1
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function claimDue(call: Call, command: ClaimEventsCommand): Promise<StoredEvent[]> {
+    for (let draws = 1; ; draws++) {
+      if (call.hasTimedOut) return []
+      const candidates = await findDue(namespace, call, command, window)
+      const claimed = await claim(namespace, call, command, candidates)
+      window = claimed.length < candidates.length ? Math.min(2 * window, MAX_WINDOW) : Math.max(1, window / 2)
+      if (claimed.length > 0 || candidates.length === 0 || draws === MAX_DRAWS) return claimed
+    }
+  }
+
+  return {
+    async run(call, command) {
+      if (command.reference) {
+        const queue = await queueIdOf(command.reference)
+        const own = [{ $match: { _id: queue, ripeAt: { $lte: command.now } } }]
+        const candidates = await findCandidates(namespace, call, own, '_id_')
+        return claim(namespace, call, command, candidates)
+      }
+      const result = last.then(() => claimDue(call, command))
+      last = Promise.race([result.catch(() => {}), call.timedOut])
+      return result
+    },
+  }
+}
+
+/** Finds the queues that are due first, or, with a larger window, some of those. */
+async function findDue(
+  namespace: Namespace,
+  call: Call,
+  { limit, now }: ClaimEventsCommand,
+  window: number,
+): Promise<Candidate[]> {
+  const first: Document[] = [
+    { $match: { ripeAt: { $lte: now } } },
+    { $sort: { ripeAt: 1, _id: 1 } },
+    { $limit: Math.min(limit * window, MAX_DRAWN) },
+  ]
+  const sample = window === 1 ? [] : [{ $sample: { size: limit } }]
+  // In the order of the sample: a queue that another process blocks should not always come first.
+  return findCandidates(namespace, call, [...first, ...sample], 'ripe')
+}
+
+/**
+ * Runs a pipeline that yields queues, and adds the oldest event of each. What it reads may be rolled back, but then the
+ * claim fails: it is only acknowledged once a majority has it and everything before it.
+ */
+async function findCandidates(
+  namespace: Namespace,
+  call: Call,
+  queues: readonly Document[],
+  hint: '_id_' | 'ripe',
+): Promise<Candidate[]> {
+  const from = namespace.events.collectionName
+  const oldest = { from, localField: 'head', foreignField: '_id', as: 'oldest' }
+  return readWithRetry(namespace, call, (session) =>
+    namespace.events
+      .aggregate<Candidate>([...queues, { $lookup: oldest }], {
+        ...{ session, readConcern: { level: 'local' }, batchSize: 1001, hint },
+      })
+      .toArray(),
+  )
+}
+
+/** A queue and its oldest event, with the claim to write. */
+interface Claim {
+  readonly queue: QueueDocument
+  readonly event: EventDocument
+  readonly claim: string
+}
+
+/** Claims the oldest event of each queue that nothing has changed since it was read. */
+async function claim(
+  namespace: Namespace,
+  call: Call,
+  command: ClaimEventsCommand,
+  candidates: readonly Candidate[],
+): Promise<StoredEvent[]> {
+  const claims = candidates.flatMap(({ oldest, ...queue }) =>
+    oldest.map((event) => ({ queue, event, claim: createAttemptId() })),
+  )
+  const held = await write(namespace, call, command, claims)
+  return held
+    .toSorted((a, b) => a.queue.ripeAt.getTime() - b.queue.ripeAt.getTime())
+    .map(({ queue, event, claim }) => ({
+      ...readEvent(event),
+      attempts: (queue.attempts ?? 0) + 1,
+      claim,
+    }))
+}
+
+/** Writes the claims, and returns those that hold. */
+async function write(
+  namespace: Namespace,
+  call: Call,
+  command: ClaimEventsCommand,
+  claims: readonly Claim[],
+): Promise<readonly Claim[]> {
+  if (claims.length === 0) return []
+  const { now, until } = command
+  const updates = claims.map(({ queue: { _id, head, attempts = null }, claim }) => ({
+    q: { _id, head, attempts, ripeAt: { $lte: now } },
+    // The server might prefer the index `ripe`, which has many keys in that range.
+    hint: '_id_',
+    u: { $set: { claim, ripeAt: until }, $inc: { attempts: 1 } },
+  }))
+  const claimed = await updatePlainly(namespace, call, namespace.events, updates)
+  if (claimed === claims.length) return claims
+  const written = await findClaims(namespace, call, claims)
+  const held = claims.filter(({ claim }) => written.has(claim))
+  // If a busy server only ran out of time, it writes some of the rest at each try. What it doesn't write is blocked.
+  if (claimed !== null || held.length === 0 || call.hasTimedOut) return held
+  const rest = claims.filter(({ claim }) => !written.has(claim))
+  return [...held, ...(await write(namespace, call, command, rest))]
+}
+
+/** Returns the claims that the queues have now. */
+async function findClaims(
+  namespace: Namespace,
+  call: Call,
+  claims: readonly Claim[],
+): Promise<ReadonlySet<string | undefined>> {
+  const queues = claims.map(({ queue }) => queue._id)
+  const found = await readWithRetry(namespace, call, (session) =>
+    namespace.events
+      .find<QueueDocument>({ _id: { $in: queues } }, { session, ...majority(), batchSize: queues.length + 1 })
+      .toArray(),
+  )
+  return new Set(found.map(({ claim }) => claim))
+}
+
+/** Sets the end of claims that still hold, and returns the ids of their events. */
+export async function extendClaims(
+  namespace: Namespace,
+  call: Call,
+  { entries, until }: ExtendClaimsCommand,
+): Promise<string[]> {
+  const claims = inQueues(entries)
+  if (claims.length === 0) return []
+  const extended = await extend(namespace, call, claims, until)
+  if (extended === claims.length) return claims.map(({ id }) => id)
+
+  // A claim that holds now has held during the update too, since no token is used twice.
+  const filter = { _id: { $in: claims.map(({ queue }) => queue) } }
+  const queues = await readWithRetry(namespace, call, (session) =>
+    namespace.events
+      .find<QueueDocument>(filter, { session, ...majority(), batchSize: claims.length + 1 })
+      .toArray(),
+  )
+  const held = new Map(queues.map(({ head, claim }) => [head, claim]))
+  return claims.filter(({ id, claim }) => held.get(id) === claim).map(({ id }) => id)
+}
+
+/** Returns how many of the claims hold. A queue that a transaction blocks holds up only its own claim. */
+async function extend(
+  namespace: Namespace,
+  call: Call,
+  claims: readonly InQueue<EventClaim>[],
+  until: Date,
+): Promise<number> {
+  const updates = claims.map(({ id, claim, queue }) => ({
+    q: { _id: queue, claim, head: id },
+    u: { $set: { ripeAt: until } },
+  }))
+  while (!call.hasTimedOut) {
+    const extended = await updatePlainly(namespace, call, namespace.events, updates)
+    if (extended !== null) return extended
+    if (claims.length === 1) continue
+    const each = await Promise.all(claims.map((claim) => extend(namespace, call, [claim], until)))
+    return each.reduce((sum, count) => sum + count, 0)
+  }
+  throw abandonedError(call.lastError)
+}

@@ -1,0 +1,140 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { PlainHandler } from '../../core/http/handler.js'
+import type { RequestBody } from '../../core/http/request-body.js'
+import type { PlainResponse } from '../../core/http/response.js'
+import { streamOf, whenOver, type StartedBody } from './response.js'
+
+/** A request and what a binding knows about it. */
+export interface NodeExchange {
+  readonly request: Request
+  /** The message, or a stream that the framework has put in its place. */
+  readonly message: Readable
+  readonly response: ServerResponse
+  /** The library's base path as it appears in the URL of the request. */
+  readonly basePath: string
+  /** The value that a body parser has set, if any. */
+  readonly parsed?: unknown
+}
+
+/** Runs the library's handler with the body of a message. @throws unexpected errors. */
+export function respond(handler: PlainHandler, exchange: NodeExchange): Promise<PlainResponse> {
+  const { request, basePath } = exchange
+  return handler(request, { basePath, body: incomingBody(exchange) })
+}
+
+/**
+ * Returns the body as an unread stream, opened or read on demand, or as the value that a body parser has set. If the body is empty,
+ * the parser hasn't read anything, and its value is ignored.
+ */
+function incomingBody({ message, response, parsed }: NodeExchange): RequestBody {
+  const isRead = message.readableDidRead
+  // Another listener has started the flow. Pausing it keeps the bytes until the library reads, when both receive them.
+  if (!isRead && message.readableFlowing) message.pause()
+
+  let chunks: MessageChunks | undefined
+  let opened: ReadableStream<Uint8Array> | undefined
+  function open(): ReadableStream<Uint8Array> {
+    // Not `Readable.toWeb`, which destroys the message when the stream is cancelled, for example because the body is too large,
+    // and with it the connection for the response.
+    const source = (chunks ??= message.iterator({ destroyOnReturn: false }) as MessageChunks)
+    return (opened ??= streamOf(async () => {
+      const { done, value } = await source.next()
+      return done ? undefined : bufferOf(value, message)
+    }))
+  }
+  // Otherwise the connection couldn't serve the next request.
+  whenOver(response, () => {
+    if (chunks) void chunks.return().then(() => discardRest(message))
+    else discardRest(message)
+  })
+  return isRead
+    ? { kind: 'parsed', value: parsed }
+    : { kind: 'stream', open, read: (maxBytes) => wholeBody(message, maxBytes) }
+}
+
+type MessageChunks = AsyncGenerator<Buffer | string, void>
+
+/** Reads and discards the rest, because clients may send all of the body before they read the response. */
+function discardRest(message: Readable): void {
+  if (!message.readableEnded && !message.destroyed) message.resume()
+}
+
+/**
+ * Reads the rest of a stream without the cost of a web stream. Returns `null` as soon as it exceeds `maxBytes`. Rejects if the
+ * stream fails or ends early.
+ *
+ * Pulls the chunks, because a `data` listener would receive none if another listener pulls them.
+ */
+export function wholeBody(message: Readable, maxBytes: number): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const listeners = { readable: pull, end, error: fail, close: fail }
+
+    function stop(): void {
+      for (const [event, listener] of Object.entries(listeners)) message.off(event, listener)
+    }
+
+    function end(): void {
+      stop()
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+    }
+
+    function fail(error = message.errored): void {
+      stop()
+      reject(error ?? new Error('The stream was closed before its end.'))
+    }
+
+    function pull(): void {
+      for (let chunk = next(message); chunk; chunk = next(message)) {
+        chunks.push(chunk)
+        length += chunk.length
+        if (length > maxBytes) {
+          stop()
+          return resolve(null)
+        }
+      }
+    }
+
+    if (message.readableEnded) return end()
+    if (message.destroyed) return fail()
+    for (const [event, listener] of Object.entries(listeners)) message.on(event, listener)
+    pull()
+  })
+}
+
+function next(message: Readable): Buffer | null {
+  const chunk = message.read() as Buffer | string | null
+  return chunk === null ? null : bufferOf(chunk, message)
+}
+
+/** Returns a chunk without copying bytes. It is a string if middleware has set an encoding of its stream. */
+export function bufferOf(chunk: string | Uint8Array, stream?: Readable): Buffer {
+  return typeof chunk === 'string'
+    ? Buffer.from(chunk, stream?.readableEncoding ?? 'utf8')
+    : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+}
+
+/** Returns the body as a stream for a framework to pipe into the response. */
+export function bodyStream(body: StartedBody, response: ServerResponse): Readable {
+  const stream = new Readable({
+    read() {
+      body.read().then(
+        // If another handler has ended the response, a write would be an uncaught error.
+        (chunk) => this.push(response.writableEnded ? null : (chunk ?? null)),
+        (error: Error) => this.destroy(error),
+      )
+    },
+    destroy(error, done) {
+      body.cancel()
+      done(error)
+    },
+  })
+  // Koa 2 doesn't end a response whose body fails halfway, so the client would wait forever.
+  stream.on('error', () => {
+    if (response.headersSent) response.destroy()
+  })
+  whenOver(response, () => stream.destroy())
+  return stream
+}

@@ -1,0 +1,130 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { PlainResponse } from '../../core/http/response.js'
+
+/** Headers with a list of values, which a response extends instead of replacing. */
+export const LISTS: ReadonlySet<string> = new Set(['set-cookie', 'vary'])
+
+/** What `setHeaders` needs of a response. */
+interface HeaderTarget {
+  getHeader(name: string): number | string | readonly string[] | undefined
+  setHeader(name: string, value: string | readonly string[]): unknown
+}
+
+/** Sets the headers of a response, and keeps others that were set before. */
+export function setHeaders({ headers }: PlainResponse, target: HeaderTarget): void {
+  for (const [name, value] of headers) {
+    const before = LISTS.has(name) ? target.getHeader(name) : undefined
+    target.setHeader(name, before === undefined ? value : [before, value].flat().map(String))
+  }
+}
+
+/** Returns the value of a header. The name is in lower case. */
+export function headerOf({ headers }: PlainResponse, name: string): string | undefined {
+  return headers.find((entry) => entry[0] === name)?.[1]
+}
+
+/** A response body whose beginning has been read. */
+export interface StartedBody {
+  /** The whole body if it is text or a single chunk; `null` if there is none to send; `undefined` if the rest must be read. */
+  readonly whole: string | Uint8Array | null | undefined
+  /** Resolves to the next chunk; `undefined` at the end. */
+  read(): Promise<Uint8Array | undefined>
+  /** Also ends a pending read. */
+  cancel(): void
+}
+
+/**
+ * Reads the beginning of a body, or releases it if the method is `HEAD`. `onceOver` gets a function that cancels the body, to call
+ * when its response is over.
+ *
+ * @throws the error of the body. Nothing has been sent yet, so the framework can still send an error response.
+ */
+export async function startBody(
+  response: PlainResponse,
+  method: string | undefined,
+  onceOver: (cancel: () => void) => void,
+): Promise<StartedBody> {
+  const { body } = response
+  if (method === 'HEAD') {
+    if (typeof body === 'object') await body?.cancel().catch(throwError)
+    return startedBody(null)
+  }
+  if (typeof body !== 'object' || body === null) return startedBody(body)
+  const reader = body.getReader()
+  const read = () => reader.read().catch(throwError)
+  // Ignores a failure to cancel, which has no consequences.
+  const cancel = () => void reader.cancel().catch(() => undefined)
+  onceOver(cancel)
+
+  const first = await read()
+  if (first.done) return startedBody('')
+  // A single chunk is sent with its length. Without a length, only the next read tells whether there is another chunk.
+  const length = headerOf(response, 'content-length')
+  const second = length === undefined ? await read() : undefined
+  const isWhole = second ? second.done : Number(length) === first.value.byteLength
+  if (isWhole) return startedBody(first.value, cancel)
+
+  const ahead = [first.value, ...(second ? [second.value] : [])]
+  return { whole: undefined, read: async () => ahead.shift() ?? (await read()).value, cancel }
+}
+
+function startedBody(whole: StartedBody['whole'], cancel = () => undefined): StartedBody {
+  return { whole, read: async () => undefined, cancel }
+}
+
+/** Returns a web stream that reads only on demand. `read` resolves to the next chunk; `undefined` at the end. */
+export function streamOf(
+  read: () => Promise<Uint8Array | undefined>,
+  cancel?: () => void,
+): ReadableStream<Uint8Array> {
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const chunk = await read()
+    if (chunk) controller.enqueue(chunk)
+    else controller.close()
+  }
+  return new ReadableStream({ pull, ...(cancel && { cancel }) }, { highWaterMark: 0 })
+}
+
+/** Throws an `Error` in place of other values, because frameworks treat some of them, such as `undefined` or `'route'`, specially. */
+export function throwError(thrown: unknown): never {
+  throw thrown instanceof Error ? thrown : new Error('The response failed.', { cause: thrown })
+}
+
+/** Listeners for the end of a response. A property, because an entry in a `WeakMap` per request slows down the garbage collection. */
+const LISTENERS = Symbol('listeners')
+/** Callbacks that end the responses of a connection. */
+const endsOfSocket = new WeakMap<Socket, Set<() => void>>()
+
+type Listening = ServerResponse & { [LISTENERS]?: (() => void)[] }
+
+/**
+ * Calls the listener once when the response is over, because it is complete or the client has disconnected; immediately if it
+ * already is.
+ *
+ * Also listens to the socket, because a response that waits behind another one on its connection gets no `close` event
+ * when the connection closes. Adds a single listener per socket, however many requests are pipelined.
+ */
+export function whenOver(response: Listening, listener: () => void): void {
+  if (response.closed || response.req.socket.destroyed) return listener()
+  const known = response[LISTENERS]
+  if (known) return void known.push(listener)
+  // A single listener per response, because Node warns about many.
+  const listeners = (response[LISTENERS] = [listener])
+  const ends = endsOf(response.req.socket)
+  const end = () => {
+    if (!ends.delete(end)) return
+    for (const one of listeners) one()
+  }
+  ends.add(end)
+  response.once('close', end)
+}
+
+function endsOf(socket: Socket): Set<() => void> {
+  const known = endsOfSocket.get(socket)
+  if (known) return known
+  const ends = new Set<() => void>()
+  endsOfSocket.set(socket, ends)
+  socket.once('close', () => ends.forEach((end) => end()))
+  return ends
+}

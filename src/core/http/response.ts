@@ -1,0 +1,101 @@
+import { errorBody, type StorageError } from '../errors.js'
+
+/**
+ * A response as data, for the router and the bindings, because a `Response` takes several times as long to create and to read as
+ * a framework takes to send one.
+ */
+export interface PlainResponse {
+  readonly status: number
+  /** Names are in lower case. `set-cookie` may occur more than once. */
+  readonly headers: readonly HeaderEntry[]
+  /**
+   * Text, the bytes of a `Response`, or `null` for none. Bytes are its own stream, because its reader can be cancelled during a
+   * read, an iterator can't, and because some runtimes know the length only of a stream that is passed on as it is.
+   */
+  readonly body: string | ReadableStream<Uint8Array> | null
+}
+
+export type HeaderEntry = readonly [name: string, value: string]
+
+export function fromResponse({ status, headers, body }: Response): PlainResponse {
+  return { status, headers: [...headers], body }
+}
+
+export function toResponse({ status, headers, body }: PlainResponse): Response {
+  return new Response(body, { status, headers: headers as [string, string][] })
+}
+
+/** Returns the response to `HEAD` with the head of another one, whose body is released. */
+export function headOf({ status, headers, body }: PlainResponse): PlainResponse {
+  // What the body came from, such as an open file, may already be closed.
+  if (typeof body === 'object') void body?.cancel().catch(() => undefined)
+  return { status, headers, body: null }
+}
+
+/** The result of an endpoint. */
+export type Reply =
+  | { readonly status: 200 | 201 | 204; readonly body?: object }
+  /** `location` is an absolute URL. */
+  | { readonly status: 302; readonly location: string }
+
+/** Sent as `Retry-After` while the database is unavailable, unless only an operator can change that. Seconds. */
+const RETRY_AFTER: HeaderEntry = ['retry-after', '5']
+const NEVER_CACHED: HeaderEntry = ['cache-control', 'private, no-store']
+const JSON_TYPE: HeaderEntry = ['content-type', 'application/json']
+
+export function replyResponse(reply: Reply): PlainResponse {
+  if (reply.status === 302) {
+    return { status: 302, headers: [NEVER_CACHED, ['location', reply.location]], body: null }
+  }
+  const { status, body } = reply
+  return body === undefined
+    ? { status, headers: [NEVER_CACHED], body: null }
+    : { status, headers: [NEVER_CACHED, JSON_TYPE], body: JSON.stringify(body) }
+}
+
+/** Never throws. `reportFlaw` gets an error if the response lacks params of an application's error. */
+export function errorResponse(
+  error: StorageError,
+  headers: readonly HeaderEntry[] = [],
+  reportFlaw: (flaw: TypeError) => void = () => undefined,
+): PlainResponse {
+  const retry = error.status === 503 && error.retryable ? [RETRY_AFTER] : []
+  return {
+    status: error.status,
+    headers: [NEVER_CACHED, ...retry, ...headers, JSON_TYPE],
+    body: errorText(error, reportFlaw),
+  }
+}
+
+function errorText(error: StorageError, reportFlaw: (flaw: TypeError) => void): string {
+  try {
+    return JSON.stringify(errorBody(error))
+  } catch {
+    const message =
+      'Some params of a StorageError are missing in its response, because they are not valid JSON.'
+    reportFlaw(new TypeError(message, { cause: error }))
+    return JSON.stringify({ code: error.code, message: error.message, ...sendableParams(error) })
+  }
+}
+
+/** Returns the params that JSON can represent. Others are a `BigInt`, contain themselves or throw when they are read. */
+function sendableParams(error: StorageError): { params?: object } {
+  const sendable: [string, unknown][] = []
+  try {
+    for (const name of Object.keys(error.params ?? {})) {
+      const text = jsonOf(() => error.params?.[name])
+      if (text !== undefined) sendable.push([name, JSON.parse(text)])
+    }
+  } catch {
+    // The params can't even be listed.
+  }
+  return sendable.length > 0 ? { params: Object.fromEntries(sendable) } : {}
+}
+
+function jsonOf(read: () => unknown): string | undefined {
+  try {
+    return JSON.stringify(read())
+  } catch {
+    return undefined
+  }
+}

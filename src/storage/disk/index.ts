@@ -1,1 +1,0 @@
-export { diskStorage, type DiskStorageOptions } from './disk-storage.js'

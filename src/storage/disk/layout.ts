@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { opendir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onceSuccessful } from '../local/storage.js'
+import { ensureFolder, ensureFolderAndParents } from './file-system.js'
+
+export type DiskLayout = ReturnType<typeof diskLayout>
+
+/** Returns the paths in the directory of a storage. */
+export function diskLayout(directory: string) {
+  const objects = join(directory, 'objects')
+  const uploads = join(directory, 'uploads')
+  const drafts = join(directory, 'drafts')
+
+  return {
+    /** All objects, in 256 subfolders. */
+    objects,
+    /** All open multipart uploads, in 256 subfolders. */
+    uploads,
+    /** Files that are being written. Here and not in a temporary folder, because hard links can't span file systems. */
+    drafts,
+    secret: join(directory, 'signing-secret'),
+
+    /** Creates the folders on first use, and only then: if they are deleted later, calls fail instead of starting over. */
+    prepare: onceSuccessful(async () => {
+      await ensureFolderAndParents(directory)
+      await ensureFolder(objects)
+      await ensureFolder(uploads)
+      await ensureFolder(drafts)
+    }),
+
+    objectPath(bucket: string, key: string): string {
+      const name = fileName(bucket, key)
+      return join(objects, name.slice(0, 2), name)
+    },
+
+    /** Yields the paths of all objects, of all buckets. */
+    async *objectPaths(): AsyncGenerator<string> {
+      for await (const folder of await opendir(objects)) {
+        if (!folder.isDirectory()) continue
+        const path = join(objects, folder.name)
+        for await (const file of await opendir(path)) {
+          if (FILE_NAME.test(file.name)) yield join(path, file.name)
+        }
+      }
+    },
+
+    /** Returns the folder of all uploads to a key, and the prefix of their file names. */
+    uploadFiles(bucket: string, key: string) {
+      const name = fileName(bucket, key)
+      return { folder: join(uploads, name.slice(0, 2)), prefix: `${name}.` }
+    },
+  }
+}
+
+/** What operating systems put into folders has other names. */
+const FILE_NAME = /^[0-9a-f]{64}$/
+
+/**
+ * Returns a file name that is valid on every file system. Hashing rules out path traversal, and collisions of names that
+ * differ only in case. JSON marks the boundary between bucket and key.
+ */
+function fileName(bucket: string, key: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([bucket, key]))
+    .digest('hex')
+}

@@ -1,0 +1,114 @@
+import type { ByteRange, ListedBytes, StoredBytes, StoredPart } from '../../core/object-storage.js'
+
+/*
+ * What a storage must provide that keeps its bytes itself, such as in memory or on a disk. `createLocalStorage` makes an
+ * `ObjectStorage` of it. All methods reject if the backend fails.
+ */
+
+export interface LocalBackend {
+  readonly objects: ByteStore
+  readonly parts: PartStore
+  readonly claimWrite: ClaimWrite
+  /** Returns the HMAC-SHA-256 key that signs the URLs. Called on first use, and again only after it has failed. */
+  readonly secret: () => Promise<Secret>
+}
+
+/** `CryptoKey` is a global type only in browsers. */
+export type Secret = Parameters<typeof crypto.subtle.sign>[1]
+
+/** The bytes of a new object or part. */
+export interface IncomingBytes {
+  /**
+   * The bytes, read on demand. Throws unless the client sends exactly the signed number of bytes; then nothing must be
+   * stored.
+   */
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** Rejects if the bytes must not appear any more. Called once all bytes are stored, immediately before they become visible. */
+  readonly beforePublishing?: (() => Promise<void>) | undefined
+}
+
+/** The properties of an object, or of the object that an upload becomes. */
+export interface Description {
+  readonly contentType: string
+  readonly attemptId: string
+}
+
+/** The content of a new object or part. */
+export interface NewBytes extends IncomingBytes, Description {}
+
+/** An open object, ready to be sent. */
+export interface OpenBytes {
+  /** Bytes of the body. */
+  readonly size: number
+  /** A stream holds its source open until it is read to the end or cancelled. */
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
+}
+
+/** The objects of a backend. */
+export interface ByteStore {
+  /** Returns `null` if there is no such object. */
+  describe(bucket: string, key: string): Promise<StoredBytes | null>
+  /** Opens an object, or a range of its bytes. Returns `null` if there is no such object. */
+  open(bucket: string, key: string, range?: ByteRange): Promise<OpenBytes | null>
+  /**
+   * Creates an object atomically and never overwrites one. Of concurrent calls for a key, one succeeds. Returns the ETag, or
+   * `null` if the object already exists.
+   */
+  create(bucket: string, key: string, content: NewBytes): Promise<string | null>
+  /** Removes an object. Resolves also if there is none. */
+  remove(bucket: string, key: string): Promise<void>
+  /** Yields all objects of a bucket, in any order. May leave out objects that are created or removed meanwhile. */
+  objects(bucket: string): AsyncIterable<ListedBytes>
+}
+
+/** Identifies a multipart upload. */
+export interface UploadReference {
+  readonly bucket: string
+  readonly key: string
+  /** A UUID. */
+  readonly uploadId: string
+}
+
+/** The parts of a backend, each in an upload. An upload exists until it is removed. */
+export interface PartStore {
+  /** Adds an upload. */
+  begin(upload: UploadReference, description: Description): Promise<void>
+  /** Returns the description of an upload, or `null` if there is none that accepts parts. */
+  describe(upload: UploadReference): Promise<Description | null>
+  /**
+   * Stores a part atomically, replacing any part with this number. If `content` throws, the previous part stays. Returns the
+   * ETag, or `null` if the upload was removed in the meantime, which the store need not notice.
+   */
+  write(upload: UploadReference, partNumber: number, content: NewBytes): Promise<string | null>
+  /** Returns all parts, in any order, or `null` if there is no such upload. */
+  list(upload: UploadReference): Promise<readonly StoredPart[] | null>
+  /**
+   * Yields the bytes of a part. If it is replaced meanwhile, it yields the old ones.
+   * @throws PartChangedError if there is no part with this number and this ETag.
+   */
+  read(upload: UploadReference, part: Omit<StoredPart, 'size'>): AsyncIterable<Uint8Array>
+  /** Removes an upload and its parts. Resolves also if there is none. */
+  remove(upload: UploadReference): Promise<void>
+  /** Returns the ids of all uploads to a key. */
+  uploads(bucket: string, key: string): Promise<readonly string[]>
+}
+
+/** A part is missing or has changed, or its upload has ended. */
+export class PartChangedError extends Error {}
+
+/** Claims a write for this process. Returns `null` if another process holds a claim and makes progress. */
+export type ClaimWrite = (target: string) => Promise<WriteClaim | null>
+
+/** The claim of a write among all processes that share the backend. */
+export interface WriteClaim {
+  /** Shows that the write makes progress. Returns `false` if another process has taken over. */
+  keep(): Promise<boolean>
+  /** Ends the claim. Never rejects. */
+  release(): Promise<void>
+}
+
+/**
+ * How long a request may wait for the next bytes of its client before another request may take over, in milliseconds.
+ * Clients retry for about eight seconds after a lost connection, which the server may not have noticed.
+ */
+export const STALLED_AFTER_MS = 5000

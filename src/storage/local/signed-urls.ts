@@ -1,0 +1,91 @@
+import { StorageError } from '../../core/errors.js'
+import type { Disposition } from '../../core/object-storage.js'
+import type { Secret } from './contract.js'
+
+/** The write of an object that a URL permits. */
+export interface ObjectTerms {
+  readonly bucket: string
+  readonly key: string
+  /** Bytes, exactly. */
+  readonly size: number
+  readonly contentType: string
+  readonly attemptId: string
+  /** Milliseconds since 1970. Undefined in URLs of versions before 1.6. */
+  readonly writableUntil?: number | undefined
+}
+
+/** The write of a part that a URL permits. */
+export interface PartTerms extends Omit<ObjectTerms, 'contentType' | 'attemptId'> {
+  readonly uploadId: string
+  readonly partNumber: number
+}
+
+/** The download that a URL permits. */
+export interface DownloadTerms {
+  readonly bucket: string
+  readonly key: string
+  readonly filename: string
+  readonly contentType: string | null
+  /** Undefined: the default of a download. Also in URLs of versions before 1.6. */
+  readonly disposition?: Disposition | undefined
+  readonly cacheControl?: string | undefined
+}
+
+export type Permission =
+  ({ readonly method: 'PUT' } & (ObjectTerms | PartTerms)) | ({ readonly method: 'GET' } & DownloadTerms)
+
+/** Signs a URL that grants a permission until it expires, below the URL of the server or of the storage. */
+export type SignUrl = (
+  permission: Permission,
+  input: { readonly expiresAt: Date; readonly serverURL: string },
+) => Promise<string>
+
+/** A permission that ends: `expiresAt` is in milliseconds since 1970. */
+export type Grant = Permission & { readonly expiresAt: number }
+
+/** 32 bytes in base64url. */
+const SIGNATURE = /^[\w-]{43}$/
+
+export type UrlSigner = ReturnType<typeof createUrlSigner>
+
+/** Signs and verifies the last path segment of URLs: a grant, and an HMAC signature over it. */
+export function createUrlSigner(secret: () => Promise<Secret>) {
+  return {
+    async sign(grant: Grant): Promise<string> {
+      const claims = toBase64Url(new TextEncoder().encode(JSON.stringify(grant)))
+      const signature = await crypto.subtle.sign('HMAC', await secret(), new TextEncoder().encode(claims))
+      return `${claims}.${toBase64Url(new Uint8Array(signature))}`
+    },
+
+    /**
+     * Returns the grant of a URL.
+     * @throws StorageError `FORBIDDEN` if the signature is invalid, the URL has expired, or it is for another method.
+     */
+    async verify<Method extends Grant['method']>(segment: string, method: Method, now: Date) {
+      const [claims = '', signature = '', ...more] = segment.split('.', 3)
+      const signed = new TextEncoder().encode(claims)
+      const genuine =
+        SIGNATURE.test(signature) &&
+        (await crypto.subtle.verify('HMAC', await secret(), fromBase64Url(signature), signed))
+      if (!genuine || more.length > 0) throw forbidden('The signature of this URL is invalid.')
+      // Not validated, because their signature is ours.
+      const grant = JSON.parse(new TextDecoder().decode(fromBase64Url(claims))) as Grant
+      if (grant.method !== method) throw forbidden(`This URL is signed for ${grant.method} requests only.`)
+      if (grant.expiresAt <= now.getTime()) throw forbidden('This URL has expired.')
+      return grant as Extract<Grant, { method: Method }>
+    },
+  }
+}
+
+function forbidden(message: string): StorageError {
+  return new StorageError('FORBIDDEN', { message })
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+}

@@ -1,0 +1,166 @@
+import { StorageError } from '../../core/errors.js'
+import type { RequestBody } from '../../core/http/request-body.js'
+import { STALLED_AFTER_MS, type ClaimWrite, type IncomingBytes, type WriteClaim } from './contract.js'
+
+/** How long bytes may arrive after `writableUntil`, in milliseconds. Then `cleanUp` stops looking for them. */
+const GRACE_MS = 60 * 60 * 1000
+
+interface WriteTerms {
+  /** Bytes, exactly. */
+  readonly size: number
+  /** Milliseconds since 1970. */
+  readonly writableUntil?: number | undefined
+}
+
+/**
+ * Reads the body of a write, and passes it to `store`.
+ *
+ * @throws StorageError `KEY_CONFLICT` if another request is writing to the target, `FORBIDDEN` if the bytes come too late,
+ * `VALIDATION_ERROR` (`body`) unless the body has exactly `size` bytes, if it breaks off, or if a body parser has already consumed it.
+ */
+export type WriteBody = <T>(
+  target: string,
+  terms: WriteTerms,
+  body: RequestBody,
+  store: (bytes: IncomingBytes) => Promise<T>,
+) => Promise<T>
+
+/**
+ * Creates a function that admits one write at a time per target. Without it, many requests to one URL could each store a
+ * draft, and together many times the quota.
+ */
+export function createWrites(claimWrite: ClaimWrite, now: () => Date): WriteBody {
+  const running = new Map<string, RunningWrite>()
+
+  return async (target, { size, writableUntil = Infinity }, body, store) => {
+    for (let other = running.get(target); other; other = running.get(target)) {
+      if (!other.hasStalled()) throw inProgress()
+      other.stop(takenOver())
+      await other.ended
+    }
+    const write = createRunningWrite(now)
+    running.set(target, write)
+    try {
+      const claim = await claimWrite(target)
+      if (claim === null) throw inProgress()
+      const checkDeadline = () => {
+        const end = writableUntil + GRACE_MS
+        if (now().getTime() < end) return
+        const message = `The upload took too long: bytes were accepted until ${new Date(end).toISOString()}.`
+        throw new StorageError('FORBIDDEN', { message })
+      }
+      try {
+        return await store({
+          chunks: chunksOf(body, size, write, claim, checkDeadline),
+          beforePublishing: async () => checkDeadline(),
+        })
+      } finally {
+        await claim.release()
+      }
+    } finally {
+      running.delete(target)
+      write.end()
+    }
+  }
+}
+
+type RunningWrite = ReturnType<typeof createRunningWrite>
+
+/** Creates the state of a write of this process. */
+function createRunningWrite(now: () => Date) {
+  const controller = new AbortController()
+  let waitingSince: number | null = null
+  let end = (): void => undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return {
+    /** Aborts when another request takes over. */
+    signal: controller.signal,
+    /** Waits for the client. Another request can only take over while a write waits here. */
+    waitFor: async <T>(client: Promise<T>): Promise<T> => {
+      waitingSince = now().getTime()
+      try {
+        return await client
+      } finally {
+        waitingSince = null
+      }
+    },
+    hasStalled: () => waitingSince !== null && now().getTime() - waitingSince >= STALLED_AFTER_MS,
+    stop: (reason: StorageError) => controller.abort(reason),
+    end,
+    ended,
+  }
+}
+
+/** Yields a body, reading on demand and no further than `size` bytes require. */
+async function* chunksOf(
+  body: RequestBody,
+  size: number,
+  write: RunningWrite,
+  claim: WriteClaim,
+  checkDeadline: () => void,
+): AsyncGenerator<Uint8Array, void> {
+  const chunks =
+    body.kind === 'parsed' ? [parsedBytes(body.value)] : chunksOfStream(body.open(), write, claim)
+  let length = 0
+  for await (const chunk of chunks) {
+    length += chunk.byteLength
+    if (length > size) break
+    checkDeadline()
+    yield chunk
+  }
+  if (length !== size) throw wrongLength(size)
+}
+
+/** A raw parser keeps the bytes. From the result of any other parser, they can't be recovered. */
+function parsedBytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  throw invalidBody('A body parser has already consumed the body. Mount the server before body parsers.')
+}
+
+/** Yields what the client sends. Stops when another request takes over. */
+async function* chunksOfStream(
+  stream: ReadableStream<Uint8Array> | null,
+  { signal, waitFor }: RunningWrite,
+  claim: WriteClaim,
+): AsyncGenerator<Uint8Array, void> {
+  if (!stream) return
+  const reader = stream.getReader()
+  // Not awaited, to respond before the rest of the body is discarded. After the end of the stream, this does nothing.
+  const cancel = () => void reader.cancel().catch(() => undefined)
+  signal.addEventListener('abort', cancel)
+  try {
+    for (;;) {
+      const next = await waitFor(reader.read()).catch((cause: unknown) => {
+        throw invalidBody('The body could not be read completely.', cause)
+      })
+      signal.throwIfAborted()
+      if (next.done) return
+      if (!(await claim.keep())) throw takenOver()
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    cancel()
+  }
+}
+
+function inProgress(): StorageError {
+  return new StorageError('KEY_CONFLICT', { message: 'Another request is uploading to this URL.' })
+}
+
+function takenOver(): StorageError {
+  return new StorageError('KEY_CONFLICT', {
+    message: 'The upload stalled, and another request to this URL has taken over.',
+  })
+}
+
+/** Builds the error for a body that does not have the signed number of bytes. */
+export function wrongLength(size: number): StorageError {
+  return invalidBody(`The body must have exactly ${size} bytes, the size this URL is signed for.`)
+}
+
+function invalidBody(message: string, cause?: unknown): StorageError {
+  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
+}

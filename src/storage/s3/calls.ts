@@ -1,0 +1,154 @@
+import type { GetObjectCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3'
+import type { BytesReference } from '../../core/object-storage.js'
+
+/** The limit of `setTimeout`, which fires a longer timer immediately. */
+export const MAX_TIMEOUT_SECONDS = 2_147_483
+
+/** The slowest connection to the bucket that a write allows for, in bytes per second. */
+const SLOWEST_CONNECTION = 256 * 1024
+
+/** Options of `client.send`. */
+export interface SendOptions {
+  readonly abortSignal: AbortSignal
+  readonly requestTimeout?: number
+}
+
+/** Runs one storage operation against the bucket. */
+export type RunBucketCall = <T>(
+  /** The method name in `ObjectStorage`. */
+  operation: string,
+  reference: Pick<BytesReference, 'bucket' | 'signal'>,
+  call: (options: SendOptions) => Promise<T>,
+  /** Replaces the usual timeout, and the client's own one, which may be shorter. */
+  longerSeconds?: number,
+) => Promise<T>
+
+/** Creates a runner that enforces a timeout and wraps errors with the operation and the bucket. */
+export function bucketCalls(timeoutSeconds: number): RunBucketCall {
+  return async (operation, { bucket, signal }, call, longerSeconds) => {
+    const requestTimeout = longerSeconds && { requestTimeout: longerSeconds * 1000 }
+    try {
+      return await withTimeout(longerSeconds ?? timeoutSeconds, signal, (abortSignal) =>
+        call({ abortSignal, ...requestTimeout }),
+      )
+    } catch (error) {
+      if (signal?.aborted) throw error
+      const message = `s3Storage: ${operation} failed in bucket ${JSON.stringify(bucket)}: ${reasonOf(error)}`
+      throw new Error(message, { cause: error })
+    }
+  }
+}
+
+/** Adds to a timeout the time that a slow connection needs to send these bytes. */
+export function secondsToSend({ byteLength }: Uint8Array, timeoutSeconds: number): number {
+  return Math.min(timeoutSeconds + Math.ceil(byteLength / SLOWEST_CONNECTION), MAX_TIMEOUT_SECONDS)
+}
+
+/** A call took too long. The bucket may have processed it. */
+class TimeLimitError extends Error {
+  override readonly name = 'TimeLimitError'
+}
+
+/**
+ * Runs a call and rejects after a timeout or when the caller aborts, even if the call ignores its own signal.
+ *
+ * @throws TimeLimitError after the timeout, and the caller's abort reason after an abort.
+ */
+async function withTimeout<T>(
+  seconds: number,
+  caller: AbortSignal | undefined,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  caller?.throwIfAborted()
+  const controller = new AbortController()
+  const { signal } = controller
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error))
+  })
+  const stopListening = onAbort(caller, (reason) => controller.abort(reason))
+  const timeOut = () => controller.abort(new TimeLimitError(`no response within ${seconds} s`))
+  const timer = setTimeout(timeOut, seconds * 1000)
+  try {
+    return await Promise.race([call(signal), ended])
+  } finally {
+    clearTimeout(timer)
+    stopListening()
+  }
+}
+
+type AbortListener = (reason: Error) => void
+
+const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()
+
+/**
+ * Calls a listener when the signal aborts, and returns a function that removes it. Many calls can share one signal, and
+ * Node.js warns of a leak if a signal has more than ten listeners. This module therefore adds only one to each signal.
+ */
+function onAbort(signal: AbortSignal | undefined, listener: AbortListener): () => void {
+  if (!signal) return () => undefined
+  let listeners = listenersOf.get(signal)
+  if (!listeners) {
+    const all = new Set<AbortListener>()
+    signal.addEventListener('abort', () => all.forEach((each) => each(signal.reason as Error)), {
+      once: true,
+    })
+    listenersOf.set(signal, all)
+    listeners = all
+  }
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** Describes an error for the operator. The message of the SDK is often only `UnknownError`. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { status, name } = responseOf(error)
+  const detail = error.message === '' || error.message === 'UnknownError' ? '' : `: ${error.message}`
+  return status === undefined ? `${error.name}${detail}` : `HTTP ${status} ${name}${detail}`
+}
+
+/** Returns the status and the code of an error response. Both are undefined for any other error. */
+export function responseOf(error: unknown): { readonly status?: number; readonly name?: string } {
+  if (!(error instanceof Error) || !('$metadata' in error)) return {}
+  const { httpStatusCode: status } = error.$metadata as { readonly httpStatusCode?: number }
+  return status === undefined ? {} : { status, name: error.name }
+}
+
+/** Returns a handler of rejections that replaces the errors of a kind by a value. */
+export function valueIf<T>(isExpected: (error: unknown) => boolean, value: T): (error: unknown) => T {
+  return (error) => {
+    if (isExpected(error)) return value
+    throw error
+  }
+}
+
+export function incompleteResponse(): Error {
+  return new Error('the response lacks fields that S3 guarantees')
+}
+
+/** Decodes a key of a listing, in which S3 encodes a space as `+`. */
+export function decodeKey(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}
+
+/**
+ * Removes the checksum that the SDK adds to a request by default. In a URL it is that of an empty body. S3 refuses it in parts of
+ * an upload that was created without one, and some services refuse any.
+ */
+export function removeChecksums(command: PutObjectCommand | UploadPartCommand | GetObjectCommand): void {
+  const { middlewareStack } = command as PutObjectCommand
+  middlewareStack.add(
+    (next) => (args) => {
+      const { headers } = args.request as { readonly headers: Record<string, string> }
+      for (const name of Object.keys(headers)) {
+        if (/^x-amz-(?:sdk-)?checksum-/i.test(name)) delete headers[name]
+      }
+      return next(args)
+    },
+    { step: 'build', priority: 'low', name: 'removeChecksums' },
+  )
+}

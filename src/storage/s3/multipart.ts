@@ -1,0 +1,176 @@
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  UploadPartCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import type {
+  BytesReference,
+  ListPartsInput,
+  MultipartReference,
+  MultipartStorage,
+  PartsPage,
+} from '../../core/object-storage.js'
+import {
+  decodeKey,
+  incompleteResponse,
+  removeChecksums,
+  responseOf,
+  secondsToSend,
+  valueIf,
+  type RunBucketCall,
+  type SendOptions,
+} from './calls.js'
+import { newObject } from './objects.js'
+import type { SignUrl } from './signing.js'
+
+/** Creates the multipart half of the storage. */
+export function s3Multipart(
+  client: S3Client,
+  run: RunBucketCall,
+  signUrl: SignUrl,
+  { timeoutSeconds, completeTimeoutSeconds }: Record<'timeoutSeconds' | 'completeTimeoutSeconds', number>,
+): MultipartStorage {
+  return {
+    create: (input) =>
+      run('multipart.create', input, async (options) => {
+        const command = new CreateMultipartUploadCommand(newObject(input))
+        const { UploadId: uploadId, $metadata } = await client.send(command, options)
+        if (!uploadId) throw incompleteResponse()
+        // If a retry started a second upload, the id of the first one is unknown. Reject, because the server then looks for
+        // all uploads to the key.
+        const repeated = ($metadata.attempts ?? 1) > 1
+        if (repeated && (await listUploads(client, input, options)).length > 1) {
+          throw new Error('a retry has started a second upload')
+        }
+        return { uploadId }
+      }),
+
+    async signPart(input) {
+      const { bucket, key, uploadId, partNumber, size, expiresAt } = input
+      const url = await run('multipart.signPart', input, () =>
+        signUrl({
+          ...{ operation: 'UploadPart', bucket, key, expiresAt },
+          headers: { 'content-length': String(size) },
+          query: { partNumber: String(partNumber), uploadId },
+          command: () =>
+            new UploadPartCommand({ ...uploadParams(input), PartNumber: partNumber, ContentLength: size }),
+        }),
+      )
+      return { url }
+    },
+
+    writePart(input) {
+      const command = new UploadPartCommand({
+        ...uploadParams(input),
+        PartNumber: input.partNumber,
+        Body: input.body,
+        ContentLength: input.body.byteLength,
+      })
+      removeChecksums(command)
+      return run(
+        'multipart.writePart',
+        input,
+        (options) => client.send(command, options).then(() => true, valueIf(isNoSuchUpload, false)),
+        secondsToSend(input.body, timeoutSeconds),
+      )
+    },
+
+    listParts: (input) => run('multipart.listParts', input, (options) => listParts(client, input, options)),
+
+    complete(input) {
+      const Parts = input.parts.map(({ partNumber, eTag }) => ({ PartNumber: partNumber, ETag: eTag }))
+      const command = new CompleteMultipartUploadCommand({
+        ...uploadParams(input),
+        MultipartUpload: { Parts },
+      })
+      const complete = async (options: SendOptions) => {
+        try {
+          await client.send(command, options)
+          return true
+        } catch (error) {
+          const { status = 0, name } = responseOf(error)
+          // A part is missing or has another ETag.
+          if (isNoSuchUpload(error) || name === 'InvalidPart') return false
+          // Ceph responds with a server error if the upload has ended, for example by an earlier try of this call.
+          const hasEnded = async () => (await listParts(client, { ...input, after: 0 }, options)) === null
+          if (status >= 500 && (await hasEnded())) return false
+          throw error
+        }
+      }
+      return run('multipart.complete', input, complete, completeTimeoutSeconds)
+    },
+
+    async abort(reference) {
+      const command = new AbortMultipartUploadCommand(uploadParams(reference))
+      await run('multipart.abort', reference, (options) =>
+        client.send(command, options).catch(valueIf(isNoSuchUpload, null)),
+      )
+    },
+
+    list: (reference) =>
+      run('multipart.list', reference, (options) => listUploads(client, reference, options)),
+  }
+}
+
+function uploadParams({ bucket, key, uploadId }: MultipartReference) {
+  return { Bucket: bucket, Key: key, UploadId: uploadId }
+}
+
+/** Returns whether the upload does not exist. Ceph responds with NoSuchKey to some calls. */
+function isNoSuchUpload(error: unknown): boolean {
+  const { name } = responseOf(error)
+  return name === 'NoSuchUpload' || name === 'NoSuchKey'
+}
+
+async function listParts(
+  client: S3Client,
+  { after, ...reference }: ListPartsInput,
+  options: SendOptions,
+): Promise<PartsPage | null> {
+  const command = new ListPartsCommand({ ...uploadParams(reference), PartNumberMarker: String(after) })
+  const page = await client.send(command, options).catch(valueIf(isNoSuchUpload, null))
+  if (page === null) return null
+  const parts = (page.Parts ?? []).map(({ PartNumber, Size, ETag }) => {
+    if (PartNumber === undefined || Size === undefined || !ETag) throw incompleteResponse()
+    return { partNumber: PartNumber, size: Size, eTag: ETag }
+  })
+  const last = parts.at(-1)
+  if (page.IsTruncated !== true) return { parts, next: null }
+  // Avoids an endless loop with a service that ignores the marker.
+  if (last === undefined || last.partNumber <= after) throw incompleteResponse()
+  return { parts, next: last.partNumber }
+}
+
+/** Lists the ids of the multipart uploads to exactly this key. S3 lists by prefix, and not always in key order. */
+async function listUploads(
+  client: S3Client,
+  { bucket, key }: BytesReference,
+  options: SendOptions,
+): Promise<readonly string[]> {
+  const ids: string[] = []
+  let position: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {}
+  for (;;) {
+    const command = new ListMultipartUploadsCommand({
+      Bucket: bucket,
+      Prefix: key,
+      // XML can't represent some characters that keys may contain.
+      EncodingType: 'url',
+      ...position,
+    })
+    const page = await client.send(command, options)
+    for (const { Key = '', UploadId } of page.Uploads ?? []) {
+      // Ceph encodes keys without reporting it, and other services don't encode at all.
+      if (UploadId && (Key === key || decodeKey(Key) === key)) ids.push(UploadId)
+    }
+    if (page.IsTruncated !== true) return ids
+    const { NextKeyMarker = '', NextUploadIdMarker } = page
+    position = {
+      KeyMarker: page.EncodingType === 'url' ? decodeKey(NextKeyMarker) : NextKeyMarker,
+      UploadIdMarker: NextUploadIdMarker,
+    }
+  }
+}

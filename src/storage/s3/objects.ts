@@ -1,0 +1,210 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type GetObjectCommandOutput,
+  type ListObjectsV2CommandOutput,
+  type S3Client,
+} from '@aws-sdk/client-s3'
+import type {
+  BytesPage,
+  BytesReference,
+  ListBytesInput,
+  ListedBytes,
+  ObjectStorage,
+  StoredBytes,
+} from '../../core/object-storage.js'
+import { ATTEMPT_METADATA } from '../headers.js'
+import {
+  decodeKey,
+  incompleteResponse,
+  removeChecksums,
+  responseOf,
+  secondsToSend,
+  valueIf,
+  type RunBucketCall,
+  type SendOptions,
+} from './calls.js'
+
+/** Creates the calls that describe, delete, write, read and list objects. */
+export function s3Objects(
+  client: S3Client,
+  run: RunBucketCall,
+  timeoutSeconds: number,
+): Required<Pick<ObjectStorage, 'head' | 'remove' | 'write' | 'read' | 'list'>> {
+  return {
+    head: (input) => run('head', input, (options) => headObject(client, input, options)),
+
+    async remove(input) {
+      const command = new DeleteObjectCommand({ Bucket: input.bucket, Key: input.key })
+      await run('remove', input, (options) => client.send(command, options))
+    },
+
+    write(input) {
+      const { body } = input
+      const command = new PutObjectCommand({
+        ...newObject(input),
+        IfNoneMatch: '*',
+        Body: body,
+        ContentLength: body.byteLength,
+      })
+      removeChecksums(command)
+      const isTaken = (error: unknown) => responseOf(error).status === 412
+      return run(
+        'write',
+        input,
+        (options) => client.send(command, options).then(() => true, valueIf(isTaken, false)),
+        secondsToSend(body, timeoutSeconds),
+      )
+    },
+
+    read(input) {
+      const { bucket, key, range } = input
+      const command = new GetObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        ...(range && { Range: `bytes=${range.start}-${range.end}` }),
+      })
+      const isMissing = (error: unknown) => responseOf(error).name === 'NoSuchKey'
+      return run('read', input, (options) =>
+        client.send(command, options).then(({ Body }) => streamOfBody(Body), valueIf(isMissing, null)),
+      )
+    },
+
+    list: (input) => run('list', input, (options) => listObjects(client, input, options)),
+  }
+}
+
+interface NewObject extends BytesReference {
+  readonly contentType: string
+  readonly attemptId: string
+}
+
+/** Returns the parameters of every command that creates an object. */
+export function newObject({ bucket, key, contentType, attemptId }: NewObject) {
+  return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
+}
+
+/** Returns the size, type, and attempt of an object, or `null` if there is none. */
+async function headObject(
+  client: S3Client,
+  { bucket, key }: BytesReference,
+  options: SendOptions,
+): Promise<StoredBytes | null> {
+  try {
+    const found = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options)
+    if (found.ContentLength === undefined) throw new Error('the response has no Content-Length')
+    return {
+      size: found.ContentLength,
+      contentType: found.ContentType ?? null,
+      eTag: found.ETag || null,
+      attemptId: found.Metadata?.[ATTEMPT_METADATA] ?? null,
+    }
+  } catch (error) {
+    const { status } = responseOf(error)
+    if (status === 400) {
+      // A response to HEAD has no body, so find out the reason with another request.
+      const encrypted = await customerEncrypted(client, { bucket, key }, options)
+      if (encrypted !== undefined) return encrypted
+    }
+    if (status !== 404) throw error
+  }
+  // Checked every time, because a missing bucket is an error and buckets can be deleted.
+  await client.send(new HeadBucketCommand({ Bucket: bucket }), options)
+  return null
+}
+
+/**
+ * Describes an object that is encrypted with a key that only its writer has (SSE-C), from a listing. It has no attempt id, so
+ * it never matches an upload request. Returns `undefined` if the object isn't encrypted like this.
+ */
+async function customerEncrypted(
+  client: S3Client,
+  { bucket, key }: BytesReference,
+  options: SendOptions,
+): Promise<StoredBytes | null | undefined> {
+  try {
+    const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range: 'bytes=0-0' })
+    const { Body } = await client.send(command, options)
+    await Body?.transformToByteArray()
+    return undefined
+  } catch (error) {
+    const isEncrypted = responseOf(error).status === 400 && /encrypt|SSE/i.test((error as Error).message)
+    if (!isEncrypted) return undefined
+  }
+  // The key itself sorts before all longer keys with this prefix.
+  const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: 'url' })
+  const { Contents: [found] = [] } = await client.send(command, options)
+  return found ? { size: found.Size ?? 0, contentType: null, eTag: null, attemptId: null } : null
+}
+
+/**
+ * Returns the body of a response as a web stream that reads on demand. The SDK's own conversion can read a whole object ahead
+ * of a slow reader, and leaves the connection open if the stream is cancelled.
+ */
+function streamOfBody(body: GetObjectCommandOutput['Body']): ReadableStream<Uint8Array> {
+  if (!body) throw new Error('the response has no body')
+  if (!isNodeStream(body)) return body.transformToWebStream() as ReadableStream<Uint8Array>
+  const chunks: AsyncIterator<Uint8Array, undefined> = body[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await chunks.next()
+        if (next.done) controller.close()
+        else controller.enqueue(next.value)
+      },
+      cancel() {
+        body.destroy()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+interface NodeStream extends AsyncIterable<Uint8Array> {
+  destroy(): void
+}
+
+function isNodeStream(body: object): body is NodeStream {
+  return 'destroy' in body && Symbol.asyncIterator in body
+}
+
+/** Lists the objects after a key. S3 lists in byte order. */
+async function listObjects(
+  client: S3Client,
+  { bucket, prefix, after, limit }: ListBytesInput,
+  options: SendOptions,
+): Promise<BytesPage> {
+  const items: ListedBytes[] = []
+  let token: string | undefined
+  for (;;) {
+    const command = new ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: prefix ?? undefined,
+      StartAfter: after ?? undefined,
+      ContinuationToken: token,
+      MaxKeys: limit - items.length,
+      // XML can't represent some characters that keys may contain.
+      EncodingType: 'url',
+    })
+    const page = await client.send(command, options)
+    items.push(...itemsOf(page))
+    const last = items.at(-1)
+    if (page.IsTruncated !== true) return { items, next: null }
+    if (last && items.length >= limit) return { items, next: last.key }
+    // A page may have fewer items than there are, or none.
+    if (!page.NextContinuationToken || page.NextContinuationToken === token) throw incompleteResponse()
+    token = page.NextContinuationToken
+  }
+}
+
+function itemsOf({ Contents = [], EncodingType }: ListObjectsV2CommandOutput): readonly ListedBytes[] {
+  return Contents.map(({ Key, Size, ETag, LastModified }) => {
+    if (Key === undefined || Size === undefined || !LastModified) throw incompleteResponse()
+    const key = EncodingType === 'url' ? decodeKey(Key) : Key
+    return { key, size: Size, eTag: ETag || null, lastModified: LastModified }
+  })
+}

@@ -1,0 +1,205 @@
+import {
+  S3Client,
+  type GetObjectCommand,
+  type PutObjectCommand,
+  type UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
+import { removeChecksums } from './calls.js'
+import type { LifetimeOf, SignatureLifetime, UrlPeriod } from './url-lifetime.js'
+
+/*
+ * Building the request takes most of the time that the SDK needs for a presigned URL. Doing it each time would be more than half of
+ * the processor time of `POST /upload`. So the SDK builds and signs only the first request of a kind to a bucket in each minute. What
+ * all of them have in common is kept as a template, and the SDK's signer signs it with the key, the query and the headers of each
+ * request.
+ */
+
+/** A request that the server signs and a browser sends. */
+export interface RequestToSign extends UrlPeriod {
+  readonly operation: 'PutObject' | 'UploadPart' | 'GetObject'
+  readonly bucket: string
+  readonly key: string
+  /** The headers to sign in addition to `host`, by names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The parameters of the operation in the URL. */
+  readonly query: Readonly<Record<string, string>>
+  /** Creates the SDK's command for the same request. */
+  readonly command: () => PutObjectCommand | UploadPartCommand | GetObjectCommand
+}
+
+/**
+ * Returns a presigned URL that a browser can request until `expiresAt`.
+ *
+ * @throws RangeError for a lifetime of more than 7 days, and for a key that a browser would change in the URL.
+ * @throws Error if the client signs something that a browser doesn't send.
+ */
+export type SignUrl = (request: RequestToSign) => Promise<string>
+
+type Sign = (request: RequestToSign, lifetime: SignatureLifetime) => Promise<string>
+
+/** How long a template is used, in milliseconds. Then the SDK asks the client again, whose endpoint may change. */
+const TEMPLATE_MILLISECONDS = 60_000
+/** Bounds the memory of a server with a bucket per tenant. */
+const MOST_TEMPLATES = 1000
+
+/** Creates the function that signs URLs with a client of the SDK. */
+export function urlSigner(client: S3Client, lifetimeOf: LifetimeOf): SignUrl {
+  /** `sign` is `null` if only the SDK can sign such requests. `until` is a time of `performance.now()`. */
+  const templates = new Map<string, { readonly sign: Sign | null; readonly until: number }>()
+
+  return async (request) => {
+    const lifetime = lifetimeOf(request)
+    const kind = `${request.operation} ${request.bucket}`
+    const now = performance.now()
+    const known = templates.get(kind)
+    const current = known !== undefined && now < known.until ? known : null
+    if (current?.sign) return withUsablePath(await current.sign(request, lifetime))
+    const { url, built } = await signBySdk(client, request, lifetime)
+    withUsablePath(url)
+    checkSignedHeaders(url, request)
+    if (current === null) {
+      const sign = built && hasUsualMiddleware(client) ? signerByTemplate(client, built, request) : null
+      // A version of the SDK whose signer can't be used in this way goes on signing by itself.
+      const isSame = (await sign?.(request, lifetime).catch(() => null)) === url
+      if (templates.size >= MOST_TEMPLATES) templates.clear()
+      templates.set(kind, { sign: isSame ? sign : null, until: now + TEMPLATE_MILLISECONDS })
+    }
+    return url
+  }
+}
+
+type HttpRequest = Parameters<S3RequestPresigner['presign']>[0]
+
+/** A request as the SDK built it, before it signed it, and how it signs requests to that endpoint. */
+interface BuiltRequest {
+  readonly request: HttpRequest
+  readonly scheme:
+    { readonly name: string; readonly signingName?: string; readonly signingRegion?: string } | undefined
+}
+
+/** Lets the SDK build and sign a request. */
+async function signBySdk(
+  client: S3Client,
+  { command: create, headers }: RequestToSign,
+  lifetime: SignatureLifetime,
+): Promise<{ readonly url: string; readonly built: BuiltRequest | null }> {
+  const command = create()
+  removeChecksums(command)
+  let built: BuiltRequest | null = null
+  const { middlewareStack } = command as PutObjectCommand
+  middlewareStack.add(
+    (next, context) => (args) => {
+      const request = args.request as HttpRequest
+      const [scheme] = context.endpointV2?.properties?.['authSchemes'] ?? []
+      built = { request: { ...request, query: { ...request.query } }, scheme }
+      return next(args)
+    },
+    { step: 'build', priority: 'low', name: 'keepBuiltRequest' },
+  )
+  // The presigner accepts all three commands, but its types need a specific one.
+  const url = await getSignedUrl(client, command as PutObjectCommand, {
+    ...lifetime,
+    ...bindingOf(headers),
+  })
+  return { url, built }
+}
+
+/**
+ * Returns the presigner's options that sign these headers and no others. By default, the SDK does not sign the content type, and
+ * moves the metadata into the query.
+ */
+function bindingOf(headers: RequestToSign['headers']) {
+  const names = Object.keys(headers)
+  return { signableHeaders: new Set(names), unhoistableHeaders: new Set(names) }
+}
+
+let usualMiddleware: string | undefined
+
+/** Returns whether the client has only the SDK's own middleware. Another one could change each request in its own way. */
+function hasUsualMiddleware({ middlewareStack }: S3Client): boolean {
+  usualMiddleware ??= new S3Client({ region: 'us-east-1' }).middlewareStack.identify().join()
+  return middlewareStack.identify().join() === usualMiddleware
+}
+
+/**
+ * Returns a function that signs requests of the same kind to the same bucket as the built one. Returns `null` if the path doesn't
+ * end with the key, or the endpoint needs another signature than the usual one (V4).
+ */
+function signerByTemplate(
+  { config }: S3Client,
+  { request: built, scheme }: BuiltRequest,
+  { key, query }: RequestToSign,
+): Sign | null {
+  const { method, protocol, hostname, port, path } = built
+  const { name, signingName, signingRegion } = scheme ?? {}
+  const end = encodedKey(key)
+  if (name !== 'sigv4' || !signingName || !signingRegion || !path.endsWith(`/${end}`)) return null
+  const folder = path.slice(0, path.length - end.length)
+  const common = Object.fromEntries(Object.entries(built.query ?? {}).filter(([name]) => !(name in query)))
+  const signer = new S3RequestPresigner({
+    ...config,
+    signingName,
+    region: () => Promise.resolve(signingRegion),
+  })
+
+  return async ({ key, query, headers }, lifetime) => {
+    const path = folder + encodedKey(key)
+    const request = {
+      method,
+      protocol,
+      hostname,
+      path,
+      query: { ...common, ...query },
+      headers: { ...headers },
+    }
+    const signed = await signer.presign(port === undefined ? request : { ...request, port }, {
+      ...lifetime,
+      ...bindingOf(headers),
+      signingRegion,
+      signingService: signingName,
+    })
+    const authority = port === undefined ? hostname : `${hostname}:${port}`
+    return `${protocol}//${authority}${path}?${queryString(signed.query ?? {})}`
+  }
+}
+
+function encodedKey(key: string): string {
+  return key.split('/').map(encoded).join('/')
+}
+
+function queryString(query: NonNullable<HttpRequest['query']>): string {
+  return Object.keys(query)
+    .sort()
+    .map((name) => `${encoded(name)}=${encoded(String(query[name]))}`)
+    .join('&')
+}
+
+/** Encodes all but the unreserved characters of RFC 3986, which is what a signature (V4) is computed of. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+/** Returns the URL. @throws RangeError if browsers would change its path. */
+function withUsablePath(url: string): string {
+  if (/^[^?]*\/\.\.?(?:[/?]|$)/.test(url)) {
+    throw new RangeError('the key must not have a segment "." or "..", because browsers resolve them in URLs')
+  }
+  return url
+}
+
+function checkSignedHeaders(url: string, { headers }: RequestToSign): void {
+  const signed = (new URL(url).searchParams.get('X-Amz-SignedHeaders') ?? '').split(';')
+  const others = signed.filter((name) => name !== 'host' && !(name in headers))
+  if (others.length > 0) {
+    throw new Error(`the client signs headers that browsers do not send: ${others.join(', ')}`)
+  }
+  const missing = Object.keys(headers).filter((name) => !signed.includes(name))
+  if (missing.length > 0) {
+    const needed = 'which needs @aws-sdk/client-s3 3.635 or later'
+    throw new Error(`the client does not sign ${missing.join(', ')}, ${needed}`)
+  }
+}
