@@ -152,6 +152,20 @@ export type {
   DbRemoveInput,
   DbReserveInput,
 } from './core/db/db.js'
-export type { DescribedAnswer, EndpointDescription } from './core/http/endpoint.js'
+export {
+  guardedEndpoint,
+  type Call,
+  type DescribedAnswer,
+  type Endpoint,
+  type EndpointDescription,
+  type Exchange,
+  type GuardedOperation,
+  type GuardPlan,
+  type OperationSubject,
+  type OwnedSubject,
+} from './core/http/endpoint.js'
+export type { HttpField, HttpFields, SentValues } from './core/http/fields.js'
 export type { Handler, HandlerOptions } from './core/http/handler.js'
+export type { Reply } from './core/http/response.js'
 export type { JsonSchema, JsonValue } from './core/json.js'
+export type { Report } from './core/reporter.js'
