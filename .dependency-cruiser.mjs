@@ -50,7 +50,7 @@ const layers = [
       'src/adapter.ts',
       'src/adapters',
       'src/server/jobs',
-      'src/server/storage-mount.ts',
+      'src/server/dependencies.ts',
       'commander',
       'node:',
     ],

@@ -25,13 +25,13 @@ export type { ResolveScope } from './core/scope.js'
 export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'
 
 // Guards for your own routes.
-export { chainHooks, type Guard, type GuardContext } from './core/guards/guard.js'
+export { chainHooks, type Guard, type GuardContext } from './core/guards.js'
 export {
   createObjectAccessGuard,
   type AuthorizeContext,
   type ObjectAccessGuardOptions,
-} from './core/guards/object-access-guard.js'
-export { createQuotaGuard, type QuotaGuardOptions } from './core/guards/quota-guard.js'
+} from './core/guards.js'
+export { createQuotaGuard, type QuotaGuardOptions } from './core/guards.js'
 
 // Files without a browser.
 export type { SizedBody, StreamedBody } from './server/files/byte-source.js'

@@ -1,5 +1,5 @@
 import { StorageError, toStorageError } from '../core/errors.js'
-import type { Guard } from '../core/guards/guard.js'
+import type { Guard } from '../core/guards.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
 import { checkText, invalid, shown } from '../core/store/validation/checks.js'

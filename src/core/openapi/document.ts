@@ -1,7 +1,6 @@
 import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
-import { MAX_QUERY_BYTES } from '../http/query.js'
+import { type HttpFields, MAX_QUERY_BYTES } from '../http/fields.js'
 import type { Endpoint } from '../http/endpoint.js'
-import type { HttpFields } from '../http/fields.js'
 import { tableOf, withoutTrailingSlash, type Handler } from '../http/handler.js'
 import type { JsonSchema, JsonValue } from '../json.js'
 import { nullable, OBJECT_SCHEMA, SIGNED_URL, withProperties } from './schemas.js'

@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js'
-import { hexOf } from '../hex.js'
+import { hexOf } from './attempt-id.js'
 
 /**
  * A cursor is the base64url of a kind, a position and a checksum. It grants no access: it only marks a position. The kind

@@ -6,7 +6,7 @@ import { createAttemptId } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import type { RoutePolicy, UploadKeys } from '../routes.js'
-import type { ServerDependencies } from '../server-dependencies.js'
+import type { ServerDependencies } from '../dependencies.js'
 import { bytesOf, type SignalSource } from './keys.js'
 
 /** A validated request to start an upload, with the key that it will have. */

@@ -1,4 +1,4 @@
-import { hexOf } from '../../core/hex.js'
+import { hexOf } from '../../core/store/attempt-id.js'
 import type { BytesReference } from '../../core/object-storage.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { TEXT_LIMITS } from '../../core/store/validation/checks.js'

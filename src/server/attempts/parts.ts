@@ -1,7 +1,7 @@
 import type { MultipartReference, MultipartStorage, StoredPart } from '../../core/object-storage.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
-import type { MultipartDependencies } from '../server-dependencies.js'
+import type { MultipartDependencies } from '../dependencies.js'
 import { mismatch, releaseOnFailure } from './attempt.js'
 import { bytesOf } from './keys.js'
 

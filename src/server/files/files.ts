@@ -3,7 +3,7 @@ import type { StorageObject } from '../../core/store/records.js'
 import { checkObject } from '../../core/store/validation/checks.js'
 import { removeObject } from '../attempts/attempt.js'
 import type { RouteTable } from '../routes.js'
-import type { ServerDependencies } from '../server-dependencies.js'
+import type { ServerDependencies } from '../dependencies.js'
 import { CallerError } from './caller.js'
 import { downloadURL, getFile } from './get.js'
 import type {

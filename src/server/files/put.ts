@@ -30,7 +30,7 @@ import {
   type RouteTable,
   type UploadKeys,
 } from '../routes.js'
-import type { ServerDependencies } from '../server-dependencies.js'
+import type { ServerDependencies } from '../dependencies.js'
 import { byteSource, type ByteSource } from './byte-source.js'
 import { asCaller, CallerError, checkSignal, linkedAbort, type LinkedAbort } from './caller.js'
 import type { PutFileInput } from './inputs.js'

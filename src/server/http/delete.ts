@@ -2,7 +2,7 @@ import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { referenceFields } from '../../core/http/fields.js'
 import { notFound, removeObject } from '../attempts/attempt.js'
 import type { OperationPolicy } from '../options.js'
-import type { ServerDependencies } from '../server-dependencies.js'
+import type { ServerDependencies } from '../dependencies.js'
 
 /** `DELETE /object` removes the active object or pending upload at a key: first the row, then its bytes. */
 export function deleteEndpoint(dependencies: ServerDependencies, policy: OperationPolicy): Endpoint {

@@ -25,8 +25,7 @@ import {
 } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import type { MultipartDependencies } from '../server-dependencies.js'
-import { storageURL } from '../storage-mount.js'
+import { type MultipartDependencies, storageURL } from '../dependencies.js'
 import { attemptFields, objectOf, readUploadRequest, UPLOAD_REQUEST_ERRORS, uploadFields } from './input.js'
 
 /** How many URLs one request may ask for. */

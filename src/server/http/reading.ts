@@ -19,8 +19,7 @@ import type { StorageObject } from '../../core/store/records.js'
 import { secondsAfter } from '../attempts/attempt.js'
 import { bytesOf } from '../attempts/keys.js'
 import type { OperationPolicy } from '../options.js'
-import type { ServerDependencies } from '../server-dependencies.js'
-import { storageURL } from '../storage-mount.js'
+import { type ServerDependencies, storageURL } from '../dependencies.js'
 import { cacheablePeriod, dispositionFor, DISPOSITIONS } from '../url-terms.js'
 
 /** Returns the endpoints that read objects. */

@@ -14,8 +14,7 @@ import {
 import { bytesOf } from '../attempts/keys.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import type { ServerDependencies } from '../server-dependencies.js'
-import { storageURL } from '../storage-mount.js'
+import { type ServerDependencies, storageURL } from '../dependencies.js'
 import {
   attemptFields,
   objectOf,

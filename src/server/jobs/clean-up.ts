@@ -3,7 +3,7 @@ import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import { settleReservation, settlementBatches, type SettledReservation } from '../attempts/attempt.js'
 import type { S3ServerCore } from '../create-s3-server.js'
-import { dependenciesOf } from '../server-dependencies.js'
+import { dependenciesOf } from '../dependencies.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { pagesOf } from './pages.js'
 

@@ -5,7 +5,7 @@ import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import type { DeliveryResult, EventHandler, EventStore } from '../events/delivery.js'
 import { DEFAULT_CLAIM_SECONDS, DEFAULT_CONCURRENCY, EventRunner, OPERATION } from '../events/runner.js'
-import { findDependencies } from '../server-dependencies.js'
+import { findDependencies } from '../dependencies.js'
 import { MAX_FAILURES, showProgress, type JobFailure, type JobOptions } from './job.js'
 
 export interface DeliverEventsOptions extends JobOptions {

@@ -3,7 +3,7 @@ import type { MultipartReference, ObjectStorage } from '../../core/object-storag
 import type { StorageObjectStore } from '../../core/store/contract.js'
 import type { Leftover, ObjectReference, StorageObject } from '../../core/store/records.js'
 import { GRACE_SECONDS, secondsAfter } from '../attempts/attempt.js'
-import type { ServerDependencies } from '../server-dependencies.js'
+import type { ServerDependencies } from '../dependencies.js'
 import type { JobContext } from './job.js'
 
 /**

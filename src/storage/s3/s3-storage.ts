@@ -4,8 +4,7 @@ import { downloadHeaders, shortFilename, uploadHeaders } from '../headers.js'
 import { bucketCalls, MAX_TIMEOUT_SECONDS } from './calls.js'
 import { s3Multipart } from './multipart.js'
 import { newObject, s3Objects } from './objects.js'
-import { urlSigner } from './signing.js'
-import { urlLifetimes } from './url-lifetime.js'
+import { urlLifetimes, urlSigner } from './signing.js'
 
 export interface S3StorageOptions {
   /** A client of the AWS SDK v3. Its credentials never leave the server. See docs/s3.md for its settings. */

@@ -108,7 +108,7 @@ describe.each(frameworks)('a parsed body in $name', ({ app: newApp }) => {
     ]) {
       const response = await fetch(`${url}/api/s3/upload`, { ...post, headers, body })
       expect(response.status).toBe(400)
-      expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field: 'body' } })
+      expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR' })
     }
   })
 

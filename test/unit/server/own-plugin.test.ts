@@ -51,7 +51,7 @@ it('a plugin with an endpoint of its own is written with what is exported', asyn
   })
   const get = async (query: string) => {
     const response = await s3.handler(new Request(`http://localhost/api/s3/greeting${query}`))
-    return [response.status, await response.json()]
+    return [response.status, (await response.json()) as unknown]
   }
   expect(await get('?language=de')).toEqual([200, { text: 'Hallo, ann' }])
   expect(await get('')).toEqual([200, { text: 'Hello, ann' }])

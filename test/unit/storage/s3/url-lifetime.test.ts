@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { urlLifetimes } from '../../../../src/storage/s3/url-lifetime.js'
+import { urlLifetimes } from '../../../../src/storage/s3/signing.js'
 
 const NOW = new Date('2026-01-02T03:04:05.678Z')
 const period = { signedAt: NOW, expiresAt: new Date(NOW.getTime() + 900_000) }

@@ -2,6 +2,51 @@ import { StorageError } from '../core/errors.js'
 import type { Call } from '../core/http/endpoint.js'
 import type { Subtree } from '../core/http/handler.js'
 import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
+import type { RecordKeeper } from '../core/plugin.js'
+import type { Report } from '../core/reporter.js'
+import type { EventRunner } from './events/runner.js'
+
+/** The dependencies that a server's endpoints and jobs share. */
+export interface ServerDependencies {
+  /** Rejects only with a `StorageError`. */
+  readonly storage: ObjectStorage
+  readonly records: RecordKeeper
+  /** The default bucket. */
+  readonly bucket: string
+  /** Lifetime of a download URL, in seconds. */
+  readonly downloadSeconds: number
+  readonly report: Report
+  readonly now: () => Date
+  /** `null` without `onEvent`. */
+  readonly events: EventRunner | null
+}
+
+/** The dependencies of a server whose storage supports multipart uploads. */
+export interface MultipartDependencies extends ServerDependencies {
+  readonly multipart: MultipartStorage
+}
+
+/** A registered symbol, because the ESM and CommonJS builds each have a copy of this module. */
+const DEPENDENCIES = Symbol.for('@svc/db/server-parts')
+
+/** Attaches the dependencies under a non-enumerable symbol, which keeps them out of listings and logs. */
+export function attachDependencies(server: object, dependencies: ServerDependencies): void {
+  Object.defineProperty(server, DEPENDENCIES, { value: dependencies })
+}
+
+/** Returns the dependencies of a server, or `null` for anything that `createS3Server` did not create. */
+export function findDependencies(server: object): ServerDependencies | null {
+  return (server as { [DEPENDENCIES]?: ServerDependencies } | null | undefined)?.[DEPENDENCIES] ?? null
+}
+
+/** Returns the dependencies for a job. @throws TypeError unless `createS3Server` created the server. */
+export function dependenciesOf(server: object, job: string): ServerDependencies {
+  const dependencies = findDependencies(server)
+  if (!dependencies) {
+    throw new TypeError(`${job}: the first argument must be a server returned by createS3Server().`)
+  }
+  return dependencies
+}
 
 /** The server path below which a storage can serve its own signed URLs. */
 const PREFIX = '/_storage'

@@ -1,0 +1,160 @@
+import { StorageError } from './errors.js'
+import { requireScope, type ResolveScope, resolveScopeOnce } from './scope.js'
+import type { StorageObjectStore } from './store/contract.js'
+import type { Quota, StorageObject } from './store/records.js'
+import { refusalError } from './store/refusals.js'
+import { checkSize, optional, quotaFlaw, quotaLimits, shown } from './store/validation/checks.js'
+
+/** What a guard knows about the operation. */
+export interface GuardContext {
+  /** The web-standard request. `expressRequest(request)` and `koaContext(request)` return the framework's own. */
+  readonly request: Request
+  readonly bucket: string
+  readonly key: string
+  /** `null` if the caller is not signed in and the guard may still allow the operation. */
+  readonly scope?: string | null
+  readonly object?: StorageObject
+  readonly route?: string | null
+  /** Bytes. */
+  readonly size?: number | null
+}
+
+/** Denies an operation by throwing. Its result is ignored. */
+export type Guard<Context extends GuardContext = GuardContext> = (context: Context) => unknown
+
+/** Marks the denial that hides an unexpected error. A registered symbol, which the ESM and the CommonJS build share. */
+const UNEXPECTED = Symbol.for('@svc/db/unexpected-denial')
+
+/**
+ * Runs the application's guards in order. A thrown `StorageError` is passed on. Anything else becomes `FORBIDDEN` without
+ * its message: a failing authorization check must deny, and must not reveal why. Only then is the error reported.
+ */
+export async function runGuards(
+  guards: readonly (Guard | null | undefined)[],
+  context: GuardContext,
+  report: (error: unknown) => void,
+): Promise<void> {
+  for (const guard of guards) {
+    try {
+      await guard?.(context)
+    } catch (thrown) {
+      const denial = asDenial(thrown)
+      if (UNEXPECTED in denial) report(denial.cause)
+      throw denial
+    }
+  }
+}
+
+/** Returns a thrown value as the error that denies: a `StorageError` as it is, anything else as the cause of `FORBIDDEN`. */
+export function asDenial(thrown: unknown): StorageError {
+  if (thrown instanceof StorageError) return thrown
+  const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
+  return Object.defineProperty(denial, UNEXPECTED, { value: true })
+}
+
+/** A guard or hook. Its result is ignored. */
+type Hook<Context> = (context: Context) => unknown
+
+/** Combines hooks or guards into one. They run in order, each awaited; `null` and `undefined` are skipped; the first throw stops the chain. */
+export function chainHooks<Context>(
+  ...hooks: readonly (Hook<Context> | null | undefined)[]
+): (context: Context) => Promise<void> {
+  return async (context) => {
+    for (const hook of hooks) await hook?.(context)
+  }
+}
+
+/** The context of `authorize`: the guard's context with the object and the caller's scope, `null` if the caller is not signed in. */
+export type AuthorizeContext = GuardContext & {
+  readonly scope: string | null
+  readonly object: StorageObject
+}
+
+export interface ObjectAccessGuardOptions {
+  readonly client: StorageObjectStore
+  readonly resolveScope: ResolveScope
+  /**
+   * Replaces the ownership check. Any result but `true` denies with `FORBIDDEN`, which reveals that the object exists. To
+   * hide it, throw `new StorageError('OBJECT_NOT_FOUND')`.
+   */
+  readonly authorize?:
+    ((object: StorageObject, context: AuthorizeContext) => boolean | Promise<boolean>) | null | undefined
+  /** `any` also accepts pending objects. Default `active`. */
+  readonly status?: 'active' | 'any' | null | undefined
+}
+
+/**
+ * Creates a guard for custom routes. It returns the object if the caller may access it. Another owner's object looks like
+ * one that doesn't exist.
+ *
+ * The guard rejects with `UNAUTHORIZED`, `OBJECT_NOT_FOUND`, `FORBIDDEN`, or `VALIDATION_ERROR` for a bad bucket or key.
+ * @throws TypeError for invalid options.
+ */
+export function createObjectAccessGuard(
+  options: ObjectAccessGuardOptions,
+): (context: GuardContext) => Promise<StorageObject> {
+  const { client, resolveScope, authorize } = options
+  const status = options.status ?? 'active'
+  if (status !== 'active' && status !== 'any') {
+    throw new TypeError(`createObjectAccessGuard: status must be "active" or "any" (got ${shown(status)}).`)
+  }
+
+  return async (context) => {
+    const { request, bucket, key } = context
+    const scope = authorize
+      ? await resolveScopeOnce(resolveScope, request)
+      : await requireScope(resolveScope, request)
+    const input = { bucket, key, scope: authorize ? null : scope }
+    const found = await (status === 'active' ? client.findActive(input) : client.find(input))
+    const object = found?.status === 'deleted' ? null : found
+    if (!object || (!authorize && object.scope !== scope)) throw new StorageError('OBJECT_NOT_FOUND')
+    if (authorize && (await decide(() => authorize(object, { ...context, scope, object }))) !== true) {
+      throw new StorageError('FORBIDDEN')
+    }
+    return object
+  }
+}
+
+async function decide(authorize: () => boolean | Promise<boolean>): Promise<boolean> {
+  try {
+    return await authorize()
+  } catch (thrown) {
+    throw asDenial(thrown)
+  }
+}
+
+export interface QuotaGuardOptions extends Quota {
+  readonly client: StorageObjectStore
+  readonly resolveScope: ResolveScope
+}
+
+/**
+ * Creates a guard for custom routes that denies if `bytes + reservedBytes + (size ?? 0)` exceeds `maxBytes` or
+ * `files + reservedFiles + 1` exceeds `maxFiles`. It only checks, so concurrent requests can pass it together. To enforce a
+ * quota exactly, use `db({ quota })`, which checks in `reserve`.
+ *
+ * The guard rejects with `UNAUTHORIZED`, `QUOTA_EXCEEDED`, or `VALIDATION_ERROR` for a bad `size`.
+ * @throws TypeError for a limit that is not an integer from 0 to `Number.MAX_SAFE_INTEGER`.
+ */
+export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardContext) => Promise<void> {
+  const { client, resolveScope } = options
+  const flaw = quotaFlaw('options', options)
+  if (flaw) throw new TypeError(`createQuotaGuard: ${flaw}.`)
+  const { maxBytes, maxFiles } = quotaLimits(options)
+
+  return async ({ request, size }) => {
+    const scope = await requireScope(resolveScope, request)
+    const bytes = optional(size, (value) => checkSize('size', value)) ?? 0
+    const usage = await client.getScopeUsage(scope)
+    const usedBytes = usage.bytes + usage.reservedBytes
+    if (maxBytes !== null && usedBytes + bytes > maxBytes) {
+      const excess = { max: maxBytes, used: usedBytes, reserved: usage.reservedBytes, requested: bytes }
+      throw refusalError({ outcome: 'maxBytes', ...excess })
+    }
+    const usedFiles = usage.files + usage.reservedFiles
+    if (maxFiles !== null && usedFiles + 1 > maxFiles) {
+      const excess = { max: maxFiles, used: usedFiles, reserved: usage.reservedFiles, requested: 1 }
+      throw refusalError({ outcome: 'maxFiles', ...excess })
+    }
+  }
+}
