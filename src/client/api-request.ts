@@ -8,32 +8,6 @@ export interface HttpResponse {
   readonly text: string
 }
 
-/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
-export async function send(
-  given: Fetch | null | undefined,
-  url: string,
-  init: RequestInit & { readonly signal: AbortSignal },
-): Promise<HttpResponse> {
-  // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
-  const fetch = given || globalThis.fetch
-  try {
-    const response = await fetch(url, init)
-    return { status: response.status, text: await response.text() }
-  } catch (cause) {
-    throw withoutResponse(init.signal, cause)
-  }
-}
-
-/** Who is signed in, or a function that returns it. */
-export type Account = string | (() => string | null) | null | undefined
-
-/** @throws TypeError if the account is neither a string nor `null`. */
-export function currentAccount(account: Account = null): string | null {
-  const current: unknown = typeof account === 'function' ? account() : account
-  if (current === null || typeof current === 'string') return current
-  throw new TypeError(`account must be a string or null (got ${typeof current}).`)
-}
-
 /** Headers for API calls, such as `Authorization`. */
 export type ClientHeaders = Headers | Readonly<Record<string, string>>
 
@@ -74,6 +48,22 @@ export interface ApiAccess {
   readonly fetch?: Fetch | null | undefined
   readonly headers?: ClientHeaders | (() => ClientHeaders | Promise<ClientHeaders>) | null | undefined
   readonly credentials?: RequestCredentials | null | undefined
+}
+
+/** Sends a request. Rejects with {@link S3ClientError} if there is no response. */
+export async function send(
+  given: Fetch | null | undefined,
+  url: string,
+  init: RequestInit & { readonly signal: AbortSignal },
+): Promise<HttpResponse> {
+  // Called without a receiver: the browser's `fetch` throws when called as a method of another object.
+  const fetch = given || globalThis.fetch
+  try {
+    const response = await fetch(url, init)
+    return { status: response.status, text: await response.text() }
+  } catch (cause) {
+    throw withoutResponse(init.signal, cause)
+  }
 }
 
 /** Creates the function that calls the API at `base`, an absolute or relative URL. */

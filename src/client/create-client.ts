@@ -1,17 +1,15 @@
 import type { DbClientObject } from '../core/store/records.js'
 import {
-  type Account,
   type ApiAccess,
   type ApiRequest,
   createApiRequest,
-  currentAccount,
   locate,
   type ObjectId,
   type ObjectLocation,
   withoutTrailingSlash,
   withQuery,
 } from './api-request.js'
-import { type CallOptions, limited, offline } from './call-options.js'
+import { type Account, type CallOptions, currentAccount, limited, offline } from './call-options.js'
 import { withoutResponse } from './client-error.js'
 import type { UploadCall, UploadContext, UploadOptions } from './upload/upload-request.js'
 import type { SettledUploads, UnfinishedUpload } from './upload/unfinished.js'

@@ -1,5 +1,6 @@
 import type { DbClientObject } from '../../core/store/records.js'
-import { type ApiRequest, currentAccount } from '../api-request.js'
+import type { ApiRequest } from '../api-request.js'
+import { currentAccount } from '../call-options.js'
 import type { UploadContext } from './upload-request.js'
 
 /** What the browser keeps of an attempt until it is confirmed or ended: the pending object, and how to go on. */

@@ -1,5 +1,5 @@
-import type { Account, ApiRequest, Fetch } from '../api-request.js'
-import type { CallOptions } from '../call-options.js'
+import type { ApiRequest, Fetch } from '../api-request.js'
+import type { Account, CallOptions } from '../call-options.js'
 
 export interface UploadProgress {
   /** Bytes sent so far. */
