@@ -79,7 +79,10 @@ function extendedHeaders(source: PlainResponse, before: Response): Headers {
   return headers
 }
 
-async function contentOf(source: PlainResponse, c: IncomingHonoContext): Promise<BodyInit | null> {
+/** What a `Response` is made of. `BodyInit` is a type of browsers. */
+type ResponseBody = Exclude<ConstructorParameters<typeof Response>[0], undefined>
+
+async function contentOf(source: PlainResponse, c: IncomingHonoContext): Promise<ResponseBody> {
   const { method, signal } = c.req.raw
   const { outgoing } = nodeOf(c)
   // Workers find the length only of a body that is passed on as it is. The adapter for Node.js finds it in the headers, and Node 20
@@ -91,7 +94,7 @@ async function contentOf(source: PlainResponse, c: IncomingHonoContext): Promise
     else if (signal.aborted) cancel()
     else signal.addEventListener('abort', cancel, { once: true })
   })
-  if (body.whole !== undefined) return body.whole as BodyInit | null
+  if (body.whole !== undefined) return body.whole as ResponseBody
   return streamOf(
     () => body.read(),
     () => body.cancel(),
