@@ -1,7 +1,8 @@
+import type { BytesReference, MultipartStorage, ObjectStorage } from '../core/object-storage.js'
+import type { StorageObject } from '../core/store/records.js'
 import { StorageError } from '../core/errors.js'
 import type { Call } from '../core/http/endpoint.js'
 import type { Subtree } from '../core/http/handler.js'
-import type { MultipartStorage, ObjectStorage } from '../core/object-storage.js'
 import type { RecordKeeper } from '../core/plugin.js'
 import type { Report } from '../core/reporter.js'
 import type { EventRunner } from './events/runner.js'
@@ -101,5 +102,27 @@ async function mapErrors<T>(call: () => Promise<T>): Promise<T> {
   } catch (thrown) {
     if (thrown instanceof StorageError) throw thrown
     throw new StorageError('STORAGE_UNAVAILABLE', { cause: thrown })
+  }
+}
+
+/** What has a signal: a `Request` or an `AbortController`. */
+export interface SignalSource {
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns the bucket and key under which the storage holds the bytes of a record. The signal is read when the storage asks for
+ * it, because bindings create the signal of a request only then.
+ */
+export function bytesOf(row: StorageObject, source?: SignalSource): BytesReference {
+  const { bucket } = row
+  const key = row.storageKey ?? row.key
+  if (!source) return { bucket, key }
+  return {
+    bucket,
+    key,
+    get signal() {
+      return source.signal
+    },
   }
 }

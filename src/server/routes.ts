@@ -1,10 +1,10 @@
 import { StorageError, toStorageError } from '../core/errors.js'
-import type { Guard } from '../core/guards.js'
+import type { Guard } from '../core/access.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
-import { checkText, invalid, shown } from '../core/store/validation/checks.js'
+import { hexOf } from '../core/store/attempt-id.js'
+import { checkText, invalid, shown, TEXT_LIMITS } from '../core/store/validation/checks.js'
 import { checkMetadata } from '../core/store/validation/metadata.js'
-import { attemptStorageKey, randomKey } from './attempts/keys.js'
 
 /** The input of a route's `key` function. */
 export interface KeyContext {
@@ -231,6 +231,41 @@ export async function buildKeys(route: RoutePolicy, scope: string, filename: str
 export function applicationKeys(value: unknown): UploadKeys {
   const key = checkText('key', value)
   return { key, storageKeyOf: (attemptId) => attemptStorageKey(key, attemptId) }
+}
+
+const PREFIX_CHARACTERS = 64
+const RANDOM_BYTES = 16
+
+/** Returns a unique key: the route's name as a prefix, and 128 random bits. */
+function randomKey(route: string): string {
+  const prefix = [...route]
+    .slice(0, PREFIX_CHARACTERS)
+    .join('')
+    .replace(/[^\w-]/gu, '_')
+  const random = crypto.getRandomValues(new Uint8Array(RANDOM_BYTES))
+  return `${prefix}/${hexOf(random)}`
+}
+
+/**
+ * Returns the storage key of an attempt for a key that the application chose: the key with the attempt id appended. Long
+ * keys are truncated to the limit of S3, and the segments `.` and `..`, which URLs resolve, become underscores.
+ */
+function attemptStorageKey(key: string, attemptId: string): string {
+  // In ASCII, so a character is a byte.
+  const suffix = `~${attemptId}`
+  const safeKey = key
+    .split('/')
+    .map((segment) => (segment === '.' || segment === '..' ? '_'.repeat(segment.length) : segment))
+    .join('/')
+  return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - suffix.length) + suffix
+}
+
+/** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */
+function truncateToBytes(text: string, max: number): string {
+  // A UTF-16 unit is at most three bytes.
+  if (text.length * 3 <= max) return text
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
+  return text.slice(0, read)
 }
 
 /** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */

@@ -1,5 +1,5 @@
 import { StorageError, type ErrorCode } from '../errors.js'
-import { runGuards, type Guard, type GuardContext } from '../guards.js'
+import { runGuards, type Guard, type GuardContext } from '../access.js'
 import type { JsonSchema } from '../json.js'
 import type { Report } from '../reporter.js'
 import type { ReadOf } from '../store/inputs/fields.js'

@@ -6,8 +6,7 @@ import { createAttemptId } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import type { RoutePolicy, UploadKeys } from '../routes.js'
-import type { ServerDependencies } from '../dependencies.js'
-import { bytesOf, type SignalSource } from './keys.js'
+import { bytesOf, type ServerDependencies, type SignalSource } from '../dependencies.js'
 
 /** A validated request to start an upload, with the key that it will have. */
 export interface UploadRequest extends UploadKeys {

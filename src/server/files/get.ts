@@ -13,8 +13,7 @@ import {
   optional,
 } from '../../core/store/validation/checks.js'
 import { notFound, secondsAfter } from '../attempts/attempt.js'
-import { bytesOf } from '../attempts/keys.js'
-import type { ServerDependencies } from '../dependencies.js'
+import { bytesOf, type ServerDependencies } from '../dependencies.js'
 import { dispositionFor, DISPOSITIONS, LONGEST_URL_SECONDS } from '../url-terms.js'
 import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'

@@ -18,7 +18,7 @@ import {
   reserveUpload,
   type UploadRequest,
 } from '../attempts/attempt.js'
-import { bytesOf } from '../attempts/keys.js'
+import { bytesOf, type ServerDependencies } from '../dependencies.js'
 import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE } from '../attempts/parts.js'
 import {
   applicationKeys,
@@ -30,7 +30,6 @@ import {
   type RouteTable,
   type UploadKeys,
 } from '../routes.js'
-import type { ServerDependencies } from '../dependencies.js'
 import { byteSource, type ByteSource } from './byte-source.js'
 import { asCaller, CallerError, checkSignal, linkedAbort, type LinkedAbort } from './caller.js'
 import type { PutFileInput } from './inputs.js'

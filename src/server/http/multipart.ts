@@ -12,7 +12,7 @@ import {
   reserveUpload,
   urlExpiry,
 } from '../attempts/attempt.js'
-import { bytesOf } from '../attempts/keys.js'
+import { bytesOf, type MultipartDependencies, storageURL } from '../dependencies.js'
 import {
   beginMultipart,
   completeInBucket,
@@ -25,7 +25,6 @@ import {
 } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { type MultipartDependencies, storageURL } from '../dependencies.js'
 import { attemptFields, objectOf, readUploadRequest, UPLOAD_REQUEST_ERRORS, uploadFields } from './input.js'
 
 /** How many URLs one request may ask for. */

@@ -17,9 +17,8 @@ import type { ReadOperation } from '../../core/plugin.js'
 import { oneOf, optional } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { secondsAfter } from '../attempts/attempt.js'
-import { bytesOf } from '../attempts/keys.js'
+import { bytesOf, type ServerDependencies, storageURL } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
-import { type ServerDependencies, storageURL } from '../dependencies.js'
 import { cacheablePeriod, dispositionFor, DISPOSITIONS } from '../url-terms.js'
 
 /** Returns the endpoints that read objects. */

@@ -11,10 +11,9 @@ import {
   urlExpiry,
   type UploadRequest,
 } from '../attempts/attempt.js'
-import { bytesOf } from '../attempts/keys.js'
+import { bytesOf, type ServerDependencies, storageURL } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { type ServerDependencies, storageURL } from '../dependencies.js'
 import {
   attemptFields,
   objectOf,
