@@ -1,11 +1,12 @@
 import { checkBasePath } from '../http/handler.js'
 import type { OperationObserver } from '../observer.js'
+import { OptionChecks } from '../option-checks.js'
 import type { Quota, StorageObject } from '../store/records.js'
 import type { ErrorListener } from '../reporter.js'
 import type { ResolveScope } from '../access.js'
 import type { StorageObjectStore } from '../store/contract.js'
 import type { MayRead } from './read-access.js'
-import { checkText, quotaFlaw, shown } from '../store/validation/checks.js'
+import { checkQuota, shown } from '../store/validation/checks.js'
 
 /** A fixed quota for every scope, or a function that returns the quota of one scope. `null` means unlimited. */
 export type QuotaSource = Quota | ((scope: string, request: Request) => Quota | null | Promise<Quota | null>)
@@ -68,45 +69,30 @@ export interface DbOptions {
 
 const HOOKS = ['onReserved', 'onActivated', 'onDeleted'] as const
 
-/** As in every input of the store, `null` means the same as leaving the option out. */
-function given<T>(value: T | null | undefined): value is T & {} {
-  return value !== null && value !== undefined
-}
+const checks = new OptionChecks('db()')
 
 /** Checks the options of `db()`. @throws TypeError that names the option, its value and what is allowed. */
 export function checkDbOptions(options: DbOptions): void {
   const { client, resolveScope, quota, pendingTtlSeconds, deleteMode, bucket, basePath, hooks } = options
-  const { mayRead, usageEndpoint, onOperation } = options
-  const wrong = (message: string) => new TypeError(`db(): ${message}`)
   if (typeof client?.reserve !== 'function') {
-    throw wrong(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
+    throw checks.error(`client must be a store, such as postgresAdapter(pool) (got ${shown(client)}).`)
   }
-  if (typeof resolveScope !== 'function')
-    throw wrong(`resolveScope must be a function that returns a scope or null (got ${shown(resolveScope)}).`)
-  if (given(quota) && typeof quota !== 'function') {
-    const flaw = quotaFlaw('quota', quota)
-    if (flaw) throw wrong(`${flaw}.`)
+  if (typeof resolveScope !== 'function') {
+    throw checks.error(
+      `resolveScope must be a function that returns a scope or null (got ${shown(resolveScope)}).`,
+    )
   }
-  if (given(mayRead) && typeof mayRead !== 'function')
-    throw wrong(`mayRead must be a function (got ${shown(mayRead)}).`)
-  if (given(usageEndpoint) && typeof usageEndpoint !== 'boolean')
-    throw wrong(`usageEndpoint must be true or false (got ${shown(usageEndpoint)}).`)
-  if (given(pendingTtlSeconds) && !(Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0)) {
-    throw wrong(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)
+  if (typeof quota !== 'function') checks.valid(() => checkQuota('quota', quota))
+  checks.function('mayRead', options.mayRead)
+  checks.boolean('usageEndpoint', options.usageEndpoint)
+  if (!(pendingTtlSeconds == null || (Number.isSafeInteger(pendingTtlSeconds) && pendingTtlSeconds > 0))) {
+    throw checks.error(`pendingTtlSeconds must be a positive integer (got ${shown(pendingTtlSeconds)}).`)
   }
-  if (given(deleteMode) && deleteMode !== 'soft' && deleteMode !== 'hard') {
-    throw wrong(`deleteMode must be "soft" or "hard" (got ${shown(deleteMode)}).`)
+  if (!(deleteMode == null || deleteMode === 'soft' || deleteMode === 'hard')) {
+    throw checks.error(`deleteMode must be "soft" or "hard" (got ${shown(deleteMode)}).`)
   }
-  try {
-    if (given(bucket)) checkText('bucket', bucket)
-  } catch (cause) {
-    throw new TypeError(`db(): ${(cause as Error).message}`, { cause })
-  }
-  if (given(basePath)) checkBasePath('db()', basePath)
-  if (given(onOperation) && typeof onOperation !== 'function')
-    throw wrong(`onOperation must be a function (got ${shown(onOperation)}).`)
-  for (const hook of HOOKS) {
-    if (given(hooks?.[hook]) && typeof hooks[hook] !== 'function')
-      throw wrong(`hooks.${hook} must be a function (got ${shown(hooks[hook])}).`)
-  }
+  if (bucket != null) checks.text('bucket', bucket, 'bucket')
+  if (basePath != null) checkBasePath('db()', basePath)
+  checks.function('onOperation', options.onOperation)
+  for (const hook of HOOKS) checks.function(`hooks.${hook}`, hooks?.[hook])
 }
