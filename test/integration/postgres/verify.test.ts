@@ -57,6 +57,11 @@ describePostgres('verify', (url) => {
       'purge_deleted_v1',
     ],
     [
+      'a function without its settings, which would keep plans of small tables',
+      'ALTER FUNCTION {schema}.write_batch_v2(text, json) RESET ALL',
+      'function write_batch_v2(text, json) has another body or other settings',
+    ],
+    [
       'row security, which would hide the owner of a key',
       'ALTER TABLE {schema}.objects ENABLE ROW LEVEL SECURITY',
       'table objects must be permanent (got permanent, row security)',

@@ -67,5 +67,6 @@ UNION ALL
   FROM pg_catalog.pg_class c ${IN_SCHEMA} AND n.oid = c.relnamespace
   WHERE c.relkind = 'c'
 UNION ALL
-  SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')', p.prosrc
+  SELECT 'function ' || p.proname || '(' || ${unquoted('oidvectortypes(p.proargtypes)')} || ')',
+    coalesce(array_to_string(p.proconfig, ', '), '') || p.prosrc
   FROM pg_catalog.pg_proc p ${IN_SCHEMA} AND n.oid = p.pronamespace`

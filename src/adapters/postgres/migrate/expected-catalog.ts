@@ -15,8 +15,11 @@ export function expectedCatalog(
     ...[VERSION_TABLE, ...tables].flatMap(entriesOf),
     ...types.map(({ name, columns }) => [`type ${name}`, sorted(columns)] as const),
     ...[...functions.matchAll(FUNCTION)].map(
-      ([, name, parameters, body]) =>
-        [`function ${name}(${typesOf(parameters!)})`, inSchema(body!, schema)] as const,
+      ([, name, parameters, clauses, body]) =>
+        [
+          `function ${name}(${typesOf(parameters!)})`,
+          settingsOf(clauses!) + inSchema(body!, schema),
+        ] as const,
     ),
   ])
 }
@@ -41,7 +44,13 @@ function entriesOf({
   ]
 }
 
-const FUNCTION = /CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)[^$]*AS \$body\$([\s\S]*?)\$body\$/g
+const FUNCTION =
+  /CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)([^$]*)AS \$body\$([\s\S]*?)\$body\$/g
+
+/** Returns the settings of a function, without which it would keep plans of tables that were small when they were made. */
+function settingsOf(clauses: string): string {
+  return [...clauses.matchAll(/\bSET (\w+) = (\w+)/g)].map(([, name, value]) => `${name}=${value}`).join(', ')
+}
 
 /** Returns the columns of a type by name, because their order does not matter. */
 function sorted(columns: string): string {

@@ -37,7 +37,7 @@ export async function verify(
       if (actual === undefined) findings.push(`Missing: ${name}.`)
       else if (actual !== expected && state.version <= newest) {
         const difference = name.startsWith('function ')
-          ? 'has another body'
+          ? 'has another body or other settings'
           : `must be ${expected} (got ${actual})`
         findings.push(`Differs: ${name} ${difference}.`)
       }
