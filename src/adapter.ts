@@ -154,6 +154,7 @@ export type {
 } from './core/db/db.js'
 export {
   guardedEndpoint,
+  readingEndpoint,
   type Call,
   type DescribedAnswer,
   type Endpoint,
@@ -161,10 +162,11 @@ export {
   type Exchange,
   type GuardedOperation,
   type GuardPlan,
+  type InputSource,
   type OperationSubject,
   type OwnedSubject,
 } from './core/http/endpoint.js'
-export type { HttpField, HttpFields, SentValues } from './core/http/fields.js'
+export type { HttpField, HttpFields, Query, SentValues } from './core/http/fields.js'
 export type { Handler, HandlerOptions } from './core/http/handler.js'
 export type { Reply } from './core/http/response.js'
 export type { JsonSchema, JsonValue } from './core/json.js'
