@@ -51,6 +51,7 @@ const layers = [
       'src/adapters',
       'src/server/jobs',
       'src/server/dependencies.ts',
+      'src/server/storage.ts',
       'commander',
       'node:',
     ],

@@ -166,7 +166,8 @@ export {
   type OperationSubject,
   type OwnedSubject,
 } from './core/http/endpoint.js'
-export type { HttpField, HttpFields, Query, SentValues } from './core/http/fields.js'
+export type { Query } from './core/http/query.js'
+export type { HttpField, HttpFields, SentValues } from './core/http/fields.js'
 export type { Handler, HandlerOptions } from './core/http/handler.js'
 export type { Reply } from './core/http/response.js'
 export type { JsonSchema, JsonValue } from './core/json.js'

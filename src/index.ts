@@ -19,19 +19,19 @@ export type {
 } from './core/db/options.js'
 export type { MayRead, MayReadContext } from './core/db/read-access.js'
 export type { ReadOperation } from './core/plugin.js'
-export type { ResolveScope } from './core/access.js'
+export type { ResolveScope } from './core/scope.js'
 
 // Storage for development and tests. `@svc/db/s3` and `@svc/db/disk` have the others.
 export { memoryStorage, type MemoryStorageOptions } from './storage/memory/memory-storage.js'
 
 // Guards for your own routes.
-export { chainHooks, type Guard, type GuardContext } from './core/access.js'
+export { chainHooks, type Guard, type GuardContext } from './core/guards.js'
 export {
   createObjectAccessGuard,
   type AuthorizeContext,
   type ObjectAccessGuardOptions,
-} from './core/access.js'
-export { createQuotaGuard, type QuotaGuardOptions } from './core/access.js'
+} from './core/guards.js'
+export { createQuotaGuard, type QuotaGuardOptions } from './core/guards.js'
 
 // Files without a browser.
 export type { SizedBody, StreamedBody } from './server/files/byte-source.js'

@@ -5,9 +5,8 @@ import { printFailure } from './failures.mjs'
 const POLL_SECONDS = 5
 const CLEAN_UP_MILLISECONDS = 60_000
 
-/** Runs the jobs of a server until the process gets a signal, then ends requests and jobs, and closes the database. */
-export function runUntilSignal(server, s3, database) {
-  const ending = new AbortController()
+/** Runs the jobs of a server until the process gets a signal, then aborts `ending`, ends requests and jobs, and closes the database. */
+export function runUntilSignal({ server, s3, database, ending }) {
   const { signal } = ending
   // Retries events that failed, and delivers those of earlier runs.
   const jobs = [deliverEvents(s3, { pollSeconds: POLL_SECONDS, signal }), cleanUpRegularly(s3, signal)]
@@ -30,6 +29,6 @@ export function runUntilSignal(server, s3, database) {
 async function cleanUpRegularly(s3, signal) {
   while (!signal.aborted) {
     await wait(CLEAN_UP_MILLISECONDS, null, { signal }).catch(() => null)
-    await cleanUp(s3, { signal }).catch((error) => printFailure(error, { operation: 'cleanUp' }))
+    await cleanUp(s3).catch((error) => printFailure(error, { operation: 'cleanUp' }))
   }
 }

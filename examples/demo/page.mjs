@@ -42,7 +42,6 @@ export async function bundlePage() {
 export function contentSecurity(storageOrigin) {
   const sources = storageOrigin ? `'self' ${storageOrigin}` : `'self'`
   return (_req, res, next) => {
-    res.removeHeader('x-powered-by')
     res.set({
       'content-security-policy': [
         `default-src 'self'; connect-src ${sources}; img-src ${sources}`,

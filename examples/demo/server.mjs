@@ -18,6 +18,7 @@ import { hasThumbnails, keepThumbnail, pictureOf } from './thumbnails.mjs'
 
 const { host, port, quota, folder } = readSettings(process.env)
 const app = express()
+app.disable('x-powered-by')
 // Takes the port first, so that a second process ends before it opens the same files.
 const server = createServer(app).listen(port, host)
 await once(server, 'listening')
@@ -26,6 +27,7 @@ const origin = `http://${host}:${server.address().port}`
 const { storage, bucket, ...bytes } = await openStorage(folder, origin)
 const database = await openDatabase(folder)
 const activity = activityLog(database.client, quota)
+const ending = new AbortController()
 
 const s3 = createS3Server({
   storage,
@@ -49,7 +51,11 @@ const s3 = createS3Server({
     activity.delivered(event)
   },
   onOperation: activity.onOperation,
-  onError: printFailure,
+  onError(error, context) {
+    // The next start delivers events that were in progress at the end of this one.
+    const isDeliveredLater = context.operation === 'deliverEvents' && ending.signal.aborted
+    if (!isDeliveredLater) printFailure(error, context)
+  },
 })
 
 app.use(
@@ -60,7 +66,7 @@ app.use(
   renaming(s3.db.objects),
 )
 app.use(activity.router, await bundlePage(), sendFailure)
-runUntilSignal(server, s3, database)
+runUntilSignal({ server, s3, database, ending })
 
 console.log(`The demo runs at ${origin} (Ctrl+C stops it)`)
 console.log(`Records: ${database.name}\nBytes: ${bytes.name}`)

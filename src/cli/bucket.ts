@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { StorageObjectStore } from '../index.js'
 import type { JobContext } from '../server/jobs/job.js'
-import { mapStorageErrors } from '../server/dependencies.js'
+import { mapStorageErrors } from '../server/storage.js'
 import type * as S3Entry from '../storage/s3/s3-storage.js'
 import { loadDriver } from './databases/database-kinds.js'
 import { UsageError } from './exit.js'

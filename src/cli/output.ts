@@ -84,7 +84,7 @@ const WIDTH = 24
 const CLEAR_LINE = '\r\u001b[2K'
 
 /** Draws a bar on a terminal; without a total, a counter. */
-export function progressBar(write: (text: string) => void, total: number | null): Progress {
+function progressBar(write: (text: string) => void, total: number | null): Progress {
   return {
     advance(done) {
       const share = total === null || total === 0 ? null : Math.min(1, done / total)
@@ -100,7 +100,7 @@ export function progressBar(write: (text: string) => void, total: number | null)
 }
 
 /** Writes a JSON line per step. */
-export function progressLines(write: (line: object) => void, total: number | null): Progress {
+function progressLines(write: (line: object) => void, total: number | null): Progress {
   return {
     advance: (done, after) =>
       write({ progress: { done, ...(total !== null && { total }), ...(after !== undefined && { after }) } }),
@@ -108,4 +108,4 @@ export function progressLines(write: (line: object) => void, total: number | nul
   }
 }
 
-export const NO_PROGRESS: Progress = { advance: () => undefined, end: () => undefined }
+const NO_PROGRESS: Progress = { advance: () => undefined, end: () => undefined }

@@ -5,6 +5,12 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
+/** Not `instanceof`: jsdom and polyfills have classes of their own. */
+export function isSignal(value: unknown): value is AbortSignal {
+  const signal = value as Partial<AbortSignal> | null | undefined
+  return typeof signal?.aborted === 'boolean' && typeof signal.addEventListener === 'function'
+}
+
 /** Checks the options of one function. Each check throws a TypeError that names the function, the option and the value. */
 export class OptionChecks {
   readonly #caller: string
@@ -62,8 +68,7 @@ export class OptionChecks {
 
   signal(value: AbortSignal | null | undefined): AbortSignal | null {
     if (value === undefined || value === null) return null
-    // Not `instanceof`: jsdom and polyfills have classes of their own.
-    if (typeof value.aborted === 'boolean' && typeof value.addEventListener === 'function') return value
+    if (isSignal(value)) return value
     throw this.error(`signal must be an AbortSignal (got ${shown(value)}).`)
   }
 }

@@ -10,12 +10,8 @@ import { multipartEndpoints } from './http/multipart.js'
 import { readingEndpoints } from './http/reading.js'
 import { uploadEndpoints } from './http/uploads.js'
 import { checks, serverPolicy, type S3ServerOptions, type ServerPolicy } from './options.js'
-import {
-  attachDependencies,
-  mapStorageErrors,
-  type ServerDependencies,
-  storageSubtrees,
-} from './dependencies.js'
+import { mapStorageErrors, storageSubtrees } from './storage.js'
+import { attachDependencies, type ServerDependencies } from './dependencies.js'
 import { DEFAULT_URL_SECONDS } from './url-terms.js'
 
 /** The members that every server has, whatever its plugins. */

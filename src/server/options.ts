@@ -1,4 +1,4 @@
-import type { Guard } from '../core/access.js'
+import type { Guard } from '../core/guards.js'
 import { checkBasePath, DEFAULT_BASE_PATH } from '../core/http/handler.js'
 import type { ObjectStorage } from '../core/object-storage.js'
 import type { OperationObserver } from '../core/observer.js'

@@ -1,5 +1,5 @@
 import { StorageError, toStorageError } from '../core/errors.js'
-import type { Guard } from '../core/access.js'
+import type { Guard } from '../core/guards.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
 import { hexOf } from '../core/store/attempt-id.js'
@@ -180,7 +180,7 @@ function typeNotAllowed({ contentTypes }: RoutePolicy, contentType: string): Sto
 }
 
 /** Returns whether the route accepts this media type. */
-export function acceptsType({ contentTypes }: RoutePolicy, mediaType: string): boolean {
+function acceptsType({ contentTypes }: RoutePolicy, mediaType: string): boolean {
   const essence = essenceOf(mediaType)
   const wildcard = `${essence.slice(0, essence.indexOf('/'))}/*`
   return contentTypes === null || contentTypes.includes(essence) || contentTypes.includes(wildcard)
@@ -209,7 +209,7 @@ export function checkMediaType(value: unknown, field = 'contentType'): string {
 }
 
 /** Returns type and subtype in lower case, without parameters. Types are compared in this form. */
-export function essenceOf(mediaType: string): string {
+function essenceOf(mediaType: string): string {
   return mediaType.split(';', 1)[0]!.trimEnd().toLowerCase()
 }
 

@@ -46,6 +46,10 @@ describe('npm start', () => {
     }
   })
 
+  it('uses port 3000 and 25,000,000 bytes a person by default', () => {
+    expect(start.readSettings({})).toMatchObject({ port: 3000, quota: { maxBytes: 25_000_000 } })
+  })
+
   it.each([
     [{ port: 'abc' }, 'PORT must be an integer from 0 to 65535 (got abc).'],
     [{ port: '70000' }, 'PORT must be an integer from 0 to 65535 (got 70000).'],

@@ -4,8 +4,7 @@ import type { ConformanceOptions } from './options.js'
 import { ReportedScopes } from './reported-scopes.js'
 
 /** The options that show the suite more than the results of one store's calls. */
-export const PLACE_OPTIONS = ['createEmpty', 'reopen', 'tamper', 'driver'] as const
-export type PlaceOption = (typeof PLACE_OPTIONS)[number]
+export type PlaceOption = 'createEmpty' | 'reopen' | 'tamper' | 'driver'
 
 type Options = Pick<ConformanceOptions, PlaceOption | 'close'>
 

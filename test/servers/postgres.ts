@@ -37,7 +37,7 @@ export const POSTGRES: ServerKind = {
 }
 
 /** Starts a new cluster with the programs in this folder. */
-export async function startPostgres(binaries: string, from: string): Promise<RunningServer> {
+async function startPostgres(binaries: string, from: string): Promise<RunningServer> {
   const user = userOfServer()
   const folder = await privateFolder('postgres', user)
   try {

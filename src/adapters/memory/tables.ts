@@ -153,7 +153,7 @@ export class Tables {
  * The rows by id. Ids are unique, but nothing here enforces it: a caller of `reserve` may pass an id that another key or
  * the history uses already.
  */
-export class RowsById {
+class RowsById {
   readonly #rows = new Map<string, StorageObject[]>()
 
   add(row: StorageObject): void {

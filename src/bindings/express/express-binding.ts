@@ -2,15 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest } from 'express'
 import type { PlainResponse } from '../../core/http/response.js'
 import { bodyStream, respond } from '../node/message.js'
-import {
-  basePathInURL,
-  belowBase,
-  originForm,
-  ownerOf,
-  pathOf,
-  requestOf,
-  withOwner,
-} from '../node/request.js'
+import { basePathInURL, belowBase, originForm, pathOf } from '../node/url.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { setHeaders, startBody, whenOver, type StartedBody } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
 

@@ -5,7 +5,7 @@ import type { PlainResponse } from '../../core/http/response.js'
 import { bodyStream, bufferOf, respond } from '../node/message.js'
 import { setHeaders, startBody, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
-import { basePathInURL, belowBase, originForm, pathOf, segmentsOf, splitAfter } from '../node/request.js'
+import { basePathInURL, belowBase, originForm, pathOf, segmentsOf, splitAfter } from '../node/url.js'
 import { fetchRequest, targetOf, type IncomingFastifyRequest } from './fastify-request.js'
 
 export type { Served } from '../node/served.js'

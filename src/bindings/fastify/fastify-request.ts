@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { FastifyRequest } from 'fastify'
-import { originForm, ownerOf, requestOf, withOwner } from '../node/request.js'
+import { originForm } from '../node/url.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
 
 /** The properties of a Fastify 4 or 5 request that the binding uses. */
 export interface IncomingFastifyRequest {

@@ -1,7 +1,7 @@
 import type { PlainResponse } from '../../core/http/response.js'
 import { headerOf, LISTS, startBody, streamOf, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
-import { belowBase, pathInURL, segmentsOf, splitAfter } from '../node/request.js'
+import { belowBase, pathInURL, segmentsOf, splitAfter } from '../node/url.js'
 import { bodyOf, fetchRequest, nodeOf, type IncomingHonoContext } from './hono-context.js'
 
 export type { Served } from '../node/served.js'

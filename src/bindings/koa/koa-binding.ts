@@ -2,16 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { PlainResponse } from '../../core/http/response.js'
 import { bodyStream, bufferOf, respond } from '../node/message.js'
-import {
-  basePathInURL,
-  belowBase,
-  type MountedPath,
-  originForm,
-  ownerOf,
-  pathOf,
-  requestOf,
-  withOwner,
-} from '../node/request.js'
+import { basePathInURL, belowBase, type MountedPath, originForm, pathOf } from '../node/url.js'
+import { ownerOf, requestOf, withOwner } from '../node/request.js'
 import { headerOf, setHeaders, startBody, whenOver } from '../node/response.js'
 import { checkServed, type Served } from '../node/served.js'
 

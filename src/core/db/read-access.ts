@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js'
-import type { AuthorizeContext } from '../access.js'
+import type { AuthorizeContext } from '../guards.js'
 import type { NamedObject } from '../http/fields.js'
 import type { ReadAccess, ReadCall, ReadOperation } from '../plugin.js'
 import type { StorageObject } from '../store/records.js'

@@ -1,9 +1,10 @@
 import { StorageError, type ErrorCode } from '../errors.js'
-import { runGuards, type Guard, type GuardContext } from '../access.js'
+import { runGuards, type Guard, type GuardContext } from '../guards.js'
 import type { JsonSchema } from '../json.js'
 import type { Report } from '../reporter.js'
 import type { ReadOf } from '../store/inputs/fields.js'
-import { type HttpFields, type Query, readSent, type SentValues } from './fields.js'
+import type { Query } from './query.js'
+import { type HttpFields, readSent, type SentValues } from './fields.js'
 import type { Reply } from './response.js'
 
 /** Where an endpoint reads its input from. */

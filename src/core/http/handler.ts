@@ -2,7 +2,7 @@ import { StorageError, toStorageError } from '../errors.js'
 import { createObserve, type ObservedResponse, type OperationObserver } from '../observer.js'
 import type { Report } from '../reporter.js'
 import type { Endpoint, Exchange, OperationSubject } from './endpoint.js'
-import { parseQuery } from './fields.js'
+import { parseQuery } from './query.js'
 import { bodyOf, readJsonObject, type RequestBody } from './request-body.js'
 import {
   errorResponse,

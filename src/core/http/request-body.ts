@@ -29,6 +29,11 @@ function invalidBody(message: string): StorageError {
   return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' } })
 }
 
+/** How deep a value may be depends on the runtime's stack, so the message has no number. */
+function nestedTooDeeply(): StorageError {
+  return invalidBody('The body is nested too deeply.')
+}
+
 function bodyTooLong(maxBytes: number): StorageError {
   return invalidBody(`The body must be at most ${maxBytes} bytes.`)
 }
@@ -72,9 +77,8 @@ export async function readBytes(
 function parseBody(text: string): unknown {
   try {
     return parseJson(text)
-  } catch {
-    // Also if it is nested too deeply for the runtime.
-    throw invalidBody('The body must be valid JSON.')
+  } catch (error) {
+    throw error instanceof RangeError ? nestedTooDeeply() : invalidBody('The body must be valid JSON.')
   }
 }
 
@@ -137,11 +141,11 @@ function checkTextLength(text: string): void {
   if (text.length > MAX_JSON_BYTES || utf8Length(text) > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
 }
 
-/** A parser may return values that JSON doesn't have, such as a `BigInt`, or that are nested too deeply for the runtime. */
+/** A parser may return values that JSON doesn't have, such as a `BigInt`. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''
-  } catch {
-    throw invalidBody('The body must be a JSON object.')
+  } catch (error) {
+    throw error instanceof RangeError ? nestedTooDeeply() : invalidBody('The body must be a JSON object.')
   }
 }

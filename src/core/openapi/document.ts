@@ -1,5 +1,6 @@
 import { ERROR_CODES, StorageError, type ErrorCode } from '../errors.js'
-import { type HttpFields, MAX_QUERY_BYTES } from '../http/fields.js'
+import { MAX_QUERY_BYTES } from '../http/query.js'
+import type { HttpFields } from '../http/fields.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { tableOf, withoutTrailingSlash, type Handler } from '../http/handler.js'
 import type { JsonSchema, JsonValue } from '../json.js'

@@ -7,8 +7,7 @@ export const OBJECT: JsonSchema = { $ref: '#/components/schemas/Object' }
 
 /** Returns the schema of an optional field of a body, which may also be `null`. */
 export function nullable(schema: JsonSchema): JsonSchema {
-  const isNullable = schema['type'] === 'null' || 'anyOf' in schema
-  return isNullable ? schema : { anyOf: [schema, { type: 'null' }] }
+  return schema['type'] === 'null' ? schema : { anyOf: [schema, { type: 'null' }] }
 }
 
 /** Returns the schema of an object. Properties are required unless listed in `optional`. Others are allowed: minor releases may add some. */

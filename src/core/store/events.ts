@@ -3,13 +3,6 @@ import type { StorageObject } from './records.js'
 /** What happened to an active object. */
 export type StoredEventType = 'activated' | 'updated' | 'transferred' | 'deleted'
 
-export const EVENT_TYPES = [
-  'activated',
-  'updated',
-  'transferred',
-  'deleted',
-] as const satisfies readonly StoredEventType[]
-
 interface Change<Type extends StoredEventType, Previous extends StorageObject | null> {
   readonly type: Type
   /** The row after the change. For `deleted`, the row that `remove` returned. */

@@ -6,7 +6,8 @@ import { createAttemptId } from '../../core/store/attempt-id.js'
 import type { RemoveInput } from '../../core/store/contract.js'
 import type { ObjectMetadata, Quota, StorageObject } from '../../core/store/records.js'
 import type { RoutePolicy, UploadKeys } from '../routes.js'
-import { bytesOf, type ServerDependencies, type SignalSource } from '../dependencies.js'
+import { bytesOf, type SignalSource } from '../storage.js'
+import type { ServerDependencies } from '../dependencies.js'
 
 /** A validated request to start an upload, with the key that it will have. */
 export interface UploadRequest extends UploadKeys {
@@ -168,7 +169,7 @@ export async function confirmUpload(
  * Records an attempt as an object, for stored bytes that match its upload request.
  * @throws StorageError `OBJECT_NOT_FOUND` if the attempt has ended in the meantime.
  */
-export function confirmMatching(
+function confirmMatching(
   records: RecordKeeper,
   { bucket, key, id, scope }: StorageObject,
   { size, eTag }: StoredBytes,
@@ -178,7 +179,7 @@ export function confirmMatching(
 }
 
 /** Returns whether stored bytes were written by this attempt and have the size and type of its upload request. */
-export function matchesRequest(attempt: StorageObject, stored: StoredBytes): boolean {
+function matchesRequest(attempt: StorageObject, stored: StoredBytes): boolean {
   return (
     stored.size === attempt.declaredSize &&
     (attempt.contentType === null || stored.contentType === attempt.contentType) &&
@@ -261,7 +262,7 @@ export async function removeObject(
  * Removes the bytes of a deleted record, if the library chose their storage key. Never rejects: the store has recorded a
  * leftover, so a failure is reported and `cleanUp` retries. Continues after the client disconnects.
  */
-export async function removeBytes(
+async function removeBytes(
   { storage, report }: ServerDependencies,
   row: StorageObject,
   context: ErrorContext,

@@ -1,7 +1,8 @@
 import type { MultipartReference, MultipartStorage, StoredPart } from '../../core/object-storage.js'
 import type { ErrorContext } from '../../core/reporter.js'
 import type { StorageObject } from '../../core/store/records.js'
-import { bytesOf, type MultipartDependencies } from '../dependencies.js'
+import { bytesOf } from '../storage.js'
+import type { MultipartDependencies } from '../dependencies.js'
 import { mismatch, releaseOnFailure } from './attempt.js'
 
 const MIB = 1024 ** 2

@@ -1,3 +1,4 @@
+import { isSignal } from '../../core/option-checks.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 
 /**
@@ -72,6 +73,6 @@ export function waitUntilAborted(signal: AbortSignal): WaitFor {
 /** Returns the signal of a call, or `null`. @throws StorageError `VALIDATION_ERROR` (`signal`) */
 export function checkSignal(value: AbortSignal | null | undefined): AbortSignal | null {
   if (value === undefined || value === null) return null
-  if (typeof value === 'object' && 'aborted' in value && 'addEventListener' in value) return value
+  if (isSignal(value)) return value
   throw invalid('signal', `must be an AbortSignal (got ${shown(value)}).`)
 }

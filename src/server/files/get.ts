@@ -13,7 +13,8 @@ import {
   optional,
 } from '../../core/store/validation/checks.js'
 import { notFound, secondsAfter } from '../attempts/attempt.js'
-import { bytesOf, type ServerDependencies } from '../dependencies.js'
+import { bytesOf } from '../storage.js'
+import type { ServerDependencies } from '../dependencies.js'
 import { dispositionFor, DISPOSITIONS, LONGEST_URL_SECONDS } from '../url-terms.js'
 import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbort } from './caller.js'
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
@@ -75,7 +76,7 @@ function rangeWithin({ start, end }: GivenRange, size: number): ByteRange {
  * Returns the stream of a storage as the body of `files.get`. It fails with the reason of an abort, and with
  * `STORAGE_UNAVAILABLE` if the storage breaks off.
  */
-export function openBody(
+function openBody(
   stream: ReadableStream<Uint8Array>,
   { signal, unlink }: LinkedAbort,
   report: Report,
@@ -143,7 +144,7 @@ export async function downloadURL(
 }
 
 /** Returns the active object that a call names. @throws StorageError `VALIDATION_ERROR`, `OBJECT_NOT_FOUND` */
-export async function findFile(
+async function findFile(
   { records, bucket: defaultBucket }: ServerDependencies,
   input: Pick<GetFileInput, 'key' | 'bucket' | 'scope' | 'attemptId'>,
 ): Promise<StorageObject> {

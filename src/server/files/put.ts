@@ -3,7 +3,7 @@ import type { RecordKeeper } from '../../core/plugin.js'
 import type { Quota, StorageObject } from '../../core/store/records.js'
 import {
   checkObject,
-  quotaFlaw,
+  checkQuota,
   checkSize,
   checkText,
   invalid,
@@ -18,7 +18,8 @@ import {
   reserveUpload,
   type UploadRequest,
 } from '../attempts/attempt.js'
-import { bytesOf, type ServerDependencies } from '../dependencies.js'
+import { bytesOf } from '../storage.js'
+import type { ServerDependencies } from '../dependencies.js'
 import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE } from '../attempts/parts.js'
 import {
   applicationKeys,
@@ -189,7 +190,7 @@ const DEFAULT_TYPE = 'application/octet-stream'
  * @throws StorageError `VALIDATION_ERROR`, `UPLOAD_MISMATCH`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what the `key`
  * function throws.
  */
-export async function readPutRequest(
+async function readPutRequest(
   input: PutFileInput,
   source: ByteSource,
   routes: RouteTable,
@@ -201,7 +202,7 @@ export async function readPutRequest(
   const size = sizeOf(input, source)
   checkAccepted(route, { contentType, size, maxSize: MAX_MULTIPART_SIZE })
   const metadata = optional(input.metadata, checkMetadata)
-  const quota = optional(input.quota, checkQuota)
+  const quota = optional(input.quota, (given) => checkQuota('quota', given))
   const keys = await keysOf(route, scope, filename, input.key)
   return { scope, route, filename, contentType, size, metadata, quota, ...keys }
 }
@@ -213,12 +214,6 @@ function sizeOf({ size }: PutFileInput, source: ByteSource): number {
     throw mismatch(`The body has ${source.size} bytes, and size is ${given}.`)
   }
   return given ?? source.size ?? 0
-}
-
-function checkQuota(value: unknown): Quota {
-  const flaw = quotaFlaw('quota', value)
-  if (flaw) throw new StorageError('VALIDATION_ERROR', { message: `${flaw}.`, params: { field: 'quota' } })
-  return value as Quota
 }
 
 function keysOf(

@@ -1,7 +1,7 @@
 import type { MultipartStorage, ObjectStorage } from '../../core/object-storage.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { notFound } from '../attempts/attempt.js'
-import { bytesOf } from '../dependencies.js'
+import { bytesOf } from '../storage.js'
 import { partSizeOf, type PendingMultipart } from '../attempts/parts.js'
 import { bodyParts, type ByteSource } from './byte-source.js'
 import { CallerError, waitUntilAborted, type LinkedAbort } from './caller.js'

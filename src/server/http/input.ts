@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../core/errors.js'
 import type { Call } from '../../core/http/endpoint.js'
-import { bucketOr, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
-import { nullable } from '../../core/openapi/schemas.js'
+import { bucketOr, described, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import { attemptId, metadata, optional, size, text, type ReadOf } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
@@ -39,6 +38,8 @@ const FILE = {
   size,
 }
 
+const METADATA = { metadata: optional(metadata) }
+
 /** The fields of a request that starts an upload. {@link readUploadRequest} reads them. */
 export function uploadFields(routes: RouteTable) {
   return { route: routeField(routes), ...FILE, metadata: metadataField([...routes.values()]) }
@@ -53,14 +54,13 @@ function routeField(routes: RouteTable): HttpField<RoutePolicy> {
 }
 
 function metadataField(routes: readonly RoutePolicy[]) {
-  const field = optional(metadata)
   const refusing = routes.filter((route) => route.metadata === false).map(({ name }) => name)
-  if (refusing.length === 0) return field
-  const schema =
-    refusing.length === routes.length
-      ? { type: 'null', description: 'The server refuses metadata from clients.' }
-      : { ...nullable(field.schema), description: `Refused by the routes ${refusing.join(', ')}.` }
-  return { ...field, schema }
+  if (refusing.length === 0) return METADATA.metadata
+  if (refusing.length < routes.length) {
+    return described(METADATA.metadata, `Refused by the routes ${refusing.join(', ')}.`)
+  }
+  const schema = { type: 'null', description: 'The server refuses metadata from clients.' }
+  return { ...METADATA.metadata, schema }
 }
 
 /**
@@ -89,7 +89,7 @@ function readMetadata(route: RoutePolicy, sent: SentValues) {
   if (isSent && route.metadata === false) {
     throw invalid('metadata', `must not be set, because the upload route ${shown(route.name)} refuses it.`)
   }
-  return readSent({ metadata: optional(metadata) }, sent).metadata
+  return readSent(METADATA, sent).metadata
 }
 
 /** The fields that identify an attempt, with the values from the response that started it. */

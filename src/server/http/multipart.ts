@@ -12,7 +12,8 @@ import {
   reserveUpload,
   urlExpiry,
 } from '../attempts/attempt.js'
-import { bytesOf, type MultipartDependencies, storageURL } from '../dependencies.js'
+import { bytesOf, storageURL } from '../storage.js'
+import type { MultipartDependencies } from '../dependencies.js'
 import {
   beginMultipart,
   completeInBucket,

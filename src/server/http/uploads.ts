@@ -11,7 +11,8 @@ import {
   urlExpiry,
   type UploadRequest,
 } from '../attempts/attempt.js'
-import { bytesOf, type ServerDependencies, storageURL } from '../dependencies.js'
+import { bytesOf, storageURL } from '../storage.js'
+import type { ServerDependencies } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
 import {

@@ -105,8 +105,7 @@ export async function runImport(
     1,
     MAX_CONCURRENCY,
   )
-  const dryRun = options.dryRun ?? false
-  if (typeof dryRun !== 'boolean') throw checks.error(`dryRun must be a boolean (got ${shown(dryRun)}).`)
+  const dryRun = checks.boolean('dryRun', options.dryRun) ?? false
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const { storage, records, report } = context

@@ -102,13 +102,14 @@ describe.each(frameworks)('a parsed body in $name', ({ app: newApp }) => {
   it('is a 400 if it is 10 kB of nested brackets', async () => {
     const { url } = await newApp().useJsonParser().bind(serverWithObjects()).listen()
     const headers = { ...post.headers, [USER_HEADER]: 'user:1' }
-    for (const body of [
-      '['.repeat(5000) + ']'.repeat(5000),
-      `{"filename":"a.txt","metadata":${'{"a":'.repeat(1700)}1${'}'.repeat(1700)}}`,
-    ]) {
+    const deep = `${'{"a":'.repeat(1700)}1${'}'.repeat(1700)}`
+    for (const [field, body] of [
+      ['body', '['.repeat(5000) + ']'.repeat(5000)],
+      ['metadata', `{"filename":"a.txt","contentType":"text/plain","size":3,"metadata":${deep}}`],
+    ] as const) {
       const response = await fetch(`${url}/api/s3/upload`, { ...post, headers, body })
       expect(response.status).toBe(400)
-      expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR' })
+      expect(await response.json()).toMatchObject({ code: 'VALIDATION_ERROR', params: { field } })
     }
   })
 

@@ -6,7 +6,7 @@ export interface StoreContext {
   readonly events?: boolean | undefined
 }
 
-/** Places for stores in one database, each with a name of its own. */
+/** Places for stores in one database, each with its own name. */
 export interface Places {
   /** Returns the name of a place that doesn't exist. */
   readonly newName: () => string

@@ -13,7 +13,6 @@ import { startWorkers } from './workers.js'
 export const EVENT_PROCESSES = 4
 const WRITERS = 10
 const CLAIMERS = 6
-export const EVENT_CALLERS = WRITERS + CLAIMERS
 /** How much faster than time the clock of the stores runs. A claim of a second then expires after 50 ms. */
 const PACE = 20
 const SHOWN_FAULTS = 5

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { createObjectAccessGuard, createQuotaGuard, db, StorageError, type ResolveScope } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { errorBody } from '../../../src/core/errors.js'
-import { requireScope, resolveScopeOnce } from '../../../src/core/access.js'
+import { requireScope, resolveScopeOnce } from '../../../src/core/scope.js'
 
 const newRequest = () => new Request('http://localhost/api/s3/db/objects')
 

@@ -42,7 +42,7 @@ const greetings = (guard: Guard): ServerPlugin<'greetings', { readonly count: ()
   },
 })
 
-it('a plugin with an endpoint of its own is written with what is exported', async () => {
+it('a plugin can add its own endpoint with what @svc/db/adapter exports', async () => {
   const guard = vi.fn<Guard>()
   const s3 = createS3Server({
     storage: memoryStorage(),

@@ -130,7 +130,7 @@ export interface StoredRange {
 export type NameRange = Readonly<Partial<Record<'$gt' | '$gte' | '$lt' | '$lte', string>>>
 
 /** Builds the stages that read a range in order, and the name of its index. */
-export function readingOf(
+function readingOf(
   { source, nameIs }: StoredRange,
   bucket: string,
   names: NameRange,
@@ -160,7 +160,7 @@ function keysOf(bucket: string, names: NameRange): object {
 }
 
 /** Reads what a document of a range names bytes with. */
-export function readItem({ source }: StoredRange, document: Stored): StoredItem {
+function readItem({ source }: StoredRange, document: Stored): StoredItem {
   if (source === 'leftover') {
     const leftover = readLeftover(document as LeftoverDocument)
     return { storageKey: leftover.storageKey ?? leftover.key, leftover }

@@ -28,7 +28,7 @@ export interface ApplyOptions {
  * From this many documents on, one command inserts them, and another removes what they replace. For the server, that is much
  * faster than a statement for each.
  */
-export const MANY = 8
+const MANY = 8
 
 /** Writes the changes of keys and of the sums of their scopes. The transaction MUST have read the keys. */
 export async function applyChanges(
@@ -55,7 +55,7 @@ export async function applyChanges(
 }
 
 /** Writes what changes leave in the other collections: history, leftovers and events. */
-export async function recordTraces(
+async function recordTraces(
   namespace: Namespace,
   session: ClientSession,
   changes: readonly KeyChange[],

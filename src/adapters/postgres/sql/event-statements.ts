@@ -91,7 +91,7 @@ export function eventId({ digest, number, id }: Place): string {
 }
 
 /** Returns the token of a claim. It contains the position, so that no two claims have the same one. */
-export function claimToken(id: string, attempt: string): string {
+function claimToken(id: string, attempt: string): string {
   return `${id}.${attempt}`
 }
 

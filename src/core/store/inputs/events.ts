@@ -7,7 +7,7 @@ import { cursor, integer, optional, pageLimit, readQuery, text, type InputOf, ty
 const claimSeconds = optional(integer(1, 3600), () => 60)
 const MAX_ENTRIES = 1000
 
-export const CLAIM_EVENTS = {
+const CLAIM_EVENTS = {
   /** 1..1000. Default 100. */
   limit: pageLimit,
   /** How long the claims last, in seconds, 1..3600. Default 60. */

@@ -29,7 +29,7 @@ export function purgeExpiredCommand(input: PurgeExpiredInput | undefined, now: D
   return { ...untilNow(readFields(PURGE_EXPIRED, input ?? {}, now), now), now }
 }
 
-export const LIST_EXPIRED = {
+const LIST_EXPIRED = {
   ...PURGE_EXPIRED,
   /** The last item of the previous page. */
   after: position<Pick<StorageObject, 'id' | 'expiresAt'>>()({ expiresAt: date, id: attemptId }),

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { chainHooks, createObjectAccessGuard, StorageError, type Guard } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { ERROR_CODES } from '../../../../src/core/errors.js'
-import { runGuards } from '../../../../src/core/access.js'
+import { runGuards } from '../../../../src/core/guards.js'
 
 const CONTEXT = { request: new Request('http://localhost/'), bucket: 'photos', key: 'a.png' }
 const ALLOWED = { error: null, reported: [] }

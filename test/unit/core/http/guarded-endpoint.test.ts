@@ -6,7 +6,8 @@ import {
   type Exchange,
   type GuardedOperation,
 } from '../../../../src/core/http/endpoint.js'
-import { type HttpFields, parseQuery } from '../../../../src/core/http/fields.js'
+import { parseQuery } from '../../../../src/core/http/query.js'
+import type { HttpFields } from '../../../../src/core/http/fields.js'
 
 const STEPS = ['scope', 'input', 'ownership', 'guard', 'act'] as const
 type Step = (typeof STEPS)[number]

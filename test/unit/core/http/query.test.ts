@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { parseQuery } from '../../../../src/core/http/fields.js'
+import { parseQuery } from '../../../../src/core/http/query.js'
 import { anyText } from '../any-text.js'
 
 const refusal = (name: string) =>

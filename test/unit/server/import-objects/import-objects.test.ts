@@ -326,7 +326,7 @@ describe('importObjects', () => {
     [{ prefix: 5 }, 'prefix must be a string of 1 to 1024 bytes of UTF-8 (got 5).'],
     [{ after: 'x'.repeat(1025) }, 'after must be a string of 1 to 1024 bytes of UTF-8 (got a longer one).'],
     [{ concurrency: 0 }, 'concurrency must be an integer from 1 to 1000 (got 0).'],
-    [{ dryRun: 'yes' }, 'dryRun must be a boolean (got "yes").'],
+    [{ dryRun: 'yes' }, 'dryRun must be true or false (got "yes").'],
     [{ signal: {} }, 'signal must be an AbortSignal (got an object).'],
     [{ onProgress: 1 }, 'onProgress must be a function (got 1).'],
   ])('refuses the options %j', async (options, message) => {

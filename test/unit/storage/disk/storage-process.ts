@@ -31,7 +31,7 @@ export async function buildStorageProgram(): Promise<StorageProgram> {
 }
 
 /** A process with a storage. It is killed at the end of the test. */
-export class StorageProcess {
+class StorageProcess {
   readonly #child: ChildProcess
   readonly #messages: WorkerMessage[] = []
   #failure: Error | null = null

@@ -2,73 +2,8 @@ import { StorageError } from './errors.js'
 import type { StorageObjectStore } from './store/contract.js'
 import type { Quota, StorageObject } from './store/records.js'
 import { refusalError } from './store/refusals.js'
-import { checkSize, checkText, optional, quotaFlaw, quotaLimits, shown } from './store/validation/checks.js'
-
-/** Returns the scope of a request: the owner of what it stores. `null` or `undefined` means that the caller is not signed in. */
-export type ResolveScope = (
-  request: Request,
-) => string | null | undefined | Promise<string | null | undefined>
-
-/**
- * The property with which bindings let the headers of a `Request` follow those of the framework's request. Its `fix` ends that.
- * A registered symbol, because bindings import only types of core.
- */
-const LIVE_HEADERS = Symbol.for('@svc/db/live-headers')
-
-type Scopes = Map<ResolveScope, Promise<string | null>>
-
-/**
- * The property of a `Request` with its scopes. An entry in a `WeakMap` per request would slow down the garbage collection. A
- * registered symbol, because the ESM and the CommonJS build are two copies of this module.
- */
-const SCOPES = Symbol.for('@svc/db/scopes')
-
-/**
- * Returns the scope of a request. `resolveScope` runs once per `Request` object: the plugin and every guard with the same
- * function share the result. Afterwards the headers of the request no longer change.
- *
- * @throws StorageError `INTERNAL_ERROR` if the function throws or returns an invalid scope. A `StorageError` that it throws
- * is passed on.
- */
-export function resolveScopeOnce(resolveScope: ResolveScope, request: Request): Promise<string | null> {
-  const scopes = scopesOf(request)
-  let scope = scopes.get(resolveScope)
-  if (!scope) scopes.set(resolveScope, (scope = callResolveScope(resolveScope, request)))
-  return scope
-}
-
-function scopesOf(request: Request & { readonly [SCOPES]?: Scopes }): Scopes {
-  const known = request[SCOPES]
-  if (known) return known
-  const scopes: Scopes = new Map()
-  Object.defineProperty(request, SCOPES, { value: scopes })
-  return scopes
-}
-
-/** Like {@link resolveScopeOnce}. @throws StorageError `UNAUTHORIZED` if the caller is not signed in. */
-export async function requireScope(resolveScope: ResolveScope, request: Request): Promise<string> {
-  const scope = await resolveScopeOnce(resolveScope, request)
-  if (scope === null) throw new StorageError('UNAUTHORIZED')
-  return scope
-}
-
-async function callResolveScope(resolveScope: ResolveScope, request: Request): Promise<string | null> {
-  let scope: unknown
-  try {
-    scope = (await resolveScope(request)) ?? null
-  } catch (cause) {
-    if (cause instanceof StorageError) throw cause
-    throw new StorageError('INTERNAL_ERROR', { message: 'resolveScope threw an error.', cause })
-  } finally {
-    ;(request as { readonly [LIVE_HEADERS]?: { fix(): void } })[LIVE_HEADERS]?.fix()
-  }
-  try {
-    return scope === null ? null : checkText('scope', scope)
-  } catch (cause) {
-    // The application is at fault, not the client, so this is not a VALIDATION_ERROR.
-    throw new StorageError('INTERNAL_ERROR', { message: 'resolveScope returned an invalid scope.', cause })
-  }
-}
+import { checkSize, optional, quotaFlaw, quotaLimits, shown } from './store/validation/checks.js'
+import { type ResolveScope, requireScope, resolveScopeOnce } from './scope.js'
 
 /** What a guard knows about the operation. */
 export interface GuardContext {
@@ -111,7 +46,7 @@ export async function runGuards(
 }
 
 /** Returns a thrown value as the error that denies: a `StorageError` as it is, anything else as the cause of `FORBIDDEN`. */
-export function asDenial(thrown: unknown): StorageError {
+function asDenial(thrown: unknown): StorageError {
   if (thrown instanceof StorageError) return thrown
   const denial = new StorageError('FORBIDDEN', { cause: thrown ?? 'nothing' })
   return Object.defineProperty(denial, UNEXPECTED, { value: true })

@@ -1,0 +1,98 @@
+/** Where a request went, as the framework sees it. Behind a proxy, only trusted proxies count. */
+export interface RequestLocation {
+  readonly protocol: string
+  /** Host and port from a header, unchecked. */
+  readonly host: string | undefined
+  /** A request target in any form. */
+  readonly target: string
+}
+
+/** Host names and addresses, without characters that end the authority of a URL or add credentials to it. */
+const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
+/**
+ * Returns the absolute URL of a request. Concatenates the parts, because resolving a target such as `//elsewhere/path`
+ * against a base would change the host. A host that is missing or invalid becomes `localhost`.
+ */
+export function requestURL({ protocol, host, target }: RequestLocation): string {
+  const scheme = protocol === 'https' ? 'https' : 'http'
+  const known = host !== undefined && isHost(host)
+  return `${scheme}://${known ? host : 'localhost'}${originForm(target)}`
+}
+
+/** The host of the last request, because most requests of a server have the same one. */
+let lastHost: string | undefined
+
+function isHost(host: string): boolean {
+  if (host === lastHost) return true
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return false
+  lastHost = host
+  return true
+}
+
+/**
+ * Returns a request target as path and query, starting with a slash. Drops the scheme and authority of an absolute target;
+ * `*` becomes `/*`.
+ *
+ * Node decodes targets as Latin-1, and `URL` would encode the result as UTF-8. Percent-encoding the bytes preserves them.
+ */
+export function originForm(target: string): string {
+  const rest = target.startsWith('/') ? target : target.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#\\]*/i, '')
+  const path = rest.startsWith('/') ? rest : `/${rest}`
+  if (!/[\x80-\xff]/.test(path)) return path
+  return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
+/** Returns the path of a target in origin form, still percent-encoded. */
+export function pathOf(target: string): string {
+  const end = target.search(/[?#]/)
+  return end < 0 ? target : target.slice(0, end)
+}
+
+/** The path of a request as a framework has split it. */
+export interface MountedPath {
+  /** The part that the framework's routers have matched. */
+  readonly mount: string
+  /** The rest, starting with a slash. */
+  readonly path: string
+}
+
+/**
+ * Returns the path below the base path: `''`, or a path starting with a slash. Returns `null` for other requests. The base
+ * path is either the end of the mount path or the start of the rest.
+ */
+export function belowBase(basePath: string, { mount, path }: MountedPath): string | null {
+  if (mount.endsWith(basePath)) return path
+  if (!path.startsWith(basePath)) return null
+  const rest = path.slice(basePath.length)
+  return rest === '' || rest.startsWith('/') ? rest : null
+}
+
+/**
+ * Returns the base path as it appears in the URL of a request with the path `whole`, of which `rest` is below the base.
+ *
+ * If `URL` normalizes the path (`..`), or a router has dropped a slash, the routers have matched a different path, and
+ * accepting it would bypass their guards. The result is then `whole`, which has no endpoints below it.
+ */
+export function basePathInURL(request: Request, whole: string, rest: string): string {
+  if (pathInURL(request.url) !== whole || !whole.endsWith(rest)) return whole
+  const base = whole.slice(0, whole.length - rest.length)
+  return base.endsWith('/') ? whole : base
+}
+
+/** Returns the path of an absolute URL that is normalized already, as that of a `Request` is. */
+export function pathInURL(url: string): string {
+  return pathOf(url.slice(url.indexOf('/', url.indexOf('://') + '://'.length)))
+}
+
+/** Returns the parts of a path that aren't empty. */
+export function segmentsOf(path: string): readonly string[] {
+  return path.split('/').filter((segment) => segment !== '')
+}
+
+/** Splits a path after this number of segments. */
+export function splitAfter(path: string, segments: number): MountedPath {
+  const parts = path.split('/')
+  const mount = parts.slice(0, segments + 1).join('/')
+  return { mount, path: path.slice(mount.length) }
+}
