@@ -1,7 +1,7 @@
 import { StorageError, type JobFailure, type JobOptions, type StorageObjectStore } from '../index.js'
 import type { FoundDatabase } from './databases/find-database.js'
 import { EXIT, Interrupted, type Interruption } from './exit.js'
-import { counted, printable, shellQuoted } from './format.js'
+import { count, counted, printable, shellQuoted } from './format.js'
 import type { Item, Output } from './output.js'
 
 /** What a command works with while it is connected. */
@@ -141,7 +141,10 @@ export interface JobEnd {
   readonly result: object
   /** Printed for people. */
   readonly summary: string
+  /** The first failures. */
   readonly failed?: readonly JobFailure[]
+  /** The number of all failures. */
+  readonly failures?: number
   /** How to go on after an interruption or a failure. */
   readonly resume: string | null
 }
@@ -149,12 +152,13 @@ export interface JobEnd {
 /** Prints the end of a job. @throws Interrupted if a signal ended it. */
 export async function printEnd(
   { output, interruption }: Session,
-  { result, summary, failed = [], resume }: JobEnd,
+  { result, summary, failed = [], failures = 0, resume }: JobEnd,
 ): Promise<void> {
   await output.items(failedItems(failed))
+  if (failures > failed.length) output.note(`${count(failures - failed.length)} more failed.`)
   await output.items([{ json: result, text: null }])
   output.summary(summary)
-  if (resume !== null && (failed.length > 0 || interruption.signal.aborted)) output.note(resume)
+  if (resume !== null && (failures > 0 || interruption.signal.aborted)) output.note(resume)
   await interruption.checkpoint()
 }
 

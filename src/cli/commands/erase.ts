@@ -39,18 +39,19 @@ export function addErase(cli: Cli): void {
           output.note('Nothing was erased.')
           return EXIT.ok
         }
-        const { failed, ...counts } = await withBucket(store, options, (context) =>
+        const { failed, failures, ...counts } = await withBucket(store, options, (context) =>
           runJob(session, null, (job) => runErasure(context, { ...job, scope })),
         )
         await printEnd(session, {
           failed,
-          result: { ...counts, failed: failed.length },
+          failures,
+          result: { ...counts, failed: failures },
           summary:
             `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
             `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
           resume: 'To go on, repeat the command. It continues with what is left.',
         })
-        return failed.length > 0 ? EXIT.found : EXIT.ok
+        return failures > 0 ? EXIT.found : EXIT.ok
       }),
     )
 }

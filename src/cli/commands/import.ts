@@ -35,20 +35,21 @@ export function addImport(cli: Cli): void {
         async (session) => {
           const { bucket, keyPrefix: prefix, after, concurrency, dryRun = false } = options
           const select = await loadSelect(options.map)
-          const { failed, ...result } = await withBucket(session.store, options, (context) =>
+          const { failed, failures, ...result } = await withBucket(session.store, options, (context) =>
             runJob(session, null, (job) =>
               runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
             ),
           )
           await printEnd(session, {
             failed,
-            result: { ...result, failed: failed.length },
+            failures,
+            result: { ...result, failed: failures },
             summary:
               `${dryRun ? 'Would import' : 'Imported'} ${count(result.imported)}, ` +
-              `known ${count(result.known)}, skipped ${count(result.skipped)}, failed ${count(failed.length)}.`,
+              `known ${count(result.known)}, skipped ${count(result.skipped)}, failed ${count(failures)}.`,
             resume: session.interruption.signal.aborted ? resumeAfter(result.after) : null,
           })
-          return failed.length > 0 ? EXIT.found : EXIT.ok
+          return failures > 0 ? EXIT.found : EXIT.ok
         },
         { connections: Math.min(options.concurrency ?? CONNECTIONS, CONNECTIONS) },
       ),

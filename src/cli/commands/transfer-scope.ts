@@ -34,16 +34,17 @@ export function addTransferScope(cli: Cli): void {
       cli.withDatabase(async (session) => {
         const { store } = session
         const total = await store.countByScope(from, 'active')
-        const { transferred, failed } = await runJob(session, total, (job) =>
+        const { transferred, failed, failures } = await runJob(session, total, (job) =>
           runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
         )
         await printEnd(session, {
           failed,
-          result: { transferred, failed: failed.length },
+          failures,
+          result: { transferred, failed: failures },
           summary: `Transferred ${counted(transferred, 'object')} to ${printable(to)}.`,
           resume: 'To go on, repeat the command. It continues with what is left.',
         })
-        return failed.length > 0 ? EXIT.found : EXIT.ok
+        return failures > 0 ? EXIT.found : EXIT.ok
       }),
     )
 }

@@ -4,7 +4,7 @@ import { checkText, LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { ItemRun } from './item-run.js'
-import type { JobContext, JobFailure, JobOptions } from './job.js'
+import type { JobContext, JobFailure, JobOptions, WithFailures } from './job.js'
 import { lookForErasure, removeUnused, settleLeftover } from './leftover.js'
 import { leftoversOfScope, PAGE_SIZE, rowsOfScope } from './pages.js'
 
@@ -47,11 +47,15 @@ const checks = new OptionChecks(JOB)
  * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
  */
 export async function eraseScope(s3: S3ServerCore, options: EraseScopeOptions): Promise<EraseScopeResult> {
-  return runErasure(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runErasure(dependenciesOf(s3, JOB), options)
+  return result
 }
 
 /** `eraseScope` for callers without a server. Each step can be stopped anywhere and repeated. */
-export async function runErasure(context: JobContext, options: EraseScopeOptions): Promise<EraseScopeResult> {
+export async function runErasure(
+  context: JobContext,
+  options: EraseScopeOptions,
+): Promise<WithFailures<EraseScopeResult>> {
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const scope = checkText('scope', options.scope)
@@ -103,5 +107,5 @@ export async function runErasure(context: JobContext, options: EraseScopeOptions
   }
   // Last: the steps before it record a leftover for everything that may be in the bucket.
   await run.process(leftoversOfScope(objects, scope), settle)
-  return { ...counts, failed: run.failed }
+  return { ...counts, failed: run.failed, failures: run.failures }
 }

@@ -12,7 +12,13 @@ import { shown } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { ItemRun } from './item-run.js'
-import { bucketPart, type BucketJobContext, type BucketJobOptions, type JobFailure } from './job.js'
+import {
+  bucketPart,
+  type BucketJobContext,
+  type BucketJobOptions,
+  type JobFailure,
+  type WithFailures,
+} from './job.js'
 import { bucketPages, PAGE_SIZE, storedPosition } from './pages.js'
 
 /** Bytes in the bucket, as the listing describes them. */
@@ -81,7 +87,8 @@ export async function importObjects(
   s3: S3ServerCore,
   options: ImportObjectsOptions,
 ): Promise<ImportObjectsResult> {
-  return runImport(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runImport(dependenciesOf(s3, JOB), options)
+  return result
 }
 
 /** An item with what names its bytes in the database. */
@@ -95,7 +102,7 @@ type Outcome = 'imported' | 'known' | 'skipped'
 export async function runImport(
   context: BucketJobContext,
   options: ImportObjectsOptions,
-): Promise<ImportObjectsResult> {
+): Promise<WithFailures<ImportObjectsResult>> {
   checks.options(options)
   const select = checks.requiredFunction('select', options.select)
   const { bucket, prefix, after } = bucketPart(checks, options, context.bucket)
@@ -139,7 +146,7 @@ export async function runImport(
     },
     ({ key }) => key,
   )
-  return { ...counts, failed: run.failed, after: run.after }
+  return { ...counts, failed: run.failed, failures: run.failures, after: run.after }
 }
 
 /** Looks up what names the bytes of a page, with one call for up to 1000 names in its range. */

@@ -16,7 +16,10 @@ export interface ItemRunOptions {
 
 /** Works through the items of a job, several at once, and keeps count of what is done and what failed. */
 export class ItemRun {
+  /** The first failures, at most {@link MAX_FAILURES}. */
   readonly failed: JobFailure[] = []
+  /** The number of all failures. */
+  failures = 0
   readonly #options: ItemRunOptions
   #done = 0
   #after: string | null
@@ -88,6 +91,7 @@ export class ItemRun {
   fail({ bucket, key }: { readonly bucket: string; readonly key: string }, error: unknown): void {
     const { report, operation } = this.#options
     report(error, { operation })
+    this.failures++
     if (this.failed.length < MAX_FAILURES) this.failed.push({ bucket, key, error })
   }
 

@@ -55,6 +55,9 @@ export interface JobFailure {
   readonly error: unknown
 }
 
+/** What the command line prints as well: the number of all failures. */
+export type WithFailures<Result> = Result & { readonly failures: number }
+
 /** The most failures that the result of a job lists. `onError` gets all of them. */
 export const MAX_FAILURES = 1000
 

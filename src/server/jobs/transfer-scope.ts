@@ -4,7 +4,7 @@ import { checkQuota, checkText, invalid, shown } from '../../core/store/validati
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { ItemRun } from './item-run.js'
-import type { JobContext, JobFailure, JobOptions } from './job.js'
+import type { JobContext, JobFailure, JobOptions, WithFailures } from './job.js'
 import { rowsOfScope } from './pages.js'
 
 export interface TransferScopeOptions extends JobOptions {
@@ -46,14 +46,15 @@ export async function transferScope(
   s3: S3ServerCore,
   options: TransferScopeOptions,
 ): Promise<TransferScopeResult> {
-  return runTransfer(dependenciesOf(s3, JOB), options)
+  const { failures: _, ...result } = await runTransfer(dependenciesOf(s3, JOB), options)
+  return result
 }
 
 /** `transferScope` for callers without a server. */
 export async function runTransfer(
   { records, events, report }: Omit<JobContext, 'storage' | 'now'>,
   options: TransferScopeOptions,
-): Promise<TransferScopeResult> {
+): Promise<WithFailures<TransferScopeResult>> {
   const signal = checks.signal(options.signal)
   const onProgress = checks.function('onProgress', options.onProgress)
   const from = checkText('scope', options.from, 'from')
@@ -72,5 +73,5 @@ export async function runTransfer(
     transferred++
     events?.changed(object)
   })
-  return { transferred, failed: run.failed }
+  return { transferred, failed: run.failed, failures: run.failures }
 }

@@ -103,6 +103,20 @@ describePostgres('svc-db with a bucket', (url) => {
       expect(await seeded.store.countByScope('user:4')).toBe(2)
     })
 
+    it('transfer-scope counts all failures, and lists the first 1000', async () => {
+      const keys = Array.from({ length: 1003 }, (_, index) => `many/${index}`)
+      const file = { scope: 'many', bucket, size: 1, createdAt: new Date() }
+      await Promise.all(keys.map((key) => seeded.store.adopt({ ...file, key, storageKey: key })))
+      const { exitCode, stdout, stderr } = await run(
+        ...['transfer-scope', '--from', 'many', '--to', 'few', '--max-files', '1', '--json'],
+      )
+      expect(exitCode).toBe(1)
+      const lines = jsonLines(stdout)
+      expect(lines).toHaveLength(1001)
+      expect(lines.at(-1)).toEqual({ transferred: 1, failed: 1002 })
+      expect(stderr).toContain('2 more failed.')
+    })
+
     it('erase deletes rows and bytes, and only with --yes where nobody can answer', async () => {
       const erase = (...args: string[]) => run('erase', 'user:4', '--s3-endpoint', server.endpoint, ...args)
       expect(await erase()).toEqual({
