@@ -27,7 +27,7 @@ export function createEventMethods({ namespace, run }: EventMethodsOptions): Eve
     },
 
     async settleEvents(command) {
-      return run((call) => settleEvents(namespace, call, command))
+      return settleEvents(namespace, run, command)
     },
 
     async extendClaims(command) {

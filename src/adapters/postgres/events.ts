@@ -46,8 +46,13 @@ export function createEventMethods(call: Call, statements: EventStatements): Eve
           return place === null ? [] : [{ ...place, retry_at: entry.retryAt }]
         })
         if (places.length === 0) continue
-        const rows = await call(statements.settle, [JSON.stringify(places)], { repeatable: false })
-        settled.push(...idsOf(places, rows))
+        try {
+          const rows = await call(statements.settle, [JSON.stringify(places)], { repeatable: false })
+          settled.push(...idsOf(places, rows))
+        } catch (error) {
+          if (settled.length === 0) throw error
+          return settled
+        }
       }
       return settled
     },

@@ -140,7 +140,10 @@ export interface StorageObjectStore {
    * one at a time, in the order of its changes. Settle each event once its work is done.
    */
   claimEvents(input?: ClaimEventsInput): Promise<StoredEvent[]>
-  /** Removes claimed events, or schedules a retry. At most 1000. Returns the ids whose claim still held. */
+  /**
+   * Removes claimed events, or schedules a retry. At most 1000. Returns the ids that were settled. One is missing if its claim no
+   * longer held, or if the database failed after others had been settled: settle it again.
+   */
   settleEvents(entries: readonly SettleEventInput[]): Promise<string[]>
   /** Extends claims from now on. At most 1000. Returns the ids whose claim still held. */
   extendClaims(entries: readonly ExtendClaimInput[], options?: ExtendClaimsOptions): Promise<string[]>

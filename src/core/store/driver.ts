@@ -217,7 +217,8 @@ export interface StoreDriver {
   /**
    * Ends claims that still hold: the last claim of the event has this token, even if it has expired. Without `retryAt` the
    * event is removed, which makes the next event of its object the oldest; with it, the claim ends and `dueAt` is
-   * `retryAt`. Each entry is atomic. Returns the ids whose claim held. Ignores ids and claims that it doesn't know.
+   * `retryAt`. Each entry is atomic. Returns the ids whose claim held. Ignores ids and claims that it doesn't know. Rejects only
+   * if it has settled none: a rejection has no room for the ids of the others.
    */
   settleEvents(command: SettleEventsCommand): Promise<string[]>
   /** Sets the end of claims that still hold, as in {@link settleEvents}, to `until`. Returns their ids. */

@@ -118,11 +118,16 @@ export class EventDelivery {
     return { outcome: held ? 'delivered' : 'lost' }
   }
 
-  async #settle(entries: readonly SettleEventInput[]): Promise<readonly string[]> {
+  async #settle(entries: readonly SettleEventInput[]): Promise<ReadonlySet<string>> {
     const { store, settleAgain } = this.#options
+    const settled = new Set<string>()
     for (;;) {
+      const left = entries.filter(({ id }) => !settled.has(id))
       try {
-        return await store.settleEvents(entries)
+        const ids = await store.settleEvents(left)
+        for (const id of ids) settled.add(id)
+        // Some may be missing because the database failed. The next call finds out.
+        if (ids.length === 0 || ids.length === left.length) return settled
       } catch (error) {
         if (!(await settleAgain(error))) throw error
       }
@@ -197,11 +202,11 @@ interface Waiting {
 
 /** Settles events together: those whose handlers end at once, and those that end while a call is in flight. */
 class SettlementQueue {
-  readonly #settle: (entries: readonly SettleEventInput[]) => Promise<readonly string[]>
+  readonly #settle: (entries: readonly SettleEventInput[]) => Promise<ReadonlySet<string>>
   readonly #waiting = new Map<string, Waiting>()
   #isSettling = false
 
-  constructor(settle: (entries: readonly SettleEventInput[]) => Promise<readonly string[]>) {
+  constructor(settle: (entries: readonly SettleEventInput[]) => Promise<ReadonlySet<string>>) {
     this.#settle = settle
   }
 
@@ -229,7 +234,7 @@ class SettlementQueue {
 
   async #settleBatch(batch: readonly Waiting[]): Promise<void> {
     try {
-      const held = new Set(await this.#settle(batch.map(({ entry }) => entry)))
+      const held = await this.#settle(batch.map(({ entry }) => entry))
       for (const { entry, resolve } of batch) resolve(held.has(entry.id))
     } catch (error) {
       for (const { reject } of batch) reject(error)

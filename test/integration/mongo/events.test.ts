@@ -1,7 +1,10 @@
 import type { StorageObjectStore, StoredEvent } from '@svc/db'
 import type { Db } from 'mongodb'
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { openNamespace } from '../../../src/adapters/mongo/connection/namespace.js'
+import { createMongoDriver } from '../../../src/adapters/mongo/driver.js'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
+import { createStore } from '../../../src/core/store/create-store.js'
 import { clientOf, describeMongo, freshDatabase } from './databases.js'
 import { watchedClient } from './watched-client.js'
 import { wireProxy } from './wire-proxy.js'
@@ -242,6 +245,16 @@ describeMongo('events in MongoDB', (url) => {
       await unblock()
       expect(await settling).toEqual(events.map(({ id }) => id))
       expect(await documents()).toBe(0)
+    })
+
+    it('fails settlements of its object only', async () => {
+      for (const key of ['a', 'b', 'c', 'd']) await activate(key)
+      const events = await store.claimEvents()
+      const unblock = await block('b')
+      const driver = createMongoDriver({ namespace: openNamespace(db, 'svc_db_'), timeout: 3000 })
+      const settled = await createStore(driver).settleEvents(claimsOf(events))
+      expect(settled).toEqual(events.filter(({ object }) => object.key !== 'b').map(({ id }) => id))
+      await unblock()
     })
   })
 

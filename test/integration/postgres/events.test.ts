@@ -1,4 +1,4 @@
-import type { StorageObject, StorageObjectStore } from '@svc/db'
+import type { StorageObject, StorageObjectStore, StoredEvent } from '@svc/db'
 import type pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -88,6 +88,27 @@ describeOwnDatabase('events on Postgres', (url) => {
       await expect(store.listEvents({ after })).rejects.toMatchObject({ code: 'INVALID_CURSOR' })
     }
     expect(await store.settleEvents([event!])).toEqual([id])
+  })
+
+  it('that were settled before the database failed are returned', async () => {
+    const keys = Array.from({ length: 201 }, (_, index) => `many/${index}`)
+    await Promise.all(keys.map((key) => upload(key)))
+    const events: StoredEvent[] = []
+    while (events.length < keys.length) events.push(...(await store.claimEvents()))
+    const last = events[200]!
+    const impatient = poolOf(url, { statement_timeout: 2000 })
+    const client = await pool.connect()
+    try {
+      await client.query('BEGIN')
+      await postgresAdapter(client, { schema }).update({ ...at(last.object.key), filename: 'b.txt' })
+      const settled = await postgresAdapter(impatient, { schema }).settleEvents(events)
+      expect(settled).toEqual(events.slice(0, 200).map(({ id }) => id))
+    } finally {
+      await client.query('ROLLBACK')
+      client.release()
+      await impatient.end()
+    }
+    expect(await store.settleEvents(events)).toEqual([last.id])
   })
 
   describe('in large numbers', () => {

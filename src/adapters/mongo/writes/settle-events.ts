@@ -16,36 +16,56 @@ type Settlement = InQueue<EventSettlement>
 /** After this many conflicts, a settlement is split, so that a document which stays blocked holds up only itself. */
 const MAX_CONFLICTS = 6
 
+/** Runs a part of a call with a deadline, and maps errors. */
+type Run = <T>(work: (call: Call) => Promise<T>) => Promise<T>
+
 /** Ends claims that still hold, and returns the ids of their events. */
 export async function settleEvents(
   namespace: Namespace,
-  call: Call,
+  run: Run,
   { entries, now }: SettleEventsCommand,
 ): Promise<string[]> {
-  const settled = new Set(await settleAll(namespace, call, inQueues(entries), now))
+  const settled = new Set(await settleAll(namespace, run, inQueues(entries), now))
   return entries.map(({ id }) => id).filter((id) => settled.has(id))
 }
 
+/** Each part has its own deadline, so one that stays blocked fails alone. Rejects only if nothing was settled. */
 async function settleAll(
   namespace: Namespace,
-  call: Call,
+  run: Run,
   entries: readonly Settlement[],
   now: Date,
 ): Promise<string[]> {
   if (entries.length === 0) return []
+  const together = await run((call) => settleTogether(namespace, call, entries, now))
+  if (together !== null) return together
+  const half = Math.ceil(entries.length / 2)
+  const halves = [entries.slice(0, half), entries.slice(half)]
+  const results = await Promise.allSettled(halves.map((part) => settleAll(namespace, run, part, now)))
+  const settled = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure && settled.length === 0) throw failure.reason
+  return settled
+}
+
+/** Settles the entries in one transaction. Returns `null` if other transactions keep blocking it, and it can be split. */
+async function settleTogether(
+  namespace: Namespace,
+  call: Call,
+  entries: readonly Settlement[],
+  now: Date,
+): Promise<string[] | null> {
+  if (await removeSole(namespace, call, entries)) return entries.map(({ id }) => id)
+  let conflicts = 0
+  const stopsAtConflict = () => entries.length > 1 && ++conflicts > MAX_CONFLICTS
   try {
-    if (await removeSole(namespace, call, entries)) return entries.map(({ id }) => id)
-    let conflicts = 0
-    const stopsAtConflict = () => entries.length > 1 && ++conflicts > MAX_CONFLICTS
     return await transact({ namespace, call, stopsAtConflict }, (session) =>
       settleHeld(namespace, session, entries, now),
     )
   } catch (error) {
     if (entries.length === 1 || !isWriteConflict(error)) throw error
+    return null
   }
-  const half = Math.ceil(entries.length / 2)
-  const halves = [entries.slice(0, half), entries.slice(half)]
-  return (await Promise.all(halves.map((part) => settleAll(namespace, call, part, now)))).flat()
 }
 
 /** Undoes a transaction that can't settle all of its entries. */

@@ -252,6 +252,17 @@ describe('a claim', () => {
       expect(await run).toEqual({ delivered: 2, failed: [] })
     })
 
+    it('is settled when the database failed after it had settled others', async () => {
+      for (const key of ['a', 'b', 'c']) await activate(store, key, clock)
+      let calls = 0
+      around(
+        store,
+        'settleEvents',
+        (settle) => (entries) => settle(calls++ === 0 ? entries.slice(0, 1) : entries),
+      )
+      expect(await deliver(() => undefined)).toEqual({ delivered: 3, failed: [] })
+    })
+
     it('is tried again while the database is away, for claims and for settlements', async () => {
       await activate(store, 'a', clock)
       const down = new StorageError('DATABASE_UNAVAILABLE')
