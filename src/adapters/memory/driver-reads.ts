@@ -130,9 +130,13 @@ export function readMethods(tables: Tables): Reads {
 
 /** Merges pages that are sorted newest first. */
 function newestFirst(pages: readonly StorageObject[][], limit: number): StorageObject[] {
-  if (pages.length === 1) return pages[0]!
-  return pages
-    .flat()
-    .sort((a, b) => (a.id < b.id ? 1 : -1))
-    .slice(0, limit)
+  return pages.reduce((one, other) => {
+    const merged: StorageObject[] = []
+    let [i, j] = [0, 0]
+    while (merged.length < limit && (i < one.length || j < other.length)) {
+      const isFirst = j === other.length || (i < one.length && one[i]!.id > other[j]!.id)
+      merged.push(isFirst ? one[i++]! : other[j++]!)
+    }
+    return merged
+  })
 }
