@@ -146,6 +146,31 @@ export const claimMutants: readonly Mutant[] = [
     ],
   },
   {
+    defect: 'claims all events of a call with one token',
+    createStore: overDriver((driver) => {
+      let calls = 0
+      const given = new Map<string, { readonly token: string; readonly claim: string }>()
+      const real = <Entry extends { readonly id: string; readonly claim: string }>(
+        entries: readonly Entry[],
+      ) =>
+        entries.map((entry) => {
+          const { token, claim } = given.get(entry.id) ?? {}
+          return entry.claim === token ? { ...entry, claim: claim! } : entry
+        })
+      return {
+        async claimEvents(command) {
+          const token = `call ${++calls}`
+          const claimed = await driver.claimEvents(command)
+          for (const { id, claim } of claimed) given.set(id, { token, claim })
+          return claimed.map((event) => ({ ...event, claim: token }))
+        },
+        settleEvents: (command) => driver.settleEvents({ ...command, entries: real(command.entries) }),
+        extendClaims: (command) => driver.extendClaims({ ...command, entries: real(command.entries) }),
+      }
+    }),
+    rejectedBy: ['claimEvents: gives each event its own claim, also those of one call'],
+  },
+  {
     defect: 'does not count attempts',
     createStore: overDriver((driver) => ({
       claimEvents: async (command) =>

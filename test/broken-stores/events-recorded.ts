@@ -1,5 +1,5 @@
 import { overRecordingDriver } from './event-driver.js'
-import { overDriver, overRecording, type Mutant } from './mutant.js'
+import { gap, overDriver, overRecording, type Mutant } from './mutant.js'
 
 /** Mutants of what is recorded as an event. */
 export const recordedEventMutants: readonly Mutant[] = [
@@ -44,6 +44,26 @@ export const recordedEventMutants: readonly Mutant[] = [
       },
     })),
     rejectedBy: ['events: record a confirm and a remove once, however often they are repeated'],
+  },
+  {
+    defect: 'records the event of a confirm after its commit',
+    createStore: overDriver((driver) => {
+      let uncommitted = 0
+      return {
+        async confirm(command) {
+          uncommitted++
+          const result = await driver.confirm(command)
+          await gap()
+          uncommitted--
+          return result
+        },
+        async listEvents(query) {
+          const { items, next } = await driver.listEvents(query)
+          return { items: uncommitted > 0 ? items.slice(0, -uncommitted) : items, next }
+        },
+      }
+    }),
+    rejectedBy: ['events: are there as soon as somebody can see the change'],
   },
   {
     defect: 'takes the time of the row as that of the change',

@@ -34,6 +34,29 @@ export const purgeRaceMutants: readonly Mutant[] = [
     rejectedBy: ['concurrency: a purge never drops a confirmed row', SCRIPTS.overExpired],
   },
   {
+    defect: 'purges whatever is reserved at a key that had expired',
+    createStore: overDriver((driver) => ({
+      async purgeExpired(command) {
+        const rows = await driver.listExpired({ ...command, after: null })
+        await gap()
+        const purged: StorageObject[] = []
+        for (const { bucket, key, scope } of rows) {
+          const { row } = await driver.release({
+            bucket,
+            key,
+            scope,
+            id: null,
+            uploadId: null,
+            now: command.now,
+          })
+          if (row) purged.push(row)
+        }
+        return { rows: purged, scopes: [] }
+      },
+    })),
+    rejectedBy: ['concurrency: a purge never drops a reservation that took the place of an expired one'],
+  },
+  {
     defect: 'skips expired rows while another key is written',
     createStore: overDriver((driver) => {
       let writing = 0

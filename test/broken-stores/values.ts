@@ -75,6 +75,17 @@ export const valueMutants: readonly Mutant[] = [
     rejectedBy: ['metadata: is returned unchanged, even with names that have a special meaning elsewhere'],
   },
   {
+    defect: 'writes metadata that looks like a number as a number does',
+    createStore: overEveryRow((row) => {
+      const written = (value: string) => (/^\d+(\.\d+)?$/.test(value) ? String(Number(value)) : value)
+      const entries = Object.entries(row.metadata ?? {}).map(([name, value]) => [name, written(value)])
+      return row.metadata
+        ? { ...row, metadata: Object.fromEntries(entries) as StorageObject['metadata'] }
+        : row
+    }),
+    rejectedBy: ['strings: are returned unchanged if they look like numbers, dates or other values'],
+  },
+  {
     defect: 'treats empty metadata as absent',
     createStore: overRows((row) => ({
       ...row,

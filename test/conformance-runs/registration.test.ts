@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
+import { SCRIPTS } from '../broken-stores/mutant.js'
 import { collectTests } from './collect-tests.js'
 
 const memory = { name: 'memory', createStore: memoryAdapter }
 
 describe('storeConformance', () => {
   afterEach(() => {
+    vi.useRealTimers()
     vi.unstubAllGlobals()
     vi.unstubAllEnvs()
   })
@@ -52,6 +54,35 @@ describe('storeConformance', () => {
     await expect(test?.run()).rejects.toThrow('expected')
     expect(made).toHaveLength(1)
     expect(closed).toEqual(made)
+  })
+
+  it('fails a test whose store never responds, also under a runner without a time limit', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const createStore = ({ now }: { now: () => Date }) => ({
+      ...memoryAdapter({ now }),
+      find: () => new Promise<never>(() => undefined),
+    })
+    const tests = collectTests({ name: 'hanging', createStore })
+    const failure = tests
+      .find(({ title }) => title.startsWith('find calls: find returns'))!
+      .run()
+      .catch(String)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await failure).toContain('a call of the store, or its creation or end, has taken more than 60 s')
+  })
+
+  it.each([
+    { numRuns: undefined, runs: 9 },
+    { numRuns: 12, runs: 12 },
+  ])('with numRuns $numRuns runs a script of a second $runs times', async ({ numRuns, runs }) => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const createStore = vi.fn((context: { now: () => Date; events: boolean }) => {
+      vi.setSystemTime(Date.now() + 1000)
+      return memoryAdapter(context)
+    })
+    const tests = collectTests({ name: 'slow', createStore, numRuns })
+    await tests.find(({ title }) => title === SCRIPTS.aboutQuotas)!.run()
+    expect(createStore).toHaveBeenCalledTimes(runs)
   })
 
   it('refuses invalid options', () => {

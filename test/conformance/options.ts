@@ -50,7 +50,7 @@ export interface ConformanceOptions {
   readonly close?: ((store: StorageObjectStore) => unknown) | undefined
   /** Your test runner. Default: the globals `describe` and `it`. */
   readonly test?: TestRunner | undefined
-  /** Runs of each property, 1 or more. Default 100. */
+  /** Runs of each property, 1 or more. Default: 100, or fewer if a property would take more than 8 seconds. */
   readonly numRuns?: number | undefined
   /** Repeats the scripts of an earlier run. Default: the environment variable `CONFORMANCE_SEED`, else a random seed. */
   readonly seed?: number | undefined
@@ -68,6 +68,8 @@ export interface ConformanceOptions {
 /** The options of the properties, with defaults applied. */
 export interface PropertySettings {
   readonly numRuns: number
+  /** Milliseconds after which a property begins no more runs. */
+  readonly timeLimit: number
   readonly seed: number
   /** The run to start at. */
   readonly path: string | undefined
@@ -91,9 +93,14 @@ export interface Replay {
 
 const REPLAY = /^(\d+)\/(\d+(?::\d+)*)(?:\/([A-Za-z0-9+/:]+))?$/
 
+const DEFAULT_RUNS = 100
+
+/** Keeps the default run over a network within 2 minutes. */
+const DEFAULT_TIME_LIMIT = 8000
+
 /** @throws TypeError for an invalid option. */
 export function propertySettings(options: ConformanceOptions): PropertySettings {
-  const { createStore, numRuns = 100, seed, shrink = true, delays = 0, driver } = options
+  const { createStore, numRuns = DEFAULT_RUNS, seed, shrink = true, delays = 0, driver } = options
   const path = options.path ?? environment('CONFORMANCE_PATH')
   if (typeof createStore !== 'function')
     throw new TypeError(`\`createStore\` must be a function (got ${String(createStore)}).`)
@@ -109,6 +116,7 @@ export function propertySettings(options: ConformanceOptions): PropertySettings 
     throw new TypeError(`\`delays\` must be an integer of 0 or more (got ${String(delays)}).`)
   return {
     numRuns,
+    timeLimit: options.numRuns === undefined ? DEFAULT_TIME_LIMIT : Infinity,
     seed: seed ?? seedOfEnvironment() ?? Math.floor(Math.random() * 2 ** 31),
     ...pathOf(path),
     shrink,

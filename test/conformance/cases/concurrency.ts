@@ -184,6 +184,30 @@ export const concurrencyCases: CaseGroup = {
       )
     },
 
+    'a purge never drops a reservation that took the place of an expired one': async (given) => {
+      const { store, clock, scope } = given
+      // Several rounds, because each purge must overlap the right moment of a reserve.
+      for (const _ of numbers(4)) {
+        await given.reserveEach(numbers(6).map(() => ({})))
+        clock.advance(2 * HOUR)
+        const rows: StorageObject[] = []
+        const reserve = async (n: number) => void rows.push(await given.reserve({ key: `key ${n}` }))
+        const purge = () => store.purgeExpired()
+        await allOf<unknown>([
+          purge(),
+          reserve(0),
+          reserve(1),
+          reserve(2),
+          purge(),
+          reserve(3),
+          reserve(4),
+          reserve(5),
+        ])
+        for (const row of rows) same(await store.find(row), row, 'the result of find')
+        same(await store.countByScope(scope), 6, 'reservations')
+      }
+    },
+
     'each row of history is counted by exactly one purge': async (given) => {
       const { store, clock, scope } = given
       for (const index of numbers(9)) await given.history({ key: `key ${index}` })

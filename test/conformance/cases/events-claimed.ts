@@ -46,6 +46,15 @@ export const claimCases: CaseGroup = {
       holds(claimed[0]!.id !== claimed[1]!.id, 'two events have the same id')
     },
 
+    'gives each event its own claim, also those of one call': async (given) => {
+      await objectsAt(given, ['a', 'b', 'c'])
+      const claims = (await given.store.claimEvents()).map(({ claim }) => claim)
+      holds(
+        new Set(claims).size === 3,
+        `${claims.join(', ')} are not all different: each event needs its own claim, so don't write one token to all`,
+      )
+    },
+
     'returns nothing if there are no events': async ({ store }) => {
       same(await store.claimEvents(), [])
       same(await store.claimEvents({ bucket: 'bucket', key: 'key' }), [], 'events of an object')

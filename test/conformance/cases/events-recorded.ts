@@ -1,7 +1,7 @@
-import { refused, same } from '../assertions.js'
+import { holds, refused, same } from '../assertions.js'
 import { HOUR, MINUTE } from '../clock.js'
 import { AWKWARD } from '../properties/texts.js'
-import type { CaseGroup } from '../given.js'
+import { allOf, numbers, type CaseGroup } from '../given.js'
 
 export const recordedEventCases: CaseGroup = {
   title: 'events',
@@ -78,6 +78,24 @@ export const recordedEventCases: CaseGroup = {
       await store.purgeDeleted({ before: clock.now() })
       await store.repairUsage()
       same(await store.listEvents(), { items: [], next: null }, 'events')
+    },
+
+    'are there as soon as somebody can see the change': async (given) => {
+      const { store } = given
+      for (const n of numbers(12)) {
+        const at = { bucket: 'bucket', key: `key ${n}` }
+        const { id } = await given.reserve(at)
+        const watch = async () => {
+          while ((await store.findActive(at)) === null) await new Promise((resolve) => setTimeout(resolve, 0))
+          const { items } = await store.listEvents({ limit: 1000 })
+          holds(
+            items.some(({ object }) => object.attemptId === id),
+            'the object is active, but its event is not listed',
+          )
+        }
+        // Several, because a store over a network shows the moment between two of its commands only now and then.
+        await allOf<unknown>([watch(), watch(), store.confirm({ ...at, id, size: 10 }), watch(), watch()])
+      }
     },
 
     'record a confirm and a remove once, however often they are repeated': async (given) => {

@@ -27,6 +27,20 @@ const LOOK_ALIKES = [
   'name\u{1f601}',
 ]
 
+/** Text that a store might take for a value of another type, and write in another way. */
+const VALUE_LIKE = [
+  '1.0',
+  '007',
+  '-0',
+  '+1',
+  '1e3',
+  '0x10',
+  '12345678901234567890',
+  'true',
+  'NULL',
+  '2026-01-01',
+]
+
 const ANY_METADATA = [
   '{"$set":"$unset","a.b":"c.d","__proto__":"polluted","":"empty name","constructor":"c","toString":""}',
   '{"0":"zero","-1":"minus","01":"one","a":"","b.":".","$":"$","\\u0001":"\\u0001","\\ud83d\\ude00":"e\\u0301"}',
@@ -76,6 +90,15 @@ export const stringCases: CaseGroup = {
         all.map((text, index) => [text, `${index} ${text}`, text]).sort(),
         'bucket, key and storage key',
       )
+    },
+
+    'are returned unchanged if they look like numbers, dates or other values': async (given) => {
+      for (const [index, text] of VALUE_LIKE.entries()) {
+        const at = { bucket: 'bucket', key: `key ${index}` }
+        const fields = { route: text, filename: text, contentType: text, metadata: { [text]: text } }
+        await given.activate({ ...at, ...fields, storageKey: text }, { eTag: text })
+        sameFields(await given.store.find(at), { ...fields, storageKey: text, eTag: text })
+      }
     },
 
     'are returned unchanged with every kind of character': async (given) => {

@@ -22,16 +22,18 @@ export class ScriptFailure extends ConformanceFailure {
 export async function check<Input>(
   inputs: fc.Arbitrary<Input>,
   run: (input: Input) => Promise<void>,
-  { numRuns, seed, path, shrink, replay, script }: PropertySettings,
+  { numRuns, timeLimit, seed, path, shrink, replay, script }: PropertySettings,
   replayOf: (input: Input) => string = () => '',
 ): Promise<void> {
-  let giveUpAt = Infinity
+  let endsAt = Date.now() + timeLimit
+  let hasFailed = false
   const property = fc.asyncProperty(inputs, async (input) => {
-    if (Date.now() > giveUpAt) return
+    if (Date.now() > endsAt) return
     try {
       await run(input)
     } catch (error) {
-      if (giveUpAt === Infinity) giveUpAt = Date.now() + SHRINKING
+      if (!hasFailed) endsAt = Date.now() + SHRINKING
+      hasFailed = true
       throw error
     }
   })
