@@ -22,7 +22,7 @@ const GROW = (schema: string) => `
   INSERT INTO ${schema}.objects (id, attempt_id, scope, bucket, key, status, route, declared_size, size, expires_at,
     created_at, updated_at, confirmed_at, deleted_at, writable_until, storage_key)
   SELECT id, id, 'other ' || g % 100, 'bucket', 'other ' || g, status, 'photos', 1,
-    CASE status WHEN 'pending' THEN NULL ELSE 1 END, CASE status WHEN 'pending' THEN timestamptz '2031-01-01' END,
+    CASE status WHEN 'pending' THEN NULL ELSE 1 END, CASE status WHEN 'pending' THEN timestamptz '2029-06-01' END,
     '2029-01-01', '2029-01-01', '2029-01-01', CASE status WHEN 'deleted' THEN timestamptz '2029-01-01' END, '2029-01-01',
     'bytes ' || g
   FROM (

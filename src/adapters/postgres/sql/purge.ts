@@ -1,32 +1,59 @@
-import { INDEX_PLANS, insertLeftovers, lockOf, WRITABLE } from './fragments.js'
+import { INDEX_PLANS, insertLeftovers, tryLock, WRITABLE } from './fragments.js'
 import { changeOf, chargeScopes, usageOf } from './usage.js'
 
-/** Skips keys that another transaction has locked. A purge never waits for a key, so it needs no lock order. */
-const expired = (condition: string) => `
-    SELECT pg_catalog.array_agg(o.attempt_id) INTO attempts FROM (
-      SELECT o.attempt_id, o.bucket, o.key FROM {schema}.objects o
-      WHERE o.status = 'pending' AND o.expires_at <= p_before${condition}
-      ORDER BY o.expires_at, o.id LIMIT p_limit
-    ) o WHERE pg_try_advisory_xact_lock(${lockOf('o.bucket', 'o.key')});`
+/**
+ * Selects `attempts` and locks the sums of their scopes. `select` takes a condition of the rows `o`.
+ *
+ * A transaction of the application may hold the sums of a scope for as long as it likes. A purge waits for half a second, less
+ * than Postgres takes to look for deadlocks. Then it takes the rows of the scopes whose sums are free.
+ */
+const lockSums = (select: (condition: string) => string) => `
+  BEGIN${select('')}
+    PERFORM FROM {schema}.scope_usage u
+    WHERE u.scope = ANY (ARRAY(SELECT o.scope FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts)))
+    ORDER BY u.scope FOR UPDATE;
+  EXCEPTION WHEN lock_not_available THEN${select(`
+      AND (SELECT true FROM {schema}.scope_usage u WHERE u.scope = o.scope FOR UPDATE SKIP LOCKED)`)}
+  END;`
+/** Milliseconds. */
+const SUMS_TIMEOUT = 'SET lock_timeout = 500'
+
+/**
+ * Selects expired rows of all scopes or of one, and locks them and their keys. Skips whatever another transaction has locked, so
+ * it needs no lock order.
+ *
+ * With equality of the scope, a plan made while the table is small could walk the expired rows of all scopes. This range and
+ * order match only the index by scope.
+ */
+const selectExpired = (condition: string) => {
+  const candidates = (ofScope: string, order: string) => `
+    attempts := ARRAY(
+      SELECT o.attempt_id FROM (
+        SELECT o.attempt_id, o.bucket, o.key FROM {schema}.objects o
+        WHERE o.status = 'pending' AND o.expires_at <= p_before${ofScope}${condition}
+        ORDER BY ${order}o.expires_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED
+      ) o WHERE ${tryLock('o.bucket', 'o.key')});`
+  return `
+  IF p_scope IS NULL THEN${candidates('', '')}
+  ELSE${candidates(' AND o.scope >= p_scope AND o.scope <= p_scope', 'o.scope, ')}
+  END IF;`
+}
 
 /** Implements `planPurge` of core/store/lifecycle/upload.ts for many keys at once. */
 export const PURGE_EXPIRED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_expired_v1(p_scope text, p_before timestamptz, p_limit int, p_now timestamptz)
-RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE AS $body$
+RETURNS SETOF {schema}.objects LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];
-BEGIN${WRITABLE}
-  IF p_scope IS NULL THEN${expired('')}
-  ELSE${expired(' AND o.scope = p_scope')}
-  END IF;
-  IF attempts IS NULL THEN
-    RETURN;
-  END IF;
-  -- A new statement sees changes made before the locks were taken, so it keeps rows that were confirmed meanwhile.
+BEGIN${WRITABLE}${lockSums(selectExpired)}
+  -- A new statement sees changes made before the locks were taken, so it keeps rows that were confirmed meanwhile. The status is
+  -- an expression, so that a plan made while the index of expired rows was small doesn't walk it.
   RETURN QUERY
   WITH ended AS (
-    DELETE FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts) AND o.status = 'pending' AND o.expires_at <= p_before
+    DELETE FROM {schema}.objects o
+    WHERE o.attempt_id = ANY (attempts) AND o.status || '' = 'pending' AND o.expires_at <= p_before
     RETURNING o.*
   ), left_behind AS (${insertLeftovers('e', 'FROM ended e WHERE e.storage_key IS NOT NULL OR e.upload_id IS NOT NULL')}
   ), charged AS (${chargeScopes(changeOf(usageOf('a.size', 'e.declared_size'), usageOf('a.size', null)), {
@@ -41,29 +68,34 @@ $body$;
 COMMENT ON FUNCTION {schema}.purge_expired_v1 IS 'Ends expired reservations.';
 `
 
+/**
+ * Deleted rows need no lock on their key, so this locks each row and skips those that another purge has locked.
+ *
+ * Without sorts, this order and its row comparisons match only the index by scope. With equality, a plan made while the table is
+ * small could scan the history of all scopes.
+ */
+const selectDeleted = (condition: string) => `
+  IF p_scope IS NULL THEN
+    attempts := ARRAY(
+      SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before${condition}
+      ORDER BY o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  ELSE
+    attempts := ARRAY(
+      SELECT o.attempt_id FROM {schema}.objects o
+      WHERE o.status = 'deleted' AND (o.scope, o.deleted_at) <= (p_scope, p_before)
+        AND (o.scope, o.deleted_at) >= (p_scope, '-infinity'::timestamptz)${condition}
+      ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  END IF;`
+
 /** Purges history. Returns how many rows it deleted of each scope. */
 export const PURGE_DELETED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(p_scope text, p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
-${INDEX_PLANS} AS $body$
+${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];
-BEGIN${WRITABLE}
-  -- Deleted rows need no lock on their key, so this locks each row and skips those that another purge has locked.
-  IF p_scope IS NULL THEN
-    attempts := ARRAY(
-      SELECT o.attempt_id FROM {schema}.objects o WHERE o.status = 'deleted' AND o.deleted_at <= p_before
-      ORDER BY o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
-  ELSE
-    -- Without sorts, this order and its row comparisons match only the index by scope. With equality, a plan made while
-    -- the table is small could scan the history of all scopes.
-    attempts := ARRAY(
-      SELECT o.attempt_id FROM {schema}.objects o
-      WHERE o.status = 'deleted' AND (o.scope, o.deleted_at) <= (p_scope, p_before)
-        AND (o.scope, o.deleted_at) >= (p_scope, '-infinity'::timestamptz)
-      ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
-  END IF;
+BEGIN${WRITABLE}${lockSums(selectDeleted)}
   RETURN QUERY
   WITH gone AS (
     DELETE FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts) RETURNING o.scope

@@ -76,11 +76,6 @@ export function readStatements(schema: SchemaName) {
      ) o ORDER BY o.id DESC LIMIT ${limit}`
   }
 
-  const expired = (condition: string) =>
-    `SELECT ${OBJECT} FROM {schema}.objects o
-     WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)${condition}
-     ORDER BY o.expires_at, o.id LIMIT $4`
-
   const lists = (columns: string) => ({
     list: named('list', newest(columns, '$4', limit)),
     listRoute: named('list_route', newestOfRoute(columns, hidden('$5::text'), hidden('$4::text'), limit)),
@@ -152,15 +147,27 @@ export function readStatements(schema: SchemaName) {
        FROM {schema}.list_stored_v1($1::text, $2::text, $3::text, $4::text, $5::int) n`,
     ),
 
-    listExpired: named('list_expired', expired('')),
-    listExpiredOfScope: named('list_expired_of_scope', expired(' AND o.scope = $5')),
+    listExpired: named(
+      'list_expired',
+      `SELECT ${OBJECT} FROM {schema}.objects o
+       WHERE o.status = 'pending' AND o.expires_at <= $1 AND (o.expires_at, o.id) > ($2, $3)
+       ORDER BY o.expires_at, o.id LIMIT $4`,
+    ),
+    // A range of one scope, because the order of an index of all scopes would match an equality. The planner could then walk the
+    // rows of all scopes.
+    listExpiredOfScope: named(
+      'list_expired_of_scope',
+      `SELECT ${OBJECT} FROM {schema}.objects o
+       WHERE o.status = 'pending' AND o.scope >= $5 AND o.scope <= $5 AND (o.scope, o.expires_at, o.id) > ($5, $2, $3)
+         AND o.expires_at <= $1
+       ORDER BY o.scope, o.expires_at, o.id LIMIT ${hidden('$4::int')}`,
+    ),
     listLeftovers: named(
       'list_leftovers',
       `SELECT ${LEFTOVER} FROM {schema}.leftovers l
        WHERE (l.since, l.attempt_id) > ($1, $2) ORDER BY l.since, l.attempt_id LIMIT $3`,
     ),
-    // A range of one scope, because the order of an index of all scopes would match an equality. The planner could then
-    // walk the leftovers of all scopes.
+    // As with expired rows.
     listLeftoversOfScope: named(
       'list_leftovers_of_scope',
       `SELECT ${LEFTOVER} FROM {schema}.leftovers l

@@ -1,0 +1,77 @@
+import { postgresAdapter } from '@svc/db/postgres'
+import type pg from 'pg'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+
+const HOUR = 3_600_000
+
+describePostgres('a purge beside an open transaction', (url) => {
+  const pool = poolOf(url)
+  let schema: string
+  beforeEach(async () => {
+    schema = freshSchema()
+    await postgresAdapter(pool, { schema }).migrate()
+  })
+  afterEach(() => dropSchema(pool, schema))
+  afterAll(() => pool.end())
+
+  const reservation = (scope: string, key: string) => ({ scope, bucket: 'files', key, declaredSize: 5 })
+  const later = () => postgresAdapter(pool, { schema, now: () => new Date(Date.now() + 2 * HOUR) })
+
+  it.each([
+    {
+      what: 'the sums of a scope',
+      // The purge takes at most 200 rows in a transaction, and these expire first.
+      held: Array.from({ length: 201 }, (_, index) => `eve/${index}`),
+      hold: (holder: pg.PoolClient) =>
+        postgresAdapter(holder, { schema }).reserve({
+          ...reservation('eve', 'another'),
+          expiresAt: new Date(Date.now() + 4 * HOUR),
+        }),
+    },
+    {
+      what: 'a row, without the lock of its key',
+      held: ['eve/0'],
+      hold: (holder: pg.PoolClient) =>
+        holder.query(`SELECT FROM ${quoted(schema)}.objects WHERE scope = 'eve' FOR UPDATE`),
+    },
+  ])('that holds $what takes other reservations, and the next run those', async ({ held, hold }) => {
+    const store = postgresAdapter(pool, { schema })
+    const expiresAt = new Date(Date.now() + HOUR / 2)
+    await Promise.all(held.map((key) => store.reserve({ ...reservation('eve', key), expiresAt })))
+    await store.reserve({ ...reservation('ann', 'ann/0'), expiresAt: new Date(Date.now() + HOUR) })
+    const holder = await pool.connect()
+    try {
+      await holder.query('BEGIN')
+      await hold(holder)
+      expect(await later().purgeExpired({ limit: 1000 })).toMatchObject([{ key: 'ann/0' }])
+    } finally {
+      await holder.query('ROLLBACK')
+      holder.release()
+    }
+    expect(await later().purgeExpired({ limit: 1000 })).toHaveLength(held.length)
+    expect(await store.checkUsage()).toEqual([])
+  })
+
+  it('drops the history of other scopes', async () => {
+    const store = postgresAdapter(pool, { schema })
+    const expiresAt = new Date(Date.now() + HOUR)
+    for (const scope of ['eve', 'ann']) {
+      await store.reserve({ ...reservation(scope, scope), expiresAt })
+      await store.confirm({ bucket: 'files', key: scope, size: 5 })
+      await store.remove({ bucket: 'files', key: scope })
+    }
+    const before = new Date(Date.now() + HOUR)
+    const holder = await pool.connect()
+    try {
+      await holder.query('BEGIN')
+      await postgresAdapter(holder, { schema }).reserve({ ...reservation('eve', 'another'), expiresAt })
+      expect(await later().purgeDeleted({ before })).toBe(1)
+    } finally {
+      await holder.query('ROLLBACK')
+      holder.release()
+    }
+    expect(await later().purgeDeleted({ before })).toBe(1)
+    expect(await store.checkUsage()).toEqual([])
+  })
+})
