@@ -58,7 +58,7 @@ export function createPostgresDriver({
   const writes = writeStatements(schema)
   const usages = usageStatements(schema)
   const call = createCall(database)
-  const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase)
+  const callReplica = readDatabase === database ? call : createReadPoolCall(readDatabase, call)
   const batchedWrites = createBatchedWrites(call, writes)
 
   const read = (statement: Statement, values: readonly PostgresValue[]) =>

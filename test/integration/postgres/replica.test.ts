@@ -121,6 +121,20 @@ describePrivatePostgres('a streaming replica', (programs) => {
     }
   })
 
+  it('leaves lists and counts to the primary until it has received the migration', async () => {
+    const lagging = postgresAdapter(pools.primary, { schema: freshSchema(), readPool: pools.standby })
+    await pools.standby.query('SELECT pg_wal_replay_pause()')
+    await untilOnStandby("pg_get_wal_replay_pause_state() = 'paused'")
+    try {
+      await lagging.migrate()
+      const row = await lagging.reserve(attempt('new', 'new'))
+      expect(await lagging.listByScope({ scope: 'new' })).toEqual({ objects: [row] })
+      expect(await lagging.countByScope('new')).toBe(1)
+    } finally {
+      await pools.standby.query('SELECT pg_wal_replay_resume()')
+    }
+  })
+
   it('delays no list from the primary, and neither transferScope nor eraseScope', async () => {
     const s3 = createS3Server({
       storage: memoryStorage(),

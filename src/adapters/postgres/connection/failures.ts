@@ -67,6 +67,11 @@ export function databaseError(error: unknown): unknown {
   return new StorageError('DATABASE_UNAVAILABLE', { cause: error })
 }
 
+/** Returns whether {@link databaseError} made this error for a schema that is missing or older. */
+export function isNotMigrated(error: unknown): boolean {
+  return error instanceof StorageError && error.message === NOT_MIGRATED
+}
+
 /** Lets the message of an error name `readPool`, because an operator would look at the primary otherwise. */
 export function readPoolError(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error

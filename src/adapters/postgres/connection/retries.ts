@@ -1,6 +1,7 @@
 import type { Database, PostgresValue, Statement, TextRow } from './database.js'
 import {
   databaseError,
+  isNotMigrated,
   isInFailedTransaction,
   lostResponse,
   readPoolError,
@@ -60,11 +61,12 @@ export function createCall(database: Database): Call {
   }
 }
 
-/** Creates calls to the database of `readPool`. */
-export function createReadPoolCall(database: Database): Call {
+/** Creates calls to the database of `readPool`. While that one has not received a migration yet, `callPrimary` serves them. */
+export function createReadPoolCall(database: Database, callPrimary: Call): Call {
   const call = createCall(database)
   return (...args) =>
     call(...args).catch((error: unknown) => {
+      if (isNotMigrated(error)) return callPrimary(...args)
       throw readPoolError(error)
     })
 }
