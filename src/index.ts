@@ -100,7 +100,7 @@ export {
 } from './core/openapi/document.js'
 
 // The stores that adapters return, and the storages that servers take. `@svc/db/adapter` has what implementing them needs.
-export type { AdoptResult, MigrationResult, StorageObjectStore } from './core/store/contract.js'
+export type { AdoptResult, MigrateOptions, MigrationProgress, MigrationResult, StorageObjectStore } from './core/store/contract.js'
 export type { EventCounts, EventPage, ListedEvent, StoredEvent } from './core/store/events.js'
 export type {
   AdoptInput,

@@ -14,6 +14,7 @@ type Leaf =
   | symbol
   | null
   | undefined
+  | AbortSignal
   | Date
   | Request
   | Response

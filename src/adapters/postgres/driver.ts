@@ -15,6 +15,7 @@ import { wasReported } from './connection/failures.js'
 import { createCall, createReadPoolCall } from './connection/retries.js'
 import { createEventMethods } from './events.js'
 import { migrate } from './migrate/migrate.js'
+import { whileWatched } from './migrate/waiting.js'
 import type { SchemaName } from './sql/statement.js'
 import { SCHEMA } from './sql/schema.js'
 import { verify } from './migrate/verify.js'
@@ -275,8 +276,8 @@ export function createPostgresDriver({
       }
     },
 
-    async migrate() {
-      return migrate(database, schema, SCHEMA, events)
+    async migrate(options = {}) {
+      return whileWatched(database, options, (watched) => migrate(watched, schema, SCHEMA, events))
     },
 
     async verify() {

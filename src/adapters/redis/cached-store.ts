@@ -153,7 +153,7 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
     listDueLeftovers: (query) => driver.listDueLeftovers(query),
     checkUsage: (scope) => driver.checkUsage(scope),
 
-    migrate: () => driver.migrate(),
+    migrate: (options) => driver.migrate(options),
     verify: () => driver.verify(),
     ping: () => driver.ping(),
     close() {

@@ -14,7 +14,9 @@ export function addMigrate(cli: Cli): void {
     .action((options: EventsOption) =>
       cli.withDatabase(
         async ({ store, output }) => {
-          const { from, to } = await store.migrate()
+          const { from, to } = await store.migrate({
+            onProgress: ({ waitingFor }) => output.note(waitingFor),
+          })
           const text =
             from === to
               ? `The schema is already at version ${to}.`
@@ -23,7 +25,8 @@ export function addMigrate(cli: Cli): void {
           if (options.events) output.note(`Events are ${options.events}.`)
           return EXIT.ok
         },
-        { events: recordsEvents(options) },
+        // The second connection finds out which session the first one waits for.
+        { events: recordsEvents(options), connections: 2 },
       ),
     )
 }

@@ -47,6 +47,18 @@ export interface AdoptResult {
   readonly known: boolean
 }
 
+export interface MigrateOptions {
+  /** Ends the call, which rejects with the signal's reason. A later call continues. */
+  readonly signal?: AbortSignal | null | undefined
+  /** Called while another transaction keeps the migration waiting, and then every 10 seconds. Only Postgres waits for others. */
+  readonly onProgress?: ((progress: MigrationProgress) => unknown) | null | undefined
+}
+
+export interface MigrationProgress {
+  /** A sentence for operators, which names the session. */
+  readonly waitingFor: string
+}
+
 /** Schema versions before and after `migrate()`. 0 for an empty database, and for stores without a schema. */
 export interface MigrationResult {
   readonly from: number
@@ -175,7 +187,7 @@ export interface StorageObjectStore {
   purgeDeleted(input: PurgeDeletedInput): Promise<number>
 
   /** Creates or upgrades the schema in the database. Idempotent, and safe to call from several processes at once. */
-  migrate(): Promise<MigrationResult>
+  migrate(options?: MigrateOptions | null): Promise<MigrationResult>
   /** Returns one sentence for each thing that is missing or differs in the database. Empty if all is well. Changes nothing. */
   verify(): Promise<string[]>
   /** Compares the recorded usage of one scope, or of all, with the rows. Returns the scopes that differ and changes nothing. */

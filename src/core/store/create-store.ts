@@ -6,6 +6,7 @@ import { readCommand, readQuery } from './inputs/fields.js'
 import * as inputs from './inputs/index.js'
 import type { StorageObject } from './records.js'
 import { refusalError } from './refusals.js'
+import { OptionChecks } from '../option-checks.js'
 import { rememberParts } from './store-parts.js'
 import { checkText, optional } from './validation/checks.js'
 
@@ -13,6 +14,8 @@ export interface CreateStoreOptions {
   /** Returns the current time. Default: the system clock. */
   readonly now?: (() => Date) | null | undefined
 }
+
+const migrateChecks = new OptionChecks('migrate')
 
 /**
  * Creates the public store of a driver. It validates and completes every input, creates ids, encodes and decodes cursors,
@@ -167,8 +170,21 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
     },
 
-    async migrate() {
-      return driver.migrate()
+    async migrate(options) {
+      const given = options ?? {}
+      migrateChecks.options(given)
+      const signal = migrateChecks.signal(given.signal)
+      const onProgress = migrateChecks.function('onProgress', given.onProgress)
+      signal?.throwIfAborted()
+      const migration = driver.migrate({ signal, onProgress })
+      if (!signal) return migration
+      // Building an index may take hours, and not every database can be told to stop.
+      let stop = () => {}
+      const abortion = new Promise<never>((_, reject) => {
+        stop = () => reject(signal.reason as Error)
+        signal.addEventListener('abort', stop)
+      })
+      return Promise.race([migration, abortion]).finally(() => signal.removeEventListener('abort', stop))
     },
 
     async verify() {

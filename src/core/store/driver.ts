@@ -1,4 +1,4 @@
-import type { MigrationResult } from './contract.js'
+import type { MigrateOptions, MigrationResult } from './contract.js'
 import type {
   AdoptCommand,
   AdoptOutcome,
@@ -265,7 +265,7 @@ export interface StoreDriver {
    * Creates or upgrades the schema. Idempotent, and safe to call from several processes at once. Versions are integers. If the
    * driver has a schema, the version before the first call is 0.
    */
-  migrate(): Promise<MigrationResult>
+  migrate(options?: MigrateOptions): Promise<MigrationResult>
   /** Returns one sentence for each thing that is missing or differs in the database. Changes nothing. Works before {@link migrate}. */
   verify(): Promise<string[]>
   /** Returns the scopes whose recorded usage differs from their rows; of one scope or, for `null`, of all. Changes nothing. */

@@ -117,6 +117,42 @@ describeWithRelease('a schema of version 1.5', () => {
       }
     })
 
+    it.each([
+      ['objects', 'ROW EXCLUSIVE'],
+      ['leftovers', 'ACCESS SHARE'],
+    ])('names the session that locks %s in %s mode, and stops at a signal', async (table, mode) => {
+      const reader = await pool.connect()
+      try {
+        await reader.query('BEGIN')
+        await reader.query(`SET LOCAL application_name = 'report'`)
+        await reader.query(`LOCK TABLE ${quoted(schema)}.${table} IN ${mode} MODE`)
+        const { rows } = await reader.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+        const stop = new AbortController()
+        const reason = new Error('enough')
+        const reports: string[] = []
+        const migration = store.migrate({
+          signal: stop.signal,
+          onProgress({ waitingFor }) {
+            reports.push(waitingFor)
+            stop.abort(reason)
+          },
+        })
+        await expect(migration).rejects.toBe(reason)
+        expect(reports[0]).toMatch(
+          new RegExp(
+            `^migrate\\(\\) waits for session ${rows[0]!.pid} \\("report"\\), whose transaction began \\d+ s ago\\.$`,
+          ),
+        )
+        const running = `SELECT FROM pg_stat_activity WHERE query LIKE '/* migrate()%' AND strpos(query, $1) > 0
+          AND state = 'active'`
+        await expect.poll(async () => (await pool.query(running, [schema])).rowCount).toBe(0)
+        await reader.query('COMMIT')
+        expect(await store.migrate()).toMatchObject({ to: SCHEMA.version })
+      } finally {
+        reader.release(true)
+      }
+    })
+
     it('does not deadlock in postgresSchema() with a writer that uses the tables one after the other', async () => {
       const [writer, tool] = [await pool.connect(), await pool.connect()]
       try {
