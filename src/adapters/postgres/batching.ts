@@ -1,3 +1,4 @@
+import { StorageError } from '../../core/errors.js'
 import { keyId } from '../../core/names.js'
 import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/store/driver.js'
 import { RecentEntries } from '../shared/recent-entries.js'
@@ -125,16 +126,27 @@ export function createBatchedWrites(call: Call, statements: WriteStatements): Ba
   return {
     reserve(command) {
       reserved.set(command.id, command.scope)
-      return uploads.run(command.scope, { kind: 'reserve', command })
+      return withOwnError(uploads.run(command.scope, { kind: 'reserve', command }))
     },
     confirm(command) {
-      if (!isNamed(command)) return confirmWithoutScope(command)
+      if (!isNamed(command)) return withOwnError(confirmWithoutScope(command))
       reserved.delete(command.id)
-      return uploads.run(command.scope, { kind: 'confirm', command })
+      return withOwnError(uploads.run(command.scope, { kind: 'confirm', command }))
     },
     adopt(command) {
-      return adoptions.run(command.scope, { kind: 'adopt', command })
+      return withOwnError(adoptions.run(command.scope, { kind: 'adopt', command }))
     },
+  }
+}
+
+/** All callers of a batch get the error that ended it. Gives each an error with its own stack. */
+async function withOwnError<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error
+    const { code, message, cause, retryable } = error
+    throw new StorageError(code, { message, cause, ...(!retryable && { retryable }) })
   }
 }
 

@@ -2,6 +2,7 @@ import { createAttemptId, type StorageObject, type StorageObjectStore } from '@s
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { freePort } from '../../servers/private-server.js'
 import { wireProxy, type WireProxy } from './wire-proxy.js'
 
 const BUCKET = 'bucket'
@@ -43,6 +44,19 @@ describePostgres('concurrent writes of one scope', (url) => {
     ...more,
   })
   type Attempt = ReturnType<typeof attempt>
+
+  it('fail with an error each, whose stack shows the caller', async () => {
+    const unreachable = poolOf(`postgres://127.0.0.1:${await freePort()}/none`)
+    const away = postgresAdapter(unreachable, { schema })
+    async function namedCaller(key: string) {
+      await away.reserve(attempt(key))
+    }
+    const keys = Array.from({ length: CALLERS }, (_, index) => `away ${index}`)
+    const errors = await Promise.all(keys.map((key) => namedCaller(key).catch((error: Error) => error)))
+    await unreachable.end()
+    expect(new Set(errors).size).toBe(CALLERS)
+    for (const error of errors) expect(error?.stack).toContain('namedCaller')
+  })
 
   /**
    * Makes calls that share one batch, because two others are in flight, and returns their rows or error codes. The batch
