@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
 import { everyCall, concurrentWrites, type NamedCall } from './every-call.js'
-import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
+import { describeOwnDatabase, dropSchema, freshSchema, poolOf, quoted, rowsReadBy } from './schemas.js'
 
 const HUGE = 'huge scope'
 const SCOPES = [HUGE, 'scope 7', 'a new scope']
@@ -104,6 +104,25 @@ export const EVERY_COMBINATION: Extent = {
   calls: PLANS.flatMap((plans) => SCOPES.map((scope) => [plans, scope] as const)),
 }
 
+/**
+ * Fills two scopes whose reservations have all expired, and whose history and leftovers are old. As far as the planner can
+ * tell, every other row belongs to a scope.
+ */
+const fillTwoScopes = (schema: string) => `
+  INSERT INTO ${schema}.objects (id, attempt_id, scope, bucket, key, status, route, size, declared_size, expires_at,
+    created_at, updated_at, deleted_at, writable_until, storage_key)
+  SELECT id, id, 'other ' || g % 2, 'bucket', 'other ' || g, status, 'photos', 1, 1,
+    CASE status WHEN 'pending' THEN timestamptz '2029-12-01' END, '2029-01-01', '2029-01-01',
+    CASE status WHEN 'deleted' THEN timestamptz '2029-01-01' END, '2029-01-01', 'other ' || g
+  FROM (
+    SELECT g, gen_random_uuid() AS id, CASE g % 3 WHEN 0 THEN 'pending' WHEN 1 THEN 'deleted' ELSE 'active' END AS status
+    FROM generate_series(1, 20000) g
+  ) made;
+  INSERT INTO ${schema}.scope_usage (scope) VALUES ('other 0'), ('other 1');
+  INSERT INTO ${schema}.leftovers (attempt_id, scope, bucket, key, storage_key, since, writable_until)
+  SELECT gen_random_uuid(), 'other ' || g % 2, 'bucket', 'gone ' || g, 'gone ' || g, '2029-01-01', '2029-01-01'
+  FROM generate_series(1, 10000) g`
+
 /** Listings of the routes that hold much of the huge scope. */
 const listingsOfLargeRoutes = (scope: string): NamedCall[] =>
   [LARGE_ROUTE, NEWEST_ROUTE].flatMap((route) =>
@@ -115,6 +134,29 @@ const listingsOfLargeRoutes = (scope: string): NamedCall[] =>
 
 export function describePlans(extent: Extent): void {
   describeOwnDatabase('calls scan no table', (url) => callsScanNoTable(url, extent))
+  describeOwnDatabase('calls of a new scope read few rows next to', callsReadFewRows)
+}
+
+function callsReadFewRows(url: string): void {
+  const scope = 'a new scope'
+  const schema = freshSchema()
+  const pool = poolOf(url, { max: 1, options: '-c plan_cache_mode=force_generic_plan' })
+  afterAll(() => pool.end())
+
+  it('two large ones, all of whose reservations have expired', async () => {
+    const store = postgresAdapter(pool, { schema, now })
+    await store.migrate()
+    await pool.query(DISABLE_AUTOVACUUM(quoted(schema)))
+    await pool.query(fillTwoScopes(quoted(schema)))
+    await analyze(pool, schema)
+    const tooMany: Record<string, number> = {}
+    for (const { name, prepare, call } of [...everyCall(scope, now), concurrentWrites(scope, now)]) {
+      await prepare?.(store)
+      const read = await rowsReadBy(pool, schema, () => call(store))
+      if (read > MAX_ROWS) tooMany[name] = read
+    }
+    expect(tooMany).toEqual({})
+  })
 }
 
 function callsScanNoTable(url: string, { hugeRows, statistics, calls }: Extent): void {

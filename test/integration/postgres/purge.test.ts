@@ -53,7 +53,7 @@ describePostgres('a purge beside an open transaction', (url) => {
     expect(await store.checkUsage()).toEqual([])
   })
 
-  it('drops the history of other scopes', async () => {
+  it('drops the history of other scopes, and fails for the one that is held', async () => {
     const store = postgresAdapter(pool, { schema })
     const expiresAt = new Date(Date.now() + HOUR)
     for (const scope of ['eve', 'ann']) {
@@ -67,6 +67,11 @@ describePostgres('a purge beside an open transaction', (url) => {
       await holder.query('BEGIN')
       await postgresAdapter(holder, { schema }).reserve({ ...reservation('eve', 'another'), expiresAt })
       expect(await later().purgeDeleted({ before })).toBe(1)
+      // `eraseScope` must not take the history for gone.
+      await expect(later().purgeDeleted({ before, scope: 'eve' })).rejects.toMatchObject({
+        code: 'DATABASE_UNAVAILABLE',
+        retryable: true,
+      })
     } finally {
       await holder.query('ROLLBACK')
       holder.release()

@@ -5,14 +5,15 @@ import { changeOf, chargeScopes, usageOf } from './usage.js'
  * Selects `attempts` and locks the sums of their scopes. `select` takes a condition of the rows `o`.
  *
  * A transaction of the application may hold the sums of a scope for as long as it likes. A purge waits for half a second, less
- * than Postgres takes to look for deadlocks. Then it takes the rows of the scopes whose sums are free.
+ * than Postgres takes to look for deadlocks. Then it takes the rows of the scopes whose sums are free, or fails if `mustTake`.
  */
-const lockSums = (select: (condition: string) => string) => `
+const lockSums = (select: (condition: string) => string, mustTake = 'false') => `
   BEGIN${select('')}
     PERFORM FROM {schema}.scope_usage u
     WHERE u.scope = ANY (ARRAY(SELECT o.scope FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts)))
     ORDER BY u.scope FOR UPDATE;
-  EXCEPTION WHEN lock_not_available THEN${select(`
+  EXCEPTION WHEN lock_not_available THEN
+    IF ${mustTake} THEN RAISE; END IF;${select(`
       AND (SELECT true FROM {schema}.scope_usage u WHERE u.scope = o.scope FOR UPDATE SKIP LOCKED)`)}
   END;`
 /** Milliseconds. */
@@ -87,7 +88,10 @@ const selectDeleted = (condition: string) => `
       ORDER BY o.scope, o.deleted_at, o.id LIMIT p_limit FOR UPDATE SKIP LOCKED);
   END IF;`
 
-/** Purges history. Returns how many rows it deleted of each scope. */
+/**
+ * Purges history. Returns how many rows it deleted of each scope. Callers that name a scope, such as `eraseScope`, rely on its
+ * history being gone.
+ */
 export const PURGE_DELETED = `
 CREATE OR REPLACE FUNCTION {schema}.purge_deleted_v2(p_scope text, p_before timestamptz, p_limit int)
 RETURNS TABLE (scope text, dropped bigint) LANGUAGE plpgsql VOLATILE
@@ -95,7 +99,7 @@ ${INDEX_PLANS} ${SUMS_TIMEOUT} AS $body$
 #variable_conflict use_column
 DECLARE
   attempts uuid[];
-BEGIN${WRITABLE}${lockSums(selectDeleted)}
+BEGIN${WRITABLE}${lockSums(selectDeleted, 'p_scope IS NOT NULL')}
   RETURN QUERY
   WITH gone AS (
     DELETE FROM {schema}.objects o WHERE o.attempt_id = ANY (attempts) RETURNING o.scope
