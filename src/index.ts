@@ -47,7 +47,7 @@ export type {
 } from './server/files/inputs.js'
 
 // Jobs.
-export { cleanUp, type CleanUpOptions, type CleanUpResult } from './server/jobs/clean-up.js'
+export { cleanUp, type CleanUpOptions, type CleanUpOutcome, type CleanUpResult } from './server/jobs/clean-up.js'
 export {
   checkStorage,
   type CheckStorageOptions,

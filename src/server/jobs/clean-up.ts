@@ -1,13 +1,15 @@
 import { toStorageError, type StorageError } from '../../core/errors.js'
+import { OptionChecks } from '../../core/option-checks.js'
 import type { Leftover, StorageObject } from '../../core/store/records.js'
 import { shown } from '../../core/store/validation/checks.js'
 import { settleReservation, settlementBatches, type SettledReservation } from '../attempts/attempt.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
+import { showProgress, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { pagesOf } from './pages.js'
 
-export interface CleanUpOptions {
+export interface CleanUpOptions extends JobOptions {
   /**
    * What to do with expired reservations. `confirm` records finished uploads as objects and releases the rest. `discard`
    * releases all of them. Default `confirm`.
@@ -15,29 +17,30 @@ export interface CleanUpOptions {
   readonly unconfirmed?: 'confirm' | 'discard' | null | undefined
   /** Page size, 1 to 1000. Default 100. A run processes every page. */
   readonly limit?: number | null | undefined
+  /** Called for each item, in the order of the pages. What it throws goes to `onError`. */
+  readonly onOutcome?: ((item: CleanUpOutcome) => unknown) | null | undefined
 }
 
-/** The result for one item: its outcome, or the error that left it unchanged. */
-type Outcome<Name, Result extends string> =
-  | (Name & { readonly outcome: Result })
-  | (Name & { readonly outcome: 'failed'; readonly error: StorageError })
+/** What became of an item. `failed`: it is unchanged, and a later run retries it, a leftover after an hour. */
+export type CleanUpOutcome =
+  | (Named<'reservation'> & Outcome<SettledReservation>)
+  | (Named<'leftover'> & Pick<Leftover, 'storageKey'> & Outcome<SettledLeftover>)
 
-/** The result for one reservation. `failed`: the reservation is unchanged, and the next run retries it. */
-export type ReservationOutcome = Outcome<
-  Pick<StorageObject, 'bucket' | 'key' | 'attemptId'>,
-  SettledReservation
->
-/** The result for one leftover. `failed`: the leftover is unchanged, and a run in an hour or later retries it. */
-export type LeftoverOutcome = Outcome<
-  Pick<Leftover, 'bucket' | 'key' | 'attemptId' | 'storageKey'>,
-  SettledLeftover
->
+interface Named<Kind extends string> extends Pick<StorageObject, 'bucket' | 'key' | 'attemptId'> {
+  readonly kind: Kind
+}
 
-/** The result for each item of a run, in processing order. Leftovers are listed only if the run looked at them. */
+type Outcome<Settled extends string> =
+  { readonly outcome: Settled } | { readonly outcome: 'failed'; readonly error: StorageError }
+
+/** How many items of a run had each outcome. Leftovers count only if the run looked at them. */
 export interface CleanUpResult {
-  readonly reservations: ReservationOutcome[]
-  readonly leftovers: LeftoverOutcome[]
+  readonly reservations: Readonly<Record<SettledReservation | 'failed', number>>
+  readonly leftovers: Readonly<Record<SettledLeftover | 'failed', number>>
 }
+
+const JOB = 'cleanUp'
+const checks = new OptionChecks(JOB)
 
 /**
  * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
@@ -48,35 +51,81 @@ export interface CleanUpResult {
  * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
  * `VALIDATION_ERROR` if `limit` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
  *
- * @throws TypeError if `s3` was not created by `createS3Server`, or if `unconfirmed` is invalid.
+ * @throws TypeError if `s3` was not created by `createS3Server`, or if another option is invalid.
  */
 export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): Promise<CleanUpResult> {
-  const dependencies = dependenciesOf(s3, 'cleanUp')
-  const { records, now } = dependencies
+  const dependencies = dependenciesOf(s3, JOB)
+  checks.options(options)
+  const { records, now, report } = dependencies
   const unconfirmed = options.unconfirmed ?? 'confirm'
   if (unconfirmed !== 'confirm' && unconfirmed !== 'discard') {
-    throw new TypeError(`cleanUp: unconfirmed must be "confirm" or "discard" (got ${shown(unconfirmed)}).`)
+    throw checks.error(`unconfirmed must be "confirm" or "discard" (got ${shown(unconfirmed)}).`)
   }
   const { limit } = options
+  const signal = checks.signal(options.signal)
+  const onProgress = checks.function('onProgress', options.onProgress)
+  const onOutcome = checks.function('onOutcome', options.onOutcome)
   const start = now()
-  const report = (error: unknown) => dependencies.report(error, { operation: 'cleanUp' })
+  let done = 0
 
-  const expired = pagesOf<StorageObject>((after) =>
-    records.objects.listExpired({ before: start, limit, after }),
-  )
-  const reservations = await settleAll(
-    expired,
-    ({ bucket, key, attemptId }) => ({ bucket, key, attemptId }),
+  /** Settles every item of every page, a few concurrently. */
+  async function settleAll<Item, Settled extends string>(
+    pages: AsyncIterable<readonly Item[]>,
+    counts: Record<Settled | 'failed', number>,
+    settle: (item: Item) => Promise<Settled>,
+    named: (item: Item, outcome: Outcome<Settled>) => CleanUpOutcome,
+  ): Promise<void> {
+    const outcomeOf = (item: Item): Promise<Outcome<Settled>> =>
+      settle(item).then(
+        (outcome) => ({ outcome }),
+        (error: unknown) => {
+          report(error, { operation: JOB })
+          return { outcome: 'failed', error: toStorageError(error) }
+        },
+      )
+    for await (const page of pages) {
+      for (const batch of settlementBatches(page)) {
+        if (signal?.aborted) return
+        const outcomes = await Promise.all(batch.map(outcomeOf))
+        for (const [index, outcome] of outcomes.entries()) {
+          counts[outcome.outcome]++
+          tell(named(batch[index]!, outcome))
+        }
+      }
+    }
+  }
+
+  function tell(item: CleanUpOutcome): void {
+    try {
+      onOutcome?.(item)
+    } catch (error) {
+      report(error, { operation: JOB })
+    }
+    showProgress(onProgress, { done: ++done }, report, JOB)
+  }
+
+  const reservations = { confirmed: 0, released: 0, gone: 0, failed: 0 }
+  await settleAll<StorageObject, SettledReservation>(
+    pagesOf((after) => records.objects.listExpired({ before: start, limit, after })),
+    reservations,
     (row) => settleReservation(dependencies, row, unconfirmed),
-    report,
+    ({ bucket, key, attemptId }, outcome) => ({ kind: 'reservation', bucket, key, attemptId, ...outcome }),
   )
 
+  const leftovers = { removed: 0, forgotten: 0, waiting: 0, kept: 0, failed: 0 }
   const due = pagesOf<Leftover>((after) => records.objects.listLeftovers({ dueBefore: start, limit, after }))
-  const leftovers = await settleAll(
+  await settleAll<Leftover, SettledLeftover>(
     recordedBefore(start, due),
-    ({ bucket, key, attemptId, storageKey }) => ({ bucket, key, attemptId, storageKey }),
+    leftovers,
     (leftover) => settleLeftover(dependencies, leftover, lookForCleanUp(leftover, dependencies)),
-    report,
+    ({ bucket, key, attemptId, storageKey }, outcome) => ({
+      kind: 'leftover',
+      bucket,
+      key,
+      attemptId,
+      storageKey,
+      ...outcome,
+    }),
   )
   return { reservations, leftovers }
 }
@@ -87,27 +136,4 @@ async function* recordedBefore(
   pages: AsyncIterable<readonly Leftover[]>,
 ): AsyncGenerator<readonly Leftover[], void> {
   for await (const leftovers of pages) yield leftovers.filter(({ since }) => since <= start)
-}
-
-/** Settles every item of every page, a few concurrently. Reports an item that fails, and continues with the others. */
-async function settleAll<Item, Name, Result extends string>(
-  pages: AsyncIterable<readonly Item[]>,
-  name: (item: Item) => Name,
-  settle: (item: Item) => Promise<Result>,
-  report: (error: unknown) => void,
-): Promise<Outcome<Name, Result>[]> {
-  async function outcomeOf(item: Item): Promise<Outcome<Name, Result>> {
-    try {
-      return { ...name(item), outcome: await settle(item) }
-    } catch (error) {
-      report(error)
-      return { ...name(item), outcome: 'failed', error: toStorageError(error) }
-    }
-  }
-
-  const outcomes: Outcome<Name, Result>[] = []
-  for await (const page of pages) {
-    for (const batch of settlementBatches(page)) outcomes.push(...(await Promise.all(batch.map(outcomeOf))))
-  }
-  return outcomes
 }

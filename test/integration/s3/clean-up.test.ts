@@ -1,8 +1,7 @@
 import { CreateBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
-import { cleanUp } from '@svc/db'
 import { expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
-import { bytesOfSize, outcomesOf } from '../../unit/server/service.js'
+import { cleanUpItems, bytesOfSize, outcomesOf } from '../../unit/server/service.js'
 import { removeBucket } from '../../servers/s3-buckets.js'
 import { bucketOfTest, clientOf, describeS3, freshName, keysIn } from './s3-server.js'
 import { FILE, LATER, REPORT, serviceOn } from './service-on-s3.js'
@@ -25,8 +24,8 @@ describeS3('cleanUp with s3Storage', (server) => {
       await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'not ours' }))
     }
     service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
     expect((await keysIn(client, bucket)).sort()).toEqual([...foreign, current].sort())
     expect(await ann.bytes(first.key)).toEqual(bytesOfSize(3, 2))
   })
@@ -40,7 +39,7 @@ describeS3('cleanUp with s3Storage', (server) => {
     await ann.abort(aborted.object)
     service.clock.advance(LATER)
     for (let run = 0; run < 2; run++) {
-      const { reservations, leftovers } = await cleanUp(service.s3)
+      const { reservations, leftovers } = await cleanUpItems(service.s3)
       expect([outcomesOf(reservations), outcomesOf(leftovers)]).toEqual([['failed'], ['failed']])
       service.clock.advance(HOUR)
     }
@@ -48,7 +47,7 @@ describeS3('cleanUp with s3Storage', (server) => {
     expect(await service.objects.listLeftovers()).toHaveLength(1)
 
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
-    const { reservations, leftovers } = await cleanUp(service.s3)
+    const { reservations, leftovers } = await cleanUpItems(service.s3)
     expect([outcomesOf(reservations), outcomesOf(leftovers)]).toEqual([
       ['released'],
       ['waiting', 'forgotten'],

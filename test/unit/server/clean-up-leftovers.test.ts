@@ -1,8 +1,16 @@
-import { cleanUp, type ObjectStorage } from '@svc/db'
+import type { ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../conformance/clock.js'
 import { withoutMultipart } from './multipart/in-parts.js'
-import { beginAndPut, bytesOfSize, expectStatus, outcomesOf, startService, type Service } from './service.js'
+import {
+  cleanUpItems,
+  beginAndPut,
+  bytesOfSize,
+  expectStatus,
+  outcomesOf,
+  startService,
+  type Service,
+} from './service.js'
 
 /** Long enough for every reservation in these tests to expire, plus an hour. */
 const LATER = 3 * HOUR
@@ -28,19 +36,19 @@ describe('cleanUp of leftovers', () => {
     const { key, id: attemptId } = begun.object
     service.clock.advance(900 * SECOND - 1)
     const named = { bucket: 'files', key, attemptId, storageKey: key }
-    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([{ ...named, outcome: 'waiting' }])
     expect(await stored(service, key)).not.toBeNull()
 
     service.clock.advance(1)
-    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'removed' }])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([{ ...named, outcome: 'removed' }])
     expect(await stored(service, key)).toBeNull()
-    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
 
     service.clock.moveTo(new Date(writableUntil.getTime() + HOUR - 1))
-    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
     service.clock.advance(1)
-    expect((await cleanUp(service.s3)).leftovers).toEqual([{ ...named, outcome: 'forgotten' }])
-    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([{ ...named, outcome: 'forgotten' }])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
     expect(service.reported).toEqual([])
   })
 
@@ -56,14 +64,14 @@ describe('cleanUp of leftovers', () => {
     await caller.upload({}, 1)
     const { url } = (await expectStatus(await caller.download('report'), 200)) as { url: string }
     await caller.upload({}, 2)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['waiting'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['waiting'])
     service.clock.advance(2 * HOUR - 1)
-    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
     const response = await caller.handler(new Request(url))
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytesOfSize(3, 1))
 
     service.clock.advance(1)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
     expect(await caller.bytes('report')).toEqual(bytesOfSize(3, 2))
   })
 
@@ -77,19 +85,19 @@ describe('cleanUp of leftovers', () => {
     await objects.reserve(claim)
     clock.advance(LATER)
     const kept = [{ bucket: 'files', key, attemptId: id, storageKey: key, outcome: 'kept' }]
-    expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual(kept)
     await objects.confirm({ bucket: 'files', key, size: 3 })
     clock.advance(DAY - 1)
-    expect((await cleanUp(service.s3)).leftovers).toEqual([])
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
     clock.advance(1)
-    expect((await cleanUp(service.s3)).leftovers).toEqual(kept)
+    expect((await cleanUpItems(service.s3)).leftovers).toEqual(kept)
     expect(await stored(service, key)).not.toBeNull()
 
     // The application has reused the storage key for another attempt.
     await objects.remove({ bucket: 'files', key, mode: 'hard' })
     await objects.reserve({ ...claim, storageKey: key })
     clock.advance(DAY)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['kept'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['kept'])
     expect(await stored(service, key)).not.toBeNull()
   })
 
@@ -108,19 +116,19 @@ describe('cleanUp of leftovers', () => {
       const second = await aborted(service)
       broken.add(first.object.key)
       service.clock.advance(LATER)
-      const { leftovers } = await cleanUp(service.s3)
+      const { leftovers } = await cleanUpItems(service.s3)
       expect(leftovers).toMatchObject([
         { attemptId: first.object.id, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
         { attemptId: second.object.id, outcome: 'removed' },
       ])
       expect(await service.reportedBy('cleanUp')).toHaveLength(1)
       broken.clear()
-      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
       service.clock.advance(HOUR - 1)
-      expect((await cleanUp(service.s3)).leftovers).toEqual([])
+      expect((await cleanUpItems(service.s3)).leftovers).toEqual([])
       service.clock.advance(1)
-      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
-      expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
+      expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
     },
   )
 
@@ -132,7 +140,7 @@ describe('cleanUp of leftovers', () => {
     await objects.release({ bucket: 'files', key: 'parts' })
     clock.advance(LATER)
     for (let run = 0; run < 2; run++) {
-      expect((await cleanUp(service.s3)).leftovers).toMatchObject([
+      expect((await cleanUpItems(service.s3)).leftovers).toMatchObject([
         { storageKey: null, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
       ])
       clock.advance(HOUR)

@@ -1,7 +1,7 @@
-import { cleanUp, createAttemptId } from '@svc/db'
+import { createAttemptId } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../conformance/clock.js'
-import { around, beginAndPut, outcomesOf, startService } from './service.js'
+import { cleanUpItems, around, beginAndPut, outcomesOf, startService } from './service.js'
 
 /** Long enough for every reservation in these tests to expire. */
 const LATER = 3 * HOUR
@@ -16,7 +16,7 @@ describe('cleanUp of expired reservations', () => {
     service.clock.advance(LATER)
     const fresh = await service.as('user:1').begun()
 
-    const { reservations } = await cleanUp(service.s3)
+    const { reservations } = await cleanUpItems(service.s3)
     expect(reservations).toEqual([
       { bucket: 'files', key: uploaded.object.key, attemptId: uploaded.object.id, outcome: 'confirmed' },
       { bucket: 'files', key: empty.object.key, attemptId: empty.object.id, outcome: 'released' },
@@ -36,16 +36,16 @@ describe('cleanUp of expired reservations', () => {
     const { object } = await beginAndPut(service.as('user:1'))
     const { expiresAt } = (await service.objects.findPending(object))!
     service.clock.moveTo(new Date(expiresAt!.getTime() - 1))
-    expect((await cleanUp(service.s3)).reservations).toEqual([])
+    expect((await cleanUpItems(service.s3)).reservations).toEqual([])
     service.clock.advance(1)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).reservations)).toEqual(['confirmed'])
   })
 
   it('releases all of them with unconfirmed: discard', async () => {
     const service = startService()
     const { object } = await beginAndPut(service.as('user:1'))
     service.clock.advance(LATER)
-    const { reservations } = await cleanUp(service.s3, { unconfirmed: 'discard' })
+    const { reservations } = await cleanUpItems(service.s3, { unconfirmed: 'discard' })
     expect(outcomesOf(reservations)).toEqual(['released'])
     expect(await service.objects.find(object)).toBeNull()
   })
@@ -67,7 +67,7 @@ describe('cleanUp of expired reservations', () => {
     })
     await beginAndPut(service.as('user:1'))
     service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['released'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).reservations)).toEqual(['released'])
   })
 
   it('leaves a reservation unchanged if the storage fails, and continues with the others', async () => {
@@ -81,7 +81,7 @@ describe('cleanUp of expired reservations', () => {
     const [first, second] = [await beginAndPut(service.as('user:1')), await beginAndPut(service.as('user:1'))]
     broken.add(first.object.key)
     service.clock.advance(LATER)
-    const { reservations } = await cleanUp(service.s3)
+    const { reservations } = await cleanUpItems(service.s3)
     expect(reservations).toMatchObject([
       { key: first.object.key, outcome: 'failed', error: { code: 'STORAGE_UNAVAILABLE' } },
       { key: second.object.key, outcome: 'confirmed' },
@@ -92,7 +92,7 @@ describe('cleanUp of expired reservations', () => {
     expect(await service.objects.findPending(first.object)).not.toBeNull()
 
     broken.clear()
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['confirmed'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).reservations)).toEqual(['confirmed'])
   })
 
   it('reports gone for reservations that were settled concurrently', async () => {
@@ -112,7 +112,7 @@ describe('cleanUp of expired reservations', () => {
     meanwhile.set(uploaded.key, () => service.objects.release(uploaded))
     meanwhile.set(empty.key, () => service.objects.release(empty))
     service.clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['gone', 'gone'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).reservations)).toEqual(['gone', 'gone'])
     expect(service.reported).toEqual([])
   })
 
@@ -132,7 +132,7 @@ describe('cleanUp of expired reservations', () => {
     await service.as('user:1').begun()
     service.clock.advance(LATER)
     meanwhile = () => service.as('user:1').begun()
-    expect(outcomesOf((await cleanUp(service.s3)).reservations)).toEqual(['gone'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).reservations)).toEqual(['gone'])
     expect(await service.objects.countByScope('user:1', 'pending')).toBe(1)
   })
 
@@ -144,7 +144,7 @@ describe('cleanUp of expired reservations', () => {
     around(service.objects, 'confirm', (confirm) => (input) => {
       return broken.size > 0 ? Promise.reject(new Error('socket closed')) : confirm(input)
     })
-    const { reservations } = await cleanUp(service.s3)
+    const { reservations } = await cleanUpItems(service.s3)
     expect(reservations).toMatchObject([{ outcome: 'failed', error: { code: 'INTERNAL_ERROR' } }])
     expect(await service.reportedBy('cleanUp')).toEqual([new Error('socket closed')])
     broken.clear()

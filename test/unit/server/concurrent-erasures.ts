@@ -1,6 +1,6 @@
-import { cleanUp, eraseScope, transferScope } from '@svc/db'
+import { eraseScope, transferScope } from '@svc/db'
 import { expect, it } from 'vitest'
-import { bytesOfSize, expectStatus, type Service } from './service.js'
+import { cleanUpItems, bytesOfSize, expectStatus, type Service } from './service.js'
 import { forEverySchedule, forSomeSchedules, Interleaving } from './interleaving.js'
 import * as multipart from './multipart/in-parts.js'
 import {
@@ -66,7 +66,7 @@ const pairs: Record<string, Pair> = {
     prepare: replacing,
     expired: true,
     isLong: true,
-    act: ({ s3 }) => cleanUp(s3).then(({ reservations }) => reservations.map(({ outcome }) => outcome)),
+    act: ({ s3 }) => cleanUpItems(s3).then(({ reservations }) => reservations.map(({ outcome }) => outcome)),
     ends: [[], ['confirmed'], ['gone']],
   },
   'a cleanUp of a leftover': {
@@ -76,7 +76,7 @@ const pairs: Record<string, Pair> = {
       return object
     },
     expired: true,
-    act: ({ s3 }) => cleanUp(s3).then(({ leftovers }) => leftovers.map(({ outcome }) => outcome)),
+    act: ({ s3 }) => cleanUpItems(s3).then(({ leftovers }) => leftovers.map(({ outcome }) => outcome)),
     ends: [[], ['removed'], ['forgotten']],
   },
   'another eraseScope': {

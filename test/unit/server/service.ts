@@ -1,7 +1,10 @@
 import {
+  cleanUp,
   createS3Server,
   db,
   memoryStorage,
+  type CleanUpOptions,
+  type CleanUpOutcome,
   type DbClientObject,
   type DbHooks,
   type DbOptions,
@@ -9,6 +12,7 @@ import {
   type ErrorBody,
   type ErrorContext,
   type ObjectStorage,
+  type S3ServerCore,
   type S3ServerOptions,
   type StorageObjectStore,
 } from '@svc/db'
@@ -236,6 +240,15 @@ export async function beginAndPut(
   const begun = await caller.begun(input)
   await expectStatus(await caller.put(begun.upload, bytesOfSize(3, fill)), 200)
   return begun
+}
+
+/** Cleans up, and returns what became of each item. */
+export async function cleanUpItems(s3: S3ServerCore, options: CleanUpOptions = {}) {
+  const items: CleanUpOutcome[] = []
+  await cleanUp(s3, { ...options, onOutcome: (item) => items.push(item) })
+  const ofKind = (wanted: CleanUpOutcome['kind']) =>
+    items.filter(({ kind }) => kind === wanted).map(({ kind: _, ...item }) => item)
+  return { reservations: ofKind('reservation'), leftovers: ofKind('leftover') }
 }
 
 export function outcomesOf(items: readonly { readonly outcome: string }[]): string[] {

@@ -1,15 +1,10 @@
-import {
-  cleanUp,
-  memoryStorage,
-  type DbClientObject,
-  type ObjectStorage,
-  type StorageObjectStore,
-} from '@svc/db'
+import { memoryStorage, type DbClientObject, type ObjectStorage, type StorageObjectStore } from '@svc/db'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect } from 'vitest'
 import { HOUR, ManualClock } from '../../conformance/clock.js'
 import { begun, PART, sendParts, type Parts } from './multipart/in-parts.js'
 import {
+  cleanUpItems,
   BUCKET,
   bytesOfSize,
   expectStatus,
@@ -178,7 +173,7 @@ export async function contentOf({ start, objects, bucketName }: World): Promise<
 export async function cleanUpUntilDone({ clock, start }: World): Promise<void> {
   for (let run = 0; run < 10; run++) {
     clock.advance(LATER)
-    const { reservations, leftovers } = await cleanUp(start().s3)
+    const { reservations, leftovers } = await cleanUpItems(start().s3)
     for (const { outcome } of [...reservations, ...leftovers]) expect(outcome).not.toBe('failed')
     if (reservations.length + leftovers.length === 0) return
   }

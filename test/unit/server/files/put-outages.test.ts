@@ -1,7 +1,7 @@
 import { cleanUp, StorageError, type ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../conformance/clock.js'
-import { around, outcomesOf, startService } from '../service.js'
+import { cleanUpItems, around, outcomesOf, startService } from '../service.js'
 import { iterableOf, PART } from './bodies.js'
 import { OWNER, rejection, watchedService } from './watched-service.js'
 
@@ -58,7 +58,7 @@ describe.each([5, PART + 5])('files.put of %d bytes, when a system is away at th
       expect(await objects.findPending({ bucket: 'files', key: 'k' })).not.toBeNull()
       isAway = false
       clock.advance(48 * HOUR)
-      expect(outcomesOf((await cleanUp(s3)).reservations)).toEqual(['confirmed'])
+      expect(outcomesOf((await cleanUpItems(s3)).reservations)).toEqual(['confirmed'])
       expect((await files.get({ key: 'k' })).object.size).toBe(size)
     },
   )
@@ -74,7 +74,7 @@ describe.each([5, PART + 5])('files.put of %d bytes, when a system is away at th
     expect(await reportedBy('files.put')).toEqual([down])
     isAway = false
     clock.advance(48 * HOUR)
-    expect(outcomesOf((await cleanUp(s3)).reservations)).toEqual(['released'])
+    expect(outcomesOf((await cleanUpItems(s3)).reservations)).toEqual(['released'])
     clock.advance(48 * HOUR)
     await cleanUp(s3)
     await expectNothing()

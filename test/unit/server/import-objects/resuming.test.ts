@@ -1,7 +1,7 @@
 import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../conformance/clock.js'
-import { BUCKET, bytesOfSize, expectStatus, outcomesOf } from '../service.js'
+import { cleanUpItems, BUCKET, bytesOfSize, expectStatus, outcomesOf } from '../service.js'
 import { ownerFromKey, serviceOverBucket, store } from './bucket.js'
 import { importLargeBucket, importTwice, stopAnywhere } from './interrupted-imports.js'
 
@@ -39,7 +39,7 @@ describe('importObjects, stopped or beside other work,', () => {
     await expectStatus(await as('user:2').confirm(begun.object), 200)
     clock.advance(48 * HOUR)
     await run({ select })
-    const { reservations, leftovers } = await cleanUp(s3)
+    const { reservations, leftovers } = await cleanUpItems(s3)
     expect([reservations, leftovers].map(outcomesOf)).toEqual([[], []])
     expect(await objects.getScopeUsage('thief')).toMatchObject({ files: 0 })
     expect(await as('user:3').bytes(uploaded.key)).toEqual(bytesOfSize(3))

@@ -1,7 +1,14 @@
-import { cleanUp, type ObjectStorage } from '@svc/db'
+import type { CleanUpOptions, ObjectStorage } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, MINUTE } from '../../../conformance/clock.js'
-import { bytesOfSize, expectStatus, outcomesOf, startService, type Service } from '../service.js'
+import {
+  cleanUpItems,
+  bytesOfSize,
+  expectStatus,
+  outcomesOf,
+  startService,
+  type Service,
+} from '../service.js'
 import { abort, begun, complete, PART, sendParts, withMultipart, type Parts } from './in-parts.js'
 
 const DAY = 24 * HOUR
@@ -11,8 +18,8 @@ const uploadsOf = ({ storage }: Service, parts: Parts) =>
   storage.multipart!.list({ bucket: 'files', key: parts.object.key })
 
 /** Runs cleanUp and returns the outcomes. */
-async function run({ s3 }: Service, options?: Parameters<typeof cleanUp>[1]) {
-  const { reservations, leftovers } = await cleanUp(s3, options)
+async function run({ s3 }: Service, options?: CleanUpOptions) {
+  const { reservations, leftovers } = await cleanUpItems(s3, options)
   return [outcomesOf(reservations), outcomesOf(leftovers)]
 }
 

@@ -1,7 +1,13 @@
-import { cleanUp } from '@svc/db'
 import { describe, expect, it } from 'vitest'
 import { HOUR, ManualClock } from '../../../conformance/clock.js'
-import { bytesOfSize, expectStatus, fetchBytes, outcomesOf, startService } from '../../server/service.js'
+import {
+  cleanUpItems,
+  bytesOfSize,
+  expectStatus,
+  fetchBytes,
+  outcomesOf,
+  startService,
+} from '../../server/service.js'
 import { codeOf } from './bucket-service.js'
 import { gatedBody } from './gated-body.js'
 import { storages } from './storages.js'
@@ -33,7 +39,7 @@ describe.each(storages)('a server with $name', (kind) => {
     // The old URL returns the old bytes until cleanUp removes them.
     expect(await fetchBytes(ann, url)).toEqual(bytesOfSize(3, 1))
     clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['removed'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['removed'])
     expect(await ann.bytes(first.key)).toEqual(bytesOfSize(5, 2))
 
     const { url: last } = (await expectStatus(await ann.download(first.key), 200)) as { url: string }
@@ -42,7 +48,7 @@ describe.each(storages)('a server with $name', (kind) => {
     await expectStatus(await ann.download(first.key), 404)
 
     clock.advance(LATER)
-    const { leftovers } = await cleanUp(service.s3)
+    const { leftovers } = await cleanUpItems(service.s3)
     expect(new Set(outcomesOf(leftovers))).toEqual(new Set(['forgotten']))
     expect(await service.objects.listLeftovers()).toEqual([])
     expect(service.reported).toEqual([])
@@ -59,7 +65,7 @@ describe.each(storages)('a server with $name', (kind) => {
     await body.isWaitedFor()
     await expectStatus(await ann.abort(object), 204)
     clock.advance(LATER)
-    expect(outcomesOf((await cleanUp(service.s3)).leftovers)).toEqual(['forgotten'])
+    expect(outcomesOf((await cleanUpItems(service.s3)).leftovers)).toEqual(['forgotten'])
     body.close()
     expect(await codeOf(await response)).toEqual([403, 'FORBIDDEN', undefined])
     expect(service.reported).toEqual([])
