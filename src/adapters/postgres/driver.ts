@@ -72,6 +72,18 @@ export function createPostgresDriver({
   const change = async (statement: Statement, values: readonly PostgresValue[]): Promise<WriteResult> =>
     readWriteResult(onlyRow(await write(statement, values, true))[0])
 
+  /** Compares all scopes, page by page. */
+  async function* differingRows(): AsyncGenerator<readonly TextRow[], void> {
+    let after: string | null = ''
+    for (;;) {
+      const rows: readonly TextRow[] = await read(usages.check, [after])
+      after = onlyRow(rows)[0]!
+      if (after === null) return
+      // A page without a difference has one row, with its end alone.
+      yield rows.filter((row) => row[1] !== null).map((row) => row.slice(1))
+    }
+  }
+
   return {
     ...createEventMethods(call, eventStatements(schema)),
 
@@ -285,16 +297,20 @@ export function createPostgresDriver({
     },
 
     async checkUsage(scope) {
-      return readDifferences(
-        scope === null ? await read(usages.check, []) : await read(usages.checkScope, [scope]),
-      )
+      if (scope !== null) return readDifferences(await read(usages.checkScope, [scope]))
+      const rows = []
+      for await (const page of differingRows()) rows.push(...page)
+      return readDifferences(rows)
     },
 
     async repairUsage(scope) {
       // Each scope has its own transaction, so its writers wait for its recount only.
-      const scopes = scope === null ? (await read(usages.check, [])).map((row) => row[0]!) : [scope]
+      const repair = (name: string) => write(usages.repairScope, [name], true)
+      if (scope !== null) return readDifferences(await repair(scope))
       const repaired = []
-      for (const name of scopes) repaired.push(...(await write(usages.repairScope, [name], true)))
+      for await (const page of differingRows()) {
+        for (const [name] of page) repaired.push(...(await repair(name!)))
+      }
       return readDifferences(repaired)
     },
 

@@ -5,26 +5,47 @@ import { type SchemaName, versionedStatement } from './statement.js'
 import { readNumber } from './rows.js'
 import { counted, sumColumns, SUMS } from './usage.js'
 
+/**
+ * Number of rows of objects or counters from which on a page ends with its scope. Keeps each statement short, whatever the size
+ * of the table, because the database may cancel long ones.
+ */
+const PAGE_ROWS = 10_000
+
 /** Statements that compare the counters with the rows and correct them. */
 export type UsageStatements = ReturnType<typeof usageStatements>
 
 export function usageStatements(schema: SchemaName) {
   const named = (name: string, text: string): Statement => versionedStatement(name, text, schema)
 
-  /**
-   * Reads rows and counters in one snapshot. Each write changes both in one transaction, so they agree at any moment.
-   */
-  const differences = (rows: string, usage: string) => `
-    WITH counted AS (${counted(rows)}
-    )
-    SELECT coalesce(c.scope, u.scope), ${sumColumns('u')}, ${sumColumns('c')}
-    FROM counted c FULL JOIN (SELECT * FROM {schema}.scope_usage u ${usage}) u ON u.scope = c.scope
-    WHERE (${sumColumns('u')}) <> (${sumColumns('c')})
-    ORDER BY 1`
+  /** Joins counters and rows of one snapshot. Each write changes both in one transaction, so they agree at any moment. */
+  const joined = (range: (scope: string) => string) => `
+    (${counted(`WHERE ${range('o.scope')}`)}
+    ) c FULL JOIN (SELECT u.* FROM {schema}.scope_usage u WHERE ${range('u.scope')}) u ON u.scope = c.scope`
+  const compared = `coalesce(c.scope, u.scope), ${sumColumns('u')}, ${sumColumns('c')}`
+  const differ = `(${sumColumns('u')}) <> (${sumColumns('c')})`
+
+  const nextScope = (table: string) =>
+    `(SELECT s.scope FROM {schema}.${table} s WHERE s.scope > $1 ORDER BY s.scope LIMIT 1 OFFSET ${PAGE_ROWS})`
+  const lastScope = (table: string) => `(SELECT max(s.scope) FROM {schema}.${table} s WHERE s.scope > $1)`
 
   return {
-    check: named('check_usage', differences('', '')),
-    checkScope: named('check_usage_of_scope', differences('WHERE o.scope = $1', 'WHERE u.scope = $1')),
+    /** Compares the scopes after one. Each row begins with the last of these scopes, which is `NULL` if there is none. */
+    check: named(
+      'check_usage',
+      `WITH page AS (
+         SELECT coalesce(
+           least(${nextScope('objects')}, ${nextScope('scope_usage')}),
+           greatest(${lastScope('objects')}, ${lastScope('scope_usage')})
+         ) AS upto
+       )
+       SELECT p.upto, ${compared}
+       FROM page p LEFT JOIN (${joined((scope) => `${scope} > $1 AND ${scope} <= (SELECT p.upto FROM page p)`)}
+       ) ON ${differ} ORDER BY 2`,
+    ),
+    checkScope: named(
+      'check_usage_of_scope',
+      `SELECT ${compared} FROM ${joined((scope) => `${scope} = $1`)} WHERE ${differ}`,
+    ),
     repairScope: named(
       'repair_usage_v1',
       `SELECT $1::text, ${sumColumns('(r.recorded)')}, ${sumColumns('(r.actual)')} FROM {schema}.repair_usage_v1($1::text) r`,

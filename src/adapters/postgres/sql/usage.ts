@@ -145,7 +145,9 @@ export const counted = (condition: string) => `
       ${totalsOf(changeOf(usageOf('a.size', null), usageOf('a.size', 'o.declared_size')), ` FILTER (WHERE o.status = 'pending')`)},
       count(*) FILTER (WHERE o.status = 'deleted') AS deleted_rows
     FROM {schema}.objects o
-    LEFT JOIN {schema}.objects a ON o.status = 'pending' AND a.bucket = o.bucket AND a.key = o.key AND a.status = 'active'
+    -- A key that is NULL finds nothing. With a condition beside the key, each active row would be looked up as well.
+    LEFT JOIN {schema}.objects a
+      ON a.bucket = o.bucket AND a.key = CASE o.status WHEN 'pending' THEN o.key END AND a.status = 'active'
     ${condition} GROUP BY o.scope`
 
 /**
