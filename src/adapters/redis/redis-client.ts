@@ -51,5 +51,5 @@ export async function runScript(
 
 /** Error codes, the first word of the message, are the part that Redis keeps stable. */
 function isUnknownScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+  return String((error as { message?: unknown } | null)?.message).startsWith('NOSCRIPT')
 }

@@ -3,7 +3,7 @@ import { StorageError } from '../../../core/errors.js'
 /** Returns the error code that the server sent; `null` for errors that did not come from the server. */
 export function serverCode(error: unknown): number | null {
   const code = (error as { code?: unknown } | null)?.code
-  return error instanceof Error && typeof code === 'number' ? code : null
+  return typeof code === 'number' ? code : null
 }
 
 const WRITE_CONFLICT = 112
@@ -54,7 +54,7 @@ const CLOSED = new Set([
 const UNREACHABLE = new Set(['MongoServerSelectionError', 'MongoWaitQueueTimeoutError', ...CLOSED])
 
 function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : ''
+  return String((error as { name?: unknown } | null)?.name)
 }
 
 function hasLabel(error: unknown, label: string): boolean {
@@ -126,7 +126,7 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
 /** Returns whether a DNS lookup for a `mongodb+srv:` URL failed. The driver passes such errors on unchanged. */
 function isDnsError(error: unknown): boolean {
   const { syscall } = (error ?? {}) as { syscall?: unknown }
-  return error instanceof Error && typeof syscall === 'string' && /^query(?:Srv|Txt|Cname)$/.test(syscall)
+  return typeof syscall === 'string' && /^query(?:Srv|Txt|Cname)$/.test(syscall)
 }
 
 /**

@@ -50,6 +50,14 @@ const UNUSABLE: Readonly<Record<string, string>> = {
 /** Programming errors. A connection never fails with one of these. */
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
+/**
+ * Returns whether the database did not respond: there was no connection, or it broke. Drivers over WebSockets reject with an
+ * event, and errors of another realm are instances of no class of this one.
+ */
+function isNoResponse(error: unknown): boolean {
+  return sqlState(error) === null && !BUGS.some((bug) => error instanceof bug)
+}
+
 /** Converts an error of the driver. Relies on codes only: texts differ between servers, versions and languages. */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
@@ -62,9 +70,7 @@ export function databaseError(error: unknown): unknown {
     const message = byState(UNAVAILABLE, state)
     return message === undefined ? error : new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
   }
-  // Without a SQLSTATE the database did not respond: there was no connection, or it broke.
-  if (!(error instanceof Error) || BUGS.some((bug) => error instanceof bug)) return error
-  return new StorageError('DATABASE_UNAVAILABLE', { cause: error })
+  return isNoResponse(error) ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
 }
 
 /** Returns whether {@link databaseError} made this error for a schema that is missing or older. */
@@ -99,8 +105,7 @@ const ENDED_SESSION = new Set(['57P01', '57P02', '57P05'])
 /** Returns whether the connection broke. The statement may or may not have taken effect. */
 export function lostResponse(error: unknown): boolean {
   const state = sqlState(error)
-  if (state !== null) return state.startsWith('08') || ENDED_SESSION.has(state)
-  return error instanceof Error && !BUGS.some((bug) => error instanceof bug)
+  return state === null ? isNoResponse(error) : state.startsWith('08') || ENDED_SESSION.has(state)
 }
 
 /**

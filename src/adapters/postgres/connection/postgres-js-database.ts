@@ -53,17 +53,17 @@ export function postgresJsDatabase(sql: PostgresSql, { named }: { readonly named
  * the failed transaction.
  */
 function borrowed(database: Database): Database {
-  let failure: Error | null = null
+  let failure: { readonly error: unknown } | null = null
   let isLost = false
   async function guarded<T>(run: () => Promise<T>): Promise<T> {
-    if (isLost && failure) throw failure
+    if (isLost && failure) throw failure.error
     try {
       const result = await run()
       failure = null
       return result
     } catch (error) {
-      if (failure && isInFailedTransaction(error)) throw failure
-      if (error instanceof Error) failure = error
+      if (failure && isInFailedTransaction(error)) throw failure.error
+      failure = { error }
       isLost = lostResponse(error)
       throw error
     }
