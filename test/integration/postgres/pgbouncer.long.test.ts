@@ -120,6 +120,16 @@ function behind(server: RunningServer) {
     await Promise.all(clients.map((sql) => sql.end()))
   })
 
+  it('a timeout of the pool is refused with a sentence that says where to set it', async () => {
+    const timed = poolOf(url, { statement_timeout: 30_000 })
+    await expect(postgresAdapter(timed, { schema }).ping()).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringContaining('PgBouncer refused a startup parameter') as string,
+      retryable: false,
+    })
+    await timed.end()
+  })
+
   it('with named statements, calls fail with an error that names the option, and never return a wrong result', async () => {
     await unnamed().migrate()
     // Each client prepares its statements on whichever server connection the pooler assigns, and misses them on the

@@ -47,6 +47,15 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   '42P01': NOT_MIGRATED,
 }
 
+const PARAMETER_REFUSED =
+  'PgBouncer refused a startup parameter, such as statement_timeout. Set it on the role instead: see docs/postgres.md#pgbouncer.'
+
+/** By its text, because PgBouncer has one code for everything that it reports itself, outages included. */
+function isParameterRefused(error: unknown): boolean {
+  const { message } = error as { message?: unknown }
+  return sqlState(error) === '08P01' && /unsupported startup parameter/.test(String(message))
+}
+
 /** Programming errors. A connection never fails with one of these. */
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
@@ -58,12 +67,12 @@ function isNoResponse(error: unknown): boolean {
   return sqlState(error) === null && !BUGS.some((bug) => error instanceof bug)
 }
 
-/** Converts an error of the driver. Relies on codes only: texts differ between servers, versions and languages. */
+/** Converts an error of the driver. Relies on codes: texts differ between servers, versions and languages. */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   const state = sqlState(error)
   if (state !== null) {
-    const unusable = byState(UNUSABLE, state)
+    const unusable = isParameterRefused(error) ? PARAMETER_REFUSED : byState(UNUSABLE, state)
     if (unusable !== undefined) {
       return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
     }
@@ -105,7 +114,8 @@ const ENDED_SESSION = new Set(['57P01', '57P02', '57P05'])
 /** Returns whether the connection broke. The statement may or may not have taken effect. */
 export function lostResponse(error: unknown): boolean {
   const state = sqlState(error)
-  return state === null ? isNoResponse(error) : state.startsWith('08') || ENDED_SESSION.has(state)
+  if (state === null) return isNoResponse(error)
+  return (state.startsWith('08') && !isParameterRefused(error)) || ENDED_SESSION.has(state)
 }
 
 /**
