@@ -6,7 +6,13 @@
 // Database adapters: implement `StoreDriver`, then pass it to `createStore`.
 export { createAttemptId } from './core/store/attempt-id.js'
 export { createStore, type CreateStoreOptions } from './core/store/create-store.js'
-export type { AdoptResult, MigrateOptions, MigrationProgress, MigrationResult, StorageObjectStore } from './core/store/contract.js'
+export type {
+  AdoptResult,
+  MigrateOptions,
+  MigrationProgress,
+  MigrationResult,
+  StorageObjectStore,
+} from './core/store/contract.js'
 export type {
   AdoptOutcome,
   AdoptRefusal,

@@ -47,7 +47,12 @@ export type {
 } from './server/files/inputs.js'
 
 // Jobs.
-export { cleanUp, type CleanUpOptions, type CleanUpOutcome, type CleanUpResult } from './server/jobs/clean-up.js'
+export {
+  cleanUp,
+  type CleanUpOptions,
+  type CleanUpOutcome,
+  type CleanUpResult,
+} from './server/jobs/clean-up.js'
 export {
   checkStorage,
   type CheckStorageOptions,
@@ -100,7 +105,13 @@ export {
 } from './core/openapi/document.js'
 
 // The stores that adapters return, and the storages that servers take. `@svc/db/adapter` has what implementing them needs.
-export type { AdoptResult, MigrateOptions, MigrationProgress, MigrationResult, StorageObjectStore } from './core/store/contract.js'
+export type {
+  AdoptResult,
+  MigrateOptions,
+  MigrationProgress,
+  MigrationResult,
+  StorageObjectStore,
+} from './core/store/contract.js'
 export type { EventCounts, EventPage, ListedEvent, StoredEvent } from './core/store/events.js'
 export type {
   AdoptInput,

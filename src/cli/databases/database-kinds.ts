@@ -71,7 +71,10 @@ export const POSTGRES: DatabaseKind = {
   namespaceOption: 'schema',
 
   async open({ url, namespace, connectTimeoutMs, connections = 1, events }) {
-    if (!URL.canParse(url)) throw new UsageError('The database URL has an invalid host or port.')
+    // Without a host, the parameter `host` names the folder of a socket, as the guides of Cloud SQL write it.
+    if (!URL.canParse(url.replace('@/', '@socket/'))) {
+      throw new UsageError('The database URL has an invalid host or port.')
+    }
     const { default: pg } = await loadDriver('pg', () => import('pg'))
     const pool = new pg.Pool({
       connectionString: url,

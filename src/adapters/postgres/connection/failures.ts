@@ -132,12 +132,6 @@ export function isInFailedTransaction(error: unknown): boolean {
   return sqlState(error) === '25P02'
 }
 
-/** Returns whether a table or its schema does not exist. */
-export function isUndefinedTable(error: unknown): boolean {
-  const state = sqlState(error)
-  return state === '42P01' || state === '3F000'
-}
-
 /** Returns whether another object, or one in history, already has the id of a new attempt. */
 export function isDuplicateId(error: unknown): boolean {
   if (sqlState(error) !== '23505') return false

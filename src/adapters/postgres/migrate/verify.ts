@@ -35,11 +35,9 @@ export async function verify(
     })) {
       const actual = found.get(name)
       if (actual === undefined) findings.push(`Missing: ${name}.`)
-      else if (actual !== expected && state.version <= newest) {
-        const difference = name.startsWith('function ')
-          ? 'has another body or other settings'
-          : `must be ${expected} (got ${actual})`
-        findings.push(`Differs: ${name} ${difference}.`)
+      else if (state.version <= newest) {
+        const difference = differenceOf(name, expected, actual)
+        if (difference !== null) findings.push(`Differs: ${name} ${difference}.`)
       }
     }
     if (state.eventsSwitch !== null) findings.push(...(await missingEventPrivileges(database, schema)))
@@ -47,6 +45,21 @@ export async function verify(
   } catch (error) {
     throw databaseError(error)
   }
+}
+
+function differenceOf(name: string, expected: string, actual: string): string | null {
+  if (!name.startsWith('function ')) {
+    return actual === expected ? null : `must be ${expected} (got ${actual})`
+  }
+  return withoutLayout(actual) === withoutLayout(expected) ? null : 'has another body or other settings'
+}
+
+/** Drops comments and folds white space, which a migration tool may have changed. */
+function withoutLayout(body: string): string {
+  return body
+    .replace(/--[^\n]*/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 
 /** Writers need the first two, and deliverers all of them. */
