@@ -262,6 +262,25 @@ describePostgres('failures of Postgres', (url) => {
     expect(await waiting).toMatchObject({ key: 'ended' })
   })
 
+  it('says what to set if each statement gets a comment with another trace id', async () => {
+    const traced = poolOf(url, { max: 1 })
+    const query = traced.query.bind(traced) as (config: pg.QueryConfig) => Promise<unknown>
+    let calls = 0
+    Object.assign(traced, {
+      query: (config: pg.QueryConfig) => query({ ...config, text: `${config.text} /* trace ${++calls} */` }),
+    })
+    const store = postgresAdapter(traced, { schema })
+    await store.getScopeUsage('traced')
+    await expect(store.getScopeUsage('traced')).rejects.toMatchObject({
+      code: 'DATABASE_UNAVAILABLE',
+      message: expect.stringContaining('Set namedStatements: false') as string,
+      retryable: false,
+    })
+    const unnamed = postgresAdapter(traced, { schema, namedStatements: false })
+    for (const _ of [1, 2]) await unnamed.getScopeUsage('traced')
+    await traced.end()
+  })
+
   it('throws if JavaScript would round a number', async () => {
     await pool.query(
       `INSERT INTO ${quoted(schema)}.scope_usage (scope, bytes) VALUES ('too much', 9007199254740993)`,

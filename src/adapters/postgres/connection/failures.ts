@@ -56,6 +56,14 @@ function isParameterRefused(error: unknown): boolean {
   return sqlState(error) === '08P01' && /unsupported startup parameter/.test(String(message))
 }
 
+const TEXT_CHANGED =
+  'Something changes the text of each statement, such as a comment with a trace id. Set namedStatements: false.'
+
+/** Thrown by pg, which prepares one text under each name. */
+function isTextChanged(error: unknown): boolean {
+  return /^Prepared statements must be unique/.test(String((error as { message?: unknown } | null)?.message))
+}
+
 /** Programming errors. A connection never fails with one of these. */
 const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
 
@@ -64,7 +72,7 @@ const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
  * event, and errors of another realm are instances of no class of this one.
  */
 function isNoResponse(error: unknown): boolean {
-  return sqlState(error) === null && !BUGS.some((bug) => error instanceof bug)
+  return sqlState(error) === null && !isTextChanged(error) && !BUGS.some((bug) => error instanceof bug)
 }
 
 /** Converts an error of the driver. Relies on codes: texts differ between servers, versions and languages. */
@@ -78,6 +86,9 @@ export function databaseError(error: unknown): unknown {
     }
     const message = byState(UNAVAILABLE, state)
     return message === undefined ? error : new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
+  }
+  if (isTextChanged(error)) {
+    return new StorageError('DATABASE_UNAVAILABLE', { message: TEXT_CHANGED, cause: error, retryable: false })
   }
   return isNoResponse(error) ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
 }

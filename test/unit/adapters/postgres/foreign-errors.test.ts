@@ -10,7 +10,7 @@ it.each([
   ['nothing', undefined],
 ])('a driver that rejects with %s is an unavailable database', async (_, thrown) => {
   const connect = () => Promise.reject(new Error('not used'))
-  // A rejection with anything but an error is what this tests.
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- drivers reject with anything
   const query = () => new Promise<never>((_resolve, reject: (reason: unknown) => void) => reject(thrown))
   const error: unknown = await postgresAdapter({ connect, query })
     .getScopeUsage('ann')
