@@ -90,6 +90,24 @@ describeOwnDatabase('events on Postgres', (url) => {
     expect(await store.settleEvents([event!])).toEqual([id])
   })
 
+  it('are settled while a transaction holds the key of another one', async () => {
+    await upload('held')
+    await upload('free')
+    const events = await store.claimEvents()
+    const idOf = (key: string) => events.find(({ object }) => object.key === key)!.id
+    const client = await pool.connect()
+    try {
+      await client.query('BEGIN')
+      await postgresAdapter(client, { schema }).update({ ...at('held'), filename: 'b.txt' })
+      expect(await store.settleEvents(events)).toEqual([idOf('free')])
+      await expect(store.settleEvents(events)).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' })
+    } finally {
+      await client.query('ROLLBACK')
+      client.release()
+    }
+    expect(await store.settleEvents(events)).toEqual([idOf('held')])
+  })
+
   it('that were settled before the database failed are returned', async () => {
     const keys = Array.from({ length: 201 }, (_, index) => `many/${index}`)
     await Promise.all(keys.map((key) => upload(key)))

@@ -94,7 +94,7 @@ const lockHeld = (columns: string) => `
  * The number of attempts identifies a claim: a newer claim has a higher one, and a retry clears `is_claimed`. Writers
  * never wait for event rows and claims wait for nothing. Settling waits for the writers of its keys, because both keep
  * the mark of the oldest event: one that was recorded while another transaction removes the event before it would never
- * be marked.
+ * be marked. After half a second it settles the events whose keys are free, and fails if there are none.
  *
  * The settings keep the plans of a queue that was empty, or full, when they were made. Settling allows sorts: to avoid
  * one, Postgres would walk a whole index.
@@ -143,7 +143,7 @@ $body$;
 COMMENT ON FUNCTION {schema}.claim_events_v1 IS 'Claims events for delivery.';
 
 CREATE OR REPLACE FUNCTION {schema}.settle_events_v1(p_entries json) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $body$
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan SET lock_timeout = 500 AS $body$
 #variable_conflict use_column
 DECLARE
   ids bigint[];
@@ -151,12 +151,20 @@ DECLARE
   digests uuid[];
   again tid[];
   dates timestamptz[];
+  is_held boolean := false;
 BEGIN${WRITABLE}
   -- Keys before rows, and both in one order, as in a batch of writes and in extend_claims_v1.
-  PERFORM pg_advisory_xact_lock(k.number) FROM (
-    SELECT DISTINCT g.number FROM pg_catalog.json_to_recordset(p_entries) AS g(number bigint, retry_at timestamptz)
-    WHERE g.retry_at IS NULL ORDER BY 1
-  ) k;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(k.number) FROM (
+      SELECT DISTINCT g.number FROM pg_catalog.json_to_recordset(p_entries) AS g(number bigint, retry_at timestamptz)
+      WHERE g.retry_at IS NULL ORDER BY 1
+    ) k;
+  EXCEPTION WHEN lock_not_available THEN
+    p_entries := (
+      SELECT pg_catalog.json_agg(g.value) FROM pg_catalog.json_array_elements(p_entries) g
+      WHERE g.value->>'retry_at' IS NOT NULL OR pg_try_advisory_xact_lock((g.value->>'number')::bigint));
+    is_held := true;
+  END;
   SELECT
     pg_catalog.array_agg(l.id),
     pg_catalog.array_agg(l.place) FILTER (WHERE l.retry_at IS NULL),
@@ -166,6 +174,9 @@ BEGIN${WRITABLE}
   INTO ids, done, digests, again, dates
   FROM (${lockHeld('digest uuid, number bigint, id bigint, claim int, retry_at timestamptz')}
   ) l;
+  IF is_held AND ids IS NULL THEN
+    RAISE EXCEPTION 'other transactions hold the keys of these events' USING ERRCODE = '55P03';
+  END IF;
 
   DELETE FROM {schema}.events e WHERE e.ctid = ANY (done);
   -- A new statement no longer sees the removed events.
