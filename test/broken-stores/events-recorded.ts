@@ -63,7 +63,7 @@ export const recordedEventMutants: readonly Mutant[] = [
         },
       }
     }),
-    rejectedBy: ['events: are there as soon as somebody can see the change'],
+    rejectedBy: ['events: are listed as soon as the change is visible'],
   },
   {
     defect: 'takes the time of the row as that of the change',

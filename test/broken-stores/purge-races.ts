@@ -40,15 +40,8 @@ export const purgeRaceMutants: readonly Mutant[] = [
         const rows = await driver.listExpired({ ...command, after: null })
         await gap()
         const purged: StorageObject[] = []
-        for (const { bucket, key, scope } of rows) {
-          const { row } = await driver.release({
-            bucket,
-            key,
-            scope,
-            id: null,
-            uploadId: null,
-            now: command.now,
-          })
+        for (const expired of rows) {
+          const { row } = await driver.release({ ...expired, id: null, uploadId: null, now: command.now })
           if (row) purged.push(row)
         }
         return { rows: purged, scopes: [] }

@@ -72,7 +72,7 @@ describe('storeConformance', () => {
   })
 
   it.each([
-    { numRuns: undefined, runs: 6 },
+    { numRuns: undefined, runs: 4 },
     { numRuns: 12, runs: 12 },
   ])('with numRuns $numRuns runs a script of a second $runs times', async ({ numRuns, runs }) => {
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -50,7 +50,7 @@ export interface ConformanceOptions {
   readonly close?: ((store: StorageObjectStore) => unknown) | undefined
   /** Your test runner. Default: the globals `describe` and `it`. */
   readonly test?: TestRunner | undefined
-  /** Runs of each property, 1 or more. Default: 100, or fewer if a property would take more than 5 seconds. */
+  /** Runs of each property, 1 or more. Default: 100, or fewer if a property would take more than 3 seconds. */
   readonly numRuns?: number | undefined
   /** Repeats the scripts of an earlier run. Default: the environment variable `CONFORMANCE_SEED`, else a random seed. */
   readonly seed?: number | undefined
@@ -95,8 +95,8 @@ const REPLAY = /^(\d+)\/(\d+(?::\d+)*)(?:\/([A-Za-z0-9+/:]+))?$/
 
 const DEFAULT_RUNS = 100
 
-/** Keeps the default run over a network within 2 minutes. */
-const DEFAULT_TIME_LIMIT = 5000
+/** Keeps the default run over a network short. */
+const DEFAULT_TIME_LIMIT = 3000
 
 /** @throws TypeError for an invalid option. */
 export function propertySettings(options: ConformanceOptions): PropertySettings {

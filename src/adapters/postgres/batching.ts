@@ -4,7 +4,7 @@ import type { AdoptCommand, ConfirmCommand, ReserveCommand } from '../../core/st
 import { RecentEntries } from '../shared/recent-entries.js'
 import { createWriteBatcher, type JobOutcome, type WriteBatcher } from './write-batcher.js'
 import type { Statement } from './connection/database.js'
-import { isDuplicateId, wasReported } from './connection/failures.js'
+import { copyOf, isDuplicateId, wasReported } from './connection/failures.js'
 import type { Call } from './connection/retries.js'
 import {
   ADOPT_ARGUMENTS,
@@ -144,9 +144,7 @@ async function withOwnError<T>(write: Promise<T>): Promise<T> {
   try {
     return await write
   } catch (error) {
-    if (!(error instanceof StorageError)) throw error
-    const { code, message, cause, retryable } = error
-    throw new StorageError(code, { message, cause, ...(!retryable && { retryable }) })
+    throw error instanceof StorageError ? copyOf(error) : error
   }
 }
 

@@ -80,7 +80,7 @@ export const recordedEventCases: CaseGroup = {
       same(await store.listEvents(), { items: [], next: null }, 'events')
     },
 
-    'are there as soon as somebody can see the change': async (given) => {
+    'are listed as soon as the change is visible': async (given) => {
       const { store } = given
       for (const n of numbers(12)) {
         const at = { bucket: 'bucket', key: `key ${n}` }

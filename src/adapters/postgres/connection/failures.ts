@@ -47,21 +47,21 @@ const UNUSABLE: Readonly<Record<string, string>> = {
   '42P01': NOT_MIGRATED,
 }
 
-const PARAMETER_REFUSED =
-  'PgBouncer refused a startup parameter, such as statement_timeout. Set it on the role instead: see docs/postgres.md#pgbouncer.'
+/** The same for failures without a code of their own: pg throws the first one itself, and PgBouncer has one code for all of its. */
+const UNUSABLE_BY_TEXT: readonly (readonly [RegExp, string])[] = [
+  [
+    /^Prepared statements must be unique/,
+    'Something changes the text of each statement, such as a comment with a trace id. Set namedStatements: false.',
+  ],
+  [
+    /unsupported startup parameter/,
+    'PgBouncer refused a startup parameter, such as statement_timeout. Set it on the role instead: see docs/postgres.md#pgbouncer.',
+  ],
+]
 
-/** By its text, because PgBouncer has one code for everything that it reports itself, outages included. */
-function isParameterRefused(error: unknown): boolean {
-  const { message } = error as { message?: unknown }
-  return sqlState(error) === '08P01' && /unsupported startup parameter/.test(String(message))
-}
-
-const TEXT_CHANGED =
-  'Something changes the text of each statement, such as a comment with a trace id. Set namedStatements: false.'
-
-/** Thrown by pg, which prepares one text under each name. */
-function isTextChanged(error: unknown): boolean {
-  return /^Prepared statements must be unique/.test(String((error as { message?: unknown } | null)?.message))
+function unusableByText(error: unknown): string | undefined {
+  const text = String((error as { message?: unknown } | null | undefined)?.message)
+  return UNUSABLE_BY_TEXT.find(([pattern]) => pattern.test(text))?.[1]
 }
 
 /** Programming errors. A connection never fails with one of these. */
@@ -72,25 +72,22 @@ const BUGS = [TypeError, RangeError, ReferenceError, SyntaxError]
  * event, and errors of another realm are instances of no class of this one.
  */
 function isNoResponse(error: unknown): boolean {
-  return sqlState(error) === null && !isTextChanged(error) && !BUGS.some((bug) => error instanceof bug)
+  return sqlState(error) === null && !unusableByText(error) && !BUGS.some((bug) => error instanceof bug)
 }
 
 /** Converts an error of the driver. Relies on codes: texts differ between servers, versions and languages. */
 export function databaseError(error: unknown): unknown {
   if (error instanceof StorageError) return error
   const state = sqlState(error)
-  if (state !== null) {
-    const unusable = isParameterRefused(error) ? PARAMETER_REFUSED : byState(UNUSABLE, state)
-    if (unusable !== undefined) {
-      return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
-    }
-    const message = byState(UNAVAILABLE, state)
-    return message === undefined ? error : new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
+  const unusable = unusableByText(error) ?? (state === null ? undefined : byState(UNUSABLE, state))
+  if (unusable !== undefined) {
+    return new StorageError('DATABASE_UNAVAILABLE', { message: unusable, cause: error, retryable: false })
   }
-  if (isTextChanged(error)) {
-    return new StorageError('DATABASE_UNAVAILABLE', { message: TEXT_CHANGED, cause: error, retryable: false })
+  if (state === null) {
+    return isNoResponse(error) ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
   }
-  return isNoResponse(error) ? new StorageError('DATABASE_UNAVAILABLE', { cause: error }) : error
+  const message = byState(UNAVAILABLE, state)
+  return message === undefined ? error : new StorageError('DATABASE_UNAVAILABLE', { message, cause: error })
 }
 
 /** Returns whether {@link databaseError} made this error for a schema that is missing or older. */
@@ -98,15 +95,15 @@ export function isNotMigrated(error: unknown): boolean {
   return error instanceof StorageError && error.message === NOT_MIGRATED
 }
 
+/** Returns a copy of an error, whose stack begins here, with another message if one is given. */
+export function copyOf(error: StorageError, message = error.message): StorageError {
+  const { code, cause, retryable } = error
+  return new StorageError(code, { message, cause, ...(!retryable && { retryable }) })
+}
+
 /** Lets the message of an error name `readPool`, because an operator would look at the primary otherwise. */
 export function readPoolError(error: unknown): unknown {
-  if (!(error instanceof StorageError)) return error
-  const { code, message, cause, retryable } = error
-  return new StorageError(code, {
-    message: `readPool: ${message}`,
-    cause,
-    ...(!retryable && { retryable: false }),
-  })
+  return error instanceof StorageError ? copyOf(error, `readPool: ${error.message}`) : error
 }
 
 function byState(messages: Readonly<Record<string, string>>, state: string): string | undefined {
@@ -126,7 +123,7 @@ const ENDED_SESSION = new Set(['57P01', '57P02', '57P05'])
 export function lostResponse(error: unknown): boolean {
   const state = sqlState(error)
   if (state === null) return isNoResponse(error)
-  return (state.startsWith('08') && !isParameterRefused(error)) || ENDED_SESSION.has(state)
+  return (state.startsWith('08') && !unusableByText(error)) || ENDED_SESSION.has(state)
 }
 
 /**
