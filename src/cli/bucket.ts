@@ -22,7 +22,7 @@ export const endpointOption = () =>
 
 export function withBucketOptions(command: Command): Command {
   return command
-    .requiredOption('--bucket <name>', 'bucket to list')
+    .requiredOption('--bucket <name>', 'bucket to list (required)')
     .option('--key-prefix <prefix>', 'only keys that start with this text (default: all)', keyText)
     .option('--after <key>', 'only keys after this one, in byte order (default: from the start)', keyText)
     .addOption(endpointOption())

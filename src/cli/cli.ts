@@ -36,7 +36,7 @@ Exit codes:
   2  invalid arguments, or the database driver is not installed
   3  the database or the bucket is unreachable
   4  unexpected error
-  5  the database can't be used until an operator acts
+  5  the database or the bucket can't be used until an operator acts
   130, 143  interrupted by Ctrl+C or SIGTERM`
 
 /** Runs the command line. Resolves to the exit code. */

@@ -8,7 +8,7 @@ export const EXIT = {
   unreachable: 3,
   /** An unexpected error. */
   failed: 4,
-  /** The database can't be used until an operator acts, for example because it was never migrated. */
+  /** The database or the bucket can't be used until an operator acts: it was never migrated, or doesn't exist. */
   unusable: 5,
   /** 128 plus the number of the signal, as in shells. */
   SIGINT: 130,

@@ -57,8 +57,10 @@ export function reportOf(error: unknown, database: FoundDatabase | null): Failur
     return { exitCode, message: redact(error.message), hints }
   }
   if (error instanceof StorageError && error.code === 'STORAGE_UNAVAILABLE') {
-    const hints = causesOf(error.cause).map(({ message }) => `Cause: ${redact(message)}`)
-    return { exitCode: EXIT.unreachable, message: redact(error.message), hints }
+    const causes = causesOf(error.cause)
+    const exitCode = causes.some(({ isRefusal }) => isRefusal) ? EXIT.unusable : EXIT.unreachable
+    const hints = causes.map(({ message }) => `Cause: ${redact(message)}`)
+    return { exitCode, message: redact(error.message), hints }
   }
   if (error instanceof StorageError && error.status < 500) {
     return { exitCode: EXIT.usage, message: redact(error.message), hints: [] }
@@ -74,19 +76,32 @@ function adviceFor(error: StorageError, causes: readonly Cause[]): readonly stri
   return byCode.size > 0 ? [...byCode] : causes.flatMap(({ name }) => ADVICE[name] ?? []).slice(0, 1)
 }
 
+/** Statuses of S3 that the same request gets again. */
+const REFUSALS: readonly (number | undefined)[] = [301, 307, 400, 401, 403, 404]
+
 interface Cause {
   readonly name: string
   readonly message: string
   readonly code: string | null
+  /** The bucket doesn't exist or doesn't accept the credentials, or there are none. */
+  readonly isRefusal: boolean
 }
 
 /** Returns an error and its causes. An `AggregateError`, one error per address of a host, is replaced by its errors. */
-function causesOf(error: unknown): readonly Cause[] {
+export function causesOf(error: unknown): readonly Cause[] {
   if (!(error instanceof Error)) return []
   if (error instanceof AggregateError) return error.errors.flatMap(causesOf)
-  const { code } = error as { code?: unknown }
+  const { code, $metadata } = error as {
+    code?: unknown
+    $metadata?: { readonly httpStatusCode?: number | undefined }
+  }
   const isCode = typeof code === 'string' || typeof code === 'number'
-  const own = { name: error.name, message: error.message, code: isCode ? String(code) : null }
+  const own = {
+    name: error.name,
+    message: error.message,
+    code: isCode ? String(code) : null,
+    isRefusal: REFUSALS.includes($metadata?.httpStatusCode) || error.name === 'CredentialsProviderError',
+  }
   const deeper = own.code === null ? causesOf(error.cause) : []
   return [own, ...deeper]
 }

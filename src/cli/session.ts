@@ -1,5 +1,6 @@
 import { StorageError, type JobFailure, type JobOptions, type StorageObjectStore } from '../index.js'
 import type { FoundDatabase } from './databases/find-database.js'
+import { causesOf } from './failure-report.js'
 import { EXIT, Interrupted, type Interruption } from './exit.js'
 import { count, counted, printable, shellQuoted } from './format.js'
 import type { Item, Output } from './output.js'
@@ -111,25 +112,38 @@ export async function list<Row, Position>(
 /** Milliseconds between two lines of progress, so that a million items don't make a million lines. */
 const PROGRESS_INTERVAL = 250
 
-/** Runs a job and shows its progress. A signal ends it once what is in progress is done; then `checkpoint` throws. */
+/**
+ * Runs a job and shows its progress. A signal ends it once what is in progress is done; then `checkpoint` throws. If the job
+ * rejects, `resume` says how to go on after what it has done.
+ */
 export async function runJob<Result>(
   { output, interruption }: Session,
-  total: number | null,
+  {
+    total = null,
+    resume,
+  }: { readonly total?: number | null; readonly resume: (after: string | null) => string | null },
   job: (options: Required<Pick<JobOptions, 'signal' | 'onProgress'>>) => Promise<Result>,
 ): Promise<Result> {
   const progress = output.progress(total)
   let shownAt = 0
+  let position: string | null = null
   interruption.finishSteps()
   try {
     return await job({
       signal: interruption.signal,
       onProgress({ done, after }) {
+        position = after ?? null
         const now = Date.now()
         if (now - shownAt < PROGRESS_INTERVAL) return
         shownAt = now
         progress.advance(done, after)
       },
     })
+  } catch (error) {
+    progress.end()
+    const advice = resume(position)
+    if (advice !== null && mayPass(error)) output.note(advice)
+    throw error
   } finally {
     progress.end()
   }
@@ -158,9 +172,18 @@ export async function printEnd(
   if (failures > failed.length) output.note(`${count(failures - failed.length)} more failed.`)
   await output.items([{ json: result, text: null }])
   output.summary(summary)
-  if (resume !== null && (failures > 0 || interruption.signal.aborted)) output.note(resume)
+  const mayGoOn = interruption.signal.aborted || failed.some(({ error }) => mayPass(error))
+  if (resume !== null && mayGoOn) output.note(resume)
   await interruption.checkpoint()
 }
+
+/** Whether a repeated command may succeed. A refusal, such as that of a quota, is final. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof StorageError && error.status < 500)
+}
+
+/** Says how to go on with a job that leaves nothing to do for what is done. */
+export const REPEAT = 'To go on, repeat the command. It continues with what is left.'
 
 /** Says how to go on after a key. */
 export function resumeAfter(after: string | null): string | null {
@@ -178,6 +201,9 @@ function failedItems(failed: readonly JobFailure[]): readonly Item[] {
 }
 
 function describe(error: unknown): { readonly code: string | null; readonly message: string } {
-  if (error instanceof StorageError) return { code: error.code, message: error.message }
-  return { code: null, message: error instanceof Error ? error.message : String(error) }
+  if (!(error instanceof StorageError)) {
+    return { code: null, message: error instanceof Error ? error.message : String(error) }
+  }
+  const [cause] = causesOf(error.cause)
+  return { code: error.code, message: cause ? `${error.message} Cause: ${cause.message}` : error.message }
 }

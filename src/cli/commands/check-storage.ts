@@ -30,7 +30,7 @@ export function addCheckStorage(cli: Cli): void {
         const { bucket, keyPrefix: prefix, after, olderThan: olderThanSeconds } = options
         const onDifference = (difference: StorageDifference) => session.output.items([itemOf(difference)])
         const result = await withBucket(session.store, options, (context) =>
-          runJob(session, null, (job) =>
+          runJob(session, { resume: resumeAfter }, (job) =>
             runCheck({ ...context, bucket }, { ...job, prefix, after, olderThanSeconds, onDifference }),
           ),
         )

@@ -1,7 +1,7 @@
 import { runErasure } from '../../server/jobs/erase-scope.js'
 import { endpointOption, type EndpointOption } from '../bucket.js'
 import { withBucket } from '../bucket.js'
-import { printEnd, runJob } from '../session.js'
+import { printEnd, REPEAT, runJob } from '../session.js'
 import type { Cli } from '../cli.js'
 import { isConfirmed, requireTerminalOrYes } from '../confirmation.js'
 import { EXIT } from '../exit.js'
@@ -40,7 +40,7 @@ export function addErase(cli: Cli): void {
           return EXIT.ok
         }
         const { failed, failures, ...counts } = await withBucket(store, options, (context) =>
-          runJob(session, null, (job) => runErasure(context, { ...job, scope })),
+          runJob(session, { resume: () => REPEAT }, (job) => runErasure(context, { ...job, scope })),
         )
         await printEnd(session, {
           failed,
@@ -49,7 +49,7 @@ export function addErase(cli: Cli): void {
           summary:
             `Erased ${counted(counts.objects, 'object')} (${bytes(counts.bytes)}), ` +
             `${counted(counts.reservations, 'upload')} and ${counted(counts.history, 'row')} of history.`,
-          resume: 'To go on, repeat the command. It continues with what is left.',
+          resume: REPEAT,
         })
         return failures > 0 ? EXIT.found : EXIT.ok
       }),

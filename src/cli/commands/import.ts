@@ -7,7 +7,7 @@ import { withBucket } from '../bucket.js'
 import { printEnd, resumeAfter, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import { EXIT, UsageError } from '../exit.js'
-import { count } from '../format.js'
+import { count, printable } from '../format.js'
 
 interface ImportOptions extends BucketOptions {
   readonly map: string
@@ -26,7 +26,7 @@ export function addImport(cli: Cli): void {
   )
     .requiredOption(
       '--map <module>',
-      'JavaScript module whose default export is the select function of importObjects',
+      'JavaScript module whose default export is the select function of importObjects (required)',
     )
     .option('--concurrency <number>', 'how many objects are in work at once (default: 16)', positiveInteger)
     .option('--dry-run', 'change nothing and only count')
@@ -36,7 +36,7 @@ export function addImport(cli: Cli): void {
           const { bucket, keyPrefix: prefix, after, concurrency, dryRun = false } = options
           const select = await loadSelect(options.map)
           const { failed, failures, ...result } = await withBucket(session.store, options, (context) =>
-            runJob(session, null, (job) =>
+            runJob(session, { resume: resumeAfter }, (job) =>
               runImport({ ...context, bucket }, { ...job, prefix, after, select, concurrency, dryRun }),
             ),
           )
@@ -63,7 +63,7 @@ async function loadSelect(file: string): Promise<SelectImport> {
     loaded = (await import(pathToFileURL(resolve(file)).href)) as typeof loaded
   } catch (error) {
     throw new UsageError(
-      `--map could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
+      `--map ${printable(file)} could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
     )
   }
   if (typeof loaded.default === 'function') return loaded.default as SelectImport

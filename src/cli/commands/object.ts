@@ -81,8 +81,8 @@ export function addTransfer(cli: Cli): void {
     )
     .argument('<bucket>', 'bucket of the object')
     .argument('<key>', 'key of the object')
-    .requiredOption('--from <scope>', 'the owner')
-    .requiredOption('--to <scope>', 'the new owner')
+    .requiredOption('--from <scope>', 'the owner (required)')
+    .requiredOption('--to <scope>', 'the new owner (required)')
     .action((bucket: string, key: string, { from, to }: TransferOptions) =>
       cli.withDatabase(async ({ store, output }) => {
         const object = await store.transfer({ bucket, key, from, to })

@@ -38,8 +38,9 @@ export function addPurgeExpired(cli: Cli): void {
           output.note('Nothing was purged.')
           return EXIT.ok
         }
-        const summary = (done: number, complete: boolean) =>
-          complete
+        // Also a complete run leaves what other transactions hold, and what was confirmed meanwhile.
+        const summary = (done: number) =>
+          done >= expired.rows
             ? `Purged ${counted(done, 'expired reservation')}.`
             : `Purged ${count(done)} of ${counted(expired.rows, 'expired reservation')}; the others are unchanged.`
         await inSteps(session, { total: expired.rows, summary }, purgeExpired(session, before))
@@ -80,7 +81,7 @@ export function addPurgeDeleted(cli: Cli): void {
     .command('purge-deleted', 'Purges the history of objects that were deleted up to a date.')
     .requiredOption(
       '--before <date>',
-      'date or time, such as 2026-01-31 (UTC) or 2026-01-31T12:00:00Z',
+      'date or time, such as 2026-01-31 (UTC) or 2026-01-31T12:00:00Z (required)',
       pastDate,
     )
     .action(({ before }: { readonly before: Date }) =>

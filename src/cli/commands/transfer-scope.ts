@@ -1,6 +1,6 @@
 import { runTransfer } from '../../server/jobs/transfer-scope.js'
 import { contextOf } from '../bucket.js'
-import { printEnd, runJob } from '../session.js'
+import { printEnd, REPEAT, runJob } from '../session.js'
 import { positiveInteger, type Cli } from '../cli.js'
 import { EXIT } from '../exit.js'
 import { counted, printable } from '../format.js'
@@ -18,8 +18,8 @@ export function addTransferScope(cli: Cli): void {
       'transfer-scope',
       'Gives all objects of a scope to another one. Uploads of new keys stay. Exits with 1 if one of them failed.',
     )
-    .requiredOption('--from <scope>', 'the owner')
-    .requiredOption('--to <scope>', 'the new owner')
+    .requiredOption('--from <scope>', 'the owner (required)')
+    .requiredOption('--to <scope>', 'the new owner (required)')
     .option(
       '--max-bytes <number>',
       'limit of the bytes that the new owner may have (default: none)',
@@ -34,15 +34,17 @@ export function addTransferScope(cli: Cli): void {
       cli.withDatabase(async (session) => {
         const { store } = session
         const total = await store.countByScope(from, 'active')
-        const { transferred, failed, failures } = await runJob(session, total, (job) =>
-          runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
+        const { transferred, failed, failures } = await runJob(
+          session,
+          { total, resume: () => REPEAT },
+          (job) => runTransfer(contextOf(store), { ...job, from, to, quota: { maxBytes, maxFiles } }),
         )
         await printEnd(session, {
           failed,
           failures,
           result: { transferred, failed: failures },
           summary: `Transferred ${counted(transferred, 'object')} to ${printable(to)}.`,
-          resume: 'To go on, repeat the command. It continues with what is left.',
+          resume: REPEAT,
         })
         return failures > 0 ? EXIT.found : EXIT.ok
       }),

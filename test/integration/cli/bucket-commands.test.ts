@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { clientOf, describeS3, freshBucket } from '../s3/s3-server.js'
@@ -96,9 +97,8 @@ describePostgres('svc-db with a bucket', (url) => {
       const limited = await transfer('--max-files', '1')
       expect(limited.exitCode).toBe(1)
       expect(limited.stdout).toMatch(/^failed {2}\S+: .*quota/)
-      expect(limited.stderr).toBe(
-        'Transferred 1 object to user:4.\nTo go on, repeat the command. It continues with what is left.\n',
-      )
+      // A repeated command would be refused as well.
+      expect(limited.stderr).toBe('Transferred 1 object to user:4.\n')
       expect(jsonLines((await transfer('--json')).stdout)).toEqual([{ transferred: 1, failed: 0 }])
       expect(await seeded.store.countByScope('user:4')).toBe(2)
     })
@@ -161,10 +161,50 @@ describePostgres('svc-db with a bucket', (url) => {
       expect(stderr).toMatch(/To go on, repeat the command with --after users\/3\/c\.txt\n$/)
     })
 
+    describe('says how to go on', () => {
+      it('after an outage of the bucket', async () => {
+        const nowhere = ['--s3-endpoint', 'http://127.0.0.1:9']
+        const listed = await run('check-storage', '--bucket', bucket, ...nowhere)
+        expect(listed.exitCode).toBe(3)
+        const key = 'unreachable'
+        await seeded.store.adopt({ scope: key, bucket, key, storageKey: key, size: 1, createdAt: new Date() })
+        const erased = await run('erase', key, '--yes', ...nowhere)
+        expect(erased.exitCode).toBe(1)
+        expect(erased.stdout).toMatch(/^failed {2}\S+\/unreachable: .* Cause: s3Storage: .*ECONNREFUSED/)
+        expect(erased.stderr).toContain('To go on, repeat the command.')
+      })
+
+      it('if another transaction holds the scope', async () => {
+        const scope = 'held'
+        await seeded.store.adopt({
+          scope,
+          bucket,
+          key: 'held',
+          storageKey: 'held',
+          size: 1,
+          createdAt: new Date(),
+        })
+        await seeded.store.remove({ bucket, key: 'held', scope })
+        const holder = await pool.connect()
+        try {
+          await holder.query('BEGIN')
+          await holder.query(
+            `SELECT FROM ${pg.escapeIdentifier(seeded.schema)}.scope_usage WHERE scope = 'held' FOR UPDATE`,
+          )
+          const { exitCode, stderr } = await run('erase', scope, '--yes', '--s3-endpoint', server.endpoint)
+          expect(exitCode).toBe(3)
+          expect(stderr).toMatch(/^To go on, repeat the command\..*\nsvc-db: The database did not get a lock/)
+        } finally {
+          await holder.query('ROLLBACK')
+          holder.release()
+        }
+      })
+    })
+
     describe('refuses', () => {
       it.each([
-        [['--map', join(tmpdir(), 'no-such.mjs')], '--map could not be loaded: Cannot find module'],
-        [['--map', 'package.json'], '--map could not be loaded'],
+        [['--map', 'no-such.mjs'], '--map no-such.mjs could not be loaded: Cannot find module'],
+        [['--map', 'package.json'], '--map package.json could not be loaded'],
         [
           ['--s3-endpoint', 'bucket.example'],
           '--s3-endpoint must be a URL that starts with http:// or https://.',
@@ -180,8 +220,24 @@ describePostgres('svc-db with a bucket', (url) => {
       it('a bucket that does not exist, with what the service says', async () => {
         const args = ['--bucket', 'no-such-bucket', '--s3-endpoint', server.endpoint]
         const { exitCode, stderr } = await run('check-storage', ...args)
-        expect(exitCode).toBe(3)
+        expect(exitCode).toBe(5)
         expect(stderr).toContain('Cause: s3Storage: list failed in bucket "no-such-bucket"')
+      })
+
+      it('to go on where there are no credentials or other ones', async () => {
+        const check = (given: Readonly<Record<string, string>>) =>
+          command.run(['check-storage', ...ofBucket, '--schema', seeded.schema], {
+            DATABASE_URL: url,
+            AWS_EC2_METADATA_DISABLED: 'true',
+            ...given,
+          })
+        const [none, wrong] = await Promise.all([
+          check({}),
+          check({ AWS_ACCESS_KEY_ID: server.owner.accessKeyId, AWS_SECRET_ACCESS_KEY: 'wrong' }),
+        ])
+        expect([none.exitCode, wrong.exitCode]).toEqual([5, 5])
+        expect(none.stderr).toContain('Could not load credentials')
+        expect(wrong.stderr).toContain('SignatureDoesNotMatch')
       })
     })
   })
