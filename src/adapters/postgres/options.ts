@@ -3,6 +3,7 @@ import type { Database, PGliteDatabase, PostgresPool, PostgresSql } from './conn
 import { pgDatabase } from './connection/pg-database.js'
 import { pgliteDatabase } from './connection/pglite-database.js'
 import { flawOf, postgresJsDatabase } from './connection/postgres-js-database.js'
+import { withTimeLimit } from './connection/time-limit.js'
 import { schemaName, type SchemaName } from './sql/statement.js'
 
 const DEFAULT_SCHEMA = 'svc_db'
@@ -57,11 +58,13 @@ export function checkAdapterOptions(pool: unknown, options: unknown): CheckedAda
   if (now !== null && now !== undefined && typeof now !== 'function') {
     throw new TypeError(`${caller}: now must be a function that returns a Date (got ${shown(now)}).`)
   }
-  const database = databaseOf(pool, 'pool', named)
+  const database = withTimeLimit(databaseOf(pool, 'pool', named))
   return {
     database,
     readDatabase:
-      readPool === null || readPool === undefined ? database : databaseOf(readPool, 'readPool', named),
+      readPool === null || readPool === undefined
+        ? database
+        : withTimeLimit(databaseOf(readPool, 'readPool', named)),
     schema: checkSchema(caller, options),
     events: checkEvents(caller, options),
     now: now ?? null,

@@ -80,6 +80,9 @@ export const POSTGRES: DatabaseKind = {
       connectionString: url,
       max: connections,
       connectionTimeoutMillis: connectTimeoutMs,
+      // A step of migrate() has no time limit, so the operating system finds out whether the server is still there.
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
       application_name: 'svc-db',
     })
     // Without a listener, losing an idle connection ends the process. The next query reports the loss.

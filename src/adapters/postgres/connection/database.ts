@@ -14,6 +14,8 @@ export interface PostgresQuery {
   values?: PostgresValue[]
   /** Each connection prepares the text once, under this name. */
   name?: string
+  /** Milliseconds until it fails without a response. */
+  query_timeout?: number
   rowMode: 'array'
   types: { getTypeParser: () => (value: string) => string }
 }

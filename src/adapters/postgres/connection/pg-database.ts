@@ -1,16 +1,32 @@
 import type { Database, PostgresPool, PostgresQuery, PostgresResult, TextRow } from './database.js'
+import { TIME_LIMIT } from './time-limit.js'
 
 /** Keeps every value as text, which the adapter parses. The application's global parsers have no effect. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
+/** Where a pool or a client has its settings. */
+interface TimeoutSettings {
+  readonly options?: { readonly query_timeout?: number }
+  readonly connectionParameters?: { readonly query_timeout?: number }
+}
+
 /** Adapts a `pg` Pool or Client. With `named`, each connection prepares a statement once. */
 export function pgDatabase(pool: PostgresPool, { named }: { readonly named: boolean }): Database {
+  // Lets the pool replace a connection that doesn't respond, unless the application has set its own limit.
+  const { options, connectionParameters } = pool as TimeoutSettings
+  const query_timeout = (options ?? connectionParameters)?.query_timeout || TIME_LIMIT
   return {
     // After a lost connection or a rollback, a client of pg refuses a repeat by itself.
     isBorrowed: false,
 
     async run({ name, text }, values) {
-      const query: PostgresQuery = { text, values: [...values], rowMode: 'array', types: AS_TEXT }
+      const query: PostgresQuery = {
+        text,
+        values: [...values],
+        rowMode: 'array',
+        types: AS_TEXT,
+        query_timeout,
+      }
       if (named) query.name = name
       const { rows } = await pool.query(query)
       return rows as TextRow[]
