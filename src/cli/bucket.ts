@@ -38,6 +38,7 @@ function keyText(text: string): string {
 /** Returns what jobs work with besides a bucket. What fails is in their results, so nothing is reported. */
 export function contextOf(store: StorageObjectStore): Omit<JobContext, 'storage'> {
   return {
+    buckets: null,
     records: { objects: store, remove: (input) => store.remove(input) },
     report: () => undefined,
     now: () => new Date(),

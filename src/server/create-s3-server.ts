@@ -43,7 +43,7 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   options: S3ServerOptions<Plugins>,
 ): S3Server<Plugins> {
   const policy = serverPolicy(options)
-  const { basePath, bucket, onOperation, onEvent, now } = policy
+  const { basePath, bucket, buckets, onOperation, onEvent, now } = policy
   const report = createReport(policy.onError)
   let events: EventRunner | null = null
   const changed = (object: ObjectReference) => events?.changed(object)
@@ -55,7 +55,9 @@ export function createS3Server<const Plugins extends readonly ServerPlugin[]>(
   events = onEvent && new EventRunner({ store: records.objects, onEvent, report, now })
   const storage = mapStorageErrors(policy.storage)
   const downloadSeconds = policy.download?.urlSeconds ?? DEFAULT_URL_SECONDS
-  const dependencies: ServerDependencies = { storage, records, bucket, downloadSeconds, report, now, events }
+  const dependencies: ServerDependencies = {
+    ...{ storage, records, bucket, buckets, downloadSeconds, report, now, events },
+  }
 
   const handler = createHandler({
     basePath,

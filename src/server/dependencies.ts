@@ -10,6 +10,8 @@ export interface ServerDependencies {
   readonly records: RecordKeeper
   /** The default bucket. */
   readonly bucket: string
+  /** Every bucket that the server knows. */
+  readonly buckets: ReadonlySet<string>
   /** Lifetime of a download URL, in seconds. */
   readonly downloadSeconds: number
   readonly report: Report

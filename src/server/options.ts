@@ -47,6 +47,11 @@ export interface S3ServerOptions<Plugins extends readonly ServerPlugin[] = reado
   readonly storage: ObjectStorage
   /** The default bucket of requests and routes, 1 to 255 characters. */
   readonly bucket: string
+  /**
+   * Further buckets of `storage` whose files `cleanUp` and `eraseScope` may delete, besides `bucket` and those of `routes`. They leave
+   * all others alone, because another storage may have the bytes. Default: none.
+   */
+  readonly buckets?: readonly string[] | null | undefined
   /** The path below which the server handles requests. Default `/api/s3`. */
   readonly basePath?: string | null | undefined
   /** The upload routes by name. Default: one route named `default` without limits. */
@@ -86,6 +91,8 @@ export interface OperationPolicy {
 export interface ServerPolicy {
   readonly storage: ObjectStorage
   readonly bucket: string
+  /** Every bucket that the server knows. */
+  readonly buckets: ReadonlySet<string>
   readonly basePath: string
   readonly routes: RouteTable
   readonly upload: OperationPolicy | null
@@ -103,11 +110,14 @@ export interface ServerPolicy {
 export function serverPolicy(options: S3ServerOptions): ServerPolicy {
   checks.options(options)
   const bucket = checks.text('bucket', options.bucket, 'bucket')
+  const routes = routeTable(checks, options.routes ?? { default: {} }, bucket)
+  const further = bucketsOption(options.buckets ?? [])
   return {
     storage: storageOption(options.storage),
     bucket,
+    buckets: new Set([bucket, ...[...routes.values()].map((route) => route.bucket), ...further]),
     basePath: checkBasePath('createS3Server', options.basePath ?? DEFAULT_BASE_PATH),
-    routes: routeTable(checks, options.routes ?? { default: {} }, bucket),
+    routes,
     upload: operationOption('upload', options.upload),
     multipart: operationOption('multipart', options.multipart),
     download: operationOption('download', options.download),
@@ -118,6 +128,12 @@ export function serverPolicy(options: S3ServerOptions): ServerPolicy {
     onOperation: checks.function('onOperation', options.onOperation),
     now: checks.function('now', options.now) ?? (() => new Date()),
   }
+}
+
+function bucketsOption(buckets: readonly string[]): readonly string[] {
+  const given: unknown = buckets
+  if (!Array.isArray(given)) throw checks.error(`buckets must be an array of names (got ${shown(given)}).`)
+  return buckets.map((bucket, index) => checks.text(`buckets[${index}]`, bucket, 'bucket'))
 }
 
 function storageOption(storage: ObjectStorage): ObjectStorage {

@@ -101,7 +101,7 @@ export async function reserveUpload(
 }
 
 /**
- * Settles expired reservations of a scope, oldest first, up to the first failure. Returns `false` if it settled none of
+ * Settles expired reservations of a scope in known buckets, oldest first, up to the first failure. Returns `false` if it settled none of
  * them. Returns `true` if there are none (any more): a concurrent request may have settled them since the refusal.
  */
 async function settleExpired(
@@ -110,8 +110,9 @@ async function settleExpired(
   context: ErrorContext,
 ): Promise<boolean> {
   const expired = await dependencies.records.objects.listExpired({ scope, limit: SETTLED_PER_REQUEST })
+  const known = expired.filter(({ bucket }) => dependencies.buckets.has(bucket))
   let settled = expired.length === 0
-  for (const rows of settlementBatches(expired)) {
+  for (const rows of settlementBatches(known)) {
     const results = await Promise.allSettled(
       rows.map((row) => settleReservation(dependencies, row, 'confirm', context.request?.signal)),
     )

@@ -5,7 +5,7 @@ import { shown } from '../../core/store/validation/checks.js'
 import { settleReservation, settlementBatches, type SettledReservation } from '../attempts/attempt.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
-import { showProgress, type JobOptions } from './job.js'
+import { showProgress, unknownBucket, type JobOptions } from './job.js'
 import { lookForCleanUp, settleLeftover, type SettledLeftover } from './leftover.js'
 import { pagesOf } from './pages.js'
 
@@ -46,7 +46,8 @@ const checks = new OptionChecks(JOB)
  * Cleans up after unfinished uploads and deleted objects, in the database and in the bucket: settles the expired
  * reservations, then the leftovers. Run it every few minutes. Concurrent runs are safe, as is any traffic meanwhile.
  *
- * A run looks only at leftovers that it can do something about.
+ * A run looks only at leftovers that it can do something about, and leaves buckets alone that the server doesn't know. `onError`
+ * receives one error for each of these.
  *
  * If an item fails, its outcome is `failed`, `onError` receives the error, and the run continues. Rejects with
  * `VALIDATION_ERROR` if `limit` is invalid, and with `DATABASE_UNAVAILABLE` if the records can't be listed.
@@ -67,9 +68,17 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
   const onOutcome = checks.function('onOutcome', options.onOutcome)
   const start = now()
   let done = 0
+  const reported = new Set<string>()
+
+  function isKnown({ bucket }: { readonly bucket: string }): boolean {
+    const error = unknownBucket(dependencies, bucket)
+    if (error && !reported.has(bucket)) report(error, { operation: JOB })
+    if (error) reported.add(bucket)
+    return error === null
+  }
 
   /** Settles every item of every page, a few concurrently. */
-  async function settleAll<Item, Settled extends string>(
+  async function settleAll<Item extends { readonly bucket: string }, Settled extends string>(
     pages: AsyncIterable<readonly Item[]>,
     counts: Record<Settled | 'failed', number>,
     settle: (item: Item) => Promise<Settled>,
@@ -84,7 +93,7 @@ export async function cleanUp(s3: S3ServerCore, options: CleanUpOptions = {}): P
         },
       )
     for await (const page of pages) {
-      for (const batch of settlementBatches(page)) {
+      for (const batch of settlementBatches(page.filter(isKnown))) {
         if (signal?.aborted) return
         const outcomes = await Promise.all(batch.map(outcomeOf))
         for (const [index, outcome] of outcomes.entries()) {

@@ -4,7 +4,7 @@ import { checkText, LATEST_DATE } from '../../core/store/validation/checks.js'
 import type { S3ServerCore } from '../create-s3-server.js'
 import { dependenciesOf } from '../dependencies.js'
 import { ItemRun } from './item-run.js'
-import type { JobContext, JobFailure, JobOptions, WithFailures } from './job.js'
+import { unknownBucket, type JobContext, type JobFailure, type JobOptions, type WithFailures } from './job.js'
 import { lookForErasure, removeUnused, settleLeftover } from './leftover.js'
 import { leftoversOfScope, PAGE_SIZE, rowsOfScope } from './pages.js'
 
@@ -33,8 +33,8 @@ const CONCURRENCY = 8
 const checks = new OptionChecks(JOB)
 
 /**
- * Deletes everything of an owner, in every bucket: ends its uploads, removes its objects and history, and deletes all their bytes
- * at once, whatever download URLs are still valid. Can't be undone.
+ * Deletes everything of an owner: ends its uploads, removes its objects and history, and deletes all their bytes at once, whatever
+ * download URLs are still valid. Can't be undone. Uploads in buckets that the server doesn't know are in `failed`.
  *
  * Block the owner's sign-in first. If nothing is written for the scope meanwhile and `failed` is empty, the scope has nothing
  * left but zero sums, events that are not delivered yet, and leftovers of upload URLs that may still write. `cleanUp` deletes
@@ -66,8 +66,16 @@ export async function runErasure(
   /** The sizes of removed objects whose bytes could not be deleted, by attempt. Their leftovers try again. */
   const failedBytes = new Map<string, number>()
 
+  /** @throws StorageError if the row has bytes of an upload in a bucket that the server doesn't know. */
+  function checkBucket({ bucket, storageKey, uploadId }: StorageObject | Leftover): void {
+    const error = unknownBucket(context, bucket)
+    if (error && (storageKey !== null || uploadId !== null)) throw error
+  }
+
   /** Removes whatever the scope has at the key: first the rows, which records their leftovers, then the bytes. */
-  async function removeObject({ bucket, key }: StorageObject): Promise<void> {
+  async function removeObject(row: StorageObject): Promise<void> {
+    checkBucket(row)
+    const { bucket, key } = row
     const removed = await records.remove({ bucket, key, scope, mode: 'hard' })
     if (!removed) return
     if (removed.status === 'pending') {
@@ -86,6 +94,7 @@ export async function runErasure(
   }
 
   async function settle(leftover: Leftover): Promise<void> {
+    checkBucket(leftover)
     const look = lookForErasure(JOB, leftover, now())
     let outcome = await settleLeftover(context, leftover, look)
     // Nothing can be written any more, so a second look verifies that nothing is left, and forgets the leftover.
@@ -94,7 +103,9 @@ export async function runErasure(
   }
 
   // Uploads that are confirmed first are objects by the time objects are listed.
-  await run.process(rowsOfScope(objects, scope, 'pending'), async ({ bucket, key, id }) => {
+  await run.process(rowsOfScope(objects, scope, 'pending'), async (row) => {
+    checkBucket(row)
+    const { bucket, key, id } = row
     if (await objects.release({ bucket, key, id, scope })) counts.reservations++
   })
   await run.process(rowsOfScope(objects, scope, 'active'), removeObject)

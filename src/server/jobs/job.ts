@@ -1,3 +1,4 @@
+import { StorageError } from '../../core/errors.js'
 import type { ObjectStorage } from '../../core/object-storage.js'
 import type { OptionChecks } from '../../core/option-checks.js'
 import type { RecordKeeper } from '../../core/plugin.js'
@@ -8,6 +9,8 @@ import type { EventRunner } from '../events/runner.js'
 export interface JobContext {
   /** Rejects only with a `StorageError`. */
   readonly storage: ObjectStorage
+  /** The buckets whose bytes the storage has. `null`: all. */
+  readonly buckets: ReadonlySet<string> | null
   readonly records: Pick<RecordKeeper, 'objects' | 'remove'>
   readonly report: Report
   readonly now: () => Date
@@ -60,6 +63,16 @@ export type WithFailures<Result> = Result & { readonly failures: number }
 
 /** The most failures that the result of a job lists. `onError` gets all of them. */
 export const MAX_FAILURES = 1000
+
+/**
+ * Returns the error about a bucket that the server doesn't know, or `null` if it does. Another storage may have its bytes, which this
+ * one would take for gone.
+ */
+export function unknownBucket({ buckets }: Pick<JobContext, 'buckets'>, bucket: string): StorageError | null {
+  if (!buckets || buckets.has(bucket)) return null
+  const message = `buckets must include ${JSON.stringify(bucket)} if the storage of this server has its files.`
+  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'buckets' } })
+}
 
 /** Calls `onProgress`. What it throws is reported. */
 export function showProgress(

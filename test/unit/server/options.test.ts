@@ -92,6 +92,8 @@ describe('createS3Server', () => {
       /: routes\.a\.contentTypes\[1\] must be a media type such as .* \(got "png"\)\.$/,
     ],
     [route({ key: 'x' }), /key must be a function/],
+    [{ buckets: 'files' }, /: buckets must be an array of names \(got "files"\)/],
+    [{ buckets: ['files', ''] }, /: buckets\[1\] must be a string of 1 to 255 characters/],
     [route({ bucket: '' }), /: routes\.a\.bucket must be a string of 1 to 255 characters/],
     [route({ metadata: true }), /: routes\.a\.metadata must be false or a function \(got true\)\.$/],
     [route({ metadata: {} }), /metadata must be false or a function/],
