@@ -104,8 +104,8 @@ function databaseOf(pool: unknown, name: string, named: boolean): Database {
     return postgresJsDatabase(pool as PostgresSql, { named })
   }
   if (has('query') && has('exec') && !has('connect')) return pgliteDatabase(pool as PGliteDatabase)
-  // TypeORM's DataSource and QueryRunner have both methods, too, with other parameters.
-  if (has('query') && has('connect') && !('manager' in given)) {
+  // So have TypeORM's DataSource and QueryRunner, and pg-promise and slonik, with other parameters.
+  if (has('query') && has('connect') && !('manager' in given) && !has('one')) {
     return pgDatabase(pool as PostgresPool, { named })
   }
   throw new TypeError(

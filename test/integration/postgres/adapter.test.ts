@@ -8,7 +8,7 @@ import pg from 'pg'
 import postgres from 'postgres'
 import { DataSource } from 'typeorm'
 import { describe, expect, it } from 'vitest'
-import { postgresAdapter, postgresSchema } from '@svc/db/postgres'
+import { postgresAdapter, postgresSchema, type PostgresQuery } from '@svc/db/postgres'
 import { SCHEMA } from '../../../src/adapters/postgres/sql/schema.js'
 import { attempt } from './attempt.js'
 import { describePostgres, dropSchema, freshSchema, poolOf, quoted } from './schemas.js'
@@ -28,6 +28,11 @@ describe('postgresAdapter', () => {
     ['a class', pg.Pool, 'a function'],
     ['a Promise', Promise.resolve(pool), 'an instance of Promise'],
     ['an object with one method of a pool', { query: () => {} }, 'an object'],
+    [
+      'an object with the methods of pg-promise and slonik',
+      { query() {}, connect() {}, one() {} },
+      'an object',
+    ],
     ['a URL, which can contain a password', 'postgres://user:secret@host/db', 'a string'],
     ['undefined', undefined, 'undefined'],
     ['null', null, 'null'],
@@ -107,6 +112,32 @@ describePostgres('postgresAdapter on a server', (url) => {
     expect(() => postgresAdapter(pool, null)).not.toThrow()
     expect(postgresSchema({ schema: null })).toBe(postgresSchema())
     expect(postgresSchema(null)).toBe(postgresSchema())
+    await dropSchema(pool, schema)
+    await pool.end()
+  })
+
+  it('refuses calls of a client that is not connected, until it is', async () => {
+    const client = new pg.Client(url)
+    const store = postgresAdapter(client)
+    await expect(store.ping()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
+    await expect(store.ping()).rejects.toThrow('must be a client that is connected')
+    await client.connect()
+    await store.ping()
+    await client.end()
+  })
+
+  it('refuses values that the driver has parsed, as pg-native does', async () => {
+    const pool = poolOf(url)
+    const schema = freshSchema()
+    await postgresAdapter(pool, { schema }).migrate()
+    await postgresAdapter(pool, { schema }).reserve({ ...attempt('key'), metadata: { tag: 'x' } })
+    const parsing = {
+      connect() {},
+      query: (query: PostgresQuery) => pool.query({ ...query, types: undefined }),
+    }
+    const listing = postgresAdapter(parsing, { schema }).listByScope({ scope: 'scope' })
+    await expect(listing).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', retryable: false })
+    await expect(listing).rejects.toThrow('must return values as text')
     await dropSchema(pool, schema)
     await pool.end()
   })

@@ -1,11 +1,14 @@
+import { StorageError } from '../../../core/errors.js'
 import type { Database, PostgresPool, PostgresQuery, PostgresResult, TextRow } from './database.js'
 import { TIME_LIMIT } from './time-limit.js'
 
 /** Keeps every value as text, which the adapter parses. The application's global parsers have no effect. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value }
 
-/** Where a pool or a client has its settings. */
-interface TimeoutSettings {
+/** What pools and clients have besides {@link PostgresPool}: their settings and, on a client, whether it is connected. */
+interface Handle {
+  readonly _connecting?: boolean
+  readonly _connected?: boolean
   readonly options?: { readonly query_timeout?: number }
   readonly connectionParameters?: { readonly query_timeout?: number }
 }
@@ -13,7 +16,7 @@ interface TimeoutSettings {
 /** Adapts a `pg` Pool or Client. With `named`, each connection prepares a statement once. */
 export function pgDatabase(pool: PostgresPool, { named }: { readonly named: boolean }): Database {
   // Lets the pool replace a connection that doesn't respond, unless the application has set its own limit.
-  const { options, connectionParameters } = pool as TimeoutSettings
+  const { options, connectionParameters } = pool as Handle
   const query_timeout = (options ?? connectionParameters)?.query_timeout || TIME_LIMIT
   return {
     // After a lost connection or a rollback, a client of pg refuses a repeat by itself.
@@ -28,6 +31,7 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
         query_timeout,
       }
       if (named) query.name = name
+      checkConnected(pool)
       const { rows } = await pool.query(query)
       return rows as TextRow[]
     },
@@ -43,4 +47,12 @@ export function pgDatabase(pool: PostgresPool, { named }: { readonly named: bool
       return (last?.rows ?? []) as TextRow[]
     },
   }
+}
+
+/** @throws StorageError for a client without a connection, which would queue its queries for ever. */
+function checkConnected(pool: PostgresPool): void {
+  const { _connecting, _connected } = pool as Handle
+  if (_connecting !== false || _connected !== false) return
+  const message = '`pool` must be a client that is connected. Call `await client.connect()` before.'
+  throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
 }

@@ -1,3 +1,4 @@
+import { StorageError } from '../../../core/errors.js'
 import { parseJson } from '../../../core/json.js'
 import type { Leftover, ObjectMetadata, ObjectStatus, StorageObject } from '../../../core/store/records.js'
 import type { TextRow } from '../connection/database.js'
@@ -143,5 +144,11 @@ export function readNumber(text: string | null | undefined): number {
 const numberOrNull = (text: string | null | undefined) => (text == null ? null : readNumber(text))
 export const readDate = (text: string | null | undefined) => new Date(readNumber(text))
 const dateOrNull = (text: string | null | undefined) => (text == null ? null : readDate(text))
-const metadataOrNull = (text: string | null | undefined) =>
-  text == null ? null : (parseJson(text) as ObjectMetadata)
+/** @throws StorageError for a value that the driver has parsed, which loses digits of its numbers. */
+function metadataOrNull(text: string | null | undefined): ObjectMetadata | null {
+  if (text == null) return null
+  if (typeof text === 'string') return parseJson(text) as ObjectMetadata
+  const message =
+    '`pool` must return values as text. pg-native does not: see docs/your-orm.md#refused-handles.'
+  throw new StorageError('DATABASE_UNAVAILABLE', { message, retryable: false })
+}
