@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { MongoClient, type Document } from 'mongodb'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
-import { privateFolder, type PrivateFolder } from './private-server.js'
+import { startInFolder, type PrivateFolder } from './private-server.js'
 
 export const MONGODB: ServerKind = {
   name: 'mongodb',
@@ -84,8 +84,7 @@ export async function startReplicaSet(
     failPoints = false,
   }: ReplicaSetOptions,
 ): Promise<ReplicaSet> {
-  const folder = await privateFolder('mongod', null)
-  try {
+  return startInFolder('mongod', null, async (folder) => {
     const settings = ['--replSet', NAME, '--wiredTigerCacheSizeGB', String(cacheGigabytes)]
     if (signIn) settings.push('--auth', '--keyFile', await writeKeyFile(folder))
     if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
@@ -103,22 +102,15 @@ export async function startReplicaSet(
     const url = `mongodb://${hosts.join(',')}/?replicaSet=${NAME}`
     await untilPrimary(url)
     return { url, members, remove: () => folder.remove('SIGINT') }
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 /** Starts a server that is not part of a replica set. */
 export async function startStandalone(program: string): Promise<RunningServer> {
-  const folder = await privateFolder('mongod', null)
-  try {
+  return startInFolder('mongod', null, async (folder) => {
     const { url } = await startMember(folder, program, 'data', ['--wiredTigerCacheSizeGB', '0.25'])
     return { url, from: program, stop: () => folder.remove('SIGINT') }
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 /** The setting of a member that makes it accept `configureFailPoint`. */
@@ -175,16 +167,13 @@ export async function onServer<T>(url: string, use: (client: MongoClient) => Pro
 }
 
 async function untilPrimary(url: string): Promise<void> {
-  const client = new MongoClient(url, { serverSelectionTimeoutMS: NO_LIMIT })
-  try {
+  await onServer(url, async (client) => {
     for (;;) {
       const hello: Document = await client.db('admin').command({ hello: 1 })
       if (hello['isWritablePrimary'] === true) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-  } finally {
-    await client.close()
-  }
+  })
 }
 
 export function installedMongod(): string | null {

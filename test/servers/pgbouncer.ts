@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { installedProgram } from './installed-program.js'
 import { responds, userOfServer } from './postgres.js'
-import { privateFolder } from './private-server.js'
+import { startInFolder } from './private-server.js'
 import type { RunningServer, ServerKind } from './found-server.js'
 
 /** Where Debian and Homebrew install it. Not always on PATH. */
@@ -33,8 +33,7 @@ async function startPgbouncer(
   connections: number,
 ): Promise<RunningServer> {
   const version = /\d+\.\d+/.exec(execFileSync(program, ['--version'], { encoding: 'utf8' }))?.[0] ?? '0.0'
-  const folder = await privateFolder('pgbouncer', userOfServer())
-  try {
+  return startInFolder('pgbouncer', userOfServer(), async (folder) => {
     const { hostname, port: target, username, password, pathname } = new URL(database)
     const parts = {
       host: hostname,
@@ -70,10 +69,7 @@ async function startPgbouncer(
       (port) => responds(urlOf(port)),
     )
     return { url: urlOf(port), from: `${program} ${version}`, stop: () => folder.remove('SIGINT') }
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 function keepsStatements(version: string): boolean {

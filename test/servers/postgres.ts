@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 import type { RunningServer, ServerKind } from './found-server.js'
-import { privateFolder, type ServerUser } from './private-server.js'
+import { startInFolder, type ServerUser } from './private-server.js'
 
 /** Where Debian and Homebrew (on either kind of Mac) install it. Not always on PATH. */
 const FOLDERS = ['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr/local/opt']
@@ -39,8 +39,7 @@ export const POSTGRES: ServerKind = {
 /** Starts a new cluster with the programs in this folder. */
 async function startPostgres(binaries: string, from: string): Promise<RunningServer> {
   const user = userOfServer()
-  const folder = await privateFolder('postgres', user)
-  try {
+  return startInFolder('postgres', user, async (folder) => {
     const programs = await readableBy(user, binaries, folder.path)
     const data = join(folder.path, 'data')
     const cluster = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']
@@ -52,10 +51,7 @@ async function startPostgres(binaries: string, from: string): Promise<RunningSer
       (port) => responds(urlOf(port)),
     )
     return { url: urlOf(port), from, stop: () => folder.remove('SIGINT') }
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 /** Returns the URL of a local server for its superuser. */

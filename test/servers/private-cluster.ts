@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { embeddedBinaries, installedBinaries, readableBy, responds, urlOf, userOfServer } from './postgres.js'
-import { privateFolder, type PrivateFolder } from './private-server.js'
+import { startInFolder, type PrivateFolder } from './private-server.js'
 
 /** A private PostgreSQL, which a test may kill. */
 export interface PrivateCluster {
@@ -71,8 +71,7 @@ interface ClusterFolder {
 
 async function inFolder<T>(use: (folder: ClusterFolder) => Promise<T>, binaries: string): Promise<T> {
   const user = userOfServer()
-  const folder = await privateFolder('cluster', user)
-  try {
+  return startInFolder('cluster', user, async (folder) => {
     const programs = await readableBy(user, binaries, folder.path)
     return await use({
       initialise(name) {
@@ -93,10 +92,7 @@ async function inFolder<T>(use: (folder: ClusterFolder) => Promise<T>, binaries:
         }),
       remove: () => folder.remove('SIGINT'),
     })
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 async function startCluster({

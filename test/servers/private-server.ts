@@ -132,6 +132,21 @@ export async function privateFolder(name: string, user: ServerUser | null): Prom
   }
 }
 
+/** Starts servers in a new folder. If that fails, it stops them and removes the folder. */
+export async function startInFolder<T>(
+  name: string,
+  user: ServerUser | null,
+  start: (folder: PrivateFolder) => Promise<T>,
+): Promise<T> {
+  const folder = await privateFolder(name, user)
+  try {
+    return await start(folder)
+  } catch (error) {
+    await folder.remove('SIGKILL')
+    throw error
+  }
+}
+
 async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>, log: string): Promise<void> {
   const exited = ended(child).then(() => false)
   while (!(await Promise.race([isReady(), exited]))) {

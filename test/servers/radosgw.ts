@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
-import { onFreePort, privateFolder, type PrivateFolder } from './private-server.js'
+import { onFreePort, startInFolder, type PrivateFolder } from './private-server.js'
 
 /** The programs of Ceph that are needed. Debian has them in three packages. */
 const PROGRAMS = [
@@ -40,8 +40,7 @@ export const RADOSGW: ServerKind = {
 
 /** Starts the smallest Ceph cluster that serves S3: a monitor on this port, an in-memory store and the gateway. */
 async function startRadosgw(programs: Programs, monitorPort: number): Promise<RunningServer> {
-  const folder = await privateFolder('radosgw', null)
-  try {
+  return startInFolder('radosgw', null, async (folder) => {
     const identity = { cluster: randomUUID(), store: randomUUID() }
     const configuration = await configure(folder.path, identity.cluster, monitorPort)
     const keyring = join(folder.path, 'keyring')
@@ -80,10 +79,7 @@ async function startRadosgw(programs: Programs, monitorPort: number): Promise<Ru
     const [owner, guest] = accounts.map(({ name, secret }) => `${name}:${secret}`)
     const url = `http://${owner}@127.0.0.1:${port}/?guest=${guest}`
     return { url, from: programs.radosgw, stop: () => folder.remove('SIGKILL') }
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 /** Writes the configuration file. Returns the arguments that select it. */

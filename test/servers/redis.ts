@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { RunningServer, ServerKind } from './found-server.js'
 import { installedProgram } from './installed-program.js'
-import { privateFolder } from './private-server.js'
+import { startInFolder } from './private-server.js'
 
 /** Where Debian and Homebrew install it. Not always on PATH. */
 const FOLDERS = ['/usr/bin', '/opt/homebrew/bin', '/usr/local/bin']
@@ -37,8 +37,7 @@ export interface PrivateRedis extends RunningServer {
 
 /** Starts a private server, which saves only on request. `more` holds further command-line settings. */
 export async function startRedis(program: string, more: readonly string[] = []): Promise<PrivateRedis> {
-  const folder = await privateFolder('redis', null)
-  try {
+  return startInFolder('redis', null, async (folder) => {
     const dump = join(folder.path, 'dump.rdb')
     const copy = join(folder.path, 'copy.rdb')
     const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder.path]
@@ -76,10 +75,7 @@ export async function startRedis(program: string, more: readonly string[] = []):
       },
     }
     return server
-  } catch (error) {
-    await folder.remove('SIGKILL')
-    throw error
-  }
+  })
 }
 
 export function redisProgram(): string | null {

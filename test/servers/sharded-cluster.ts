@@ -6,7 +6,7 @@ import {
   startMember,
   type Member,
 } from './mongod.js'
-import { privateFolder } from './private-server.js'
+import { startInFolder } from './private-server.js'
 
 export interface ShardedCluster {
   /** The URL of the router. */
@@ -39,28 +39,23 @@ export async function startShardedCluster({
   journalInterval,
   failPoints = false,
 }: ShardedClusterOptions): Promise<ShardedCluster> {
-  const folder = await privateFolder('mongos', null)
-
-  // After a softer signal, a router would wait for its clients.
-  const remove = () => folder.remove('SIGKILL')
-
-  async function startSet(name: string, role: '--configsvr' | '--shardsvr'): Promise<Member> {
-    const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25', ...MOVES_WAIT]
-    // A process or a shard that is killed leaves transactions open for so long, by default a minute.
-    settings.push(...endTransactionsAfter(TRANSACTION_SECONDS))
-    if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
-    if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
-    const member = await startMember(folder, mongod, name, settings)
-    const config = {
-      _id: name,
-      ...(role === '--configsvr' && { configsvr: true }),
-      members: [{ _id: 0, host: new URL(member.url).host }],
+  return startInFolder('mongos', null, async (folder) => {
+    async function startSet(name: string, role: '--configsvr' | '--shardsvr'): Promise<Member> {
+      const settings = ['--replSet', name, role, '--wiredTigerCacheSizeGB', '0.25', ...MOVES_WAIT]
+      // A process or a shard that is killed leaves transactions open for so long, by default a minute.
+      settings.push(...endTransactionsAfter(TRANSACTION_SECONDS))
+      if (failPoints) settings.push(...ALLOW_FAIL_POINTS)
+      if (journalInterval !== undefined) settings.push('--journalCommitInterval', String(journalInterval))
+      const member = await startMember(folder, mongod, name, settings)
+      const config = {
+        _id: name,
+        ...(role === '--configsvr' && { configsvr: true }),
+        members: [{ _id: 0, host: new URL(member.url).host }],
+      }
+      await onServer(member.url, (client) => client.db('admin').command({ replSetInitiate: config }))
+      return member
     }
-    await onServer(member.url, (client) => client.db('admin').command({ replSetInitiate: config }))
-    return member
-  }
 
-  try {
     const [config, ...shards] = await Promise.all([
       startSet('config', '--configsvr'),
       startSet('shard-0', '--shardsvr'),
@@ -82,9 +77,7 @@ export async function startShardedCluster({
       const addShard = `shard-${index}/${new URL(shard).host}`
       await onServer(url, (client) => client.db('admin').command({ addShard }))
     }
-    return { url, shards, addRouter, remove }
-  } catch (error) {
-    await remove()
-    throw error
-  }
+    // After a softer signal, a router would wait for its clients.
+    return { url, shards, addRouter, remove: () => folder.remove('SIGKILL') }
+  })
 }

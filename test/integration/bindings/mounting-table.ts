@@ -2,14 +2,15 @@ import { expect, it } from 'vitest'
 import { echoOf } from './echo.js'
 import type { Listening } from './listening.js'
 
-/** A way to mount the echo, whose base path is `/api/s3`. */
-export interface Mount {
+/** A way to mount the binding of the echo in an application. */
+export interface Mount<App, Binding> {
   readonly how: string
+  readonly mount: (app: App, binding: Binding) => unknown
   /** Maps a path to the base path that the library gets; `null`: the next handler gets the request. */
-  readonly paths: Readonly<Record<string, string | null>>
-  /** Serves the mounted echo, and behind it `the next handler` with status 404. */
-  readonly serve: () => Promise<Listening>
+  readonly paths: Paths
 }
+
+type Paths = Readonly<Record<string, string | null>>
 
 /** Paths by kind of mount, the same in every framework. */
 export const mountedPaths = {
@@ -48,12 +49,16 @@ export const mountedPaths = {
     '/v1': null,
     '/api/s3/db': null,
   },
-} as const satisfies Record<string, Mount['paths']>
+} as const satisfies Record<string, Paths>
 
-export function describeMounts(mounts: readonly Mount[]): void {
-  it.each(mounts)('$how', async ({ paths, serve }) => {
-    const { url } = await serve()
-    for (const [path, basePath] of Object.entries(paths)) {
+/** `serve` serves the mounted echo, and behind it `the next handler` with status 404. */
+export function describeMounts<M extends Mount<never, never>>(
+  mounts: readonly M[],
+  serve: (mount: M) => Promise<Listening>,
+): void {
+  it.for(mounts)('$how', async (mount) => {
+    const { url } = await serve(mount)
+    for (const [path, basePath] of Object.entries(mount.paths)) {
       const response = await fetch(url + path)
       if (basePath === null) {
         expect([path, response.status, await response.text()]).toEqual([path, 404, 'the next handler'])

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describePostgres, poolOf } from '../postgres/schemas.js'
+import { describePostgres } from '../postgres/schemas.js'
 import { clientOf, describeS3, freshBucket } from '../s3/s3-server.js'
-import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
-import { seededSchema, type SeededSchema } from './seeded-schema.js'
+import { buildCommand, ended, jsonLines } from './command.js'
+import { seededSchema } from './seeded-schema.js'
 
 const SELECT = `export default ({ key }) => {
   const [folder, user] = key.split('/')
@@ -18,28 +18,21 @@ const SELECT = `export default ({ key }) => {
 
 describePostgres('svc-db with a bucket', (url) => {
   describeS3('on S3', (server) => {
-    const pool = poolOf(url)
     const client = clientOf(server)
     const bucket = freshBucket(client)
     const folder = mkdtempSync(join(tmpdir(), 'svc-db-map-'))
     const map = join(folder, 'select.mjs')
-    let command: BuiltCommand
-    let seeded: SeededSchema
+    const command = buildCommand()
+    const seeded = seededSchema(url)
 
     const put = (key: string, body = 'hello') =>
       client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }))
     const keys = ['users/1/a.txt', "users/1/it's.txt", 'users/2/\u0001.txt', 'users/2/b.txt', 'users/3/c.txt']
     beforeAll(async () => {
       writeFileSync(map, SELECT)
-      ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
       for (const key of [...keys, 'logs/today', 'users/nobody/x']) await put(key)
     })
-    afterAll(async () => {
-      command.remove()
-      rmSync(folder, { recursive: true })
-      await seeded.drop()
-      await pool.end()
-    })
+    afterAll(() => rmSync(folder, { recursive: true }))
 
     const environment = {
       DATABASE_URL: url,

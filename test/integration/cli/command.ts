@@ -1,10 +1,12 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { afterAll, beforeAll } from 'vitest'
 import { commandBuild } from '../../../build/command.js'
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
@@ -23,24 +25,24 @@ export interface BuiltCommand {
   start(args: readonly string[], environment?: Readonly<Record<string, string>>): RunningCommand
   /** Runs the command to its end, with an empty stdin. */
   run(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran>
-  remove(): void
 }
 
-export async function buildCommand(): Promise<BuiltCommand> {
+/** Builds the command before the tests of a file or a block, and removes it after them. */
+export function buildCommand(): BuiltCommand {
   // Inside node_modules, where it finds the drivers.
-  const cache = join(repository, 'node_modules', '.cache')
-  mkdirSync(cache, { recursive: true })
-  const folder = mkdtempSync(join(cache, 'svc-db-command-'))
+  const folder = join(repository, 'node_modules', '.cache', `svc-db-command-${randomUUID()}`)
   const file = join(folder, 'cli.mjs')
-  await build({ ...commandBuild, entryPoints: [join(repository, 'src/cli/main.ts')], outfile: file })
-  // The command loads what `@svc/db/s3` exports from a file next to it.
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  const library = { bundle: true, format: 'esm', platform: 'node', external: commandBuild.external } as const
-  await build({
-    ...library,
-    entryPoints: [join(repository, 'src/storage/s3/s3-storage.ts')],
-    outfile: join(folder, 's3.js'),
+  beforeAll(async () => {
+    await build({ ...commandBuild, entryPoints: [join(repository, 'src/cli/main.ts')], outfile: file })
+    // The command loads what `@svc/db/s3` exports from a file next to it.
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    await build({
+      ...{ bundle: true, format: 'esm', platform: 'node', external: commandBuild.external },
+      entryPoints: [join(repository, 'src/storage/s3/s3-storage.ts')],
+      outfile: join(folder, 's3.js'),
+    })
   })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   const start: BuiltCommand['start'] = (args, environment = {}) =>
     spawn(process.execPath, [file, ...args], {
@@ -56,7 +58,6 @@ export async function buildCommand(): Promise<BuiltCommand> {
       child.stdin.end()
       return ended(child)
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 

@@ -1,25 +1,19 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/schemas.js'
-import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
-import { seededSchema, type SeededSchema } from './seeded-schema.js'
+import { beforeAll, expect, it } from 'vitest'
+import { describePostgres, freshSchema, quoted, dropSchema } from '../postgres/schemas.js'
+import { buildCommand, ended, jsonLines } from './command.js'
+import { seededSchema } from './seeded-schema.js'
 
 describePostgres('svc-db', (url) => {
-  const pool = poolOf(url)
-  let command: BuiltCommand
-  let seeded: SeededSchema
+  const command = buildCommand()
+  const seeded = seededSchema(url)
+  const { pool } = seeded
   beforeAll(async () => {
-    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
     await seeded.addActive('user:ann', 'a.txt', 10, 'texts')
     await seeded.addActive('user:ann', 'b\u001b[2J.txt', 3 * 1024 ** 2)
     await seeded.addActive('user:bob', 'c.txt', 7)
-  })
-  afterAll(async () => {
-    command.remove()
-    await seeded.drop()
-    await pool.end()
   })
   const run = (...args: string[]) => command.run([...args, '--schema', seeded.schema], { DATABASE_URL: url })
 

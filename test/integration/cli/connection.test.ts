@@ -1,17 +1,13 @@
 import { createServer, type AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { postgresPrograms, startPrivateCluster } from '../../servers/private-cluster.js'
 import { freePort } from '../../servers/private-server.js'
 import { describePostgres, freshSchema, poolOf, quoted, dropSchema } from '../postgres/schemas.js'
 import { postgresAdapter } from '../../../src/adapters/postgres/index.js'
-import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
+import { buildCommand, jsonLines } from './command.js'
 import { ENCODED, expectNoPassword } from './secret-password.js'
 
-let command: BuiltCommand
-beforeAll(async () => {
-  command = await buildCommand()
-})
-afterAll(() => command.remove())
+const command = buildCommand()
 
 describe('an unreachable server', () => {
   it('exits with 3 and shows the cause without the password', async () => {

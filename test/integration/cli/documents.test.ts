@@ -10,7 +10,7 @@ import { removeBucket } from '../../servers/s3-buckets.js'
 import { describePostgres, poolOf } from '../postgres/schemas.js'
 import { readDocuments } from '../readme/documents.js'
 import { clientOf, describeS3, type S3Server } from '../s3/s3-server.js'
-import { buildCommand, type BuiltCommand } from './command.js'
+import { buildCommand } from './command.js'
 import { fillDocumentedDatabase } from './documented-database.js'
 
 const PROMPT = '$ '
@@ -58,9 +58,8 @@ function documentedCommands(url: string, server: S3Server): void {
   const target = new URL(url)
   target.pathname = `/${database}`
   const folder = mkdtempSync(join(tmpdir(), 'svc-db-docs-'))
-  let command: BuiltCommand
+  const command = buildCommand()
   beforeAll(async () => {
-    command = await buildCommand()
     const program = join(folder, 'bin', 'svc-db')
     mkdirSync(join(folder, 'bin'))
     writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${command.file}" "$@"\n`)
@@ -71,7 +70,6 @@ function documentedCommands(url: string, server: S3Server): void {
     for (const [Key, Body] of FILES) await client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }))
   })
   afterAll(async () => {
-    command.remove()
     await removeBucket(client, BUCKET)
     rmSync(folder, { recursive: true, force: true })
     await pool.query(`DROP DATABASE ${database}`)

@@ -1,23 +1,17 @@
 import { once } from 'node:events'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describePostgres, poolOf, quoted } from '../postgres/schemas.js'
-import { buildCommand, ended, jsonLines, type BuiltCommand } from './command.js'
-import { seededSchema, type SeededSchema } from './seeded-schema.js'
+import { beforeAll, expect, it } from 'vitest'
+import { describePostgres, quoted } from '../postgres/schemas.js'
+import { buildCommand, ended, jsonLines } from './command.js'
+import { seededSchema } from './seeded-schema.js'
 
 const ROWS = 4000
 
 describePostgres('an interrupted command', (url) => {
-  const pool = poolOf(url)
-  let command: BuiltCommand
-  let seeded: SeededSchema
+  const command = buildCommand()
+  const seeded = seededSchema(url)
+  const { pool } = seeded
   beforeAll(async () => {
-    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
     await seeded.addExpired('user:ann', ROWS)
-  })
-  afterAll(async () => {
-    command.remove()
-    await seeded.drop()
-    await pool.end()
   })
 
   /** Sends a signal while the command waits for a reader of its output. Starts to read afterwards. */

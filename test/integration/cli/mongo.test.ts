@@ -1,16 +1,12 @@
 import { MongoClient } from 'mongodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { createAttemptId } from '@svc/db'
 import { mongoAdapter } from '../../../src/adapters/mongo/index.js'
 import { installedMongod, startReplicaSet, startStandalone } from '../../servers/mongod.js'
 import { describeMongo, freshDatabase } from '../mongo/databases.js'
-import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
+import { buildCommand, jsonLines } from './command.js'
 
-let command: BuiltCommand
-beforeAll(async () => {
-  command = await buildCommand()
-})
-afterAll(() => command.remove())
+const command = buildCommand()
 
 describeMongo('svc-db on MongoDB', (serverURL) => {
   const client = new MongoClient(serverURL)

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describePostgres, poolOf } from '../postgres/schemas.js'
-import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
-import { seededSchema, type SeededSchema } from './seeded-schema.js'
+import { beforeAll, expect, it } from 'vitest'
+import { describePostgres } from '../postgres/schemas.js'
+import { buildCommand, jsonLines } from './command.js'
+import { seededSchema } from './seeded-schema.js'
 
 describePostgres('svc-db on objects and scopes', (url) => {
-  const pool = poolOf(url)
-  let command: BuiltCommand
-  let seeded: SeededSchema
+  const command = buildCommand()
+  const seeded = seededSchema(url)
   beforeAll(async () => {
-    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
     await seeded.addActive('user:ann', 'a.txt', 10)
     await seeded.addActive('user:bob', 'b.txt', 20)
-  })
-  afterAll(async () => {
-    command.remove()
-    await seeded.drop()
-    await pool.end()
   })
   const run = (...args: string[]) => command.run([...args, '--schema', seeded.schema], { DATABASE_URL: url })
 
@@ -73,18 +66,11 @@ describePostgres('svc-db on objects and scopes', (url) => {
 })
 
 describePostgres('svc-db events', (url) => {
-  const pool = poolOf(url)
-  let command: BuiltCommand
-  let seeded: SeededSchema
+  const command = buildCommand()
+  const seeded = seededSchema(url, { events: true })
   beforeAll(async () => {
-    ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool, { events: true })])
     await seeded.addActive('user:ann', 'a\u001b.txt', 10)
     await seeded.addActive('user:ann', 'b.txt', 20)
-  })
-  afterAll(async () => {
-    command.remove()
-    await seeded.drop()
-    await pool.end()
   })
   const run = (...args: string[]) =>
     command.run(['events', ...args, '--schema', seeded.schema], { DATABASE_URL: url })

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describePostgres, poolOf } from '../postgres/schemas.js'
-import { buildCommand, type BuiltCommand } from './command.js'
-import { seededSchema, type SeededSchema } from './seeded-schema.js'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { describePostgres } from '../postgres/schemas.js'
+import { buildCommand } from './command.js'
+import { seededSchema } from './seeded-schema.js'
 
 const CTRL_C = '\u0003'
 const QUESTION = '[y/N]'
@@ -15,17 +15,10 @@ describePostgres('on a terminal', (url) => {
   // Runs the command on a terminal with `script` of util-linux. Other systems' `script` takes other options.
   const describeTerminal = isLinux ? describe : describe.skip
   describeTerminal(isLinux ? 'the command' : 'the command (needs script of util-linux)', () => {
-    const pool = poolOf(url)
-    let command: BuiltCommand
-    let seeded: SeededSchema
+    const command = buildCommand()
+    const seeded = seededSchema(url)
     beforeAll(async () => {
-      ;[command, seeded] = await Promise.all([buildCommand(), seededSchema(pool)])
       await seeded.addExpired('user:ann', ROWS)
-    })
-    afterAll(async () => {
-      command.remove()
-      await seeded.drop()
-      await pool.end()
     })
 
     /** Types a reply to the question. Resolves to what the terminal showed. */

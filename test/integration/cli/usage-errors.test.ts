@@ -3,15 +3,11 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildCommand, jsonLines, type BuiltCommand } from './command.js'
+import { describe, expect, it } from 'vitest'
+import { buildCommand, jsonLines } from './command.js'
 import { ENCODED, expectNoPassword, PASSWORD } from './secret-password.js'
 
-let command: BuiltCommand
-beforeAll(async () => {
-  command = await buildCommand()
-})
-afterAll(() => command.remove())
+const command = buildCommand()
 
 const UNENCODED = `postgres://u:${PASSWORD}@h/d`
 

@@ -6,33 +6,15 @@ import { listen } from '../bindings/listening.js'
 import { describeMounts, mountedPaths, type Mount } from '../bindings/mounting-table.js'
 import type { App } from './versions.js'
 
-interface ExpressMount {
-  readonly how: string
-  readonly mount: (app: App, binding: ExpressHandler) => void
-  readonly paths: Mount['paths']
-}
-
-const mounts: readonly ExpressMount[] = [
-  {
-    how: 'app.use(b)',
-    mount: (app, b) => app.use(b),
-    paths: mountedPaths.root,
-  },
-  {
-    how: "app.use('/api/s3', b)",
-    mount: (app, b) => app.use('/api/s3', b),
-    paths: mountedPaths.base,
-  },
+const mounts: readonly Mount<App, ExpressHandler>[] = [
+  { how: 'app.use(b)', mount: (app, b) => app.use(b), paths: mountedPaths.root },
+  { how: "app.use('/api/s3', b)", mount: (app, b) => app.use('/api/s3', b), paths: mountedPaths.base },
   {
     how: "app.use('/api/s3/', b)",
     mount: (app, b) => app.use('/api/s3/', b),
     paths: { '/api/s3/db/objects': '/api/s3', '/api/s3': '/api/s3', '/api/s3/': '/api/s3' },
   },
-  {
-    how: "app.use('/v1', b)",
-    mount: (app, b) => app.use('/v1', b),
-    paths: mountedPaths.prefix,
-  },
+  { how: "app.use('/v1', b)", mount: (app, b) => app.use('/v1', b), paths: mountedPaths.prefix },
   {
     how: 'a path with a parameter',
     mount: (app, b) => app.use('/:tenant', b),
@@ -65,17 +47,11 @@ const mounts: readonly ExpressMount[] = [
 ]
 
 describe('mounting in Express 5', () => {
-  describeMounts(
-    mounts.map(({ how, mount, paths }) => ({
-      how,
-      paths,
-      serve() {
-        const app = express()
-        mount(app, expressBinding(echo))
-        return listen(app.use((_req, res) => void res.status(404).send('the next handler')))
-      },
-    })),
-  )
+  describeMounts(mounts, ({ mount }) => {
+    const app = express()
+    mount(app, expressBinding(echo))
+    return listen(app.use((_req, res) => void res.status(404).send('the next handler')))
+  })
 
   it('serves a path that the application has rewritten, under a mount', async () => {
     const app = express().use((req, _res, next) => {

@@ -5,13 +5,10 @@ import { echo, echoOf } from '../bindings/echo.js'
 import { describeMounts, mountedPaths, type Mount } from '../bindings/mounting-table.js'
 import { listenWith, type App } from './versions.js'
 
-interface FastifyMount {
-  readonly how: string
-  readonly mount: (app: App, binding: FastifyPlugin) => unknown
+interface FastifyMount extends Mount<App, FastifyPlugin> {
   /** Default `/api/s3`. */
   readonly basePath?: string
   readonly options?: FastifyServerOptions
-  readonly paths: Mount['paths']
 }
 
 const mounts: readonly FastifyMount[] = [
@@ -57,18 +54,12 @@ const mounts: readonly FastifyMount[] = [
 ]
 
 describe('mounting in Fastify 5', () => {
-  describeMounts(
-    mounts.map(({ how, mount, basePath = echo.basePath, options = {}, paths }) => ({
-      how,
-      paths,
-      serve() {
-        const app: App = fastify({ ...options })
-        mount(app, fastifyBinding({ ...echo, basePath }))
-        app.setNotFoundHandler((_request, reply) => reply.code(404).send('the next handler'))
-        return listenWith(app)
-      },
-    })),
-  )
+  describeMounts(mounts, ({ mount, basePath = echo.basePath, options = {} }) => {
+    const app: App = fastify({ ...options })
+    mount(app, fastifyBinding({ ...echo, basePath }))
+    app.setNotFoundHandler((_request, reply) => reply.code(404).send('the next handler'))
+    return listenWith(app)
+  })
 
   it('leaves more specific routes to the application', async () => {
     const app: App = fastify()

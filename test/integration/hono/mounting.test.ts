@@ -6,13 +6,7 @@ import { listen } from '../bindings/listening.js'
 import { describeMounts, mountedPaths, type Mount } from '../bindings/mounting-table.js'
 import { listenerOf } from './listener.js'
 
-interface HonoMount {
-  readonly how: string
-  readonly mount: (app: Hono, binding: HonoMiddleware) => void
-  readonly paths: Mount['paths']
-}
-
-const mounts: readonly HonoMount[] = [
+const mounts: readonly Mount<Hono, HonoMiddleware>[] = [
   { how: 'app.use(b)', mount: (app, b) => app.use(b), paths: mountedPaths.root },
   { how: "app.use('/api/s3/*', b)", mount: (app, b) => app.use('/api/s3/*', b), paths: mountedPaths.base },
   { how: "app.use('/v1/*', b)", mount: (app, b) => app.use('/v1/*', b), paths: mountedPaths.prefix },
@@ -38,18 +32,12 @@ const mounts: readonly HonoMount[] = [
 ]
 
 describe('mounting in Hono 4', () => {
-  describeMounts(
-    mounts.map(({ how, mount, paths }) => ({
-      how,
-      paths,
-      serve() {
-        const app = new Hono()
-        mount(app, honoBinding(echo))
-        app.notFound((c) => c.text('the next handler', 404))
-        return listen(listenerOf(app))
-      },
-    })),
-  )
+  describeMounts(mounts, ({ mount }) => {
+    const app = new Hono()
+    mount(app, honoBinding(echo))
+    app.notFound((c) => c.text('the next handler', 404))
+    return listen(listenerOf(app))
+  })
 
   it('gets the rest of the path with app.mount', async () => {
     const inner = new Hono().use(honoBinding(echo))

@@ -7,12 +7,9 @@ import { echo } from '../bindings/echo.js'
 import { describeMounts, mountedPaths, type Mount } from '../bindings/mounting-table.js'
 import { listenWith, type App } from './versions.js'
 
-interface KoaMount {
-  readonly how: string
-  readonly mount: (app: App, binding: KoaMiddleware) => void
+interface KoaMount extends Mount<App, KoaMiddleware> {
   /** Default `/api/s3`. */
   readonly basePath?: string
-  readonly paths: Mount['paths']
 }
 
 const mounts: readonly KoaMount[] = [
@@ -56,21 +53,15 @@ const mounts: readonly KoaMount[] = [
 ]
 
 describe('mounting in Koa 3', () => {
-  describeMounts(
-    mounts.map(({ how, mount, basePath = echo.basePath, paths }) => ({
-      how,
-      paths,
-      serve() {
-        const app = new Koa()
-        mount(app, koaBinding({ ...echo, basePath }))
-        app.use((ctx) => {
-          ctx.status = 404
-          ctx.body = 'the next handler'
-        })
-        return listenWith(app)
-      },
-    })),
-  )
+  describeMounts(mounts, ({ mount, basePath = echo.basePath }) => {
+    const app = new Koa()
+    mount(app, koaBinding({ ...echo, basePath }))
+    app.use((ctx) => {
+      ctx.status = 404
+      ctx.body = 'the next handler'
+    })
+    return listenWith(app)
+  })
 
   it('does not change path and url for the next middleware', async () => {
     const app = new Koa().use(

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import { createDatabase, type FreshDatabase } from '../../servers/fresh-database.js'
 import { installedMongod } from '../../servers/mongod.js'
 import { checks } from './checks/index.js'
@@ -28,6 +28,12 @@ beforeAll(async () => {
     for (const name of ['MONGODB_URL', 'MONGODB_OWNER_URL']) vi.stubEnv(name, mongoDatabase.url)
   }
   await buildPrograms(workspace, snippets)
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
 })
 
 afterAll(async () => {

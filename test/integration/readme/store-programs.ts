@@ -16,13 +16,9 @@ export const migratesAndEnds =
   (what: string): SnippetCheck =>
   async (program) => {
     const log = vi.spyOn(console, 'log').mockReturnValue()
-    try {
-      await run(program)
-      const sentence = new RegExp(`^The ${what} at version \\d and (?:is|are) now at \\d+\\.$`)
-      expect(log.mock.calls).toEqual([[expect.stringMatching(sentence)]])
-    } finally {
-      log.mockRestore()
-    }
+    await run(program)
+    const sentence = new RegExp(`^The ${what} at version \\d and (?:is|are) now at \\d+\\.$`)
+    expect(log.mock.calls).toEqual([[expect.stringMatching(sentence)]])
   }
 
 /** Expects that the database user of this store may do everything that requests and jobs need. */

@@ -1,4 +1,3 @@
-import { s3Storage } from '@svc/db/s3'
 import { expect, it } from 'vitest'
 import { ManualClock, SECOND } from '../../conformance/clock.js'
 import { get } from './browser-requests.js'
@@ -36,16 +35,5 @@ describeS3('GET /file with s3Storage', (server) => {
     expect(second).not.toBe(first)
     expect((await get(second)).status).toBe(200)
     expect(await location({ key, disposition: 'attachment' })).not.toBe(second)
-  })
-
-  it('with the system clock, two servers redirect to the same URL', async () => {
-    const clock = new ManualClock()
-    clock.moveTo(new Date())
-    const storage = () => s3Storage({ client })
-    const { as, objects } = serviceOn(client, bucket, { clock, storage })
-    const { key } = await as('user:1').upload({ route: 'files' })
-    const other = serviceOn(client, bucket, { clock, objects, storage }).as('user:1')
-    const locations = [await as('user:1').file({ key }), await other.file({ key })]
-    expect(locations[1]!.headers.get('location')).toBe(locations[0]!.headers.get('location'))
   })
 })

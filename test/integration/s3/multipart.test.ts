@@ -6,6 +6,7 @@ import { downloadFrom, partOf, put } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 const SMALLEST_PART = 5 * 1024 * 1024
+const CONTENT_TYPE = 'a/b; x="a b  c";y="\\""'
 
 describeS3('multipart uploads of s3Storage', (server) => {
   const client = clientOf(server)
@@ -15,7 +16,7 @@ describeS3('multipart uploads of s3Storage', (server) => {
 
   async function begun(key = createAttemptId()) {
     const attemptId = createAttemptId()
-    const { uploadId } = await multipart.create({ bucket, key, contentType: 'image/png', attemptId })
+    const { uploadId } = await multipart.create({ bucket, key, contentType: CONTENT_TYPE, attemptId })
     return { upload: { bucket, key, uploadId }, attemptId }
   }
 
@@ -45,7 +46,7 @@ describeS3('multipart uploads of s3Storage', (server) => {
     expect(await multipart.complete({ ...upload, parts })).toBe(true)
     expect(await storage.head(upload)).toEqual({
       size: SMALLEST_PART + 7,
-      contentType: 'image/png',
+      contentType: CONTENT_TYPE,
       eTag: expect.stringMatching(/^"\w+-2"$/) as string,
       attemptId,
     })
@@ -70,6 +71,21 @@ describeS3('multipart uploads of s3Storage', (server) => {
       expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe('content-length;host')
       expect(url).not.toMatch(/checksum/i)
       expect(await put({ url })).toMatchObject({ status: 200 })
+    })
+
+    it('are signed 100 at once, for one caller, without a warning of Node.js', async () => {
+      const { upload } = await begun()
+      const warnings: Error[] = []
+      const note = (warning: Error) => void warnings.push(warning)
+      process.on('warning', note)
+      const { signal } = new AbortController()
+      const numbers = Array.from({ length: 100 }, (_, at) => at + 1)
+      const signed = numbers.map((number) => multipart.signPart({ ...partOf(upload, number), signal }))
+      expect(new Set((await Promise.all(signed)).map(({ url }) => url)).size).toBe(100)
+      // Node.js emits warnings in a later turn of the event loop.
+      await new Promise(setImmediate)
+      process.off('warning', note)
+      expect(warnings).toEqual([])
     })
 
     it('are valid for one part, one upload, one key, and one method', async () => {

@@ -1,7 +1,7 @@
 import { CreateBucketCommand, DeleteBucketCommand, PutObjectCommand } from '@aws-sdk/client-s3'
 import { s3Storage } from '@svc/db/s3'
 import { expect, it } from 'vitest'
-import { downloadFrom, inHours, partOf, put, uploadTo } from './browser-requests.js'
+import { downloadFrom, partOf, put, uploadTo } from './browser-requests.js'
 import { clientOf, describeS3, freshBucket } from './s3-server.js'
 
 describeS3('s3Storage', (server) => {
@@ -67,23 +67,15 @@ describeS3('s3Storage', (server) => {
     }
   })
 
-  it('rejects if the signal is aborted', async () => {
+  it('signs nothing if the signal is aborted', async () => {
     const signal = AbortSignal.abort(new Error('gone'))
-    const at = { bucket, key: 'a', signal }
-    const upload = { ...at, uploadId: 'u' }
-    const multipart = storage.multipart!
-    const calls = [
+    const part = partOf({ bucket, key: 'a', uploadId: 'u' })
+    for (const call of [
       storage.signUpload({ ...uploadTo(bucket), signal }),
       storage.signDownload({ ...downloadFrom(bucket, 'a'), signal }),
-      storage.head(at),
-      storage.remove(at),
-      multipart.create({ ...at, contentType: 'a/b', attemptId: 'a' }),
-      multipart.signPart({ ...partOf(upload), signal, expiresAt: inHours() }),
-      multipart.listParts({ ...upload, after: 0 }),
-      multipart.complete({ ...upload, parts: [] }),
-      multipart.abort(upload),
-      multipart.list(at),
-    ]
-    for (const call of calls) await expect(call).rejects.toThrow(/^gone$/)
+      storage.multipart!.signPart({ ...part, signal }),
+    ]) {
+      await expect(call).rejects.toThrow(/^gone$/)
+    }
   })
 })

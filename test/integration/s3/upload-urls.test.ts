@@ -40,6 +40,8 @@ describeS3('the upload URLs of s3Storage', (server) => {
     'Image/SVG+xml',
     'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
     `application/${'x'.repeat(240)}`,
+    'a/b; x="a b  c"',
+    'a/b;x="\\""',
   ])('preserve the type: %s', async (contentType) => {
     const upload = { ...uploadTo(bucket), contentType }
     expect(await put(await storage.signUpload(upload))).toMatchObject({ status: 200 })

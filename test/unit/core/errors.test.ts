@@ -20,12 +20,6 @@ describe('StorageError', () => {
     expect(error.stack).toMatch(/^StorageError: Not on this plan\.\n[\s\S]*errors\.test/)
   })
 
-  it('accepts message, params and cause', () => {
-    const cause = new Error('socket hang up')
-    const error = new StorageError('KEY_CONFLICT', { message: 'Taken.', params: { key: 'a' }, cause })
-    expect(error).toMatchObject({ message: 'Taken.', params: { key: 'a' }, cause })
-  })
-
   it('has neither params nor cause by default', () => {
     const error = new StorageError('FORBIDDEN', { params: undefined, cause: undefined })
     expect('params' in error).toBe(false)
@@ -128,11 +122,6 @@ describe('toStorageError', () => {
       expect(error.cause).toBe(thrown)
     },
   )
-
-  it('returns a StorageError unchanged', () => {
-    const error = new StorageError('FORBIDDEN')
-    expect(toStorageError(error)).toBe(error)
-  })
 
   it('wraps a StorageError with an unknown code, from a newer version, in an INTERNAL_ERROR', () => {
     const newer = Object.defineProperty(new StorageError('FORBIDDEN'), 'code', { value: 'NEW_CODE' })

@@ -1,9 +1,8 @@
 import type { Handler, S3ServerCore } from '@svc/db'
 import type { DbContext } from '@svc/db/adapter'
-import { createS3Client } from '@svc/db/client'
 import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
-import { signedInAs } from './sign-in.js'
+import { clientOf } from './app-client.js'
 
 interface ServerProgram {
   readonly accounts: Map<string, 'open' | 'deleting'>
@@ -16,14 +15,9 @@ interface DeletionProgram {
   readonly deleteAccounts: (signal?: AbortSignal) => Promise<void>
 }
 
-const uploaderOf = ({ s3, accounts }: ServerProgram, user: string) => {
-  accounts.set(user, 'open')
-  const { api } = createS3Client({
-    baseURL: 'http://app.test',
-    headers: signedInAs(user),
-    plugins: [],
-    fetch: (input, init) => s3.handler(new Request(input, init)),
-  })
+const uploaderOf = (server: ServerProgram, user: string) => {
+  server.accounts.set(user, 'open')
+  const api = clientOf(server, user)
   return (text: string) => api.upload(new File([text], 'a.txt', { type: 'text/plain' }))
 }
 
@@ -52,7 +46,6 @@ const deletesAccounts: SnippetCheck = async (program) => {
   const logged = vi.spyOn(console, 'log').mockReturnValue()
   await deleteAccounts()
   expect(logged.mock.calls).toEqual([['ann: 2 files with 16 bytes deleted, 0 failures']])
-  logged.mockRestore()
   expect(await objects.countByScope('user:ann')).toBe(0)
   expect([server.accounts.has('ann'), server.accounts.get('bob')]).toEqual([false, 'open'])
   expect([...server.comments]).toEqual([])
@@ -70,7 +63,6 @@ const handsOver: SnippetCheck = async (program) => {
   const reported = vi.spyOn(console, 'error').mockReturnValue()
   expect(await leaveTeam('eve', 'fay', 14)).toBe(1)
   expect(reported).toHaveBeenCalledOnce()
-  reported.mockRestore()
   expect(server.accounts.get('eve')).toBe('open')
   expect(await leaveTeam('eve', 'fay', 15)).toBe(0)
   expect(server.accounts.get('eve')).toBe('deleting')

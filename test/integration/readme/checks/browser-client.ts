@@ -1,8 +1,16 @@
-import { createS3Server, db, memoryStorage, type DbClientObject } from '@svc/db'
-import { createS3Client, dbClient, type DbApi, type S3Api } from '@svc/db/client'
+import { createS3Server, db, memoryStorage, type DbClientObject, type StorageObjectStore } from '@svc/db'
+import { createS3Client, type DbApi, type S3Api } from '@svc/db/client'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect, vi } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
+import { clientOf } from './app-client.js'
+
+const serverOf = (client: StorageObjectStore) =>
+  createS3Server({
+    storage: memoryStorage(),
+    bucket: 'uploads',
+    plugins: [db({ client, resolveScope: () => 'user:ann' })],
+  })
 
 interface UnfinishedUploads {
   readonly showUnfinished: (
@@ -16,11 +24,7 @@ const LIMIT_SECONDS = 60
 async function listsAndDiscards(program: string): Promise<void> {
   const { showUnfinished } = await run<UnfinishedUploads>(program)
   const client = memoryAdapter()
-  const s3 = createS3Server({
-    storage: memoryStorage(),
-    bucket: 'uploads',
-    plugins: [db({ client, resolveScope: () => 'user:ann' })],
-  })
+  const s3 = serverOf(client)
   let isBucketDown = true
   const { api } = createS3Client({
     baseURL: 'http://app.test',
@@ -36,12 +40,9 @@ async function listsAndDiscards(program: string): Promise<void> {
   const size = 16 * 1024 ** 2
   const film = new File([new Uint8Array(size)], 'film.mp4', { lastModified: 1 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  try {
-    const upload = api.upload(film, { timeoutSeconds: LIMIT_SECONDS })
-    await expect(upload).rejects.toMatchObject({ code: 'TIMEOUT' })
-  } finally {
-    vi.useRealTimers()
-  }
+  const upload = api.upload(film, { timeoutSeconds: LIMIT_SECONDS })
+  await expect(upload).rejects.toMatchObject({ code: 'TIMEOUT' })
+  vi.useRealTimers()
   isBucketDown = false
 
   const rows = new Map<string, () => Promise<void>>()
@@ -59,16 +60,7 @@ interface Objects {
 async function readsObjects(program: string): Promise<void> {
   const { allObjects, stateOf } = await run<Objects>(program)
   const client = memoryAdapter()
-  const s3 = createS3Server({
-    storage: memoryStorage(),
-    bucket: 'uploads',
-    plugins: [db({ client, resolveScope: () => 'user:ann' })],
-  })
-  const { api } = createS3Client({
-    baseURL: 'http://app.test',
-    plugins: [dbClient()],
-    fetch: (input, init) => s3.handler(new Request(input, init)),
-  })
+  const api = clientOf({ s3: serverOf(client) }, 'ann')
   const createdAt = new Date('2026-01-01')
   for (let file = 0; file < 101; file++) {
     const at = { scope: 'user:ann', bucket: 'uploads', key: `${file}`, storageKey: `${file}` }

@@ -1,6 +1,7 @@
 import type { StorageObjectStore } from '@svc/db'
 import { expect, vi } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { uploadTo } from '../store-programs.js'
 
 interface EventsProgram {
   readonly store: StorageObjectStore
@@ -9,21 +10,14 @@ interface EventsProgram {
 
 const handlesEventsOnce: SnippetCheck = async (program) => {
   const { store, handleDueEvents } = await run<EventsProgram>(program)
-  const at = { bucket: 'files', key: 'a.txt' }
-  const expiresAt = new Date(Date.now() + 60_000)
-  const { id } = await store.reserve({ ...at, scope: 'ann', declaredSize: 1, expiresAt })
-  await store.confirm({ ...at, id, size: 1 })
-  await store.remove(at)
+  await uploadTo(store, 'ann')
+  await store.remove({ bucket: 'uploads', key: 'ann/a.txt' })
   const logged = vi.spyOn(console, 'log').mockReturnValue()
-  try {
-    for (let round = 0; round < 3; round++) await handleDueEvents()
-    expect(logged.mock.calls).toEqual([
-      ['activated', 'a.txt'],
-      ['deleted', 'a.txt'],
-    ])
-  } finally {
-    logged.mockRestore()
-  }
+  for (let round = 0; round < 3; round++) await handleDueEvents()
+  expect(logged.mock.calls).toEqual([
+    ['activated', 'ann/a.txt'],
+    ['deleted', 'ann/a.txt'],
+  ])
 }
 
 export const conceptsChecks: SnippetChecks = {

@@ -3,7 +3,7 @@ import type { Handler, StorageObject, StorageObjectStore } from '@svc/db'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
-import { signedInAs } from './sign-in.js'
+import { ask, signedInAs, type HandlerProgram } from './app-client.js'
 
 const sharesPublicFiles: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Express }>(program)
@@ -19,15 +19,10 @@ const sharesPublicFiles: SnippetCheck = async (program) => {
 }
 
 const guardsUploads: SnippetCheck = async (program) => {
-  const { s3 } = await run<{ s3: { handler: Handler } }>(program)
+  const server = await run<HandlerProgram>(program)
   const upload = async (scope: string, filename: string) => {
-    const response = await s3.handler(
-      new Request('http://app.test/api/s3/upload', {
-        method: 'POST',
-        headers: { ...signedInAs(scope), 'content-type': 'application/json' },
-        body: JSON.stringify({ filename, contentType: 'application/octet-stream', size: 10 }),
-      }),
-    )
+    const file = { filename, contentType: 'application/octet-stream', size: 10 }
+    const response = await ask(server, scope, 'POST', '/upload', file)
     return { status: response.status, body: (await response.json()) as object }
   }
 
@@ -49,9 +44,7 @@ const receivesReports: SnippetCheck = async (program) => {
   const object = await receiveReport(report(signedInAs('user:ann')), 'week-1.txt')
   expect(object).toMatchObject({ status: 'active', scope: 'user:ann', bucket: 'reports', size: 11 })
   await expect(receiveReport(report({}), 'week-2.txt')).rejects.toMatchObject({ code: 'UNAUTHORIZED' })
-  const list = await storage.handler(
-    new Request('http://app.test/api/s3/db/objects', { headers: signedInAs('user:ann') }),
-  )
+  const list = await ask({ s3: storage }, 'user:ann', 'GET', '/db/objects')
   expect(await list.json()).toMatchObject({ objects: [{ key: 'week-1.txt' }] })
 }
 
@@ -81,15 +74,10 @@ const guardsNotes: SnippetCheck = async (program) => {
 }
 
 const trustsItsMetadata: SnippetCheck = async (program) => {
-  const { s3, client } = await run<{ s3: { handler: Handler }; client: StorageObjectStore }>(program)
+  const server = await run<HandlerProgram & { client: StorageObjectStore }>(program)
   const upload = async (route: string, metadata: Record<string, string> | null) => {
-    const response = await s3.handler(
-      new Request('http://app.test/api/s3/upload', {
-        method: 'POST',
-        headers: { ...signedInAs('user:ann'), 'content-type': 'application/json' },
-        body: JSON.stringify({ route, metadata, filename: 'a.png', contentType: 'image/png', size: 1 }),
-      }),
-    )
+    const file = { route, metadata, filename: 'a.png', contentType: 'image/png', size: 1 }
+    const response = await ask(server, 'user:ann', 'POST', '/upload', file)
     return { status: response.status, body: (await response.json()) as object }
   }
 
@@ -100,7 +88,7 @@ const trustsItsMetadata: SnippetCheck = async (program) => {
   expect(await upload('scans', null)).toMatchObject({ status: 201 })
   expect(await upload('photos', { album: 'city' })).toMatchObject({ status: 403 })
   expect(await upload('photos', { album: 'sea', readers: 'everybody' })).toMatchObject({ status: 201 })
-  const { objects } = await client.listByScope({ scope: 'user:ann' })
+  const { objects } = await server.client.listByScope({ scope: 'user:ann' })
   expect(objects.map(({ metadata }) => metadata)).toEqual([{ album: 'sea' }, null])
 }
 

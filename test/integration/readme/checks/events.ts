@@ -5,37 +5,20 @@ import sharp from 'sharp'
 import {
   deliverEvents,
   type DeliverEventsResult,
-  type Handler,
   type S3ServerCore,
   type StorageObjectStore,
   type StoredEvent,
 } from '@svc/db'
-import { createS3Client, dbClient } from '@svc/db/client'
 import pg from 'pg'
 import { expect, vi } from 'vitest'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
 import { uploadTo } from '../store-programs.js'
+import { clientOf, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
-import { signedInAs } from './sign-in.js'
 
-interface ServerProgram {
+interface ServerProgram extends HandlerProgram {
   readonly client: StorageObjectStore
-  readonly s3: { readonly handler: Handler }
-}
-
-const APP = 'http://app.test'
-
-function clientOf({ s3 }: ServerProgram, scope: string) {
-  return createS3Client({
-    baseURL: APP,
-    plugins: [dbClient()],
-    headers: signedInAs(scope),
-    fetch(input, init) {
-      const request = new Request(input, init)
-      return request.url.startsWith(APP) ? s3.handler(request) : fetch(request)
-    },
-  }).api
 }
 
 async function untilDelivered(store: StorageObjectStore): Promise<void> {
@@ -50,37 +33,29 @@ const textFile = (text: string) => new File([text], 'note.txt', { type: 'text/pl
 
 const logsChanges: SnippetCheck = async (program) => {
   const log = vi.spyOn(console, 'log').mockReturnValue()
-  try {
-    const server = await run<ServerProgram>(program)
-    const api = clientOf(server, 'ann')
-    const { key } = await api.upload(textFile('hello'))
-    await untilDelivered(server.client)
-    await api.delete({ key })
-    await untilDelivered(server.client)
-    expect(log.mock.calls).toEqual([[`${key} was activated.`], [`${key} was deleted.`]])
-  } finally {
-    log.mockRestore()
-  }
+  const server = await run<ServerProgram>(program)
+  const api = clientOf(server, 'ann')
+  const { key } = await api.upload(textFile('hello'))
+  await untilDelivered(server.client)
+  await api.delete({ key })
+  await untilDelivered(server.client)
+  expect(log.mock.calls).toEqual([[`${key} was activated.`], [`${key} was deleted.`]])
 }
 
 const deliversUntilStopped: SnippetCheck = async (program) => {
   const log = vi.spyOn(console, 'log').mockReturnValue()
   const before = process.listeners('SIGTERM')
-  try {
-    const { client } = await runSibling<ServerProgram>(program, 'server.mjs')
-    await uploadTo(client, 'user:worker')
-    const { done } = await run<{ done: Promise<DeliverEventsResult> }>(program)
-    await untilDelivered(client)
-    // Only the listener of this program, because others may have ended already.
-    for (const listener of process.listeners('SIGTERM').filter((added) => !before.includes(added))) {
-      process.off('SIGTERM', listener)
-      listener('SIGTERM')
-    }
-    expect(await done).toEqual({ delivered: 1, failed: [] })
-    expect(log.mock.calls).toEqual([['user:worker/a.txt was activated.']])
-  } finally {
-    log.mockRestore()
+  const { client } = await runSibling<ServerProgram>(program, 'server.mjs')
+  await uploadTo(client, 'user:worker')
+  const { done } = await run<{ done: Promise<DeliverEventsResult> }>(program)
+  await untilDelivered(client)
+  // Only the listener of this program, because others may have ended already.
+  for (const listener of process.listeners('SIGTERM').filter((added) => !before.includes(added))) {
+    process.off('SIGTERM', listener)
+    listener('SIGTERM')
   }
+  expect(await done).toEqual({ delivered: 1, failed: [] })
+  expect(log.mock.calls).toEqual([['user:worker/a.txt was activated.']])
 }
 
 const marksScannedFiles: SnippetCheck = async (program) => {
@@ -179,7 +154,6 @@ const keepsOwnRows: SnippetCheck = async (program) => {
     const error = vi.spyOn(console, 'error').mockReturnValue()
     expect((await deliver()).failed).toHaveLength(1)
     expect(error).toHaveBeenCalledOnce()
-    error.mockRestore()
     await pool.query('ALTER TABLE away RENAME TO documents')
     while ((await deliver()).delivered === 0) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(await rows()).toEqual([])
@@ -216,7 +190,6 @@ const sendsSignedRequests: SnippetCheck = async (program) => {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   expect(error).toHaveBeenCalledTimes(2)
-  error.mockRestore()
   expect(requests).toBe(4)
   expect(received).toMatchObject([
     { type: 'activated', object: { owner: 'ann', key: 'ann/a.txt', size: 5 } },

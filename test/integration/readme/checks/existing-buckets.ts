@@ -11,43 +11,41 @@ interface ImportProgram {
   ) => Promise<string | null>
 }
 
+const bucket = 'uploads'
+
+const writerTo = (storage: ObjectStorage) => (key: string, text: string) => {
+  const terms = { contentType: 'text/plain', attemptId: createAttemptId() }
+  return storage.write!({ bucket, key, body: new TextEncoder().encode(text), ...terms })
+}
+
 /** Also checks what the page says about dry runs, later runs, and files of deleted objects. */
 const importsBucket: SnippetCheck = async (program) => {
   const { storage, s3, importBucket } = await run<ImportProgram>(program)
-  const bucket = 'uploads'
-  const put = async (key: string, text: string) => {
-    const body = new TextEncoder().encode(text)
-    await storage.write!({ bucket, key, body, contentType: 'text/plain', attemptId: createAttemptId() })
-  }
+  const put = writerTo(storage)
   await put('logs/today', 'skipped')
   await put('users/42/', '')
   await put('users/42/holiday.jpg', 'pixels')
   await put('users/7/2026/report.PDF', 'pages')
   const logged = vi.spyOn(console, 'log').mockReturnValue()
   const failures = vi.spyOn(console, 'error').mockReturnValue()
-  try {
-    expect(await importBucket({ dryRun: true })).toBe('users/7/2026/report.PDF')
-    await expect(s3.files.get({ key: 'users/42/holiday.jpg' })).rejects.toMatchObject({
-      code: 'OBJECT_NOT_FOUND',
-    })
-    const after = await importBucket({})
-    expect(after).toBe('users/7/2026/report.PDF')
-    await put('users/8/new.png', 'pixels')
-    expect(await importBucket({ after })).toBe('users/8/new.png')
-    expect(await importBucket({})).toBe('users/8/new.png')
-    expect(await importBucket({ after: 'm' }, AbortSignal.abort())).toBe('m')
-    expect(logged.mock.calls.flat()).toEqual([
-      '2 imported, 0 known, 2 skipped, 0 failed',
-      '2 imported, 0 known, 2 skipped, 0 failed',
-      '1 imported, 0 known, 0 skipped, 0 failed',
-      '0 imported, 3 known, 2 skipped, 0 failed',
-      '0 imported, 0 known, 0 skipped, 0 failed',
-    ])
-    expect(failures).not.toHaveBeenCalled()
-  } finally {
-    logged.mockRestore()
-    failures.mockRestore()
-  }
+  expect(await importBucket({ dryRun: true })).toBe('users/7/2026/report.PDF')
+  await expect(s3.files.get({ key: 'users/42/holiday.jpg' })).rejects.toMatchObject({
+    code: 'OBJECT_NOT_FOUND',
+  })
+  const after = await importBucket({})
+  expect(after).toBe('users/7/2026/report.PDF')
+  await put('users/8/new.png', 'pixels')
+  expect(await importBucket({ after })).toBe('users/8/new.png')
+  expect(await importBucket({})).toBe('users/8/new.png')
+  expect(await importBucket({ after: 'm' }, AbortSignal.abort())).toBe('m')
+  expect(logged.mock.calls.flat()).toEqual([
+    '2 imported, 0 known, 2 skipped, 0 failed',
+    '2 imported, 0 known, 2 skipped, 0 failed',
+    '1 imported, 0 known, 0 skipped, 0 failed',
+    '0 imported, 3 known, 2 skipped, 0 failed',
+    '0 imported, 0 known, 0 skipped, 0 failed',
+  ])
+  expect(failures).not.toHaveBeenCalled()
   const file = await s3.files.get({ key: 'users/7/2026/report.PDF', scope: 'user:7' })
   expect(file.object).toMatchObject({ filename: 'report.PDF', contentType: 'application/pdf', size: 5 })
   expect(await new Response(file.body).text()).toBe('pages')
@@ -64,33 +62,21 @@ interface CheckProgram {
 const checksBucket: SnippetCheck = async (program) => {
   const { checkBucket } = await run<CheckProgram>(program)
   const { storage, importBucket } = await runSibling<ImportProgram>(program, 'import-bucket.mjs')
-  const bucket = 'uploads'
-  const write = (key: string, text: string) =>
-    storage.write!({
-      bucket,
-      key,
-      body: new TextEncoder().encode(text),
-      contentType: 'text/plain',
-      attemptId: createAttemptId(),
-    })
+  const put = writerTo(storage)
   const logged = vi.spyOn(console, 'log').mockReturnValue()
-  try {
-    await write('users/5/lost.txt', 'lost')
-    await write('users/5/other.txt', 'before')
-    await importBucket({ after: 'users/5' })
-    for (const name of ['lost', 'other']) await storage.remove({ bucket, key: `users/5/${name}.txt` })
-    await write('users/5/other.txt', 'afterwards')
-    await write('users/5/young.txt', 'unknown yet')
-    logged.mockClear()
-    expect(await checkBucket()).toBe(false)
-    expect(logged.mock.calls.slice(0, -1)).toEqual([
-      ['missing', 'uploads/users/5/lost.txt', 'user:5', 4, undefined],
-      ['changed', 'uploads/users/5/other.txt', 'user:5', 6, 10],
-    ])
-    expect(logged.mock.lastCall?.[0]).toMatch(/: 1 missing, 1 changed, 0 unrecorded$/)
-  } finally {
-    logged.mockRestore()
-  }
+  await put('users/5/lost.txt', 'lost')
+  await put('users/5/other.txt', 'before')
+  await importBucket({ after: 'users/5' })
+  for (const name of ['lost', 'other']) await storage.remove({ bucket, key: `users/5/${name}.txt` })
+  await put('users/5/other.txt', 'afterwards')
+  await put('users/5/young.txt', 'unknown yet')
+  logged.mockClear()
+  expect(await checkBucket()).toBe(false)
+  expect(logged.mock.calls.slice(0, -1)).toEqual([
+    ['missing', 'uploads/users/5/lost.txt', 'user:5', 4, undefined],
+    ['changed', 'uploads/users/5/other.txt', 'user:5', 6, 10],
+  ])
+  expect(logged.mock.lastCall?.[0]).toMatch(/: 1 missing, 1 changed, 0 unrecorded$/)
 }
 
 export const existingBucketsChecks: SnippetChecks = {

@@ -2,7 +2,7 @@ import type { Express } from 'express'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
-import { signedInAs } from './sign-in.js'
+import { signedInAs } from './app-client.js'
 
 const servesTenants: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Express }>(program)

@@ -3,7 +3,7 @@ import { createS3Client, dbClient } from '@svc/db/client'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
-import { signedInAs } from './sign-in.js'
+import { signedInAs } from './app-client.js'
 
 const servesFetch: SnippetCheck = async (program) => {
   const { server } = await run<{ server: Server }>(program)

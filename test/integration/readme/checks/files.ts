@@ -28,24 +28,20 @@ const importsFiles: SnippetCheck = async (program) => {
   )
   const { signal } = new AbortController()
   const logged = vi.spyOn(console, 'log').mockReturnValue()
-  try {
-    isBroken = true
-    await expect(importFile('7', origin, signal)).rejects.toThrow()
-    await expect(s3.files.get({ key: 'imports/7' })).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
-    isBroken = false
-    expect(await importFile('7', origin, signal)).toMatchObject({
-      key: 'imports/7',
-      scope: 'user:ann',
-      contentType: 'text/plain',
-      size: 5,
-    })
-    expect(logged.mock.calls).toEqual([['5 of 5 bytes']])
-    await expect(importFile('7', origin, signal)).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
-    isSizeKnown = false
-    expect(await importFile('8', origin, signal)).toMatchObject({ contentType: 'text/plain', size: 5 })
-  } finally {
-    logged.mockRestore()
-  }
+  isBroken = true
+  await expect(importFile('7', origin, signal)).rejects.toThrow()
+  await expect(s3.files.get({ key: 'imports/7' })).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+  isBroken = false
+  expect(await importFile('7', origin, signal)).toMatchObject({
+    key: 'imports/7',
+    scope: 'user:ann',
+    contentType: 'text/plain',
+    size: 5,
+  })
+  expect(logged.mock.calls).toEqual([['5 of 5 bytes']])
+  await expect(importFile('7', origin, signal)).rejects.toMatchObject({ code: 'KEY_CONFLICT' })
+  isSizeKnown = false
+  expect(await importFile('8', origin, signal)).toMatchObject({ contentType: 'text/plain', size: 5 })
 }
 
 interface FolderProgram {

@@ -133,48 +133,40 @@ const worksInBrowser: SnippetCheck = async (program) => {
   const origin = await originOf(createApp({ client, storage: memoryStorage() }).app.listen(0))
   const realFetch = globalThis.fetch
   vi.stubGlobal('fetch', (input: string, init?: RequestInit) => realFetch(new URL(input, origin), init))
-  try {
-    const { uploadFile, allFiles, linkTo, deleteFile } = await run<FilesProgram>(program)
-    const shown: string[] = []
-    const file = await uploadFile(new File(['hello'], 'hello.txt', { type: 'text/plain' }), (text) =>
-      shown.push(text),
-    )
-    expect(file).toMatchObject({ filename: 'hello.txt', size: 5, status: 'active' })
-    expect(shown.at(-1)).toBe('5 of 5 bytes')
-    expect(await allFiles()).toEqual([file])
-    expect(await (await realFetch(await linkTo(file!))).text()).toBe('hello')
-    await deleteFile(file!)
-    expect(await allFiles()).toEqual([])
+  const { uploadFile, allFiles, linkTo, deleteFile } = await run<FilesProgram>(program)
+  const shown: string[] = []
+  const file = await uploadFile(new File(['hello'], 'hello.txt', { type: 'text/plain' }), (text) =>
+    shown.push(text),
+  )
+  expect(file).toMatchObject({ filename: 'hello.txt', size: 5, status: 'active' })
+  expect(shown.at(-1)).toBe('5 of 5 bytes')
+  expect(await allFiles()).toEqual([file])
+  expect(await (await realFetch(await linkTo(file!))).text()).toBe('hello')
+  await deleteFile(file!)
+  expect(await allFiles()).toEqual([])
 
-    const film = { bucket: 'uploads', key: 'ann/film.mp4' }
-    const expiresAt = new Date(Date.now() + A_DAY)
-    await client.reserve({ ...film, scope: 'user:ann', declaredSize: 90_000_000, expiresAt })
-    await client.confirm({ ...film, size: 90_000_000 })
-    const large = Object.defineProperty(new File([], 'large.bin'), 'size', { value: 40_000_000 })
-    expect(await uploadFile(large, (text) => shown.push(text))).toBeNull()
-    expect(shown.at(-1)).toBe('There is not enough space left.')
-  } finally {
-    vi.unstubAllGlobals()
-  }
+  const film = { bucket: 'uploads', key: 'ann/film.mp4' }
+  const expiresAt = new Date(Date.now() + A_DAY)
+  await client.reserve({ ...film, scope: 'user:ann', declaredSize: 90_000_000, expiresAt })
+  await client.confirm({ ...film, size: 90_000_000 })
+  const large = Object.defineProperty(new File([], 'large.bin'), 'size', { value: 40_000_000 })
+  expect(await uploadFile(large, (text) => shown.push(text))).toBeNull()
+  expect(shown.at(-1)).toBe('There is not enough space left.')
 }
 
 const releasesExpiredUploads: SnippetCheck = async (program) => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
-  try {
-    const { job } = await run<{ job: NodeJS.Timeout }>(program)
-    const { s3 } = await runSibling<S3Program>(program, 's3.mjs')
-    const file = { route: 'documents', filename: 'abandoned.txt', contentType: 'text/plain', size: 500 }
-    await s3.handler(new Request('http://app.test/api/s3/upload', postAsAnn(file)))
-    const reserved = async () => (await s3.db.objects.getScopeUsage('user:ann')).reservedBytes
-    expect(await reserved()).toBe(500)
+  const { job } = await run<{ job: NodeJS.Timeout }>(program)
+  const { s3 } = await runSibling<S3Program>(program, 's3.mjs')
+  const file = { route: 'documents', filename: 'abandoned.txt', contentType: 'text/plain', size: 500 }
+  await s3.handler(new Request('http://app.test/api/s3/upload', postAsAnn(file)))
+  const reserved = async () => (await s3.db.objects.getScopeUsage('user:ann')).reservedBytes
+  expect(await reserved()).toBe(500)
 
-    vi.setSystemTime(Date.now() + A_DAY)
-    vi.advanceTimersToNextTimer()
-    await until(async () => (await reserved()) === 0)
-    clearInterval(job)
-  } finally {
-    vi.useRealTimers()
-  }
+  vi.setSystemTime(Date.now() + A_DAY)
+  vi.advanceTimersToNextTimer()
+  await until(async () => (await reserved()) === 0)
+  clearInterval(job)
 }
 
 const guardsOwnRoute: SnippetCheck = async (program) => {

@@ -8,13 +8,11 @@ import { deployingChecks } from './deploying.js'
 import { eventsChecks } from './events.js'
 import { existingBucketsChecks } from './existing-buckets.js'
 import { expressChecks } from './express.js'
-import { fastifyChecks } from './fastify.js'
 import { fetchChecks } from './fetch.js'
 import { filesChecks } from './files.js'
 import { gettingStartedChecks } from './getting-started.js'
 import { honoChecks } from './hono.js'
 import { httpApiChecks } from './http-api.js'
-import { koaChecks } from './koa.js'
 import { mongoChecks } from './mongo.js'
 import { observabilityChecks } from './observability.js'
 import { postgresChecks } from './postgres.js'
@@ -22,6 +20,7 @@ import { quotasChecks } from './quotas.js'
 import { readmeChecks } from './readme.js'
 import { redisChecks } from './redis.js'
 import { s3Checks } from './s3.js'
+import { sessionServerChecks } from './session-server.js'
 import { sharingChecks } from './sharing.js'
 import { storagesChecks } from './storages.js'
 import { storeChecks } from './store.js'
@@ -40,13 +39,11 @@ export const checks: SnippetChecks = {
   ...eventsChecks,
   ...existingBucketsChecks,
   ...expressChecks,
-  ...fastifyChecks,
   ...fetchChecks,
   ...filesChecks,
   ...gettingStartedChecks,
   ...honoChecks,
   ...httpApiChecks,
-  ...koaChecks,
   ...mongoChecks,
   ...observabilityChecks,
   ...postgresChecks,
@@ -54,6 +51,7 @@ export const checks: SnippetChecks = {
   ...readmeChecks,
   ...redisChecks,
   ...s3Checks,
+  ...sessionServerChecks,
   ...sharingChecks,
   ...storagesChecks,
   ...storeChecks,

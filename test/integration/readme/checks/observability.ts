@@ -9,11 +9,11 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { expect } from 'vitest'
-import type { CleanUpResult, DbClientObject, Handler } from '@svc/db'
+import type { CleanUpResult, DbClientObject } from '@svc/db'
 import { run, runSibling, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { ask, type HandlerProgram } from './app-client.js'
 
-interface Recipe {
-  readonly s3: { readonly handler: Handler }
+interface Recipe extends HandlerProgram {
   readonly tidyUp: () => Promise<CleanUpResult>
 }
 
@@ -26,26 +26,20 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }))
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
   try {
-    const { s3, tidyUp } = await runSibling<Recipe>(program, 'server.mjs')
-    const ask = (method: string, path: string, body?: object) =>
-      s3.handler(
-        new Request(`http://app.test/api/s3${path}`, {
-          method,
-          headers: { 'x-signed-in-as': 'user:ann', 'content-type': 'application/json' },
-          ...(body && { body: JSON.stringify(body) }),
-        }),
-      )
+    const server = await runSibling<Recipe>(program, 'server.mjs')
+    const asAnn = (...request: [method: string, path: string, body?: object]) =>
+      ask(server, 'user:ann', ...request)
     const file = { filename: 'a.txt', contentType: 'text/plain' }
-    const begun = await ask('POST', '/upload', { ...file, size: 5 })
+    const begun = await asAnn('POST', '/upload', { ...file, size: 5 })
     const { object, upload } = (await begun.json()) as {
       object: DbClientObject
       upload: { url: string; method: string; headers: Record<string, string> }
     }
-    await s3.handler(new Request(upload.url, { ...upload, body: 'hello' }))
-    expect((await ask('POST', '/upload/confirm', { key: object.key, id: object.id })).status).toBe(200)
-    expect((await ask('POST', '/upload', { ...file, size: 2e6 })).status).toBe(413)
-    expect((await ask('DELETE', `/object?key=${object.key}`)).status).toBe(204)
-    await tidyUp()
+    await server.s3.handler(new Request(upload.url, { ...upload, body: 'hello' }))
+    expect((await asAnn('POST', '/upload/confirm', { key: object.key, id: object.id })).status).toBe(200)
+    expect((await asAnn('POST', '/upload', { ...file, size: 2e6 })).status).toBe(413)
+    expect((await asAnn('DELETE', `/object?key=${object.key}`)).status).toBe(204)
+    await server.tidyUp()
     await reader.forceFlush()
 
     await expect.poll(() => spans.getFinishedSpans()).toHaveLength(6)
@@ -88,11 +82,8 @@ const isTracedAndMeasured: SnippetCheck = async (program) => {
 
 /** Without an SDK, the OpenTelemetry API does nothing, and the server must still work. */
 const worksWithoutAnSdk: SnippetCheck = async (program) => {
-  const { s3 } = await run<Recipe>(program)
-  const request = new Request('http://app.test/api/s3/db/objects', {
-    headers: { 'x-signed-in-as': 'user:ann' },
-  })
-  expect((await s3.handler(request)).status).toBe(200)
+  const server = await run<Recipe>(program)
+  expect((await ask(server, 'user:ann', 'GET', '/db/objects')).status).toBe(200)
 }
 
 export const observabilityChecks: SnippetChecks = {

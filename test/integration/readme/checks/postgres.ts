@@ -39,20 +39,14 @@ const findsWrongCounters: SnippetCheck = async (program) => {
     expect(differences).toMatchObject([{ scope: 'counted', recorded: { bytes: 6 }, actual: { bytes: 5 } }])
     expect(log.mock.calls).toEqual([['1 scopes have counters that differ from their rows.']])
   } finally {
-    log.mockRestore()
     await store.repairUsage()
   }
 }
 
 const printsWhatMigrateDoes: SnippetCheck = async (program) => {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-  let sql: string
-  try {
-    await run(program)
-    sql = write.mock.calls.map(([text]) => String(text)).join('')
-  } finally {
-    write.mockRestore()
-  }
+  await run(program)
+  const sql = write.mock.calls.map(([text]) => String(text)).join('')
   const { store } = await runSibling<DatabaseProgram>(program, 'database.mjs')
   const database = await createDatabase(process.env['DATABASE_URL']!)
   try {

@@ -1,24 +1,17 @@
-import { createS3Client } from '@svc/db/client'
-import type { Handler } from '@svc/db'
 import { expect, vi } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
-import { signedInAs } from './sign-in.js'
+import { clientOf, type HandlerProgram } from './app-client.js'
 
-interface PlansProgram {
-  readonly s3: { readonly handler: Handler }
+interface PlansProgram extends HandlerProgram {
   readonly planOf: Map<string, string>
   readonly spaceOf: (scope: string) => Promise<object>
 }
 
 /** Also checks what the page says about changing plans. */
 const enforcesPlans: SnippetCheck = async (program) => {
-  const { s3, planOf, spaceOf } = await run<PlansProgram>(program)
-  const { api } = createS3Client({
-    baseURL: 'http://app.test',
-    headers: signedInAs('ann'),
-    plugins: [],
-    fetch: (input, init) => s3.handler(new Request(input, init)),
-  })
+  const server = await run<PlansProgram>(program)
+  const { planOf, spaceOf } = server
+  const api = clientOf(server, 'ann')
   const upload = () => api.upload(new File(['12345'], 'a.txt', { type: 'text/plain' }))
   for (let file = 0; file < 3; file++) await upload()
   const params = { limit: 'maxFiles', max: 3, used: 3, requested: 1 }
@@ -35,12 +28,8 @@ const enforcesPlans: SnippetCheck = async (program) => {
   await upload()
   planOf.set('ann', 'unknown')
   const logged = vi.spyOn(console, 'error').mockReturnValue()
-  try {
-    await expect(upload()).rejects.toMatchObject({ code: 'INTERNAL_ERROR', params: undefined })
-    expect(String(logged.mock.calls[0]?.[1])).toContain('Unknown plan unknown.')
-  } finally {
-    logged.mockRestore()
-  }
+  await expect(upload()).rejects.toMatchObject({ code: 'INTERNAL_ERROR', params: undefined })
+  expect(String(logged.mock.calls[0]?.[1])).toContain('Unknown plan unknown.')
 }
 
 export const quotasChecks: SnippetChecks = {

@@ -18,13 +18,9 @@ const uploadsAndLists: SnippetCheck = async (program) => {
   const origin = await originOf(server)
   const realFetch = globalThis.fetch
   vi.stubGlobal('fetch', (input: string, init?: RequestInit) => realFetch(new URL(input, origin), init))
-  try {
-    const { uploadAndList } = await run<{ uploadAndList: (file: File) => Promise<DbClientObject[]> }>(program)
-    const files = await uploadAndList(new File(['hello'], 'hello.txt', { type: 'text/plain' }))
-    expect(files).toMatchObject([{ filename: 'hello.txt', size: 5, status: 'active' }])
-  } finally {
-    vi.unstubAllGlobals()
-  }
+  const { uploadAndList } = await run<{ uploadAndList: (file: File) => Promise<DbClientObject[]> }>(program)
+  const files = await uploadAndList(new File(['hello'], 'hello.txt', { type: 'text/plain' }))
+  expect(files).toMatchObject([{ filename: 'hello.txt', size: 5, status: 'active' }])
 }
 
 export const readmeChecks: SnippetChecks = {

@@ -1,20 +1,13 @@
-import type { Handler } from '@svc/db'
 import { expect } from 'vitest'
 import { run, type SnippetChecks } from '../programs.js'
+import { ask, type HandlerProgram } from './app-client.js'
 import { withBucket } from './bucket-of-tests.js'
-import { signedInAs } from './sign-in.js'
 
 /** Uploads and downloads as a browser would, against the S3 service of the tests. */
 const storesInBucket = withBucket('docs/s3.md#bucket.ts', async (program, { bucket, origin }) => {
-  const { s3 } = await run<{ s3: { handler: Handler } }>(program)
-  const request = (method: string, path: string, body?: object) =>
-    s3.handler(
-      new Request(`http://app.test/api/s3${path}`, {
-        method,
-        headers: { ...signedInAs('user:ann'), 'content-type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      }),
-    )
+  const server = await run<HandlerProgram>(program)
+  const request = (...request: [method: string, path: string, body?: object]) =>
+    ask(server, 'user:ann', ...request)
   const file = { filename: 'ü.txt', contentType: 'text/plain', size: 5 }
   const { object, upload } = (await (await request('POST', '/upload', file)).json()) as {
     object: { key: string; id: string }

@@ -1,10 +1,10 @@
 import type { Express } from 'express'
-import type { DbClientObject, Handler } from '@svc/db'
+import type { DbClientObject } from '@svc/db'
 import { createS3Client, dbClient } from '@svc/db/client'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
 import { originOf } from '../running-servers.js'
-import { signedInAs } from './sign-in.js'
+import { clientOf, type HandlerProgram } from './app-client.js'
 
 const sharesByMetadata: SnippetCheck = async (program) => {
   const { app } = await run<{ app: Express }>(program)
@@ -36,20 +36,14 @@ const sharesByMetadata: SnippetCheck = async (program) => {
 }
 
 const sharesWithReaders: SnippetCheck = async (program) => {
-  const { s3, readersOf } = await run<{ s3: { handler: Handler }; readersOf: Map<string, string[]> }>(program)
-  const clientOf = (user: string) =>
-    createS3Client({
-      baseURL: 'http://app.test',
-      headers: signedInAs(user),
-      plugins: [dbClient()],
-      fetch: (input, init) => s3.handler(new Request(input, init)),
-    }).api
-  const object: DbClientObject = await clientOf('ann').upload(new File(['hello'], 'hello.txt'))
-  expect(await clientOf('bob').db.getObject(object)).toBeNull()
-  readersOf.set(object.id, ['bob'])
-  expect(await clientOf('bob').db.getObject(object)).toEqual(object)
-  expect(await clientOf('eve').db.getObject(object)).toBeNull()
-  await expect(clientOf('bob').delete(object)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
+  const server = await run<HandlerProgram & { readersOf: Map<string, string[]> }>(program)
+  const [ann, bob, eve] = ['ann', 'bob', 'eve'].map((user) => clientOf(server, user))
+  const object: DbClientObject = await ann!.upload(new File(['hello'], 'hello.txt'))
+  expect(await bob!.db.getObject(object)).toBeNull()
+  server.readersOf.set(object.id, ['bob'])
+  expect(await bob!.db.getObject(object)).toEqual(object)
+  expect(await eve!.db.getObject(object)).toBeNull()
+  await expect(bob!.delete(object)).rejects.toMatchObject({ code: 'OBJECT_NOT_FOUND' })
 }
 
 export const sharingChecks: SnippetChecks = {

@@ -1,17 +1,12 @@
-import { createS3Server, db, type Handler } from '@svc/db'
-import { createS3Client } from '@svc/db/client'
+import { createS3Server, db } from '@svc/db'
 import { diskStorage } from '@svc/db/disk'
 import { memoryAdapter } from '@svc/db/memory'
 import { expect } from 'vitest'
 import { run, type SnippetCheck, type SnippetChecks } from '../programs.js'
+import { clientOf, type HandlerProgram } from './app-client.js'
 
 const survivesRestart: SnippetCheck = async (program) => {
-  const { s3 } = await run<{ s3: { handler: Handler } }>(program)
-  const { api } = createS3Client({
-    baseURL: 'http://app.test',
-    plugins: [],
-    fetch: (input, init) => s3.handler(new Request(input, init)),
-  })
+  const api = clientOf(await run<HandlerProgram>(program), 'ann')
   const { key } = await api.upload(new File(['kept'], 'kept.txt', { type: 'text/plain' }))
   const { url } = await api.download({ key })
 

@@ -53,9 +53,8 @@ function deletesTogether<Program extends OrmProgram>(
       // Makes the commit fail, after both writes.
       await pool.query('INSERT INTO comments VALUES ($1)', [object.key])
       // Sequelize reports a failed commit there as well.
-      const warn = vi.spyOn(console, 'warn').mockReturnValue()
+      vi.spyOn(console, 'warn').mockReturnValue()
       await expect(deleteDocument(object.key)).rejects.toThrow()
-      warn.mockRestore()
       expect(await store.findActive(object)).not.toBeNull()
       expect(await countDocuments()).toBe(1)
 

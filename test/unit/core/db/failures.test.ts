@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { db, StorageError, type DbOptions } from '@svc/db'
-import { createStore, type DbContext } from '@svc/db/adapter'
+import { createStore, type DbContext, type StoreDriver } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
-import { failingDriver } from '../store/failing-driver.js'
 import { requester, errorOf, requestOf, resolveUser } from './db-requests.js'
 
 // The HTTP table tests what clients get. This is what `onError` and the callers of the writes get.
@@ -14,8 +13,10 @@ const unavailable = new StorageError('DATABASE_UNAVAILABLE', {
 })
 const broken = new TypeError("Cannot read properties of undefined (reading 'rows')")
 
+/** Options with a store whose driver rejects every call. */
 function failing(error: Error, options: Partial<DbOptions> = {}): DbOptions {
-  return { client: createStore(failingDriver(error)), resolveScope: resolveUser, bucket: 'b', ...options }
+  const driver = new Proxy({} as StoreDriver, { get: () => () => Promise.reject(error) })
+  return { client: createStore(driver), resolveScope: resolveUser, bucket: 'b', ...options }
 }
 
 const WRITES: readonly [operation: string, (files: DbContext) => Promise<unknown>][] = [

@@ -1,9 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import { db, StorageError, type DbOptions } from '@svc/db'
-import { createStore, type ServerEnvironment } from '@svc/db/adapter'
+import { db, type DbOptions } from '@svc/db'
+import type { ServerEnvironment } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { afterNoon, NOON } from '../settable-clock.js'
-import { failingDriver } from '../store/failing-driver.js'
 import { requestOf, resolveUser } from './db-requests.js'
 
 const request = requestOf('user:1', '/v1/db/objects')
@@ -50,20 +49,6 @@ describe('db() on a server', () => {
     expect(await servers.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1000) })
     const own = installed({ pendingTtlSeconds: 1, now: () => afterNoon(500) })
     expect(await own.context.reserve(request, input)).toMatchObject({ expiresAt: afterNoon(1500) })
-  })
-
-  it('reports to its own onError, else to that of the server', async () => {
-    const error = new StorageError('DATABASE_UNAVAILABLE')
-    const client = createStore(failingDriver(error))
-    const reported = { request, operation: 'db.listObjects' }
-    const servers = installed({ client })
-    await servers.context.handler(request)
-    expect(servers.report.mock.calls).toEqual([[error, reported]])
-    const onError = vi.fn()
-    const own = installed({ client, onError })
-    await own.context.handler(request)
-    expect(onError.mock.calls).toEqual([[error, reported]])
-    expect(own.report).not.toHaveBeenCalled()
   })
 
   it('confirms late without a request, calls the hook and reports its error', async () => {

@@ -18,23 +18,6 @@ describe('db()', () => {
     }
   })
 
-  it('accepts all options at their limits', () => {
-    expect(
-      make({
-        quota: { maxBytes: 0, maxFiles: Number.MAX_SAFE_INTEGER },
-        pendingTtlSeconds: 1,
-        deleteMode: 'hard',
-        mayRead: () => false,
-        usageEndpoint: true,
-        bucket: 'b'.repeat(255),
-        basePath: '/',
-        hooks: { onReserved: () => undefined },
-        onError: () => undefined,
-        now: () => new Date(),
-      }),
-    ).not.toThrow()
-  })
-
   it.each<[string, unknown[], string]>([
     ['client', [undefined, null, {}, 5, () => GOOD.client], 'client must be a store'],
     ['resolveScope', [undefined, null, 'user:1', {}], 'resolveScope must be a function'],

@@ -18,18 +18,6 @@ async function denialOf(...guards: (Guard | null | undefined)[]) {
 }
 
 describe('the guards of the application', () => {
-  it('run in order, each awaited, with the same context, skipping absent ones', async () => {
-    const seen: unknown[] = []
-    const first: Guard = async (context) => {
-      await Promise.resolve()
-      seen.push('first', context)
-    }
-    const second: Guard = (context) => seen.push('second', context)
-    expect(await denialOf(first, null, undefined, second)).toEqual(ALLOWED)
-    expect(seen).toEqual(['first', CONTEXT, 'second', CONTEXT])
-    expect(seen[1]).toBe(CONTEXT)
-  })
-
   it('allow whatever they resolve to: only a throw denies', async () => {
     const returned = new StorageError('FORBIDDEN')
     expect(

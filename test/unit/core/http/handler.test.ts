@@ -54,23 +54,6 @@ describe('the router', () => {
     expect(resolveScope).not.toHaveBeenCalled()
   })
 
-  it('responds to HEAD with the headers of GET, also for errors', async () => {
-    const denied = endpoint('GET', '/denied', () => Promise.reject(new StorageError('FORBIDDEN')))
-    const { ask } = handlerOf([...table, denied])
-    for (const path of ['/api/s3/thing', '/api/s3/denied', '/api/s3/unknown']) {
-      const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
-      expect(head.status).toBe(get.status)
-      expect([...head.headers]).toEqual([...get.headers])
-      expect(head.body).toBeNull()
-    }
-  })
-
-  it('uses the base path of the call if a binding passes one', async () => {
-    const { ask } = handlerOf(table)
-    expect((await ask('GET', '/v1/api/s3/thing', { basePath: '/v1/api/s3' })).status).toBe(200)
-    expect((await ask('GET', '/api/s3/thing', { basePath: '/v1/api/s3' })).status).toBe(404)
-  })
-
   it('passes the query, the body, the base URL and the scope of the request to the endpoint', async () => {
     const seen: unknown[] = []
     const { ask, handler } = handlerOf([
@@ -144,18 +127,6 @@ describe('the router', () => {
     expect(response.status).toBe(413)
     expect(await response.text()).toContain('"used":3')
   })
-
-  it('reports errors from 500 on, and no others', async () => {
-    const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432')
-    for (const thrown of [new StorageError('KEY_CONFLICT'), cause]) {
-      const { ask, report } = handlerOf([endpoint('GET', '/thing', () => Promise.reject(thrown))])
-      const { status } = await ask('GET', '/api/s3/thing')
-      const context = { request: expect.any(Request) as Request, operation: 'GET /thing' }
-      const reported = [[expect.objectContaining({ code: 'INTERNAL_ERROR', cause }), context]]
-      expect(report.mock.calls).toEqual(status === 500 ? reported : [])
-      expect(status).toBe(thrown === cause ? 500 : 409)
-    }
-  })
 })
 
 describe('a subtree', () => {
@@ -208,16 +179,6 @@ describe('a subtree', () => {
     expect(response.status).toBe(200)
     expect(response.body).toBeNull()
     expect(cancelled).toHaveBeenCalledTimes(1)
-  })
-
-  it('has its errors handled and reported like those of endpoints', async () => {
-    const broken = { ...subtree, serve: () => Promise.reject(new Error('disk full')) }
-    const { ask, report } = handlerOf([], [broken])
-    expect((await ask('PUT', '/api/s3/_storage/a')).status).toBe(500)
-    expect(report).toHaveBeenCalledWith(
-      expect.objectContaining({ code: 'INTERNAL_ERROR' }),
-      expect.objectContaining({ operation: 'storage' }),
-    )
   })
 })
 

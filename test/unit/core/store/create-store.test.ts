@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { StorageError } from '@svc/db'
 import { createStore } from '@svc/db/adapter'
 import { memoryAdapter } from '@svc/db/memory'
 import { createMemoryDriver } from '../../../../src/adapters/memory/memory-driver.js'
@@ -8,7 +7,6 @@ import { Tables } from '../../../../src/adapters/memory/tables.js'
 import { sameUsage } from '../../../../src/core/store/lifecycle/usage.js'
 import { idNumber } from '../rows.js'
 import { NOON } from '../settable-clock.js'
-import { failingDriver } from './failing-driver.js'
 
 const REFERENCE = { bucket: 'photos', key: 'a.png' }
 const CLAIM = { id: 'event', claim: 'claim' }
@@ -59,15 +57,6 @@ it('calls the methods of a driver on the driver', async () => {
   }
   expect(await createStore(driver).countEvents()).toEqual({ waiting: 1, claimed: 2, retrying: 3 })
 })
-
-it.each([new StorageError('DATABASE_UNAVAILABLE', { message: 'Run migrate().' }), new Error('broken')])(
-  'passes on the errors of a driver: %s',
-  async (thrown) => {
-    const store = createStore(failingDriver(thrown))
-    await expect(store.find(REFERENCE)).rejects.toBe(thrown)
-    await expect(store.listStored({ bucket: 'photos' })).rejects.toBe(thrown)
-  },
-)
 
 it('returns no row of another scope if the driver ignores the scope', async () => {
   const tables = new Tables()
