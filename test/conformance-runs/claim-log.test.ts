@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ConformanceFailure } from '../conformance/assertions.js'
+import { ConformanceFailure } from '../conformance/failure.js'
 import { ManualClock } from '../conformance/clock.js'
 import { ClaimLog, type ClaimedEvent } from '../conformance/properties/claim-log.js'
 

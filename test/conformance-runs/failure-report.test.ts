@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ConformanceOptions } from '@svc/db/conformance'
 import { collectTests } from './collect-tests.js'
 import { memoryAdapter } from '@svc/db/memory'
 import { SCRIPTS, overDriver, overReplacements } from '../broken-stores/mutant.js'
+import { hanging } from './hanging-store.js'
 
 /** Loses the leftover of every release. */
 const forgetful = overDriver((driver) => ({
@@ -112,6 +113,59 @@ describe('the report of a failing script', () => {
 
   it('shows the first failing script if `shrink` is false', async () => {
     const report = await reportOf(SCRIPTS.aboutAttempts, { createStore: forgetful, seed: 1, shrink: false })
+    expect(report).toContain('shrunk 0 times')
+  })
+})
+
+describe('the report of a script in which a call does not respond', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('shows the calls up to that call, without a search for a shorter script', async () => {
+    const { createStore, call } = hanging('confirm')
+    const report = await reportOf(SCRIPTS.aboutAttempts, { createStore, seed: 1 })
+    expect(report).toContain('shrunk 0 times')
+    expect(report).toMatch(
+      /^1\. .*\n(\d+\. .*\n)*\d+\. confirm\(.*\) → no response\nThe last call: `confirm` did not respond within 60 s/m,
+    )
+    expect(report).toMatch(/As code:\n.*await store\.confirm\([^\n]*\n\n/s)
+    expect(report).toContain('CONFORMANCE_SEED=1')
+    expect(call).toHaveBeenCalledOnce()
+  })
+
+  it('shows concurrent calls', async () => {
+    const { createStore, call } = hanging('release')
+    const report = await reportOf(SCRIPTS.overOneKey, { createStore, seed: 1 })
+    expect(report).toContain('shrunk 0 times')
+    expect(report).toMatch(
+      / {3}caller \d:\n( {6}.*\n)* {6}release\(.*\) → no response\n(.*\n)*`release` did not/,
+    )
+    expect(report).toMatch(/As code:\n.*await store\.release\(/s)
+    expect(call).toHaveBeenCalled()
+  })
+
+  it.each(['verify', 'listByScope', 'settleEvents'] as const)(
+    'shows the calls before %s reads the state',
+    async (name) => {
+      const { createStore } = hanging(name)
+      const report = await reportOf(SCRIPTS.aboutQuotas, { createStore, seed: 1 })
+      expect(report).toMatch(
+        new RegExp(`^1\\. .*\\) → (.*\\n)*.*\`${name}\` did not respond within 60 s`, 'm'),
+      )
+      expect(report).toContain('shrunk 0 times')
+    },
+  )
+
+  it('shows what workers that claim events did before', async () => {
+    const report = await reportOf(SCRIPTS.ofWorkers, {
+      createStore: hanging('settleEvents').createStore,
+      seed: 1,
+    })
+    expect(report).toMatch(/^worker \d claims .*\n(.*\n)*`settleEvents` did not respond within 60 s/m)
     expect(report).toContain('shrunk 0 times')
   })
 })

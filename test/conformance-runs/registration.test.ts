@@ -3,6 +3,7 @@ import { storeConformance } from '@svc/db/conformance'
 import { memoryAdapter } from '@svc/db/memory'
 import { SCRIPTS } from '../broken-stores/mutant.js'
 import { collectTests } from './collect-tests.js'
+import { hanging } from './hanging-store.js'
 
 const memory = { name: 'memory', createStore: memoryAdapter }
 
@@ -56,19 +57,57 @@ describe('storeConformance', () => {
     expect(closed).toEqual(made)
   })
 
-  it('fails a test whose store never responds, also under a runner without a time limit', async () => {
+  it('names the call that does not respond, under a runner without a time limit too', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const createStore = ({ now }: { now: () => Date }) => ({
-      ...memoryAdapter({ now }),
-      find: () => new Promise<never>(() => undefined),
+    const close = vi.fn()
+    const tests = collectTests({ name: 'hanging', createStore: hanging('find').createStore, close })
+    const { title, run } = tests.find((test) => test.title.startsWith('find calls: find returns'))!
+    await expect(run()).rejects.toThrow(`\`find\` did not respond within 60 s (in "${title}").`)
+    expect(close).toHaveBeenCalledOnce()
+  })
+
+  it('names the first call that does not respond, even if the store cannot be closed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { createStore, call } = hanging('release')
+    const tests = collectTests({ name: 'hanging', createStore, close: call })
+    const { run } = tests.find(
+      ({ title }) => title === 'concurrency: either confirm or release wins an attempt',
+    )!
+    await expect(run()).rejects.toThrow('`release` did not respond within 60 s')
+  })
+
+  it.each([
+    { confirms: 'never', reason: '`confirm` did not respond within 60 s' },
+    { confirms: 'without effect', reason: 'The test took more than 120 s' },
+  ])('ends a case that waits for a store which confirms $confirms', async ({ confirms, reason }) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const tests = collectTests({
+      name: 'blind',
+      createStore: (context) => ({
+        ...(confirms === 'never' ? hanging('confirm').createStore(context) : memoryAdapter(context)),
+        findActive: () => new Promise((resolve) => setTimeout(resolve, 1000, null)),
+      }),
     })
-    const tests = collectTests({ name: 'hanging', createStore })
-    const failure = tests
-      .find(({ title }) => title.startsWith('find calls: find returns'))!
-      .run()
-      .catch(String)
-    await vi.advanceTimersByTimeAsync(60_000)
-    expect(await failure).toContain('a call of the store, or its creation or end, has taken more than 60 s')
+    const { run } = tests.find(
+      ({ title }) => title === 'events: are listed as soon as the change is visible',
+    )!
+    const failure = run().catch(String)
+    await vi.advanceTimersByTimeAsync(130_000)
+    expect(await failure).toContain(reason)
+  })
+
+  it('runs no more tests after three in which a call did not respond', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { createStore } = hanging('reserve')
+    const tests = collectTests({ name: 'hanging', createStore }).filter(({ title }) =>
+      title.startsWith('reserve: '),
+    )
+    for (const { run } of tests.slice(0, 3))
+      await expect(run()).rejects.toThrow('did not respond within 60 s')
+    await expect(tests[3]!.run()).rejects.toThrow(
+      `Not run, because 3 tests had no response. The first: \`reserve\` did not respond within 60 s (in "${tests[0]!.title}").`,
+    )
+    expect(createStore).toHaveBeenCalledTimes(3)
   })
 
   it.each([

@@ -1,15 +1,11 @@
 import type { ErrorCode, ErrorParams } from '../../src/core/errors.js'
 import { difference, outcomeDifference } from './difference.js'
+import { ConformanceFailure } from './failure.js'
 import { Notation } from './notation.js'
 import { observed } from './outcome.js'
 
 /** Ids are numbered anew in each failure. */
 const plain = () => new Notation(true)
-
-/** Thrown when a store breaks the contract. */
-export class ConformanceFailure extends Error {
-  override readonly name = 'ConformanceFailure'
-}
 
 /** @throws ConformanceFailure if the condition is false. */
 export function holds(condition: boolean, otherwise: string): asserts condition {

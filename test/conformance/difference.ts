@@ -1,4 +1,5 @@
 import type { ErrorParams } from '../../src/core/errors.js'
+import { NoResponse } from './failure.js'
 import { Notation } from './notation.js'
 import type { Expected, Observed } from './outcome.js'
 
@@ -75,6 +76,7 @@ export function outcomeDifference(
   actual: Observed,
   notation = new Notation(),
 ): string | null {
+  if ('crash' in actual && actual.crash instanceof NoResponse) return actual.crash.message
   const got = () => `got ${notation.outcome(actual)}`
   if ('ok' in expected) {
     if (!('ok' in actual)) return `expected ${notation.outcome(expected)}, ${got()}`

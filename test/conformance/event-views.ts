@@ -1,6 +1,6 @@
 import type { ListedEvent, StoredEvent } from '../../src/core/store/events.js'
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
-import { ConformanceFailure } from './assertions.js'
+import { ConformanceFailure } from './failure.js'
 import { HOUR, type ManualClock } from './clock.js'
 import { difference } from './difference.js'
 import type { Notation } from './notation.js'

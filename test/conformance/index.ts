@@ -8,7 +8,7 @@ import { checkConcurrentCalls } from './properties/concurrent.js'
 import { SEQUENTIAL_SCENARIOS } from './properties/sequential-scenarios.js'
 import { checkSequentialCalls } from './properties/sequential.js'
 import { skipTest } from './skip.js'
-import { storeFactory, TIME_LIMIT, type EmptyStore, type StoreFactory } from './store-factory.js'
+import { storeFactories, type EmptyStore, type StoreFactory } from './store-factory.js'
 
 export { brokenStores, type BrokenStore } from './broken-stores.js'
 export type { ConformanceOptions, TestRunner } from './options.js'
@@ -16,7 +16,7 @@ export { storeRaces, type StoreRacesOptions } from './races/index.js'
 export { runRaceWorker } from './races/worker.js'
 
 /** For test runners. The suite itself has stopped what hangs before. */
-const CASE_TIME_LIMIT = 2 * TIME_LIMIT
+const CASE_TIME_LIMIT = 240_000
 const PROPERTY_TIME_LIMIT = 600_000
 
 /**
@@ -29,7 +29,7 @@ const PROPERTY_TIME_LIMIT = 600_000
 export function storeConformance(options: ConformanceOptions): void {
   const runner = options.test ?? globalRunner('storeConformance')
   const settings = propertySettings(options)
-  const stores = storeFactory(options)
+  const storesOf = storeFactories(options)
 
   runner.describe(`${options.name}: StorageObjectStore`, () => {
     for (const group of CASE_GROUPS) {
@@ -43,6 +43,7 @@ export function storeConformance(options: ConformanceOptions): void {
               return skipTest([...contexts, this], reason)
             }
             const use = (empty: EmptyStore) => body(new Given(empty))
+            const stores = storesOf(`${group.title}: ${title}`)
             await (needs === 'createEmpty' ? stores.withoutSchema(use) : stores.withStore(events, use))
           }
           runner.it(title, test, CASE_TIME_LIMIT)
@@ -50,12 +51,12 @@ export function storeConformance(options: ConformanceOptions): void {
       })
     }
     runner.describe('scripts', () => {
-      for (const [number, { title, run }] of scripts(stores).entries()) {
+      for (const [number, { title, run }] of scripts().entries()) {
         async function test(this: unknown, ...contexts: readonly unknown[]): Promise<void> {
           if (settings.replay !== null && settings.replay.script !== number) {
             return skipTest([...contexts, this], 'the option "path" repeats another script')
           }
-          await run({ ...settings, script: number })
+          await run(storesOf(`scripts: ${title}`), { ...settings, script: number })
         }
         runner.it(title, test, PROPERTY_TIME_LIMIT)
       }
@@ -65,22 +66,22 @@ export function storeConformance(options: ConformanceOptions): void {
 
 interface ScriptTest {
   readonly title: string
-  readonly run: (settings: PropertySettings) => Promise<void>
+  readonly run: (stores: StoreFactory, settings: PropertySettings) => Promise<void>
 }
 
-function scripts(stores: StoreFactory): readonly ScriptTest[] {
+function scripts(): readonly ScriptTest[] {
   return [
-    ...Object.entries(SEQUENTIAL_SCENARIOS).map(([about, scenario]) => ({
+    ...Object.entries(SEQUENTIAL_SCENARIOS).map(([about, scenario]): ScriptTest => ({
       title: `of sequential calls ${about} match the model`,
-      run: (settings: PropertySettings) => checkSequentialCalls(stores, settings, scenario),
+      run: (stores, settings) => checkSequentialCalls(stores, settings, scenario),
     })),
-    ...Object.entries(CONCURRENT_SCENARIOS).map(([about, scenarios]) => ({
+    ...Object.entries(CONCURRENT_SCENARIOS).map(([about, scenarios]): ScriptTest => ({
       title: `of concurrent calls ${about} match the model in some order`,
-      run: (settings: PropertySettings) => checkConcurrentCalls(stores, settings, scenarios),
+      run: (stores, settings) => checkConcurrentCalls(stores, settings, scenarios),
     })),
     {
       title: 'of workers that claim events at the same time settle each once, in order',
-      run: (settings) => checkClaims(stores, settings),
+      run: checkClaims,
     },
   ]
 }

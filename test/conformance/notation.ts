@@ -2,6 +2,7 @@ import type { Observed } from './outcome.js'
 import { isAttemptId } from './attempt-ids.js'
 import type { Call } from './calls.js'
 import { ManualClock } from './clock.js'
+import { NoResponse } from './failure.js'
 
 const UNITS = [
   ['h', 3_600_000],
@@ -47,6 +48,7 @@ export class Notation {
   }
 
   outcome(outcome: Observed): string {
+    if ('crash' in outcome && outcome.crash instanceof NoResponse) return 'no response'
     if ('crash' in outcome) return `threw ${String(outcome.crash)}, which is not a StorageError`
     if ('error' in outcome)
       return outcome.params ? `${outcome.error} ${this.value(outcome.params)}` : outcome.error

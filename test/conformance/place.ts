@@ -1,5 +1,6 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
-import { ConformanceFailure } from './assertions.js'
+import type { CallLimit } from './call-limit.js'
+import { ConformanceFailure } from './failure.js'
 import type { ConformanceOptions } from './options.js'
 import { ReportedScopes } from './reported-scopes.js'
 
@@ -14,13 +15,15 @@ export class Place {
   readonly reported: ReportedScopes | null
   readonly #options: Options
   readonly #now: () => Date
+  readonly #limit: CallLimit
   readonly #store: StorageObjectStore
   readonly #reopened: StorageObjectStore[] = []
 
-  constructor(options: Options, store: StorageObjectStore, now: () => Date) {
+  constructor(options: Options, store: StorageObjectStore, now: () => Date, limit: CallLimit) {
     this.#options = options
     this.#store = store
     this.#now = now
+    this.#limit = limit
     this.reported = options.driver ? ReportedScopes.of(store) : null
   }
 
@@ -30,23 +33,25 @@ export class Place {
 
   /** Opens another store on the same place. */
   async reopen(): Promise<StorageObjectStore> {
-    const store = await this.#options.reopen!(this.#store, { now: this.#now })
+    const store = await this.#limit.of('reopen', this.#options.reopen!(this.#store, { now: this.#now }))
     if (store === this.#store)
       throw new TypeError('`reopen` must return a new store on the same place (got the same store).')
     this.#reopened.push(store)
-    return store
+    return this.#limit.ofStore(store)
   }
 
   /** Spoils the recorded usage of a scope. */
   async tamper(scope: string): Promise<void> {
-    const before = JSON.stringify(await this.#store.getScopeUsage(scope))
-    await this.#options.tamper!(this.#store, scope)
-    if (JSON.stringify(await this.#store.getScopeUsage(scope)) === before)
+    const store = this.#limit.ofStore(this.#store)
+    const before = JSON.stringify(await store.getScopeUsage(scope))
+    await this.#limit.of('tamper', this.#options.tamper!(this.#store, scope))
+    if (JSON.stringify(await store.getScopeUsage(scope)) === before)
       throw new ConformanceFailure('`tamper` changed nothing that getScopeUsage returns.')
   }
 
   /** Closes all stores, the first one last. */
   async close(): Promise<void> {
-    for (const store of [...this.#reopened, this.#store]) await this.#options.close?.(store)
+    for (const store of [...this.#reopened, this.#store])
+      await this.#limit.of('close', this.#options.close?.(store))
   }
 }

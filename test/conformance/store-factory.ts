@@ -1,6 +1,7 @@
 import type { StorageObjectStore } from '../../src/core/store/contract.js'
-import { ConformanceFailure } from './assertions.js'
+import { CallLimit } from './call-limit.js'
 import { ManualClock } from './clock.js'
+import { NoResponse } from './failure.js'
 import type { ConformanceOptions } from './options.js'
 import { Place } from './place.js'
 
@@ -16,43 +17,51 @@ export interface StoreFactory {
   withStore<T>(events: boolean, use: (empty: EmptyStore) => Promise<T>): Promise<T>
   /** The same with a store on a place that was never migrated. */
   withoutSchema<T>(use: (empty: EmptyStore) => Promise<T>): Promise<T>
+  /** Returns whether a store of the test has not responded. */
+  hasHung(): boolean
 }
 
-/** Milliseconds that a case, or one run of a script, may take: enough for a store over a network on a busy machine. */
-export const TIME_LIMIT = 60_000
+/** A store that never responds would take hours. */
+const MAX_HANGS = 3
 
-/** Not all test runners have a time limit, and a call of a store whose pool is exhausted may never end. */
-async function inTime<T>(work: () => Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const expiry = new Promise<never>((_resolve, reject) => {
-    const message = `a call of the store, or its creation or end, has taken more than ${TIME_LIMIT / 1000} s`
-    timer = setTimeout(() => reject(new ConformanceFailure(message)), TIME_LIMIT)
-  })
-  return Promise.race([work(), expiry]).finally(() => clearTimeout(timer))
-}
-
-export function storeFactory(options: ConformanceOptions): StoreFactory {
+/** Returns a function that takes the title of a test and creates its stores. */
+export function storeFactories(options: ConformanceOptions): (test: string) => StoreFactory {
   const { createStore, createEmpty } = options
+  const failures: NoResponse[] = []
 
-  async function withNewStore<T>(
-    create: typeof createStore,
-    events: boolean,
-    use: (empty: EmptyStore) => Promise<T>,
-  ): Promise<T> {
-    return inTime(async () => {
-      const clock = new ManualClock()
-      const store = await create({ now: clock.now, events })
-      const place = new Place(options, store, clock.now)
+  return (test) => {
+    const [first] = failures
+    if (first && failures.length >= MAX_HANGS)
+      throw new NoResponse(`Not run, because ${MAX_HANGS} tests had no response. The first: ${first.message}`)
+    let hasHung = false
+
+    async function withNewStore<T>(
+      create: typeof createStore,
+      events: boolean,
+      use: (empty: EmptyStore) => Promise<T>,
+    ): Promise<T> {
+      const limit = new CallLimit(test, failures)
       try {
-        return await use({ store, clock, place })
+        const clock = new ManualClock()
+        const store = await limit.of('createStore', create({ now: clock.now, events }))
+        const place = new Place(options, store, clock.now, limit)
+        const used = use({ store: limit.ofStore(store), clock, place })
+        const close = () => place.close()
+        const closed = used.then(close, close)
+        await Promise.allSettled([closed])
+        // If both fail, the error of the test is the one to report.
+        const [result] = await Promise.all([used, closed])
+        return result
       } finally {
-        await place.close()
+        hasHung ||= limit.hasFailed
+        limit.end()
       }
-    })
-  }
+    }
 
-  return {
-    withStore: (events, use) => withNewStore(createStore, events, use),
-    withoutSchema: (use) => withNewStore(createEmpty!, false, use),
+    return {
+      withStore: (events, use) => withNewStore(createStore, events, use),
+      withoutSchema: (use) => withNewStore(createEmpty!, false, use),
+      hasHung: () => hasHung,
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
-import { ConformanceFailure, holds, refused, same, sameFields } from '../assertions.js'
+import { holds, refused, same, sameFields } from '../assertions.js'
+import { ConformanceFailure } from '../failure.js'
 import { HOUR } from '../clock.js'
 import { Notation } from '../notation.js'
 import { observed } from '../outcome.js'

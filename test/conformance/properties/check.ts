@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { ConformanceFailure } from '../assertions.js'
+import { ConformanceFailure } from '../failure.js'
 import type { PropertySettings } from '../options.js'
+import type { StoreFactory } from '../store-factory.js'
 
 /** Milliseconds to spend on shortening a failing script. */
 const SHRINKING = 20_000
@@ -20,6 +21,7 @@ export class ScriptFailure extends ConformanceFailure {
  * `replayOf` returns what else is needed to generate an input again, because commands shrink to those that have run.
  */
 export async function check<Input>(
+  stores: StoreFactory,
   inputs: fc.Arbitrary<Input>,
   run: (input: Input) => Promise<void>,
   { numRuns, timeLimit, seed, path, shrink, replay, script }: PropertySettings,
@@ -32,7 +34,9 @@ export async function check<Input>(
     try {
       await run(input)
     } catch (error) {
-      if (!hasFailed) endsAt = Date.now() + SHRINKING
+      // Each shorter script would hang too.
+      if (stores.hasHung()) endsAt = 0
+      else if (!hasFailed) endsAt = Date.now() + SHRINKING
       hasFailed = true
       throw error
     }

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../../src/core/store/events.js'
-import { ConformanceFailure } from '../assertions.js'
+import { ConformanceFailure } from '../failure.js'
 import { ManualClock, SECOND } from '../clock.js'
 
 /** What the log reads of an event that was claimed. */
@@ -81,7 +81,7 @@ export class ClaimLog {
     this.#note(worker, `extends ${claims.map(nameOf).join(', ') || 'nothing'} until ${this.#time(until)}`)
     for (const claim of claims) {
       if (this.#isLost(claim, moment))
-        this.#fail(`${nameOf(claim)} was extended with a claim that was taken over.`)
+        this.fail(`${nameOf(claim)} was extended with a claim that was taken over.`)
       claim.until = Math.max(claim.until, until)
     }
   }
@@ -101,9 +101,9 @@ export class ClaimLog {
     for (const claim of held) {
       const done = this.#done.get(claim.id)
       // A retry may be due at once. Another worker can then settle the event while the call goes on with other entries.
-      if (done && (!isRetry || done.ended < moment)) this.#fail(`${nameOf(claim)} was settled twice.`)
+      if (done && (!isRetry || done.ended < moment)) this.fail(`${nameOf(claim)} was settled twice.`)
       if (this.#isLost(claim, moment))
-        this.#fail(`${nameOf(claim)} was settled with a claim that was taken over.`)
+        this.fail(`${nameOf(claim)} was settled with a claim that was taken over.`)
       if (!isRetry) this.#done.set(claim.id, { began: moment, ended, name: nameOf(claim) })
     }
   }
@@ -115,27 +115,31 @@ export class ClaimLog {
       Array.from({ length: changes }, (_, change) => nameOf({ object: `object ${object}`, change })),
     )
     const missing = all.filter((name) => !done.includes(name))
-    if (missing.length > 0) this.#fail(`Never settled, although nothing is left: ${missing.join(', ')}.`)
-    if (done.length > all.length) this.#fail('More events were settled than recorded.')
+    if (missing.length > 0) this.fail(`Never settled, although nothing is left: ${missing.join(', ')}.`)
+    if (done.length > all.length) this.fail('More events were settled than recorded.')
+  }
+
+  /** Fails with all that was logged. */
+  fail(why: string): never {
+    throw new ConformanceFailure([...this.#lines, why].join('\n'))
   }
 
   #checkClaim(call: StartedCall, claim: Claim): void {
     const done = this.#done.get(claim.id)
-    if (done && done.ended < call.moment)
-      this.#fail(`${nameOf(claim)} was claimed after it had been settled.`)
+    if (done && done.ended < call.moment) this.fail(`${nameOf(claim)} was claimed after it had been settled.`)
     const others = this.#claims.filter(({ object }) => object === claim.object)
     const running = others.find(
       ({ until, settling }) =>
         until > this.#clock.time && settling > claim.ended && claim.until > this.#clock.time,
     )
-    if (running) this.#fail(`${nameOf(claim)} was claimed while another worker held ${nameOf(running)}.`)
+    if (running) this.fail(`${nameOf(claim)} was claimed while another worker held ${nameOf(running)}.`)
     const early = others.find(({ id, change }) => {
       const other = this.#done.get(id)
       return change < claim.change && (!other || other.began > claim.ended) && !this.#isSettling(id)
     })
-    if (early) this.#fail(`${nameOf(claim)} was claimed before ${nameOf(early)} was settled.`)
+    if (early) this.fail(`${nameOf(claim)} was claimed before ${nameOf(early)} was settled.`)
     const later = others.find(({ change, ended }) => change > claim.change && ended < call.moment)
-    if (later) this.#fail(`${nameOf(claim)} was claimed after ${nameOf(later)}.`)
+    if (later) this.fail(`${nameOf(claim)} was claimed after ${nameOf(later)}.`)
   }
 
   /** Returns whether a call that settles the event is under way. */
@@ -166,10 +170,6 @@ export class ClaimLog {
 
   #time(time: number): string {
     return `T+${(time - ManualClock.START) / SECOND}s`
-  }
-
-  #fail(why: string): never {
-    throw new ConformanceFailure([...this.#lines, why].join('\n'))
   }
 }
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { StoredEvent } from '../../../src/core/store/events.js'
-import { ConformanceFailure } from '../assertions.js'
 import type { ManualClock } from '../clock.js'
 import { HOUR, SECOND } from '../clock.js'
+import { ConformanceFailure, NoResponse } from '../failure.js'
 import type { PropertySettings } from '../options.js'
 import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
@@ -64,6 +64,7 @@ const programs: fc.Arbitrary<ClaimProgram> = fc.record({
  */
 export async function checkClaims(stores: StoreFactory, settings: PropertySettings): Promise<void> {
   await check(
+    stores,
     programs,
     (program) => stores.withStore(true, ({ store, clock }) => runProgram(program, store, clock)),
     settings,
@@ -77,8 +78,13 @@ async function runProgram(
 ): Promise<void> {
   const log = new ClaimLog(clock)
   const writers = objects.map((changes, object) => changeObject(store, clock, object, changes))
-  await settleAll([...writers, ...workers.map((own, worker) => runWorker(own, worker, store, clock, log))])
-  await drain(store, clock, log)
+  try {
+    await settleAll([...writers, ...workers.map((own, worker) => runWorker(own, worker, store, clock, log))])
+    await drain(store, clock, log)
+  } catch (error) {
+    if (error instanceof NoResponse) log.fail(error.message)
+    throw error
+  }
   log.checkComplete(objects)
 }
 

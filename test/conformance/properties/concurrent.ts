@@ -2,6 +2,7 @@ import type fc from 'fast-check'
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { Call } from '../calls.js'
 import { observeStore } from '../calls.js'
+import { NoResponse } from '../failure.js'
 import type { PropertySettings } from '../options.js'
 import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
@@ -9,7 +10,8 @@ import type { ConcurrentScenario, PausedStep, Program } from './concurrent-scena
 import { programs } from './concurrent-scenarios.js'
 import type { FinalState, FinishedCall } from './linearize.js'
 import { whyNotInAnyOrder } from './linearize.js'
-import { Script } from './script.js'
+import type { Script } from './script.js'
+import { withScript } from './script.js'
 import { callOf, runStep } from './steps.js'
 import { narrowVocabulary } from './vocabulary.js'
 
@@ -29,20 +31,21 @@ export async function checkConcurrentCalls(
   scenarios: fc.Arbitrary<ConcurrentScenario>,
 ): Promise<void> {
   const run = ({ before, callers, events }: Program) =>
-    stores.withStore(events, async (empty) => {
-      const { store, place } = empty
-      const script = new Script(narrowVocabulary, empty, events)
+    withScript(stores, { words: narrowVocabulary, events }, async (script, { store, place }) => {
       for (const step of before) await runStep(step, script, store)
       const start = script.model.clone()
       // As from two processes, if the suite can open the place twice.
       const used = place.canReopen ? [store, await place.reopen()] : [store]
       const calls = await runConcurrently(plan(callers, script), used)
+      script.lines.push(...report(calls, script))
+      script.code.concurrently(byCaller(calls))
+      for (const { outcome } of calls) {
+        if ('crash' in outcome && outcome.crash instanceof NoResponse) script.fail(outcome.crash.message)
+      }
       const final = await script.snapshot(store)
       const maintenance = await script.maintenance(store)
       const drained = await script.drain(store)
 
-      script.lines.push(...report(calls, script))
-      script.code.concurrently(byCaller(calls))
       const state: FinalState = {
         differenceFrom: (model, notation) =>
           final.differenceFrom(model, notation) ?? drained.differenceFrom(model, notation),
@@ -51,7 +54,7 @@ export async function checkConcurrentCalls(
       if (reason !== null) script.fail(reason)
       if (maintenance !== null) script.fail(maintenance)
     })
-  await check(programs(scenarios, settings.delays), run, settings)
+  await check(stores, programs(scenarios, settings.delays), run, settings)
 }
 
 /** Resolves all steps in the state before any of them runs. */

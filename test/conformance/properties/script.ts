@@ -7,12 +7,13 @@ import type { Call } from '../calls.js'
 import { callModel, observeStore } from '../calls.js'
 import type { ManualClock } from '../clock.js'
 import { outcomeDifference, difference } from '../difference.js'
+import { ConformanceFailure } from '../failure.js'
 import { DrainedEvents } from '../event-views.js'
 import { Notation } from '../notation.js'
 import { ReferenceModel } from '../reference-model.js'
 import type { Names } from '../views.js'
 import { Snapshot } from '../views.js'
-import type { EmptyStore } from '../store-factory.js'
+import type { EmptyStore, StoreFactory } from '../store-factory.js'
 import { ScriptFailure } from './check.js'
 import type { ScriptState } from './choices.js'
 import { ScriptCode } from './code.js'
@@ -174,4 +175,21 @@ export class Script implements ScriptState {
     this.notation.nameCursor(nextCursor)
     if (!this.cursors.includes(nextCursor)) this.cursors.push(nextCursor)
   }
+}
+
+/** Runs a script on an empty store. Its failures show the calls. */
+export function withScript(
+  stores: StoreFactory,
+  { words, events }: { readonly words: Vocabulary; readonly events: boolean },
+  run: (script: Script, empty: EmptyStore) => Promise<void>,
+): Promise<void> {
+  return stores.withStore(events, async (empty) => {
+    const script = new Script(words, empty, events)
+    try {
+      await run(script, empty)
+    } catch (error) {
+      if (error instanceof ConformanceFailure && !(error instanceof ScriptFailure)) script.fail(error.message)
+      throw error
+    }
+  })
 }

@@ -3,7 +3,8 @@ import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { PropertySettings } from '../options.js'
 import type { StoreFactory } from '../store-factory.js'
 import { check } from './check.js'
-import { Script } from './script.js'
+import type { Script } from './script.js'
+import { withScript } from './script.js'
 import type { SequentialScenario } from './sequential-scenarios.js'
 import type { Step } from './steps.js'
 import { runStep } from './steps.js'
@@ -51,9 +52,7 @@ export async function checkSequentialCalls(
   )
   type Commands = Iterable<fc.AsyncCommand<Script, StorageObjectStore>>
   const run = ([events, words, commands]: [boolean, Vocabulary, Commands]) =>
-    stores.withStore(events, async (empty) => {
-      const { store } = empty
-      const script = new Script(words, empty, events)
+    withScript(stores, { words, events }, async (script, { store }) => {
       await fc.asyncModelRun(() => ({ model: script, real: store }), commands)
       const found = await script.maintenance(store)
       if (found !== null) script.fail(found)
@@ -62,5 +61,5 @@ export async function checkSequentialCalls(
   // Commands print the path to themselves only as part of their text.
   const replayOf = ([, , own]: readonly [unknown, unknown, unknown]) =>
     /replayPath="([^"]*)"/.exec(String(own))?.[1] ?? ''
-  await check(scripts, run, settings, replayOf)
+  await check(stores, scripts, run, settings, replayOf)
 }

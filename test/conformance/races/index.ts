@@ -1,6 +1,7 @@
 import type { StorageObjectStore } from '../../../src/core/store/contract.js'
 import type { StorageObject } from '../../../src/core/store/records.js'
-import { ConformanceFailure, holds, same, sameFields } from '../assertions.js'
+import { holds, same, sameFields } from '../assertions.js'
+import { ConformanceFailure } from '../failure.js'
 import { globalRunner, type TestRunner } from '../options.js'
 import { RACE_BUCKET, RACE_SCOPE, type KeyState } from './messages.js'
 import { codesOf, killAfter, type LastWrites } from './processes.js'
