@@ -178,7 +178,7 @@ describePostgres('svc-db with a bucket', (url) => {
           createdAt: new Date(),
         })
         await seeded.store.remove({ bucket, key: 'held', scope })
-        const holder = await pool.connect()
+        const holder = await seeded.pool.connect()
         try {
           await holder.query('BEGIN')
           await holder.query(
