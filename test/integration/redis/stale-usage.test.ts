@@ -351,6 +351,14 @@ describeRedis('the cache never returns a stale usage:', (url) => {
     expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
   })
 
+  it('a write without the cache is seen once repairUsage has looked at its scope', async () => {
+    const { reader, writer, writeWithoutCache } = processes
+    await expectCached()
+    await writeWithoutCache(scope)
+    expect(await writer.store.repairUsage(scope)).toEqual([])
+    expect(await reader.store.getScopeUsage(scope)).toEqual(usage(0, 1))
+  })
+
   async function keysOf(prefix: string): Promise<string[]> {
     const keys = await clients[0].keys('*')
     return keys.filter((key) => key.startsWith(`{${prefix}}`))
