@@ -1,8 +1,8 @@
+import { hexOf, truncateToBytes } from '../core/bytes.js'
 import { StorageError, toStorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
-import { hexOf } from '../core/store/attempt-id.js'
 import { checkText, invalid, shown, TEXT_LIMITS } from '../core/store/validation/checks.js'
 import { checkMetadata } from '../core/store/validation/metadata.js'
 
@@ -258,14 +258,6 @@ function attemptStorageKey(key: string, attemptId: string): string {
     .map((segment) => (segment === '.' || segment === '..' ? '_'.repeat(segment.length) : segment))
     .join('/')
   return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - suffix.length) + suffix
-}
-
-/** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */
-function truncateToBytes(text: string, max: number): string {
-  // A UTF-16 unit is at most three bytes.
-  if (text.length * 3 <= max) return text
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
-  return text.slice(0, read)
 }
 
 /** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */

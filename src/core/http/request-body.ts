@@ -1,3 +1,4 @@
+import { concatenate } from '../bytes.js'
 import { StorageError } from '../errors.js'
 import { parseJson } from '../json.js'
 import { utf8Length } from '../store/validation/checks.js'
@@ -25,8 +26,8 @@ export function bodyOf(request: Request): RequestBody {
   return { kind: 'stream', open: () => request.body }
 }
 
-function invalidBody(message: string): StorageError {
-  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' } })
+export function invalidBody(message: string, cause?: unknown): StorageError {
+  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
 }
 
 /** How deep a value may be depends on the runtime's stack, so the message has no number. */
@@ -39,11 +40,7 @@ function bodyTooLong(maxBytes: number): StorageError {
 }
 
 function incompleteBody(cause: unknown): never {
-  throw new StorageError('VALIDATION_ERROR', {
-    message: 'The body ended before it was complete.',
-    params: { field: 'body' },
-    cause,
-  })
+  throw invalidBody('The body ended before it was complete.', cause)
 }
 
 /** Reads a stream to its end. @throws StorageError `VALIDATION_ERROR` (`body`) as soon as it exceeds `maxBytes`. */
@@ -65,13 +62,7 @@ export async function readBytes(
     }
     chunks.push(next.value)
   }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return bytes
+  return concatenate(chunks)
 }
 
 function parseBody(text: string): unknown {
