@@ -6,7 +6,7 @@ import type {
   TransferCommand,
   TransferRefusal,
   UpdateCommand,
-} from '../commands.js'
+} from '../driver.js'
 import type { ObjectMetadata, ScopeUsage, StorageObject } from '../records.js'
 import { NO_USAGE, refuseGrowth } from './usage.js'
 import {

@@ -6,7 +6,7 @@ import type {
   ReserveRefusal,
   SetUploadIdCommand,
   SetUploadIdRefusal,
-} from '../commands.js'
+} from '../driver.js'
 import type { ObjectReference, ScopeUsage, StorageObject } from '../records.js'
 import { NO_USAGE, refuseGrowth } from './usage.js'
 import {

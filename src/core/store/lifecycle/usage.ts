@@ -1,5 +1,5 @@
 import type { ScopeUsage, StorageObject } from '../records.js'
-import type { QuotaLimits, QuotaRefusal, SumRefusal } from '../commands.js'
+import type { QuotaLimits, QuotaRefusal, SumRefusal } from '../driver.js'
 
 export const NO_USAGE: ScopeUsage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
