@@ -115,21 +115,13 @@ export interface ScopeSummary {
 }
 
 /** What names bytes in a bucket: a live row or a leftover. */
-export type StoredItem = StoredObject | StoredLeftover
-
-interface StoredObject {
-  /** The name of the bytes in the bucket: the row's `storageKey`, or its `key` if it has none. */
+export type StoredItem = {
+  /** The name of the bytes in the bucket: the `storageKey` of the row or leftover, or its `key` if it has none. */
   readonly storageKey: string
-  readonly object: StorageObject
-  readonly leftover?: undefined
-}
-
-interface StoredLeftover {
-  /** The name of the bytes in the bucket: the leftover's `storageKey`, or its `key` if it has none. */
-  readonly storageKey: string
-  readonly object?: undefined
-  readonly leftover: Leftover
-}
+} & (
+  | { readonly object: StorageObject; readonly leftover?: undefined }
+  | { readonly object?: undefined; readonly leftover: Leftover }
+)
 
 /** A scope whose recorded usage differs from its rows. */
 export interface UsageDifference {
