@@ -23,8 +23,9 @@ export function usageIn({ bytes, files, reservedBytes, reservedFiles }: ScopeSum
   return { bytes, files, reservedBytes, reservedFiles }
 }
 
-export function rowsOfStatus({ files, pendingRows, deletedRows }: ScopeSums, status: ObjectStatus): number {
-  return { active: files, pending: pendingRows, deleted: deletedRows }[status]
+/** Returns the number of rows in each status. */
+export function countsIn({ files, pendingRows, deletedRows }: ScopeSums): Record<ObjectStatus, number> {
+  return { pending: pendingRows, active: files, deleted: deletedRows }
 }
 
 /** What to add to the sums of each scope. Scopes whose sums stay the same are left out. */
