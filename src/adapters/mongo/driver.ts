@@ -67,10 +67,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
   return {
     ...createEventMethods({ namespace, run }),
 
-    async list(query) {
-      return read(listObjects(namespace, query))
-    },
-
+    list: (query) => read(listObjects(namespace, query)),
     async count({ scope, statuses }) {
       const counts = countsIn(await read(findSums(namespace, scope)))
       return statuses.reduce((count, status) => count + counts[status], 0)
@@ -80,14 +77,8 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       return usageIn(await read(findSums(namespace, scope)))
     },
 
-    async find(query) {
-      return read(findAny(namespace, query))
-    },
-
-    async findActive(query) {
-      return read(findLive(namespace, query, 'active'))
-    },
-
+    find: (query) => read(findAny(namespace, query)),
+    findActive: (query) => read(findLive(namespace, query, 'active')),
     async findPending({ id, uploadId, ...query }) {
       const row = await read(findLive(namespace, query, 'pending'))
       const isWanted = (id === null || row?.id === id) && (uploadId === null || row?.uploadId === uploadId)
@@ -109,22 +100,10 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     transfer: (command) => write({ kind: 'transfer', command }),
     remove: (command) => write({ kind: 'remove', command }),
 
-    async findById(query) {
-      return read(findById(namespace, query))
-    },
-
-    async listScopes(query) {
-      return read(listScopes(namespace, query))
-    },
-
-    async listStored(query) {
-      return read(listStored(namespace, query))
-    },
-
-    async listExpired(query) {
-      return read(listExpired(namespace, query))
-    },
-
+    findById: (query) => read(findById(namespace, query)),
+    listScopes: (query) => read(listScopes(namespace, query)),
+    listStored: (query) => read(listStored(namespace, query)),
+    listExpired: (query) => read(listExpired(namespace, query)),
     async purgeExpired({ scope, before, limit, now }) {
       const expired = await read(listExpired(namespace, { scope, before, limit, after: null }))
       const purge = ({ scope, bucket, key, id }: StorageObject) =>
@@ -137,14 +116,8 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       }
     },
 
-    async listLeftovers(query) {
-      return read(listLeftovers(namespace, query))
-    },
-
-    async listDueLeftovers(query) {
-      return read(listDueLeftovers(namespace, query))
-    },
-
+    listLeftovers: (query) => read(listLeftovers(namespace, query)),
+    listDueLeftovers: (query) => read(listDueLeftovers(namespace, query)),
     async deferLeftover({ attemptId, until }) {
       return inTransaction(async (session) => {
         const change = { $set: { dueAt: until } }

@@ -56,12 +56,8 @@ function sumsOfKey(rows: LiveRows): ScopeSums {
 
 /** Builds the operator that adds the sums to a document. It names all of them, so every document has every field. */
 export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigint> } {
-  return {
-    $inc: Object.fromEntries(SUM_NAMES.map((name) => [name, long(sums[name])])) as Record<
-      keyof ScopeSums,
-      bigint
-    >,
-  }
+  const all = SUM_NAMES.map((name) => [name, long(sums[name])])
+  return { $inc: Object.fromEntries(all) as Record<keyof ScopeSums, bigint> }
 }
 
 export function mapSums(value: (name: keyof ScopeSums) => number): ScopeSums {
