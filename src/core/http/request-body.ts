@@ -6,9 +6,7 @@ import { utf8Length } from '../store/validation/checks.js'
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
 
-/**
- * The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value.
- */
+/** The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value. */
 export type RequestBody = UnreadBody | { readonly kind: 'parsed'; readonly value: unknown }
 
 export interface UnreadBody {
@@ -108,16 +106,17 @@ async function readStream(body: UnreadBody): Promise<unknown> {
   const bytes = body.read
     ? await body.read(MAX_JSON_BYTES).catch(incompleteBody)
     : await readBytes(body.open(), MAX_JSON_BYTES)
-  if (bytes === null) throw bodyTooLong(MAX_JSON_BYTES)
+  return parseBytes(bytes)
+}
+
+function parseBytes(bytes: Uint8Array | null): unknown {
+  if (bytes === null || bytes.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
   return parseBody(decodeUtf8(bytes))
 }
 
 /** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
 function checkParsed(value: unknown): unknown {
-  if (value instanceof Uint8Array) {
-    if (value.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-    return parseBody(decodeUtf8(value))
-  }
+  if (value instanceof Uint8Array) return parseBytes(value)
   if (typeof value === 'string') {
     checkTextLength(value)
     return parseBody(value)

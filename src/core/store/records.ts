@@ -1,7 +1,7 @@
-/** The state of an object: `pending` is an upload in progress, `deleted` is history. */
-export type ObjectStatus = 'pending' | 'active' | 'deleted'
+export const OBJECT_STATUSES = ['pending', 'active', 'deleted'] as const
 
-export const OBJECT_STATUSES = ['pending', 'active', 'deleted'] as const satisfies readonly ObjectStatus[]
+/** The state of an object: `pending` is an upload in progress, `deleted` is history. */
+export type ObjectStatus = (typeof OBJECT_STATUSES)[number]
 
 /** Identifies an object in a bucket. It has at most one active and one pending row, both of the same scope. */
 export interface ObjectReference {
