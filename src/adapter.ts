@@ -13,25 +13,7 @@ export type {
   MigrationResult,
   StorageObjectStore,
 } from './core/store/contract.js'
-export type {
-  AdoptOutcome,
-  AdoptRefusal,
-  ConfirmOutcome,
-  ConfirmRefusal,
-  KnownBytes,
-  PurgeDeletedOutcome,
-  QuotaRefusal,
-  Refusal,
-  ReserveOutcome,
-  ReserveRefusal,
-  RowOutcome,
-  RowsOutcome,
-  SetUploadIdOutcome,
-  SetUploadIdRefusal,
-  SumRefusal,
-  TransferOutcome,
-  TransferRefusal,
-} from './core/store/commands.js'
+export type * from './core/store/outcomes.js'
 export type {
   AdoptCommand,
   AdoptInput,
@@ -93,15 +75,7 @@ export type {
 } from './core/store/inputs/index.js'
 export type { QuotaLimits } from './core/store/validation/checks.js'
 export type { StoreDriver } from './core/store/driver.js'
-export {
-  recordedChange,
-  type EventCounts,
-  type EventPage,
-  type ListedEvent,
-  type RecordedChange,
-  type StoredEvent,
-  type StoredEventType,
-} from './core/store/events.js'
+export * from './core/store/events.js'
 export {
   hasExpired,
   NOTHING_LIVE,

@@ -20,6 +20,5 @@ export {
   type ListObjectsOptions,
   type UsageAndQuota,
 } from './db-plugin.js'
-export type { SettledUploads } from './upload/unfinished.js'
-export type { UnfinishedUpload } from './upload/unfinished.js'
+export type { SettledUploads, UnfinishedUpload } from './upload/unfinished.js'
 export type { UploadOptions, UploadProgress, UploadState } from './upload/upload-request.js'

@@ -1,6 +1,7 @@
 import { StorageError } from './errors.js'
 import type { StorageObjectStore } from './store/contract.js'
 import type { Quota, StorageObject } from './store/records.js'
+import { exceededLimit } from './store/lifecycle/usage.js'
 import { refusalError } from './store/refusals.js'
 import { checkSize, optional, quotaFlaw, quotaLimits, shown } from './store/validation/checks.js'
 import { type ResolveScope, requireScope, resolveScopeOnce } from './scope.js'
@@ -140,21 +141,13 @@ export function createQuotaGuard(options: QuotaGuardOptions): (context: GuardCon
   const { client, resolveScope } = options
   const flaw = quotaFlaw('options', options)
   if (flaw) throw new TypeError(`createQuotaGuard: ${flaw}.`)
-  const { maxBytes, maxFiles } = quotaLimits(options)
+  const limits = quotaLimits(options)
 
   return async ({ request, size }) => {
     const scope = await requireScope(resolveScope, request)
     const bytes = optional(size, (value) => checkSize('size', value)) ?? 0
     const usage = await client.getScopeUsage(scope)
-    const usedBytes = usage.bytes + usage.reservedBytes
-    if (maxBytes !== null && usedBytes + bytes > maxBytes) {
-      const excess = { max: maxBytes, used: usedBytes, reserved: usage.reservedBytes, requested: bytes }
-      throw refusalError({ outcome: 'maxBytes', ...excess })
-    }
-    const usedFiles = usage.files + usage.reservedFiles
-    if (maxFiles !== null && usedFiles + 1 > maxFiles) {
-      const excess = { max: maxFiles, used: usedFiles, reserved: usage.reservedFiles, requested: 1 }
-      throw refusalError({ outcome: 'maxFiles', ...excess })
-    }
+    const refusal = exceededLimit(usage, { bytes, files: 1 }, limits)
+    if (refusal) throw refusalError(refusal)
   }
 }

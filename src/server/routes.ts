@@ -1,8 +1,8 @@
+import { hexOf, truncateToBytes } from '../core/bytes.js'
 import { StorageError, toStorageError } from '../core/errors.js'
 import type { Guard } from '../core/guards.js'
 import { isObject, type OptionChecks } from '../core/option-checks.js'
 import type { ObjectMetadata } from '../core/store/records.js'
-import { hexOf } from '../core/store/attempt-id.js'
 import { checkText, invalid, shown, TEXT_LIMITS } from '../core/store/validation/checks.js'
 import { checkMetadata } from '../core/store/validation/metadata.js'
 
@@ -151,16 +151,21 @@ export function routeOf(table: RouteTable, name: unknown): RoutePolicy {
 
 /** Checks that a route accepts a file. @throws StorageError `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED` */
 export function checkAccepted(
-  route: RoutePolicy,
-  {
-    contentType,
-    size,
-    maxSize,
-  }: { readonly contentType: string; readonly size: number; readonly maxSize: number },
+  { maxFileSize, contentTypes }: RoutePolicy,
+  file: { readonly contentType: string; readonly size: number; readonly maxSize: number },
 ): void {
+  const { contentType, size, maxSize } = file
   checkFileSize(maxSize, size)
-  if (route.maxFileSize !== null) checkFileSize(route.maxFileSize, size)
-  if (!acceptsType(route, contentType)) throw typeNotAllowed(route, contentType)
+  if (maxFileSize !== null) checkFileSize(maxFileSize, size)
+  if (contentTypes === null) return
+  const essence = essenceOf(contentType)
+  const wildcard = `${essence.slice(0, essence.indexOf('/'))}/*`
+  if (contentTypes.includes(essence) || contentTypes.includes(wildcard)) return
+  const allowed = contentTypes.join(', ')
+  throw new StorageError('CONTENT_TYPE_NOT_ALLOWED', {
+    message: `contentType must be one of ${allowed} (got ${contentType}).`,
+    params: { contentType, allowed },
+  })
 }
 
 function checkFileSize(max: number, size: number): void {
@@ -169,21 +174,6 @@ function checkFileSize(max: number, size: number): void {
     message: `size must be at most ${max} bytes (got ${size}).`,
     params: { max, size },
   })
-}
-
-function typeNotAllowed({ contentTypes }: RoutePolicy, contentType: string): StorageError {
-  const allowed = (contentTypes ?? []).join(', ')
-  return new StorageError('CONTENT_TYPE_NOT_ALLOWED', {
-    message: `contentType must be one of ${allowed} (got ${contentType}).`,
-    params: { contentType, allowed },
-  })
-}
-
-/** Returns whether the route accepts this media type. */
-function acceptsType({ contentTypes }: RoutePolicy, mediaType: string): boolean {
-  const essence = essenceOf(mediaType)
-  const wildcard = `${essence.slice(0, essence.indexOf('/'))}/*`
-  return contentTypes === null || contentTypes.includes(essence) || contentTypes.includes(wildcard)
 }
 
 // Type, subtype and parameters, whose values are tokens or quoted. Each blank can match in one position only, which keeps
@@ -258,14 +248,6 @@ function attemptStorageKey(key: string, attemptId: string): string {
     .map((segment) => (segment === '.' || segment === '..' ? '_'.repeat(segment.length) : segment))
     .join('/')
   return truncateToBytes(safeKey, TEXT_LIMITS.storageKey.max - suffix.length) + suffix
-}
-
-/** Truncates a text to at most `max` bytes of UTF-8, without splitting a character. */
-function truncateToBytes(text: string, max: number): string {
-  // A UTF-16 unit is at most three bytes.
-  if (text.length * 3 <= max) return text
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(max))
-  return text.slice(0, read)
 }
 
 /** Returns the metadata to store. @throws StorageError `INTERNAL_ERROR` if the route's function returns an invalid value. */

@@ -1,15 +1,17 @@
+import { truncateToBytes } from '../core/bytes.js'
+import type { Disposition, SignDownloadInput, SignUploadInput } from '../core/object-storage.js'
+import { utf8Length } from '../core/store/validation/checks.js'
+
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 /** The object metadata that names the attempt which wrote it. */
 export const ATTEMPT_METADATA = 'attempt-id'
 
-interface UploadTerms {
-  readonly contentType: string
-  readonly attemptId: string
-}
-
 /** Returns the headers that an upload URL is signed for. `if-none-match: *` refuses to overwrite an object. */
-export function uploadHeaders({ contentType, attemptId }: UploadTerms): Readonly<Record<string, string>> {
+export function uploadHeaders({
+  contentType,
+  attemptId,
+}: Pick<SignUploadInput, 'contentType' | 'attemptId'>): Readonly<Record<string, string>> {
   return {
     'content-type': contentType,
     'if-none-match': '*',
@@ -17,12 +19,7 @@ export function uploadHeaders({ contentType, attemptId }: UploadTerms): Readonly
   }
 }
 
-interface DownloadTerms {
-  readonly filename: string
-  readonly contentType: string | null
-  readonly disposition?: 'inline' | 'attachment' | null | undefined
-  readonly cacheControl?: string | null | undefined
-}
+type DownloadTerms = Pick<SignDownloadInput, 'filename' | 'contentType' | 'disposition' | 'cacheControl'>
 
 /** Returns the response headers of a download. By default, browsers save it under its file name and never cache it. */
 export function downloadHeaders({ filename, contentType, disposition, cacheControl }: DownloadTerms) {
@@ -44,7 +41,7 @@ const NOT_ENCODED = /['()*]/g
  * Returns a Content-Disposition with the file name in ASCII for old browsers (RFC 6266), and in UTF-8 for all others (RFC
  * 5987). Both forms escape what could end the header or start another one.
  */
-function namedDisposition(disposition: 'inline' | 'attachment', filename: string): string {
+function namedDisposition(disposition: Disposition, filename: string): string {
   const ascii = filename.replace(/[^ -~]|["%\\]/gu, '_')
   const encoded = encodeURIComponent(filename).replace(
     NOT_ENCODED,
@@ -59,20 +56,10 @@ const MAX_EXTENSION_BYTES = 32
 
 /** Shortens a file name, but keeps its extension. Servers limit URLs, which include the name, to a few kilobytes. */
 export function shortFilename(filename: string): string {
-  if (byteLength(filename) <= MAX_FILENAME_BYTES) return filename
+  if (utf8Length(filename) <= MAX_FILENAME_BYTES) return filename
   const extension = /[^.](\.[^.]+)$/su.exec(filename)?.[1] ?? ''
-  const ending = byteLength(extension) <= MAX_EXTENSION_BYTES ? extension : ''
-  return truncateToBytes(filename, MAX_FILENAME_BYTES - byteLength(ending)) + ending
-}
-
-/** Truncates a text to a number of bytes, without splitting a character. */
-function truncateToBytes(text: string, bytes: number): string {
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes))
-  return text.slice(0, read)
-}
-
-function byteLength(text: string): number {
-  return new TextEncoder().encode(text).byteLength
+  const ending = utf8Length(extension) <= MAX_EXTENSION_BYTES ? extension : ''
+  return truncateToBytes(filename, MAX_FILENAME_BYTES - utf8Length(ending)) + ending
 }
 
 /**

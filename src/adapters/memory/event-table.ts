@@ -116,27 +116,15 @@ export class EventTable {
 
   /** Returns the ids whose claim held. */
   settle({ entries }: SettleEventsCommand): string[] {
-    const held: string[] = []
-    for (const settlement of entries) {
-      const entry = this.#claimed(settlement)
-      if (!entry) continue
-      if (settlement.retryAt) this.#schedule(entry, { claim: null, until: settlement.retryAt })
+    return this.#forHeld(entries, (entry, { retryAt }) => {
+      if (retryAt) this.#schedule(entry, { claim: null, until: retryAt })
       else this.#remove(entry)
-      held.push(entry.id)
-    }
-    return held
+    })
   }
 
   /** Returns the ids whose claim held. */
   extend({ entries, until }: ExtendClaimsCommand): string[] {
-    const held: string[] = []
-    for (const extended of entries) {
-      const entry = this.#claimed(extended)
-      if (!entry) continue
-      this.#schedule(entry, { claim: extended.claim, until })
-      held.push(entry.id)
-    }
-    return held
+    return this.#forHeld(entries, (entry, { claim }) => this.#schedule(entry, { claim, until }))
   }
 
   page({ limit, after }: ListEventsQuery): EventPage {
@@ -164,10 +152,19 @@ export class EventTable {
     return oldest && oldest.dueAt <= now ? [oldest] : []
   }
 
-  /** Returns the event if its last claim is this one. */
-  #claimed({ id, claim }: EventClaim): Entry | null {
-    const entry = this.#byId.get(id)
-    return entry?.claim === claim ? entry : null
+  /** Acts on each event whose last claim is the given one, and returns their ids. */
+  #forHeld<Given extends EventClaim>(
+    given: readonly Given[],
+    act: (entry: Entry, given: Given) => void,
+  ): string[] {
+    const held: string[] = []
+    for (const one of given) {
+      const entry = this.#byId.get(one.id)
+      if (entry?.claim !== one.claim) continue
+      act(entry, one)
+      held.push(entry.id)
+    }
+    return held
   }
 
   /** Sets when the oldest event of an object is due: at the end of a claim, or, without one, for a retry. */

@@ -1,6 +1,6 @@
+import { OptionChecks } from '../../core/option-checks.js'
 import { createStore } from '../../core/store/create-store.js'
 import type { StorageObjectStore } from '../../core/store/contract.js'
-import { shown } from '../../core/store/validation/checks.js'
 import { createMemoryDriver } from './memory-driver.js'
 import { seed, type SeedObject } from './seed.js'
 import { Tables } from './tables.js'
@@ -25,10 +25,7 @@ export interface MemoryAdapterOptions {
  */
 export function memoryAdapter(options: MemoryAdapterOptions = {}): StorageObjectStore {
   const now = options.now ?? (() => new Date())
-  const events = options.events ?? false
-  if (typeof events !== 'boolean') {
-    throw new TypeError(`memoryAdapter: events must be true or false (got ${shown(events)}).`)
-  }
+  const events = new OptionChecks('memoryAdapter').boolean('events', options.events) ?? false
   const tables = new Tables({ events })
   seed(tables, options.objects ?? [], new Date(now()))
   return createStore(createMemoryDriver(tables), { now })

@@ -10,48 +10,18 @@ export function createMemoryDriver(tables: Tables): StoreDriver {
     ...readMethods(tables),
     ...writeMethods(tables),
 
-    async claimEvents(command) {
-      return events.claim(command)
-    },
+    claimEvents: async (command) => events.claim(command),
+    settleEvents: async (command) => events.settle(command),
+    extendClaims: async (command) => events.extend(command),
+    listEvents: async (query) => events.page(query),
+    countEvents: async (query) => events.count(query),
+    recordsEvents: async () => events.isRecording,
 
-    async settleEvents(command) {
-      return events.settle(command)
-    },
-
-    async extendClaims(command) {
-      return events.extend(command)
-    },
-
-    async listEvents(query) {
-      return events.page(query)
-    },
-
-    async countEvents(query) {
-      return events.count(query)
-    },
-
-    async recordsEvents() {
-      return events.isRecording
-    },
-
-    async migrate() {
-      return { from: 0, to: 0 }
-    },
-
-    async verify() {
-      return []
-    },
-
-    async checkUsage(scope) {
-      return tables.recount(scope, false)
-    },
-
-    async repairUsage(scope) {
-      return tables.recount(scope, true)
-    },
-
-    async ping() {},
-
-    async close() {},
+    migrate: async () => ({ from: 0, to: 0 }),
+    verify: async () => [],
+    checkUsage: async (scope) => tables.recount(scope, false),
+    repairUsage: async (scope) => tables.recount(scope, true),
+    ping: async () => undefined,
+    close: async () => undefined,
   }
 }

@@ -9,7 +9,7 @@ import { databaseError } from './connection/failures.js'
 import { runCommand, type Namespace } from './connection/namespace.js'
 import { readWithRetry, type Read } from './connection/reads.js'
 import { transact } from './connection/transactions.js'
-import { rowsOfStatus, usageIn } from './documents/scope-document.js'
+import { countsIn, usageIn } from './documents/scope-document.js'
 import { createEventMethods } from './events.js'
 import { findAny, findById, findLive, findSums } from './reads/finds.js'
 import { listDueLeftovers, listExpired, listLeftovers, listObjects } from './reads/lists.js'
@@ -58,6 +58,8 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
 
   const read = <T>(query: Read<T>, limit = withDeadline) =>
     run((call) => readWithRetry(namespace, call, query), limit)
+  const inTransaction = <T>(work: (session: ClientSession) => Promise<T>) =>
+    run((call) => transact({ namespace, call }, work))
   const recounted = (scope: string | null) => read(recount(namespace, scope), withRecountDeadline)
   const write = <Write extends KeyWrite>(keyWrite: Write, scope?: string) =>
     run((call) => runKeyWrite(call, keyWrite, scope))
@@ -65,27 +67,18 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
   return {
     ...createEventMethods({ namespace, run }),
 
-    async list(query) {
-      return read(listObjects(namespace, query))
-    },
-
+    list: (query) => read(listObjects(namespace, query)),
     async count({ scope, statuses }) {
-      const sums = await read(findSums(namespace, scope))
-      return statuses.reduce((count, status) => count + rowsOfStatus(sums, status), 0)
+      const counts = countsIn(await read(findSums(namespace, scope)))
+      return statuses.reduce((count, status) => count + counts[status], 0)
     },
 
     async usage(scope) {
       return usageIn(await read(findSums(namespace, scope)))
     },
 
-    async find(query) {
-      return read(findAny(namespace, query))
-    },
-
-    async findActive(query) {
-      return read(findLive(namespace, query, 'active'))
-    },
-
+    find: (query) => read(findAny(namespace, query)),
+    findActive: (query) => read(findLive(namespace, query, 'active')),
     async findPending({ id, uploadId, ...query }) {
       const row = await read(findLive(namespace, query, 'pending'))
       const isWanted = (id === null || row?.id === id) && (uploadId === null || row?.uploadId === uploadId)
@@ -107,22 +100,10 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     transfer: (command) => write({ kind: 'transfer', command }),
     remove: (command) => write({ kind: 'remove', command }),
 
-    async findById(query) {
-      return read(findById(namespace, query))
-    },
-
-    async listScopes(query) {
-      return read(listScopes(namespace, query))
-    },
-
-    async listStored(query) {
-      return read(listStored(namespace, query))
-    },
-
-    async listExpired(query) {
-      return read(listExpired(namespace, query))
-    },
-
+    findById: (query) => read(findById(namespace, query)),
+    listScopes: (query) => read(listScopes(namespace, query)),
+    listStored: (query) => read(listStored(namespace, query)),
+    listExpired: (query) => read(listExpired(namespace, query)),
     async purgeExpired({ scope, before, limit, now }) {
       const expired = await read(listExpired(namespace, { scope, before, limit, after: null }))
       const purge = ({ scope, bucket, key, id }: StorageObject) =>
@@ -135,41 +116,29 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
       }
     },
 
-    async listLeftovers(query) {
-      return read(listLeftovers(namespace, query))
-    },
-
-    async listDueLeftovers(query) {
-      return read(listDueLeftovers(namespace, query))
-    },
-
+    listLeftovers: (query) => read(listLeftovers(namespace, query)),
+    listDueLeftovers: (query) => read(listDueLeftovers(namespace, query)),
     async deferLeftover({ attemptId, until }) {
-      return run((call) =>
-        transact({ namespace, call }, async (session) => {
-          const change = { $set: { dueAt: until } }
-          const { matchedCount } = await namespace.leftovers.updateOne({ _id: attemptId }, change, {
-            session,
-          })
-          return matchedCount > 0
-        }),
-      )
+      return inTransaction(async (session) => {
+        const change = { $set: { dueAt: until } }
+        const { matchedCount } = await namespace.leftovers.updateOne({ _id: attemptId }, change, { session })
+        return matchedCount > 0
+      })
     },
 
     async forgetLeftover(attemptId) {
-      return run((call) =>
-        transact({ namespace, call }, async (session) => {
-          const { deletedCount } = await namespace.leftovers.deleteOne({ _id: attemptId }, { session })
-          return deletedCount > 0
-        }),
-      )
+      return inTransaction(async (session) => {
+        const { deletedCount } = await namespace.leftovers.deleteOne({ _id: attemptId }, { session })
+        return deletedCount > 0
+      })
     },
 
     async purgeDeleted(command) {
       const found = await read(findHistoryBefore(namespace, command))
-      const drop = async ([scope, ids]: readonly [string, string[]]) => {
-        const work = (session: ClientSession) => dropHistory(namespace, session, scope, ids)
-        return { scope, dropped: await run((call) => transact({ namespace, call }, work)) }
-      }
+      const drop = async ([scope, ids]: readonly [string, string[]]) => ({
+        scope,
+        dropped: await inTransaction((session) => dropHistory(namespace, session, scope, ids)),
+      })
       const { done } = await effectiveOf([...found], drop, ({ dropped }) => dropped > 0, PURGES_AT_ONCE)
       return {
         dropped: done.reduce((sum, { dropped }) => sum + dropped, 0),
@@ -194,10 +163,7 @@ export function createMongoDriver({ namespace, timeout, events }: MongoDriverOpt
     async repairUsage(scope) {
       const repaired: Recount[] = []
       for (const wrong of await recounted(scope)) {
-        const isRepaired = await run((call) =>
-          transact({ namespace, call }, (session) => repairSums(namespace, session, wrong)),
-        )
-        if (isRepaired) repaired.push(wrong)
+        if (await inTransaction((session) => repairSums(namespace, session, wrong))) repaired.push(wrong)
       }
       return differences(repaired)
     },

@@ -1,7 +1,7 @@
 import type { StoreDriver } from '../../core/store/driver.js'
 import type { Call } from './connection/deadline.js'
 import type { Namespace } from './connection/namespace.js'
-import { readWithRetry } from './connection/reads.js'
+import { readWithRetry, type Read } from './connection/reads.js'
 import { countEvents, listEvents } from './reads/events.js'
 import { readState } from './schema/version.js'
 import { createClaimWrites, extendClaims } from './writes/claims.js'
@@ -21,29 +21,13 @@ export interface EventMethodsOptions {
 /** Creates the driver's methods of events. */
 export function createEventMethods({ namespace, run }: EventMethodsOptions): EventMethods {
   const claims = createClaimWrites(namespace)
+  const read = <T>(query: Read<T>) => run((call) => readWithRetry(namespace, call, query))
   return {
-    async claimEvents(command) {
-      return run((call) => claims.run(call, command))
-    },
-
-    async settleEvents(command) {
-      return settleEvents(namespace, run, command)
-    },
-
-    async extendClaims(command) {
-      return run((call) => extendClaims(namespace, call, command))
-    },
-
-    async listEvents(query) {
-      return run((call) => readWithRetry(namespace, call, listEvents(namespace, query)))
-    },
-
-    async countEvents(query) {
-      return run((call) => readWithRetry(namespace, call, countEvents(namespace, query)))
-    },
-
-    async recordsEvents() {
-      return (await run((call) => readState(namespace, call))).events
-    },
+    claimEvents: (command) => run((call) => claims.run(call, command)),
+    settleEvents: (command) => settleEvents(namespace, run, command),
+    extendClaims: (command) => run((call) => extendClaims(namespace, call, command)),
+    listEvents: async (query) => read(listEvents(namespace, query)),
+    countEvents: (query) => read(countEvents(namespace, query)),
+    recordsEvents: async () => (await run((call) => readState(namespace, call))).events,
   }
 }

@@ -12,11 +12,11 @@ export function cachedStore({ driver, now }: StoreParts, options: UsageCacheOpti
 interface InvalidatingWrite<Result> {
   /** The scopes that the call names; `null` if none. */
   readonly scopes: readonly string[] | null
-  /** Whether the write may change the usage of other scopes too. */
-  readonly mayTouchOthers: boolean
+  /** Whether the write may change the usage of other scopes too. Default: `false`. */
+  readonly mayTouchOthers?: boolean
   readonly write: () => Promise<Result>
-  /** Returns the scopes that the write reported. */
-  readonly touched: (result: Result) => readonly string[] | 'all'
+  /** Returns the scopes that the write reported. Default: its `scopes`. */
+  readonly touched?: (result: Result) => readonly string[] | 'all'
 }
 
 /** Wraps a driver: `usage` is read from the cache if possible, and writes invalidate it. */
@@ -24,9 +24,9 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
   /** Marks the write in the cache before it starts, and invalidates what it touched before it is acknowledged. */
   async function invalidating<Result extends object>({
     scopes,
-    mayTouchOthers,
+    mayTouchOthers = false,
     write,
-    touched,
+    touched = scopesOf,
   }: InvalidatingWrite<Result>): Promise<Result> {
     const pending = await cache.begin(scopes)
     let result: Result
@@ -51,80 +51,36 @@ function cachedDriver(driver: StoreDriver, cache: UsageCache): StoreDriver {
       return usage
     },
 
-    reserve(command) {
-      return invalidating({
+    // These two may end the expired reservation of another scope.
+    reserve: (command) =>
+      invalidating({
         scopes: [command.scope],
-        // It may end the expired reservation of another scope.
         mayTouchOthers: true,
         write: () => driver.reserve(command),
-        touched: scopesOf,
-      })
-    },
-
-    confirm(command) {
-      return invalidating({
-        scopes: named(command),
-        mayTouchOthers: false,
-        write: () => driver.confirm(command),
-        touched: scopesOf,
-      })
-    },
-
-    release(command) {
-      return invalidating({
-        scopes: named(command),
-        mayTouchOthers: false,
-        write: () => driver.release(command),
-        touched: scopesOf,
-      })
-    },
-
-    remove(command) {
-      return invalidating({
-        scopes: named(command),
-        mayTouchOthers: false,
-        write: () => driver.remove(command),
-        touched: scopesOf,
-      })
-    },
-
-    transfer(command) {
-      return invalidating({
-        scopes: [...new Set([command.from, command.to])],
-        mayTouchOthers: false,
-        write: () => driver.transfer(command),
-        touched: scopesOf,
-      })
-    },
-
-    adopt(command) {
-      return invalidating({
+      }),
+    adopt: (command) =>
+      invalidating({
         scopes: [command.scope],
-        // It may end the expired reservation of another scope.
         mayTouchOthers: true,
         write: () => driver.adopt(command),
-        touched: scopesOf,
-      })
-    },
-
-    purgeExpired(command) {
-      return invalidating({
-        scopes: named(command),
-        mayTouchOthers: false,
-        write: () => driver.purgeExpired(command),
-        touched: scopesOf,
-      })
-    },
-
-    repairUsage(scope) {
-      return invalidating({
+      }),
+    confirm: (command) => invalidating({ scopes: named(command), write: () => driver.confirm(command) }),
+    release: (command) => invalidating({ scopes: named(command), write: () => driver.release(command) }),
+    remove: (command) => invalidating({ scopes: named(command), write: () => driver.remove(command) }),
+    purgeExpired: (command) =>
+      invalidating({ scopes: named(command), write: () => driver.purgeExpired(command) }),
+    transfer: (command) =>
+      invalidating({
+        scopes: [...new Set([command.from, command.to])],
+        write: () => driver.transfer(command),
+      }),
+    repairUsage: (scope) =>
+      invalidating({
         scopes: named({ scope }),
-        mayTouchOthers: false,
         write: () => driver.repairUsage(scope),
         // A repeat doesn't report what the first try repaired if its response was lost.
         touched: () => 'all',
-      })
-    },
+      }),
 
     // These writes don't change any usage.
     setUploadId: (command) => driver.setUploadId(command),

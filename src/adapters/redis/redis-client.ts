@@ -1,4 +1,4 @@
-import { hexOf } from '../../core/store/attempt-id.js'
+import { hexOf } from '../../core/bytes.js'
 
 /**
  * The methods of an `ioredis` client, a `Redis` or a `Cluster`, that the cache uses. Structural, so the types work

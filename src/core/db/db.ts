@@ -71,7 +71,7 @@ export function db(options: DbOptions): DbPlugin {
   function install(environment: Environment) {
     const { basePath, bucket } = environment
     const report = ownReport ?? environment.report
-    const records = announcing(createRecordKeeper(options, report), environment.changed)
+    const records = createRecordKeeper(options, report, environment.changed)
     const endpoints = dbEndpoints(records, bucket, options.usageEndpoint === true)
     const handler = createHandler({
       basePath,
@@ -92,27 +92,6 @@ export function db(options: DbOptions): DbPlugin {
     now: () => new Date(),
   })
   return { id: 'db', install, ...alone.context }
-}
-
-/** Calls `changed` after each change of an active object. */
-function announcing<Records extends RecordKeeper>(
-  records: Records,
-  changed: ServerEnvironment['changed'],
-): Records {
-  if (!changed) return records
-  return {
-    ...records,
-    async confirm(...input) {
-      const object = await records.confirm(...input)
-      changed(object)
-      return object
-    },
-    async remove(...input) {
-      const object = await records.remove(...input)
-      if (object && object.status !== 'pending') changed(object)
-      return object
-    },
-  }
 }
 
 function writesFor(

@@ -114,16 +114,14 @@ export function dbEndpoints(
         objects.getScopeUsage(scope),
         records.quotaOf(scope, request),
       ])
-      return { status: 200, body: { usage: sumsOf(usage), quota: limitsOf(limits) } }
+      // Picks the fields, because a custom store may return more.
+      const { bytes, files, reservedBytes, reservedFiles } = usage
+      const sums: ScopeUsage = { bytes, files, reservedBytes, reservedFiles }
+      return { status: 200, body: { usage: sums, quota: limitsOf(limits) } }
     },
   })
 
   return withUsage ? [listObjects, getObject, getUsage] : [listObjects, getObject]
-}
-
-/** Picks the fields, because a custom store may return more. */
-function sumsOf({ bytes, files, reservedBytes, reservedFiles }: ScopeUsage): ScopeUsage {
-  return { bytes, files, reservedBytes, reservedFiles }
 }
 
 function limitsOf(quota: Quota | null): { maxBytes?: number; maxFiles?: number } {

@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js'
-import type { RecordKeeper } from '../plugin.js'
+import type { RecordKeeper, ServerEnvironment } from '../plugin.js'
 import type { Quota, StorageObject } from '../store/records.js'
 import type { Report } from '../reporter.js'
 import { requireScope, resolveScopeOnce } from '../scope.js'
@@ -13,8 +13,12 @@ const DEFAULT_PENDING_TTL_SECONDS = 86_400
 /** The record keeper of `db()`, which has every optional member. */
 export type DbRecordKeeper = RecordKeeper & Required<Pick<RecordKeeper, 'callerOf' | 'readAccess'>>
 
-/** Combines the store with the application's `resolveScope`, quota and hooks. */
-export function createRecordKeeper(options: DbOptions, report: Report): DbRecordKeeper {
+/** Combines the store with the application's `resolveScope`, quota and hooks. Calls `changed` after each change of an active object. */
+export function createRecordKeeper(
+  options: DbOptions,
+  report: Report,
+  changed: ServerEnvironment['changed'],
+): DbRecordKeeper {
   const { client: objects, resolveScope } = options
   const hooks = options.hooks ?? {}
 
@@ -62,6 +66,7 @@ export function createRecordKeeper(options: DbOptions, report: Report): DbRecord
       if (before?.pending) {
         await callHook('onActivated', { object, replaced: before.active, ...(request && { request }) })
       }
+      changed?.(object)
       return object
     },
 
@@ -69,6 +74,7 @@ export function createRecordKeeper(options: DbOptions, report: Report): DbRecord
       const object = await objects.remove(input)
       if (object && object.status !== 'pending') {
         await callHook('onDeleted', { object, ...(request && { request }) })
+        changed?.(object)
       }
       return object
     },

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../json.js'
-import { attemptId, optional, type ReadOf, text } from '../store/inputs/fields.js'
+import { attemptId, NO_TIME, optional, type ReadOf, text } from '../store/inputs/fields.js'
 import type { ObjectReference } from '../store/records.js'
 import { invalid } from '../store/validation/checks.js'
 
@@ -25,9 +25,6 @@ export interface SentValues {
   /** Returns `undefined` or `null` for none. @throws StorageError `VALIDATION_ERROR` if it can't be read. */
   get(name: string): unknown
 }
-
-/** No field of a request depends on the time. */
-const NO_TIME = new Date(0)
 
 /** Reads all fields. @throws StorageError `VALIDATION_ERROR` for the first one that is invalid. */
 export function readSent<List extends HttpFields>(list: List, sent: SentValues): ReadOf<List> {

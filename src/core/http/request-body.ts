@@ -1,3 +1,4 @@
+import { concatenate } from '../bytes.js'
 import { StorageError } from '../errors.js'
 import { parseJson } from '../json.js'
 import { utf8Length } from '../store/validation/checks.js'
@@ -5,9 +6,7 @@ import { utf8Length } from '../store/validation/checks.js'
 /** Maximum bytes of a JSON body, far more than any endpoint needs. */
 const MAX_JSON_BYTES = 64 * 1024
 
-/**
- * The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value.
- */
+/** The body of a request: an unread stream or, if a framework's body parser ran before, the parsed value. */
 export type RequestBody = UnreadBody | { readonly kind: 'parsed'; readonly value: unknown }
 
 export interface UnreadBody {
@@ -25,8 +24,8 @@ export function bodyOf(request: Request): RequestBody {
   return { kind: 'stream', open: () => request.body }
 }
 
-function invalidBody(message: string): StorageError {
-  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' } })
+export function invalidBody(message: string, cause?: unknown): StorageError {
+  return new StorageError('VALIDATION_ERROR', { message, params: { field: 'body' }, cause })
 }
 
 /** How deep a value may be depends on the runtime's stack, so the message has no number. */
@@ -39,11 +38,7 @@ function bodyTooLong(maxBytes: number): StorageError {
 }
 
 function incompleteBody(cause: unknown): never {
-  throw new StorageError('VALIDATION_ERROR', {
-    message: 'The body ended before it was complete.',
-    params: { field: 'body' },
-    cause,
-  })
+  throw invalidBody('The body ended before it was complete.', cause)
 }
 
 /** Reads a stream to its end. @throws StorageError `VALIDATION_ERROR` (`body`) as soon as it exceeds `maxBytes`. */
@@ -65,13 +60,7 @@ export async function readBytes(
     }
     chunks.push(next.value)
   }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return bytes
+  return concatenate(chunks)
 }
 
 function parseBody(text: string): unknown {
@@ -117,16 +106,17 @@ async function readStream(body: UnreadBody): Promise<unknown> {
   const bytes = body.read
     ? await body.read(MAX_JSON_BYTES).catch(incompleteBody)
     : await readBytes(body.open(), MAX_JSON_BYTES)
-  if (bytes === null) throw bodyTooLong(MAX_JSON_BYTES)
+  return parseBytes(bytes)
+}
+
+function parseBytes(bytes: Uint8Array | null): unknown {
+  if (bytes === null || bytes.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
   return parseBody(decodeUtf8(bytes))
 }
 
 /** Checks the output of a body parser, which may be text or bytes. Parsers have limits of their own, so ours applies to their output. */
 function checkParsed(value: unknown): unknown {
-  if (value instanceof Uint8Array) {
-    if (value.byteLength > MAX_JSON_BYTES) throw bodyTooLong(MAX_JSON_BYTES)
-    return parseBody(decodeUtf8(value))
-  }
+  if (value instanceof Uint8Array) return parseBytes(value)
   if (typeof value === 'string') {
     checkTextLength(value)
     return parseBody(value)

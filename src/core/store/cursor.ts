@@ -1,5 +1,5 @@
+import { fromBase64Url, hexOf, toBase64Url } from '../bytes.js'
 import { StorageError } from '../errors.js'
-import { hexOf } from './attempt-id.js'
 
 /**
  * A cursor is the base64url of a kind, a position and a checksum. It grants no access: it only marks a position. The kind
@@ -45,10 +45,7 @@ function encode(kind: number, position: Uint8Array): string {
   bytes[0] = kind
   bytes.set(position, 1)
   new DataView(bytes.buffer).setUint32(end, crc32(bytes.subarray(0, end)))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  return toBase64Url(bytes)
 }
 
 /** Returns the position in a cursor of this kind. */
@@ -67,8 +64,7 @@ function bytesIn(cursor: unknown): Uint8Array {
   const isText = typeof cursor === 'string' && cursor.length <= MAX_LENGTH && /^[A-Za-z0-9_-]+$/.test(cursor)
   // No number of bytes has one character more than a multiple of 4.
   if (!isText || cursor.length % 4 === 1) throw new StorageError('INVALID_CURSOR')
-  const binary = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+  return fromBase64Url(cursor)
 }
 
 /** CRC-32 (IEEE 802.3). It detects accidental changes; tampering needs no protection, because a cursor grants no access. */

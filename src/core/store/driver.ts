@@ -1,42 +1,44 @@
 import type { MigrateOptions, MigrationResult } from './contract.js'
+import type { EventCounts, EventPage, StoredEvent } from './events.js'
 import type {
   AdoptCommand,
-  AdoptOutcome,
   ClaimEventsCommand,
-  CountEventsQuery,
-  ExtendClaimsCommand,
-  FindByIdQuery,
-  ListEventsQuery,
-  ListScopesQuery,
-  ListStoredQuery,
-  SettleEventsCommand,
-  TransferCommand,
-  TransferOutcome,
-  UpdateCommand,
   ConfirmCommand,
-  ConfirmOutcome,
+  CountEventsQuery,
   CountQuery,
   DeferLeftoverCommand,
+  ExtendClaimsCommand,
+  FindByIdQuery,
   FindPendingMultipartQuery,
   FindPendingQuery,
   FindQuery,
   ListDueLeftoversQuery,
+  ListEventsQuery,
   ListExpiredQuery,
   ListLeftoversQuery,
   ListQuery,
+  ListScopesQuery,
+  ListStoredQuery,
   PurgeDeletedCommand,
-  PurgeDeletedOutcome,
   PurgeExpiredCommand,
   ReleaseCommand,
   RemoveCommand,
   ReserveCommand,
+  SetUploadIdCommand,
+  SettleEventsCommand,
+  TransferCommand,
+  UpdateCommand,
+} from './inputs/index.js'
+import type {
+  AdoptOutcome,
+  ConfirmOutcome,
+  PurgeDeletedOutcome,
   ReserveOutcome,
   RowOutcome,
   RowsOutcome,
-  SetUploadIdCommand,
   SetUploadIdOutcome,
-} from './commands.js'
-import type { EventCounts, EventPage, StoredEvent } from './events.js'
+  TransferOutcome,
+} from './outcomes.js'
 import type {
   Leftover,
   ScopeSummary,
@@ -46,7 +48,9 @@ import type {
   UsageDifference,
 } from './records.js'
 
-export type * from './commands.js'
+export type * from './inputs/index.js'
+export type * from './outcomes.js'
+export type { QuotaLimits } from './validation/checks.js'
 
 /**
  * The contract between the store and a database. `createStore(driver)` turns a driver into a public store.

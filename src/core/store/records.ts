@@ -1,7 +1,7 @@
-/** The state of an object: `pending` is an upload in progress, `deleted` is history. */
-export type ObjectStatus = 'pending' | 'active' | 'deleted'
+export const OBJECT_STATUSES = ['pending', 'active', 'deleted'] as const
 
-export const OBJECT_STATUSES = ['pending', 'active', 'deleted'] as const satisfies readonly ObjectStatus[]
+/** The state of an object: `pending` is an upload in progress, `deleted` is history. */
+export type ObjectStatus = (typeof OBJECT_STATUSES)[number]
 
 /** Identifies an object in a bucket. It has at most one active and one pending row, both of the same scope. */
 export interface ObjectReference {
@@ -115,21 +115,13 @@ export interface ScopeSummary {
 }
 
 /** What names bytes in a bucket: a live row or a leftover. */
-export type StoredItem = StoredObject | StoredLeftover
-
-interface StoredObject {
-  /** The name of the bytes in the bucket: the row's `storageKey`, or its `key` if it has none. */
+export type StoredItem = {
+  /** The name of the bytes in the bucket: the `storageKey` of the row or leftover, or its `key` if it has none. */
   readonly storageKey: string
-  readonly object: StorageObject
-  readonly leftover?: undefined
-}
-
-interface StoredLeftover {
-  /** The name of the bytes in the bucket: the leftover's `storageKey`, or its `key` if it has none. */
-  readonly storageKey: string
-  readonly object?: undefined
-  readonly leftover: Leftover
-}
+} & (
+  | { readonly object: StorageObject; readonly leftover?: undefined }
+  | { readonly object?: undefined; readonly leftover: Leftover }
+)
 
 /** A scope whose recorded usage differs from its rows. */
 export interface UsageDifference {

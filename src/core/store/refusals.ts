@@ -1,5 +1,5 @@
 import { StorageError } from '../errors.js'
-import type { QuotaRefusal, Refusal } from './commands.js'
+import type { QuotaRefusal, Refusal } from './outcomes.js'
 import { invalid, shown } from './validation/checks.js'
 
 /**

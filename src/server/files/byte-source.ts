@@ -81,44 +81,29 @@ function isAsyncIterable(body: object): body is AsyncIterable<Uint8Array> {
 }
 
 function sourceOfBytes(bytes: Uint8Array): ByteSource {
-  let rest: Uint8Array | null = bytes
-  return {
-    size: bytes.byteLength,
-    contentType: null,
-    async next() {
-      const chunk = rest
-      rest = null
-      return chunk
-    },
-    stop: () => undefined,
-  }
+  return sourceOfChunks(bytes.byteLength, [bytes].values())
+}
+
+function sourceOfChunks(size: number, chunks: Iterator<Uint8Array, void>): ByteSource {
+  return { size, contentType: null, next: async () => chunks.next().value ?? null, stop: () => undefined }
 }
 
 /** UTF-16 units that are encoded at once. */
 const TEXT_UNITS = 64 * 1024
 
 function sourceOfText(text: string): ByteSource {
-  const encoder = new TextEncoder()
-  const pieces = piecesOf(text)
   let size = 0
-  for (const piece of piecesOf(text)) size += encoder.encode(piece).byteLength
-  return {
-    size,
-    contentType: null,
-    async next() {
-      const piece = pieces.next()
-      return piece.done ? null : encoder.encode(piece.value)
-    },
-    stop: () => undefined,
-  }
+  for (const chunk of encoded(text)) size += chunk.byteLength
+  return sourceOfChunks(size, encoded(text))
 }
 
-/** Splits a text without splitting a character. */
-function* piecesOf(text: string): Generator<string, void> {
+/** Encodes a text in pieces, without splitting a character. */
+function* encoded(text: string): Generator<Uint8Array, void> {
+  const encoder = new TextEncoder()
   for (let start = 0; start < text.length;) {
     const isSplit = (text.codePointAt(start + TEXT_UNITS - 1) ?? 0) > 0xffff
     const end = start + TEXT_UNITS - (isSplit ? 1 : 0)
-    yield text.slice(start, end)
+    yield encoder.encode(text.slice(start, end))
     start = end
   }
 }
@@ -127,12 +112,7 @@ function sourceOfStream(open: () => ReadableStreamDefaultReader<Uint8Array>): By
   let reader: ReadableStreamDefaultReader<Uint8Array> | null = null
   const opened = () => (reader ??= open())
   return {
-    size: null,
-    contentType: null,
-    async next() {
-      const next = await asCaller(() => opened().read())
-      return next.done ? null : checkChunk(next.value)
-    },
+    ...sourceOfReads(() => opened().read()),
     stop(reason) {
       void opened()
         .cancel(reason)
@@ -148,16 +128,23 @@ function sourceOfIterable(body: AsyncIterable<Uint8Array>): ByteSource {
   let iterator: AsyncIterator<Uint8Array> | null = null
   const opened = () => (iterator ??= body[Symbol.asyncIterator]())
   return {
-    size: null,
-    contentType: null,
-    async next() {
-      const next = await asCaller(() => opened().next())
-      return next.done ? null : checkChunk(next.value)
-    },
+    ...sourceOfReads(() => opened().next()),
     stop() {
       void asCaller(() => opened().return?.()).catch(() => undefined)
       // The iterator of a Node.js stream ignores `return` before it has started and while it waits.
       if (isDestroyable(body)) body.destroy()
+    },
+  }
+}
+
+/** Returns the part of a source that streams and iterables have in common. */
+function sourceOfReads(read: () => Promise<{ done?: boolean; value?: unknown }>): Omit<ByteSource, 'stop'> {
+  return {
+    size: null,
+    contentType: null,
+    async next() {
+      const next = await asCaller(read)
+      return next.done ? null : checkChunk(next.value)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { onAbort } from '../../core/on-abort.js'
 import { isSignal } from '../../core/option-checks.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 
@@ -28,31 +29,13 @@ export interface LinkedAbort {
   readonly unlink: () => void
 }
 
-const controllersOf = new WeakMap<AbortSignal, Set<AbortController>>()
-
-/**
- * Creates a controller that follows `signal`. Many operations can share one signal, and Node.js warns of a leak if a signal has
- * more than ten listeners. This module therefore adds only one to each signal.
- */
+/** Creates a controller that follows `signal`. */
 export function linkedAbort(signal: AbortSignal | null): LinkedAbort {
   const controller = new AbortController()
   const abort = (reason: unknown) => controller.abort(reason)
   if (signal?.aborted) abort(signal.reason)
-  if (!signal || signal.aborted) return { signal: controller.signal, abort, unlink: () => undefined }
-  const controllers = controllersOf.get(signal) ?? listenTo(signal)
-  controllers.add(controller)
-  return { signal: controller.signal, abort, unlink: () => void controllers.delete(controller) }
-}
-
-function listenTo(signal: AbortSignal): Set<AbortController> {
-  const controllers = new Set<AbortController>()
-  controllersOf.set(signal, controllers)
-  signal.addEventListener(
-    'abort',
-    () => controllers.forEach((controller) => controller.abort(signal.reason)),
-    { once: true },
-  )
-  return controllers
+  const unlink = signal ? onAbort(signal, abort) : () => undefined
+  return { signal: controller.signal, abort, unlink }
 }
 
 /** Waits for a promise, but no longer than until the signal aborts. Rejects with the signal's reason then. */

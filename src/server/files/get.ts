@@ -20,12 +20,6 @@ import { CallerError, checkSignal, linkedAbort, waitUntilAborted, type LinkedAbo
 import type { DownloadURLInput, FileURL, GetFileInput, OpenFile } from './inputs.js'
 import { lacks } from './send-bytes.js'
 
-/** A range whose `end` may be left out. */
-interface GivenRange {
-  readonly start: number
-  readonly end: number
-}
-
 /** Finds an active object and opens its bytes. */
 export async function getFile(dependencies: ServerDependencies, input: GetFileInput): Promise<OpenFile> {
   const { storage } = dependencies
@@ -45,7 +39,9 @@ export async function getFile(dependencies: ServerDependencies, input: GetFileIn
       stop.signal.throwIfAborted()
       if (stream) return { object, body: openBody(stream, stop, dependencies.report) }
       // Another version may have replaced the object in the meantime.
-      if (before?.attemptId === object.attemptId) throw bytesMissing()
+      if (before?.attemptId === object.attemptId) {
+        throw new StorageError('OBJECT_NOT_FOUND', { message: 'The bytes of the object are missing.' })
+      }
       before = object
     }
   } catch (error) {
@@ -54,11 +50,7 @@ export async function getFile(dependencies: ServerDependencies, input: GetFileIn
   }
 }
 
-function bytesMissing(): StorageError {
-  return new StorageError('OBJECT_NOT_FOUND', { message: 'The bytes of the object are missing.' })
-}
-
-function checkRange(value: unknown): GivenRange {
+function checkRange(value: unknown): ByteRange {
   const range = checkObject('range', value)
   const start = checkSize('range.start', range['start'])
   const end = optional(range['end'], (given) => checkSize('range.end', given)) ?? Number.MAX_SAFE_INTEGER
@@ -67,7 +59,7 @@ function checkRange(value: unknown): GivenRange {
 }
 
 /** Cuts off what is beyond the end of the object. @throws StorageError `VALIDATION_ERROR` (`range`) if nothing remains. */
-function rangeWithin({ start, end }: GivenRange, size: number): ByteRange {
+function rangeWithin({ start, end }: ByteRange, size: number): ByteRange {
   if (start >= size) throw invalid('range', `must start within the object of ${size} bytes (got ${start}).`)
   return { start, end: Math.min(end, size - 1) }
 }

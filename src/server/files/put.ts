@@ -20,7 +20,7 @@ import {
 } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
-import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE } from '../attempts/parts.js'
+import { beginMultipart, completeInBucket, MAX_MULTIPART_SIZE, partSizeOf } from '../attempts/parts.js'
 import {
   applicationKeys,
   buildKeys,
@@ -31,17 +31,17 @@ import {
   type RouteTable,
   type UploadKeys,
 } from '../routes.js'
-import { byteSource, type ByteSource } from './byte-source.js'
-import { asCaller, CallerError, checkSignal, linkedAbort, type LinkedAbort } from './caller.js'
-import type { PutFileInput } from './inputs.js'
+import { bodyParts, byteSource, type ByteSource } from './byte-source.js'
 import {
-  bytesStorage,
-  lacks,
-  sendAtOnce,
-  sendInParts,
-  type BytesStorage,
-  type Sending,
-} from './send-bytes.js'
+  asCaller,
+  CallerError,
+  checkSignal,
+  linkedAbort,
+  waitUntilAborted,
+  type LinkedAbort,
+} from './caller.js'
+import type { PutFileInput } from './inputs.js'
+import { bytesStorage, lacks, sendInParts, type BytesStorage, type Sending } from './send-bytes.js'
 
 const CONTEXT = { operation: 'files.put' }
 
@@ -110,13 +110,19 @@ function putAtOnce(
   dependencies: ServerDependencies,
   write: BytesStorage['write'],
   row: StorageObject,
-  sending: Sending,
+  { source, size, contentType, stop, onSent }: Sending,
 ): Promise<StorageObject> {
-  const { signal } = sending.stop
+  const { signal } = stop
   return endOnFailure(dependencies, row, signal, async (mayHaveArrived) => {
-    await sendAtOnce(write, row, sending, mayHaveArrived)
+    for await (const body of bodyParts(source, size, partSizeOf(size), waitUntilAborted(signal))) {
+      mayHaveArrived()
+      const terms = { contentType, attemptId: row.id, writableUntil: row.expiresAt }
+      // If something is there already, confirming the upload finds out whether an earlier try of this call wrote it.
+      await write({ ...bytesOf(row, stop), body, ...terms })
+      await onSent(body.byteLength)
+    }
     signal.throwIfAborted()
-    return confirmUpload(dependencies, row, CONTEXT, sending.stop)
+    return confirmUpload(dependencies, row, CONTEXT, stop)
   })
 }
 
@@ -177,7 +183,7 @@ function checkProgress(value: PutFileInput['onProgress']): NonNullable<PutFileIn
 }
 
 /** A validated call of `files.put`. */
-export interface PutRequest extends UploadRequest {
+interface PutRequest extends UploadRequest {
   readonly scope: string
   /** `null`: the quota of the scope. */
   readonly quota: Quota | null

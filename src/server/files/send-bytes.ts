@@ -1,5 +1,4 @@
 import type { MultipartStorage, ObjectStorage } from '../../core/object-storage.js'
-import type { StorageObject } from '../../core/store/records.js'
 import { notFound } from '../attempts/attempt.js'
 import { bytesOf } from '../storage.js'
 import { partSizeOf, type PendingMultipart } from '../attempts/parts.js'
@@ -37,27 +36,6 @@ export interface Sending {
   readonly stop: LinkedAbort
   /** Called with the number of bytes that have been sent. */
   readonly onSent: (loaded: number) => Promise<void>
-}
-
-/** Writes the bytes of a reservation at once. `beforeWriting` is called once the whole body has been read. */
-export async function sendAtOnce(
-  write: BytesStorage['write'],
-  row: StorageObject,
-  { source, size, contentType, stop, onSent }: Sending,
-  beforeWriting: () => void,
-): Promise<void> {
-  for await (const body of bodyParts(source, size, partSizeOf(size), waitUntilAborted(stop.signal))) {
-    beforeWriting()
-    // If something is there already, confirming the upload finds out whether an earlier try of this call wrote it.
-    await write({
-      ...bytesOf(row, stop),
-      body,
-      contentType,
-      attemptId: row.id,
-      writableUntil: row.expiresAt,
-    })
-    await onSent(body.byteLength)
-  }
 }
 
 /** Writes the parts of a reservation. While one is being sent, the next one is read, so two are in memory. */

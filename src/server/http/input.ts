@@ -1,11 +1,12 @@
 import type { ErrorCode } from '../../core/errors.js'
-import type { Call } from '../../core/http/endpoint.js'
+import type { Call, GuardPlan } from '../../core/http/endpoint.js'
 import { bucketOr, described, readSent, type HttpField, type SentValues } from '../../core/http/fields.js'
 import type { RecordKeeper } from '../../core/plugin.js'
 import { attemptId, metadata, optional, size, text, type ReadOf } from '../../core/store/inputs/fields.js'
 import type { StorageObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
-import type { UploadRequest } from '../attempts/attempt.js'
+import { notFound, type UploadRequest } from '../attempts/attempt.js'
+import type { OperationPolicy } from '../options.js'
 import {
   buildKeys,
   buildMetadata,
@@ -41,7 +42,7 @@ const FILE = {
 const METADATA = { metadata: optional(metadata) }
 
 /** The fields of a request that starts an upload. {@link readUploadRequest} reads them. */
-export function uploadFields(routes: RouteTable) {
+function uploadFields(routes: RouteTable) {
   return { route: routeField(routes), ...FILE, metadata: metadataField([...routes.values()]) }
 }
 
@@ -68,7 +69,7 @@ function metadataField(routes: readonly RoutePolicy[]) {
  * check.
  * @throws StorageError `VALIDATION_ERROR`, `FILE_TOO_LARGE`, `CONTENT_TYPE_NOT_ALLOWED`, or what a function of the route throws.
  */
-export async function readUploadRequest(
+async function readUploadRequest(
   routes: RouteTable,
   maxSize: number,
   sent: SentValues,
@@ -96,17 +97,60 @@ function readMetadata(route: RoutePolicy, sent: SentValues) {
 export function attemptFields(defaultBucket: string) {
   return { bucket: bucketOr(defaultBucket), key: text('key'), id: attemptId }
 }
-export type AttemptReference = ReadOf<ReturnType<typeof attemptFields>>
+/** `uploadId`: of a multipart upload. */
+type AttemptReference = ReadOf<ReturnType<typeof attemptFields>> & { readonly uploadId?: string }
 
 /**
- * Returns the object that this attempt became, or `null` if there is none or it belongs to another scope. Single-PUT and
- * multipart uploads both match: an object does not record which kind it came from.
+ * Returns the pending row of an attempt. Another scope's row is treated as missing.
+ * @throws StorageError `OBJECT_NOT_FOUND`
  */
-export async function objectOf(
+export async function ownPending(
+  records: RecordKeeper,
+  attempt: AttemptReference,
+  scope: string,
+): Promise<StorageObject> {
+  const pending = await findPending(records, attempt, scope)
+  if (!pending) throw notFound()
+  return pending
+}
+
+/**
+ * Returns the pending row of an attempt, or the object that it became. Single-PUT and multipart uploads both match an object,
+ * which does not record which kind it came from.
+ * @throws StorageError `OBJECT_NOT_FOUND`
+ */
+export async function ownAttempt(
+  records: RecordKeeper,
+  attempt: AttemptReference,
+  scope: string,
+): Promise<StorageObject> {
+  const pending = await findPending(records, attempt, scope)
+  if (pending) return pending
+  const { bucket, key, id } = attempt
+  const active = await records.objects.findActive({ bucket, key, scope })
+  if (active?.scope !== scope || active.attemptId !== id) throw notFound()
+  return active
+}
+
+async function findPending(
   { objects }: RecordKeeper,
-  { bucket, key, id }: AttemptReference,
+  { bucket, key, id, uploadId }: AttemptReference,
   scope: string,
 ): Promise<StorageObject | null> {
-  const active = await objects.findActive({ bucket, key, scope })
-  return active?.scope === scope && active.attemptId === id ? active : null
+  const pending = await objects.findPending({ bucket, key, id, uploadId, scope })
+  return pending?.scope === scope && pending.uploadId === (uploadId ?? null) ? pending : null
+}
+
+/** The steps of a request that starts an upload, up to the guards. */
+export function startSteps(routes: RouteTable, policy: OperationPolicy, maxSize: number) {
+  return {
+    body: uploadFields(routes),
+    parse: (sent: SentValues, call: Call) => readUploadRequest(routes, maxSize, sent, call),
+    // There is no object to own yet. The store checks ownership of the key as part of the reservation.
+    own: () => null,
+    guard: ({ route, key, size }: UploadRequest): GuardPlan => ({
+      guards: [policy.guard, route.guard],
+      context: { bucket: route.bucket, key, route: route.name, size },
+    }),
+  }
 }

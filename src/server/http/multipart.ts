@@ -2,8 +2,8 @@ import { guardedEndpoint, type Endpoint } from '../../core/http/endpoint.js'
 import { described, type HttpField } from '../../core/http/fields.js'
 import type { JsonSchema } from '../../core/json.js'
 import { BYTES, MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
-import { integer, optional, text, type ReadOf } from '../../core/store/inputs/fields.js'
-import { toClientObject, type StorageObject } from '../../core/store/records.js'
+import { integer, optional, text } from '../../core/store/inputs/fields.js'
+import { toClientObject } from '../../core/store/records.js'
 import { invalid, shown } from '../../core/store/validation/checks.js'
 import {
   abortMultipartUpload,
@@ -22,11 +22,10 @@ import {
   partCountOf,
   partSizeOf,
   sizeOfPart,
-  type PendingMultipart,
 } from '../attempts/parts.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import { attemptFields, objectOf, readUploadRequest, UPLOAD_REQUEST_ERRORS, uploadFields } from './input.js'
+import { attemptFields, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
 
 /** How many URLs one request may ask for. */
 const MAX_URLS = 100
@@ -60,7 +59,6 @@ const after = described(
 function multipartFields(defaultBucket: string) {
   return { ...attemptFields(defaultBucket), uploadId: text('uploadId') }
 }
-type MultipartAttemptReference = ReadOf<ReturnType<typeof multipartFields>>
 
 /** Returns the endpoints of multipart uploads. All but the first take the attempt that the first one started. */
 export function multipartEndpoints(
@@ -89,7 +87,7 @@ function beginEndpoint(
     method: 'POST',
     path: '/multipart',
     operation,
-    body: uploadFields(routes),
+    ...startSteps(routes, policy, MAX_MULTIPART_SIZE),
     describe: () => ({
       summary: 'Starts a multipart upload.',
       answer: {
@@ -98,13 +96,6 @@ function beginEndpoint(
         body: withProperties({ object: OBJECT, uploadId: text('uploadId').schema, partSize: PART_SIZE }),
       },
       errors: [...UPLOAD_REQUEST_ERRORS, 'STORAGE_UNAVAILABLE'],
-    }),
-    parse: (sent, call) => readUploadRequest(routes, MAX_MULTIPART_SIZE, sent, call),
-    // There is no object to own yet. The store checks ownership of the key as part of the reservation.
-    own: () => null,
-    guard: ({ route, key, size }) => ({
-      guards: [policy.guard, route.guard],
-      context: { bucket: route.bucket, key, route: route.name, size },
     }),
     async act(upload, _, { request, scope }) {
       const context = { request, operation }
@@ -142,12 +133,12 @@ function signPartsEndpoint(dependencies: MultipartDependencies, policy: Operatio
       },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    own: (attempt, { scope }) => ownPending(dependencies, attempt, scope),
-    async act({ partNumbers: wanted }, row, call) {
+    own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
+    async act({ partNumbers: wanted, uploadId }, row, call) {
       const expiresAt = urlExpiry(row, policy.urlSeconds, now())
       const size = row.declaredSize ?? 0
       checkPartsExist(partCountOf(size), wanted)
-      const at = { ...bytesOf(row, call.request), uploadId: row.uploadId }
+      const at = { ...bytesOf(row, call.request), uploadId }
       const signed = await Promise.all(
         wanted.map(async (partNumber) => {
           const { url } = await multipart.signPart({
@@ -196,9 +187,9 @@ function listPartsEndpoint(dependencies: MultipartDependencies): Endpoint {
       },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'STORAGE_UNAVAILABLE'],
     }),
-    own: (attempt, { scope }) => ownPending(dependencies, attempt, scope),
-    async act({ after: last }, row, { request }) {
-      const at = { ...bytesOf(row, request), uploadId: row.uploadId }
+    own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
+    async act({ after: last, uploadId }, row, { request }) {
+      const at = { ...bytesOf(row, request), uploadId }
       const page = await dependencies.multipart.listParts({ ...at, after: last })
       // Completed or aborted: either way, it takes no more parts. `/multipart/complete` distinguishes the two.
       if (page === null) throw notFound()
@@ -222,10 +213,7 @@ function completeEndpoint(dependencies: MultipartDependencies): Endpoint {
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
-    own: async (attempt, { scope }): Promise<StorageObject> =>
-      (await pendingMultipartOf(dependencies, attempt, scope)) ??
-      (await objectOf(dependencies.records, attempt, scope)) ??
-      Promise.reject(notFound()),
+    own: (attempt, { scope }) => ownAttempt(dependencies.records, attempt, scope),
     async act({ uploadId }, row, { request }) {
       if (row.status === 'active') return { status: 200, body: { object: toClientObject(row) } }
       // Without the signal of the request, because all bytes have been sent: the rest continues after the client disconnects.
@@ -250,7 +238,7 @@ function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
       answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
-    own: (attempt, { scope }) => ownPending(dependencies, attempt, scope),
+    own: (attempt, { scope }) => ownPending(dependencies.records, attempt, scope),
     async act({ bucket, key, id, uploadId }, _, { scope, request }) {
       const released = await records.objects.release({ bucket, key, id, scope, uploadId })
       if (!released) throw notFound()
@@ -258,25 +246,4 @@ function abortEndpoint(dependencies: MultipartDependencies): Endpoint {
       return { status: 204 }
     },
   })
-}
-
-/** Returns the pending row of a multipart upload, or `null` if there is none or it belongs to another scope. */
-async function pendingMultipartOf(
-  { records }: MultipartDependencies,
-  { bucket, key, id, uploadId }: MultipartAttemptReference,
-  scope: string,
-): Promise<PendingMultipart | null> {
-  const pending = await records.objects.findPending({ bucket, key, id, uploadId, scope })
-  return pending?.scope === scope ? { ...pending, uploadId } : null
-}
-
-/** @throws StorageError `OBJECT_NOT_FOUND` */
-async function ownPending(
-  dependencies: MultipartDependencies,
-  attempt: MultipartAttemptReference,
-  scope: string,
-): Promise<PendingMultipart> {
-  const pending = await pendingMultipartOf(dependencies, attempt, scope)
-  if (!pending) throw notFound()
-  return pending
 }

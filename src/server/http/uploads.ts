@@ -1,6 +1,5 @@
 import { guardedEndpoint, type Call, type Endpoint } from '../../core/http/endpoint.js'
 import { MOMENT, OBJECT, SIGNED_URL, withProperties } from '../../core/openapi/schemas.js'
-import type { RecordKeeper } from '../../core/plugin.js'
 import { toClientObject, type StorageObject } from '../../core/store/records.js'
 import {
   confirmUpload,
@@ -15,14 +14,7 @@ import { bytesOf, storageURL } from '../storage.js'
 import type { ServerDependencies } from '../dependencies.js'
 import type { OperationPolicy } from '../options.js'
 import type { RouteTable } from '../routes.js'
-import {
-  attemptFields,
-  objectOf,
-  readUploadRequest,
-  UPLOAD_REQUEST_ERRORS,
-  uploadFields,
-  type AttemptReference,
-} from './input.js'
+import { attemptFields, ownAttempt, ownPending, startSteps, UPLOAD_REQUEST_ERRORS } from './input.js'
 
 /** The largest file that S3 accepts in a single PUT, in bytes. */
 const MAX_UPLOAD_SIZE = 5 * 1024 ** 3
@@ -58,7 +50,7 @@ function uploadEndpoint(
     method: 'POST',
     path: '/upload',
     operation,
-    body: uploadFields(routes),
+    ...startSteps(routes, policy, MAX_UPLOAD_SIZE),
     describe: () => ({
       summary: 'Starts an upload. Send the bytes to the returned URL, then confirm the upload.',
       answer: {
@@ -67,13 +59,6 @@ function uploadEndpoint(
         body: withProperties({ object: OBJECT, upload: SIGNED_UPLOAD }),
       },
       errors: [...UPLOAD_REQUEST_ERRORS, 'STORAGE_UNAVAILABLE'],
-    }),
-    parse: (sent, call) => readUploadRequest(routes, MAX_UPLOAD_SIZE, sent, call),
-    // There is no object to own yet. The store checks ownership of the key as part of the reservation.
-    own: () => null,
-    guard: ({ route, key, size }) => ({
-      guards: [policy.guard, route.guard],
-      context: { bucket: route.bucket, key, route: route.name, size },
     }),
     async act(upload, _, call) {
       const { pendingTtlSeconds } = dependencies.records
@@ -124,10 +109,7 @@ function confirmEndpoint(dependencies: ServerDependencies): Endpoint {
       answer: { status: 200, description: 'The object.', body: withProperties({ object: OBJECT }) },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND', 'UPLOAD_MISMATCH', 'STORAGE_UNAVAILABLE'],
     }),
-    own: async (attempt, { scope }) =>
-      (await pendingUploadOf(records, attempt, scope)) ??
-      (await objectOf(records, attempt, scope)) ??
-      Promise.reject(notFound()),
+    own: (attempt, { scope }) => ownAttempt(records, attempt, scope),
     async act(_, row, { request }) {
       const object =
         row.status === 'active' ? row : await confirmUpload(dependencies, row, { request, operation })
@@ -148,22 +130,11 @@ function abortEndpoint({ records, bucket: defaultBucket }: ServerDependencies): 
       answer: { status: 204, description: 'The upload has ended.' },
       errors: ['VALIDATION_ERROR', 'OBJECT_NOT_FOUND'],
     }),
-    own: async (attempt, { scope }) =>
-      (await pendingUploadOf(records, attempt, scope)) ?? Promise.reject(notFound()),
+    own: (attempt, { scope }) => ownPending(records, attempt, scope),
     async act({ bucket, key, id }, _, { scope }) {
       const released = await records.objects.release({ bucket, key, id, scope })
       if (!released) throw notFound()
       return { status: 204 }
     },
   })
-}
-
-/** Returns the pending row of a single-PUT upload, or `null` if there is none or it belongs to another scope. */
-async function pendingUploadOf(
-  { objects }: RecordKeeper,
-  { bucket, key, id }: AttemptReference,
-  scope: string,
-): Promise<StorageObject | null> {
-  const pending = await objects.findPending({ bucket, key, id, scope })
-  return pending?.scope === scope && pending.uploadId === null ? pending : null
 }

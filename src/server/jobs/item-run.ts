@@ -50,14 +50,20 @@ export class ItemRun {
   ): Promise<void> {
     const { signal, concurrency } = this.#options
     for await (const page of pages) {
-      const queue = new OrderedQueue(page)
+      const items = page.entries()
+      const finished: boolean[] = []
+      let finishedUpTo = 0
+      // All workers take their items from one iterator.
       const worker = async () => {
-        for (let index = queue.take(); index !== null; index = this.#isStopped ? null : queue.take()) {
-          if (!(await this.#attempt(page[index]!, work))) return
+        for (const [index, item] of items) {
+          if (!(await this.#attempt(item, work))) return
           this.#done++
-          const last = queue.finish(index)
+          finished[index] = true
+          while (finished[finishedUpTo]) finishedUpTo++
+          const last = page[finishedUpTo - 1]
           if (last && position) this.#after = position(last)
           this.#showProgress()
+          if (this.#isStopped) return
         }
       }
       if (!signal?.aborted) await Promise.all(Array.from({ length: concurrency }, worker))
@@ -108,27 +114,4 @@ export class ItemRun {
 
 function concernsEveryItem(error: unknown): boolean {
   return error instanceof StorageError && error.code === 'DATABASE_UNAVAILABLE'
-}
-
-/** The items of a page, which are taken in order and may be finished in any. */
-class OrderedQueue<Item> {
-  readonly #items: readonly Item[]
-  readonly #finished: boolean[] = []
-  #taken = 0
-  #finishedUpTo = 0
-
-  constructor(items: readonly Item[]) {
-    this.#items = items
-  }
-
-  take(): number | null {
-    return this.#taken < this.#items.length ? this.#taken++ : null
-  }
-
-  /** Returns the last item before which all are finished, itself included, or `null` if the first isn't. */
-  finish(index: number): Item | null {
-    this.#finished[index] = true
-    while (this.#finished[this.#finishedUpTo]) this.#finishedUpTo++
-    return this.#items[this.#finishedUpTo - 1] ?? null
-  }
 }

@@ -1,4 +1,11 @@
-import type { ByteRange, ListedBytes, StoredBytes, StoredPart } from '../../core/object-storage.js'
+import type {
+  ByteRange,
+  CreateMultipartInput,
+  ListedBytes,
+  MultipartReference,
+  StoredBytes,
+  StoredPart,
+} from '../../core/object-storage.js'
 
 /*
  * What a storage must provide that keeps its bytes itself, such as in memory or on a disk. `createLocalStorage` makes an
@@ -28,10 +35,7 @@ export interface IncomingBytes {
 }
 
 /** The properties of an object, or of the object that an upload becomes. */
-export interface Description {
-  readonly contentType: string
-  readonly attemptId: string
-}
+export type Description = Pick<CreateMultipartInput, 'contentType' | 'attemptId'>
 
 /** The content of a new object or part. */
 export interface NewBytes extends IncomingBytes, Description {}
@@ -61,13 +65,8 @@ export interface ByteStore {
   objects(bucket: string): AsyncIterable<ListedBytes>
 }
 
-/** Identifies a multipart upload. */
-export interface UploadReference {
-  readonly bucket: string
-  readonly key: string
-  /** A UUID. */
-  readonly uploadId: string
-}
+/** Identifies a multipart upload, whose id is a UUID. */
+export type UploadReference = Omit<MultipartReference, 'signal'>
 
 /** The parts of a backend, each in an upload. An upload exists until it is removed. */
 export interface PartStore {

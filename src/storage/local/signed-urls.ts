@@ -1,3 +1,4 @@
+import { fromBase64Url, toBase64Url } from '../../core/bytes.js'
 import { StorageError } from '../../core/errors.js'
 import type { Disposition } from '../../core/object-storage.js'
 import type { Secret } from './contract.js'
@@ -79,13 +80,4 @@ export function createUrlSigner(secret: () => Promise<Secret>) {
 
 function forbidden(message: string): StorageError {
   return new StorageError('FORBIDDEN', { message })
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-}
-
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
 }

@@ -1,3 +1,4 @@
+import { concatenate, hexOf } from '../../core/bytes.js'
 import { keyId } from '../../core/names.js'
 import type { ObjectStorage, StoredBytes } from '../../core/object-storage.js'
 import {
@@ -53,25 +54,10 @@ async function receive(content: NewBytes): Promise<StoredInMemory> {
   // Copied, because the producer may reuse the memory of a chunk.
   for await (const chunk of chunks) copies.push(new Uint8Array(chunk))
   const bytes = concatenate(copies)
-  const eTag = `"${await sha256Hex(bytes)}"`
+  const digest = await crypto.subtle.digest('SHA-256', bytes)
+  const eTag = `"${hexOf(new Uint8Array(digest))}"`
   await beforePublishing?.()
   return { bytes, description: { size: bytes.byteLength, contentType, eTag, attemptId } }
-}
-
-/** Without `Blob`, which simulated DOMs replace by one that can't be read. */
-function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0))
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return bytes
-}
-
-async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', bytes)
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Stores objects in a map, by {@link keyId}. */
@@ -138,14 +124,10 @@ function createPartStore(): PartStore {
     async list(upload) {
       const parts = find(upload)?.parts
       if (!parts) return null
-      return [...parts].map(
-        ([
-          partNumber,
-          {
-            description: { size, eTag },
-          },
-        ]) => ({ partNumber, size, eTag }),
-      )
+      return [...parts].map(([partNumber, { description }]) => {
+        const { size, eTag } = description
+        return { partNumber, size, eTag }
+      })
     },
 
     async *read(upload, { partNumber, eTag }) {

@@ -1,5 +1,6 @@
 import type { GetObjectCommand, PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3'
 import type { BytesReference } from '../../core/object-storage.js'
+import { onAbort } from '../../core/on-abort.js'
 
 /** The limit of `setTimeout`, which fires a longer timer immediately. */
 export const MAX_TIMEOUT_SECONDS = 2_147_483
@@ -65,38 +66,15 @@ async function withTimeout<T>(
   const ended = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error))
   })
-  const stopListening = onAbort(caller, (reason) => controller.abort(reason))
+  const stopListening = caller && onAbort(caller, (reason) => controller.abort(reason))
   const timeOut = () => controller.abort(new TimeLimitError(`no response within ${seconds} s`))
   const timer = setTimeout(timeOut, seconds * 1000)
   try {
     return await Promise.race([call(signal), ended])
   } finally {
     clearTimeout(timer)
-    stopListening()
+    stopListening?.()
   }
-}
-
-type AbortListener = (reason: Error) => void
-
-const listenersOf = new WeakMap<AbortSignal, Set<AbortListener>>()
-
-/**
- * Calls a listener when the signal aborts, and returns a function that removes it. Many calls can share one signal, and
- * Node.js warns of a leak if a signal has more than ten listeners. This module therefore adds only one to each signal.
- */
-function onAbort(signal: AbortSignal | undefined, listener: AbortListener): () => void {
-  if (!signal) return () => undefined
-  let listeners = listenersOf.get(signal)
-  if (!listeners) {
-    const all = new Set<AbortListener>()
-    signal.addEventListener('abort', () => all.forEach((each) => each(signal.reason as Error)), {
-      once: true,
-    })
-    listenersOf.set(signal, all)
-    listeners = all
-  }
-  listeners.add(listener)
-  return () => void listeners.delete(listener)
 }
 
 /** Describes an error for the operator. The message of the SDK is often only `UnknownError`. */

@@ -12,6 +12,7 @@ import {
 import type {
   BytesPage,
   BytesReference,
+  CreateMultipartInput,
   ListBytesInput,
   ListedBytes,
   ObjectStorage,
@@ -78,13 +79,8 @@ export function s3Objects(
   }
 }
 
-interface NewObject extends BytesReference {
-  readonly contentType: string
-  readonly attemptId: string
-}
-
 /** Returns the parameters of every command that creates an object. */
-export function newObject({ bucket, key, contentType, attemptId }: NewObject) {
+export function newObject({ bucket, key, contentType, attemptId }: CreateMultipartInput) {
   return { Bucket: bucket, Key: key, ContentType: contentType, Metadata: { [ATTEMPT_METADATA]: attemptId } }
 }
 

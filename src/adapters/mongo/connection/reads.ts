@@ -1,4 +1,4 @@
-import type { AbstractCursor, ClientSession, Collection } from 'mongodb'
+import type { AbstractCursor, AggregateOptions, ClientSession, Collection, Document } from 'mongodb'
 import { abandonedError, backOff, type Call } from './deadline.js'
 import { isRetryable } from './failures.js'
 import { isRouted, runCommand, type Namespace, type Stored } from './namespace.js'
@@ -51,6 +51,18 @@ export async function chooseMoment(
     session,
   )
   return momentOf(session)
+}
+
+/** Runs a pipeline that reads one moment of a collection: see {@link chooseMoment}. */
+export async function aggregate<D extends Document>(
+  namespace: Namespace,
+  session: ClientSession,
+  collection: Collection<Stored>,
+  pipeline: Document[],
+  options: AggregateOptions,
+): Promise<D[]> {
+  const moment = await chooseMoment(namespace, session, collection)
+  return moment.open((at) => collection.aggregate<D>(pipeline, { ...at, ...options })).toArray()
 }
 
 /** Returns the moment of the last command of a session that is connected to a router. All its cursors read that moment. */

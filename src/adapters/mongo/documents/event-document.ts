@@ -1,4 +1,5 @@
 import type { ClientSession, Timestamp } from 'mongodb'
+import { toBase64Url } from '../../../core/bytes.js'
 import { keyId, referenceOf } from '../../../core/names.js'
 import { createAttemptId, isAttemptId } from '../../../core/store/attempt-id.js'
 import type { EventClaim } from '../../../core/store/driver.js'
@@ -56,8 +57,7 @@ const QUEUE_ID = /^~[A-Za-z0-9_-]{43}$/
 /** Returns the `_id` of an object's queue: a hash of bucket and key, so that it has room in the ids of events. */
 export async function queueIdOf(reference: ObjectReference): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(keyId(reference)))
-  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
-  return QUEUE_PREFIX + base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
+  return QUEUE_PREFIX + toBase64Url(new Uint8Array(digest))
 }
 
 /** An entry of a call about claimed events, with the `_id` of the event's queue. */

@@ -23,8 +23,9 @@ export function usageIn({ bytes, files, reservedBytes, reservedFiles }: ScopeSum
   return { bytes, files, reservedBytes, reservedFiles }
 }
 
-export function rowsOfStatus({ files, pendingRows, deletedRows }: ScopeSums, status: ObjectStatus): number {
-  return { active: files, pending: pendingRows, deleted: deletedRows }[status]
+/** Returns the number of rows in each status. */
+export function countsIn({ files, pendingRows, deletedRows }: ScopeSums): Record<ObjectStatus, number> {
+  return { pending: pendingRows, active: files, deleted: deletedRows }
 }
 
 /** What to add to the sums of each scope. Scopes whose sums stay the same are left out. */
@@ -55,12 +56,8 @@ function sumsOfKey(rows: LiveRows): ScopeSums {
 
 /** Builds the operator that adds the sums to a document. It names all of them, so every document has every field. */
 export function increment(sums: ScopeSums): { $inc: Record<keyof ScopeSums, bigint> } {
-  return {
-    $inc: Object.fromEntries(SUM_NAMES.map((name) => [name, long(sums[name])])) as Record<
-      keyof ScopeSums,
-      bigint
-    >,
-  }
+  const all = SUM_NAMES.map((name) => [name, long(sums[name])])
+  return { $inc: Object.fromEntries(all) as Record<keyof ScopeSums, bigint> }
 }
 
 export function mapSums(value: (name: keyof ScopeSums) => number): ScopeSums {

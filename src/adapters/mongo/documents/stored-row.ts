@@ -1,5 +1,5 @@
 import type { TrackedRow } from '../../../core/store/lifecycle/change.js'
-import type { ObjectReference, ObjectStatus, StorageObject } from '../../../core/store/records.js'
+import type { StorageObject } from '../../../core/store/records.js'
 import { long, readNumber } from '../connection/bson.js'
 
 /** The fields of a row that its document doesn't already imply. Fields that would be `null` are left out. */
@@ -47,11 +47,7 @@ export function storedRow(row: StorageObject | TrackedRow): Readonly<Record<stri
 }
 
 /** The fields of a row that come from its document. */
-export interface RowContext extends ObjectReference {
-  readonly scope: string
-  readonly status: ObjectStatus
-  readonly deletedAt: Date | null
-}
+type RowContext = Pick<StorageObject, 'scope' | 'bucket' | 'key' | 'status' | 'deletedAt'>
 
 /** Returns a new record, which the caller may modify. */
 export function readRow(

@@ -4,7 +4,7 @@ import type { CountEventsQuery, ListEventsQuery } from '../../../core/store/driv
 import type { EventCounts, EventPage, ListedEvent } from '../../../core/store/events.js'
 import { readNumber } from '../connection/bson.js'
 import type { Namespace } from '../connection/namespace.js'
-import { chooseMoment, type Read } from '../connection/reads.js'
+import { aggregate, type Read } from '../connection/reads.js'
 import {
   QUEUE_PREFIX,
   readEvent,
@@ -28,15 +28,8 @@ export function listEvents(namespace: Namespace, { limit, after }: ListEventsQue
     { $lookup: { from, localField: 'queue', foreignField: '_id', as: 'of' } },
   ]
   return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.events)
-    const cursor = moment.open((options) =>
-      namespace.events.aggregate<EventWithQueue>(pipeline, {
-        ...options,
-        batchSize: limit + 2,
-        hint: '_id_',
-      }),
-    )
-    const documents = await cursor.toArray()
+    const options = { batchSize: limit + 2, hint: '_id_' }
+    const documents = await aggregate<EventWithQueue>(namespace, session, namespace.events, pipeline, options)
     const items = documents.slice(0, limit).map(listedEvent)
     const last = items.at(-1)
     const isEnd = last === undefined || documents.length <= limit
@@ -68,11 +61,7 @@ export function countEvents(namespace: Namespace, { now }: CountEventsQuery): Re
     },
   ]
   return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.events)
-    const cursor = moment.open((options) =>
-      namespace.events.aggregate(pipeline, { ...options, hint: 'ripe' }),
-    )
-    const [sums] = await cursor.toArray()
+    const [sums] = await aggregate(namespace, session, namespace.events, pipeline, { hint: 'ripe' })
     const [all, claimed, tried] = [sums?.['all'] ?? 0, sums?.['claimed'] ?? 0, sums?.['tried'] ?? 0].map(
       readNumber,
     )

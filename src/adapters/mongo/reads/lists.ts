@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb'
+import type { Collection, Document } from 'mongodb'
 import type { Leftover, StorageObject } from '../../../core/store/records.js'
 import type {
   ListDueLeftoversQuery,
@@ -6,14 +6,9 @@ import type {
   ListLeftoversQuery,
   ListQuery,
 } from '../../../core/store/driver.js'
-import type { Namespace } from '../connection/namespace.js'
+import type { Namespace, Stored } from '../connection/namespace.js'
 import { chooseMoment, type Moment, type Read } from '../connection/reads.js'
-import {
-  type HistoryDocument,
-  type LeftoverDocument,
-  readHistory,
-  readLeftover,
-} from '../documents/traces.js'
+import { readHistory, readLeftover } from '../documents/traces.js'
 import { rowOf, type KeyDocument } from '../documents/key-document.js'
 
 /** Greater than every id. The first page needs a bound too: a partial index only serves filters on its field. */
@@ -26,41 +21,52 @@ interface Range {
   readonly filter: Document
   readonly sort: Document
   readonly index: string
+  /** The fields to return. Default: all. */
+  readonly fields?: Document
 }
 
 /** Fetches the page in one round trip. By default, the first batch ends after 101 documents. */
 const oneBatch = (limit: number) => ({ batchSize: limit + 1 })
 
-export function listObjects(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
-  const [status, ...more] = query.statuses
-  if (more.length > 0) return listLive(namespace, query)
-  return status === 'deleted' ? listDeleted(namespace, query) : listStatus(namespace, query, status!)
+/** Reads the beginning of a range. */
+function readRange<D extends Stored>(
+  moment: Moment,
+  collection: Collection<Stored>,
+  { filter, sort, index, fields = {} }: Range,
+  limit: number,
+): Promise<D[]> {
+  const cursor = moment.open((options) =>
+    collection
+      .find<D>(filter, { ...options, ...oneBatch(limit) })
+      .sort(sort)
+      .limit(limit)
+      .hint(index)
+      .project<D>(fields),
+  )
+  return cursor.toArray()
 }
 
-function listStatus(namespace: Namespace, query: ListQuery, status: LiveStatus): Read<StorageObject[]> {
+/** Lists the beginning of a range. */
+export function listRange<D extends Stored, Item>(
+  namespace: Namespace,
+  name: 'objects' | 'history' | 'leftovers',
+  range: Range,
+  limit: number,
+  itemOf: (document: D) => Item,
+): Read<Item[]> {
+  const collection = namespace[name]
   return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.objects)
-    const documents = await readStatus(namespace, moment, query, status)
-    return documents.map((document) => rowOf(document, status)!)
+    const moment = await chooseMoment(namespace, session, collection)
+    return (await readRange<D>(moment, collection, range, limit)).map(itemOf)
   }
 }
 
-async function readStatus(
-  { objects }: Namespace,
-  moment: Moment,
-  query: ListQuery,
-  status: LiveStatus,
-): Promise<KeyDocument[]> {
-  const { filter, sort, index } = rangeOf(status, query)
-  const cursor = moment.open((options) =>
-    objects
-      .find<KeyDocument>(filter, { ...options, ...oneBatch(query.limit) })
-      .sort(sort)
-      .limit(query.limit)
-      .hint(index)
-      .project<KeyDocument>(fieldsOf(status, query)),
-  )
-  return cursor.toArray()
+export function listObjects(namespace: Namespace, query: ListQuery): Read<StorageObject[]> {
+  const [status, ...more] = query.statuses
+  if (more.length > 0) return listLive(namespace, query)
+  if (status === 'deleted') return listDeleted(namespace, query)
+  const rowIn = (document: KeyDocument) => rowOf(document, status!)!
+  return listRange(namespace, 'objects', rangeOf(status!, query), query.limit, rowIn)
 }
 
 /** The share of a page for which pending rows are read at first. Usually, few of the newest rows are pending. */
@@ -84,8 +90,8 @@ function listLive(namespace: Namespace, query: ListQuery): Read<StorageObject[]>
     const moment = await chooseMoment(namespace, session, namespace.objects)
     if (moment.isShared) {
       const [active, pending] = await Promise.all([
-        readStatus(namespace, moment, query, 'active'),
-        readStatus(namespace, moment, query, 'pending'),
+        readRange<KeyDocument>(moment, namespace.objects, rangeOf('active', query), limit),
+        readRange<KeyDocument>(moment, namespace.objects, rangeOf('pending', query), limit),
       ])
       return newestOf({ active, pending }, limit)
     }
@@ -105,14 +111,14 @@ async function readLive(
   mostPending: number,
 ): Promise<LiveDocuments> {
   const page = (status: LiveStatus, most: number) => {
-    const { filter, sort } = rangeOf(status, query)
+    const { filter, sort, fields } = rangeOf(status, query)
     return [
       { $match: filter },
       // Only the index of the scope has this order. Inside `$unionWith` it can't be named.
       { $sort: { scope: -1, ...sort } },
       { $limit: most },
       // The server returns whole documents much faster than parts of them.
-      ...(query.withMetadata ? [] : [{ $project: fieldsOf(status, query) }]),
+      ...(query.withMetadata ? [] : [{ $project: fields }]),
     ]
   }
   const coll = namespace.objects.collectionName
@@ -147,13 +153,8 @@ function newestOf({ active, pending }: LiveDocuments, limit: number): StorageObj
   return page
 }
 
-/** Selects the row of one status, with or without its metadata. */
-function fieldsOf(status: LiveStatus, { withMetadata }: ListQuery): Document {
-  if (withMetadata) return { scope: 1, [status]: 1 }
-  return { [status === 'active' ? 'pending' : 'active']: 0, [`${status}.metadata`]: 0 }
-}
-
-function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range {
+function rangeOf(status: LiveStatus, { scope, route, before, withMetadata }: ListQuery) {
+  const other = status === 'active' ? 'pending' : 'active'
   return {
     filter: {
       scope,
@@ -162,26 +163,22 @@ function rangeOf(status: LiveStatus, { scope, route, before }: ListQuery): Range
     },
     sort: { [`${status}.id`]: -1 },
     index: route === null ? `${status}_by_id` : `${status}_by_route`,
-  }
+    /** The row of this status, with or without its metadata. */
+    fields: withMetadata ? { scope: 1, [status]: 1 } : { [other]: 0, [`${status}.metadata`]: 0 },
+  } satisfies Range
 }
 
 function listDeleted(
   namespace: Namespace,
   { scope, route, before, limit, withMetadata }: ListQuery,
 ): Read<StorageObject[]> {
-  const filter = { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } }
-  return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.history)
-    const cursor = moment.open((options) =>
-      namespace.history
-        .find<HistoryDocument>(filter, { ...options, ...oneBatch(limit) })
-        .sort({ _id: -1 })
-        .limit(limit)
-        .hint(route === null ? 'by_scope' : 'by_route')
-        .project<HistoryDocument>(withMetadata ? {} : { 'row.metadata': 0 }),
-    )
-    return (await cursor.toArray()).map(readHistory)
+  const range: Range = {
+    filter: { scope, ...(route !== null && { 'row.route': route }), _id: { $lt: before ?? LAST_ID } },
+    sort: { _id: -1 },
+    index: route === null ? 'by_scope' : 'by_route',
+    fields: withMetadata ? {} : { 'row.metadata': 0 },
   }
+  return listRange(namespace, 'history', range, limit, readHistory)
 }
 
 export function listExpired(
@@ -189,24 +186,17 @@ export function listExpired(
   { scope, before, limit, after }: ListExpiredQuery,
 ): Read<StorageObject[]> {
   const ofScope = scope === null ? {} : { scope }
-  const expired = { ...ofScope, 'pending.expiresAt': { $lte: before } }
-  const filter = after
-    ? afterPosition({ ...ofScope }, ['pending.expiresAt', after.expiresAt], ['pending.id', after.id], {
-        $lte: before,
-      })
-    : expired
-  return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.objects)
-    const cursor = moment.open((options) =>
-      namespace.objects
-        .find<KeyDocument>(filter, { ...options, ...oneBatch(limit) })
-        .sort({ 'pending.expiresAt': 1, 'pending.id': 1 })
-        .limit(limit)
-        .hint(scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry')
-        .project<KeyDocument>({ scope: 1, pending: 1 }),
-    )
-    return (await cursor.toArray()).map((document) => rowOf(document, 'pending')!)
+  const due = { $lte: before }
+  const range: Range = {
+    filter: after
+      ? afterPosition(ofScope, ['pending.expiresAt', after.expiresAt], ['pending.id', after.id], due)
+      : { ...ofScope, 'pending.expiresAt': due },
+    sort: { 'pending.expiresAt': 1, 'pending.id': 1 },
+    index: scope === null ? 'pending_by_expiry' : 'pending_of_scope_by_expiry',
+    fields: { scope: 1, pending: 1 },
   }
+  const rowIn = (document: KeyDocument) => rowOf(document, 'pending')!
+  return listRange(namespace, 'objects', range, limit, rowIn)
 }
 
 export function listLeftovers(
@@ -218,7 +208,8 @@ export function listLeftovers(
     ? afterPosition(ofScope, ['since', after.since], ['_id', after.attemptId], {})
     : ofScope
   const index = scope === null ? 'by_age' : 'by_scope'
-  return leftoverPage(namespace, { filter, sort: { since: 1, _id: 1 }, index }, limit)
+  const range = { filter, sort: { since: 1, _id: 1 }, index }
+  return listRange(namespace, 'leftovers', range, limit, readLeftover)
 }
 
 /** Lists leftovers that were never put off, whose missing date sorts first, then those that are due. */
@@ -233,21 +224,8 @@ export function listDueLeftovers(
     ? afterPosition(ofScope, ['dueAt', after.dueAt], ['_id', after.attemptId], { $lte: dueBefore })
     : { $or: [neverPutOff, due] }
   const index = scope === null ? 'by_due' : 'by_scope_due'
-  return leftoverPage(namespace, { filter, sort: { dueAt: 1, _id: 1 }, index }, limit)
-}
-
-function leftoverPage(namespace: Namespace, { filter, sort, index }: Range, limit: number): Read<Leftover[]> {
-  return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.leftovers)
-    const cursor = moment.open((options) =>
-      namespace.leftovers
-        .find<LeftoverDocument>(filter, { ...options, ...oneBatch(limit) })
-        .sort(sort)
-        .limit(limit)
-        .hint(index),
-    )
-    return (await cursor.toArray()).map(readLeftover)
-  }
+  const range = { filter, sort: { dueAt: 1, _id: 1 }, index }
+  return listRange(namespace, 'leftovers', range, limit, readLeftover)
 }
 
 /** Builds the filter for everything after a date and an id: two ranges of one index, which the server merges. */

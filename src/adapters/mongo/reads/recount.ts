@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import { readNumber } from '../connection/bson.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
-import { chooseMoment, type Read } from '../connection/reads.js'
+import { aggregate, type Read } from '../connection/reads.js'
 import { mapSums, readSums, SUM_NAMES, type ScopeSums } from '../documents/scope-document.js'
 
 /** The recorded sums of a scope and the actual sums of its rows, both of one moment. */
@@ -51,11 +51,8 @@ export function recount(namespace: Namespace, scope: string | null): Read<Recoun
     { $match: DIFFERS },
   ]
   return async (session) => {
-    const moment = await chooseMoment(namespace, session, namespace.objects)
-    const cursor = moment.open((options) =>
-      namespace.objects.aggregate<Stored>(pipeline, { ...options, allowDiskUse: true }),
-    )
-    return (await cursor.toArray())
+    const options = { allowDiskUse: true }
+    return (await aggregate<Stored>(namespace, session, namespace.objects, pipeline, options))
       .map((document) => ({
         scope: document._id,
         recorded: mapSums((name) => readNumber(document[`recorded_${name}`] ?? 0)),

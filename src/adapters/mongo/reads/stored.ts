@@ -3,7 +3,7 @@ import { compareBytes, endOfPrefix, keyId } from '../../../core/names.js'
 import type { ListStoredQuery } from '../../../core/store/driver.js'
 import type { StoredItem } from '../../../core/store/records.js'
 import type { Namespace, Stored } from '../connection/namespace.js'
-import { chooseMoment, type Read } from '../connection/reads.js'
+import { aggregate, type Read } from '../connection/reads.js'
 import { type KeyDocument, rangeOfBucket, rowOf } from '../documents/key-document.js'
 import { type LeftoverDocument, readLeftover } from '../documents/traces.js'
 
@@ -101,14 +101,10 @@ async function readRanges(
     $unionWith: { coll: collection.collectionName, pipeline },
   }))
   const { collection, pipeline, index } = first!
-  const moment = await chooseMoment(namespace, session, collection)
-  const cursor = moment.open((options) =>
-    collection.aggregate<Stored>([...pipeline, ...unions], {
-      ...{ ...options, hint: index },
-      batchSize: limit === null ? 1000 : ranges.length * limit + 1,
-    }),
-  )
-  const documents = await cursor.toArray()
+  const batchSize = limit === null ? 1000 : ranges.length * limit + 1
+  const options = { hint: index, batchSize }
+  const all = [...pipeline, ...unions]
+  const documents = await aggregate<Stored>(namespace, session, collection, all, options)
   return ranges.map((range, position) =>
     documents
       .filter((document) => document['range'] === position)

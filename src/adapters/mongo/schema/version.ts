@@ -1,9 +1,9 @@
-import { StorageError } from '../../../core/errors.js'
 import { readNumber } from '../connection/bson.js'
 import type { Call } from '../connection/deadline.js'
 import { NOT_MIGRATED } from '../connection/failures.js'
 import type { Namespace } from '../connection/namespace.js'
 import { majority, readWithRetry } from '../connection/reads.js'
+import { refuse } from './requirements.js'
 
 /**
  * The version that `migrate()` brings the collections to. This code refuses collections of a lower version. Version 2
@@ -77,13 +77,7 @@ export function createStateCheck(namespace: Namespace): StateCheck {
       if (performance.now() < trustedUntil) return
       const readIn = generation
       const state = await readState(namespace, call)
-      if (state.version < SCHEMA_VERSION) {
-        throw new StorageError('DATABASE_UNAVAILABLE', { message: NOT_MIGRATED, retryable: false })
-      }
-      const refusal = tooNew(state)
-      if (refusal !== null) {
-        throw new StorageError('DATABASE_UNAVAILABLE', { message: refusal, retryable: false })
-      }
+      refuse(state.version < SCHEMA_VERSION ? NOT_MIGRATED : tooNew(state))
       recordsEvents = state.events
       // A migration may have ended during the read.
       if (readIn === generation) trustedUntil = performance.now() + CHECK_LIFETIME

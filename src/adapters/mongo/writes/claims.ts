@@ -144,7 +144,8 @@ async function write(
   }))
   const claimed = await updatePlainly(namespace, call, namespace.events, updates)
   if (claimed === claims.length) return claims
-  const written = await findClaims(namespace, call, claims)
+  const ids = claims.map(({ queue }) => queue._id)
+  const written = new Set((await findQueues(namespace, call, ids)).map((queue) => queue.claim))
   const held = claims.filter(({ claim }) => written.has(claim))
   // If a busy server only ran out of time, it writes some of the rest at each try. What it doesn't write is blocked.
   if (claimed !== null || held.length === 0 || call.hasTimedOut) return held
@@ -152,19 +153,12 @@ async function write(
   return [...held, ...(await write(namespace, call, command, rest))]
 }
 
-/** Returns the claims that the queues have now. */
-async function findClaims(
-  namespace: Namespace,
-  call: Call,
-  claims: readonly Claim[],
-): Promise<ReadonlySet<string | undefined>> {
-  const queues = claims.map(({ queue }) => queue._id)
-  const found = await readWithRetry(namespace, call, (session) =>
+function findQueues(namespace: Namespace, call: Call, ids: readonly string[]): Promise<QueueDocument[]> {
+  return readWithRetry(namespace, call, (session) =>
     namespace.events
-      .find<QueueDocument>({ _id: { $in: queues } }, { session, ...majority(), batchSize: queues.length + 1 })
+      .find<QueueDocument>({ _id: { $in: ids } }, { session, ...majority(), batchSize: ids.length + 1 })
       .toArray(),
   )
-  return new Set(found.map(({ claim }) => claim))
 }
 
 /** Sets the end of claims that still hold, and returns the ids of their events. */
@@ -179,12 +173,8 @@ export async function extendClaims(
   if (extended === claims.length) return claims.map(({ id }) => id)
 
   // A claim that holds now has held during the update too, since no token is used twice.
-  const filter = { _id: { $in: claims.map(({ queue }) => queue) } }
-  const queues = await readWithRetry(namespace, call, (session) =>
-    namespace.events
-      .find<QueueDocument>(filter, { session, ...majority(), batchSize: claims.length + 1 })
-      .toArray(),
-  )
+  const ids = claims.map(({ queue }) => queue)
+  const queues = await findQueues(namespace, call, ids)
   const held = new Map(queues.map(({ head, claim }) => [head, claim]))
   return claims.filter(({ id, claim }) => held.get(id) === claim).map(({ id }) => id)
 }

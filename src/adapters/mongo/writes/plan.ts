@@ -196,14 +196,9 @@ function isOfKey(document: Stored): document is KeyDocument {
 
 /** Applies a change to the usages, which later writes of the transaction see. */
 function chargeUsage(usages: Map<string, ScopeUsage>, { before, after }: KeyChange): void {
-  for (const [rows, sign] of [
-    [before, -1],
-    [after, 1],
-  ] as const) {
-    const scope = scopeOf(rows)
-    if (scope === null) continue
-    const usage = usages.get(scope) ?? NO_USAGE
-    const [removed, added] = sign < 0 ? [usageOf(rows), NO_USAGE] : [NO_USAGE, usageOf(rows)]
-    usages.set(scope, usageAfter(usage, removed, added))
+  const charge = (scope: string | null, removed: ScopeUsage, added: ScopeUsage) => {
+    if (scope !== null) usages.set(scope, usageAfter(usages.get(scope) ?? NO_USAGE, removed, added))
   }
+  charge(scopeOf(before), usageOf(before), NO_USAGE)
+  charge(scopeOf(after), NO_USAGE, usageOf(after))
 }

@@ -88,7 +88,8 @@ export function readFields<List extends Fields>(list: List, input: unknown, now:
   return values as ReadOf<List>
 }
 
-const NO_TIME = new Date(0)
+/** The time for fields that don't depend on it. */
+export const NO_TIME = new Date(0)
 
 /** Reads the fields of a query that does not depend on the time, so that no clock is read. */
 export function readQuery<List extends Fields>(list: List, input: unknown): ReadOf<List> {

@@ -65,13 +65,6 @@ export function leftoverOf(row: TrackedRow | null, now: Date): Leftover[] {
 /** Deletes the pending row and records its leftover. */
 export function endOfAttempt(before: LiveRows, pending: TrackedRow, now: Date): KeyChange {
   const after: LiveRows = { active: before.active, pending: null }
-  return {
-    outcome: 'change',
-    before,
-    after,
-    history: null,
-    leftovers: leftoverOf(pending, now),
-    event: null,
-    row: pending,
-  }
+  const leftovers = leftoverOf(pending, now)
+  return { outcome: 'change', before, after, history: null, leftovers, event: null, row: pending }
 }

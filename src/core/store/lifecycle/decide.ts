@@ -15,7 +15,7 @@ import type {
   TransferCommand,
   TransferOutcome,
   UpdateCommand,
-} from '../commands.js'
+} from '../driver.js'
 import { copyObject, type ScopeUsage, type StorageObject } from '../records.js'
 import { scopeOf, type KeyChange, type LiveRows, type Unchanged } from './change.js'
 import { planAdopt, planRemove, planTransfer, planUpdate } from './object.js'

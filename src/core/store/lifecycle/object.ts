@@ -6,7 +6,8 @@ import type {
   TransferCommand,
   TransferRefusal,
   UpdateCommand,
-} from '../commands.js'
+} from '../driver.js'
+import type { RecordedChange } from '../events.js'
 import type { ObjectMetadata, ScopeUsage, StorageObject } from '../records.js'
 import { NO_USAGE, refuseGrowth } from './usage.js'
 import {
@@ -59,41 +60,22 @@ export function planAdopt(
   const removed = (active ?? pending)?.scope === command.scope ? usageOf(before) : NO_USAGE
   const refusal = refuseGrowth(usage, removed, usageOf(after), { maxBytes: null, maxFiles: null })
   if (refusal?.outcome === 'sum') return refusal
-  return {
-    outcome: 'change',
-    before,
-    after,
-    history: null,
-    leftovers: leftoverOf(pending, now),
-    event: active
-      ? { type: 'updated', object: row, previous: active }
-      : { type: 'activated', object: row, previous: null },
-    row,
-  }
+  const event: RecordedChange = active
+    ? { type: 'updated', object: row, previous: active }
+    : { type: 'activated', object: row, previous: null }
+  const leftovers = leftoverOf(pending, now)
+  return { outcome: 'change', before, after, history: null, leftovers, event, row }
 }
 
 /** Returns the active row of adopted bytes. No upload URL was given out for them, so nothing can write to them any more. */
-function adoptedRow(command: AdoptCommand): TrackedRow {
-  const { id, scope, bucket, key, storageKey, size, createdAt, eTag, route, filename, contentType } = command
-  const { metadata, now } = command
+function adoptedRow({ now, ...fields }: AdoptCommand): TrackedRow {
   return {
-    id,
-    attemptId: id,
-    scope,
-    bucket,
-    key,
+    ...fields,
+    attemptId: fields.id,
     status: 'active',
-    route,
-    filename,
-    contentType,
-    size,
     declaredSize: null,
-    eTag,
-    metadata,
-    storageKey,
     uploadId: null,
     expiresAt: null,
-    createdAt,
     updatedAt: now,
     confirmedAt: now,
     deletedAt: null,
@@ -111,15 +93,9 @@ export function planUpdate(
   if (attemptId !== null && active.attemptId !== attemptId) return UNCHANGED
   const row: TrackedRow = { ...active, ...changes, updatedAt: now }
   if (sameDescription(active, row)) return { outcome: 'unchanged', row: active }
-  return {
-    outcome: 'change',
-    before,
-    after: { active: row, pending },
-    history: null,
-    leftovers: [],
-    event: { type: 'updated', object: row, previous: active },
-    row,
-  }
+  const after: LiveRows = { active: row, pending }
+  const event: RecordedChange = { type: 'updated', object: row, previous: active }
+  return { outcome: 'change', before, after, history: null, leftovers: [], event, row }
 }
 
 function sameDescription(a: StorageObject, b: StorageObject): boolean {
@@ -148,15 +124,9 @@ export function planTransfer(
   const after: LiveRows = { active: row, pending: null }
   const refusal = refuseGrowth(usage, NO_USAGE, usageOf(after), quota)
   if (refusal) return refusal
-  return {
-    outcome: 'change',
-    before,
-    after,
-    history: null,
-    leftovers: leftoverOf(pending, now),
-    event: { type: 'transferred', object: row, previous: active },
-    row,
-  }
+  const leftovers = leftoverOf(pending, now)
+  const event: RecordedChange = { type: 'transferred', object: row, previous: active }
+  return { outcome: 'change', before, after, history: null, leftovers, event, row }
 }
 
 /** Decides a remove: see `StoreDriver.remove`. */
@@ -172,13 +142,8 @@ export function planRemove(
   }
   const deleted: StorageObject = { ...active, status: 'deleted', updatedAt: now, deletedAt: now }
   const row = mode === 'soft' ? deleted : active
-  return {
-    outcome: 'change',
-    before,
-    after: NOTHING_LIVE,
-    history: mode === 'soft' ? deleted : null,
-    leftovers: [...leftoverOf(active, now), ...leftoverOf(pending, now)],
-    event: { type: 'deleted', object: row, previous: null },
-    row,
-  }
+  const history = mode === 'soft' ? deleted : null
+  const leftovers = [...leftoverOf(active, now), ...leftoverOf(pending, now)]
+  const event: RecordedChange = { type: 'deleted', object: row, previous: null }
+  return { outcome: 'change', before, after: NOTHING_LIVE, history, leftovers, event, row }
 }

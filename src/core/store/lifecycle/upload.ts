@@ -6,7 +6,8 @@ import type {
   ReserveRefusal,
   SetUploadIdCommand,
   SetUploadIdRefusal,
-} from '../commands.js'
+} from '../driver.js'
+import type { RecordedChange } from '../events.js'
 import type { ObjectReference, ScopeUsage, StorageObject } from '../records.js'
 import { NO_USAGE, refuseGrowth } from './usage.js'
 import {
@@ -123,15 +124,9 @@ export function planConfirm(
   const after: LiveRows = { active: row, pending: null }
   const refusal = refuseGrowth(usage, usageOf(before), usageOf(after), quota)
   if (refusal) return refusal
-  return {
-    outcome: 'change',
-    before,
-    after,
-    history: null,
-    leftovers: leftoverOf(active, now),
-    event: { type: 'activated', object: row, previous: active },
-    row,
-  }
+  const leftovers = leftoverOf(active, now)
+  const event: RecordedChange = { type: 'activated', object: row, previous: active }
+  return { outcome: 'change', before, after, history: null, leftovers, event, row }
 }
 
 /** Returns whether the active row is the result of an earlier call of this confirm. */

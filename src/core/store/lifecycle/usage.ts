@@ -1,5 +1,5 @@
 import type { ScopeUsage, StorageObject } from '../records.js'
-import type { QuotaLimits, QuotaRefusal, SumRefusal } from '../commands.js'
+import type { QuotaLimits, QuotaRefusal, SumRefusal } from '../driver.js'
 
 export const NO_USAGE: ScopeUsage = { bytes: 0, files: 0, reservedBytes: 0, reservedFiles: 0 }
 
@@ -36,15 +36,31 @@ export function sameUsage(a: ScopeUsage, b: ScopeUsage): boolean {
   )
 }
 
-/** Returns what a change adds to the bytes and files that a quota counts, reservations included. Negative if it frees some. */
-export function growthOf(
-  removed: ScopeUsage,
-  added: ScopeUsage,
-): { readonly bytes: number; readonly files: number } {
+/** Growth of the bytes and files that a quota counts, reservations included. */
+type Growth = Pick<ScopeUsage, 'bytes' | 'files'>
+
+/** Returns the growth by a change. Negative if it frees some. */
+export function growthOf(removed: ScopeUsage, added: ScopeUsage): Growth {
   return {
     bytes: added.bytes + added.reservedBytes - removed.bytes - removed.reservedBytes,
     files: added.files + added.reservedFiles - removed.files - removed.reservedFiles,
   }
+}
+
+/** Returns the limit that growth would exceed, bytes before files, or `null`. */
+export function exceededLimit(
+  { bytes, files, reservedBytes, reservedFiles }: ScopeUsage,
+  growth: Growth,
+  { maxBytes, maxFiles }: QuotaLimits,
+): QuotaRefusal | null {
+  const used = bytes + reservedBytes
+  if (maxBytes !== null && used + growth.bytes > maxBytes) {
+    return { outcome: 'maxBytes', max: maxBytes, used, reserved: reservedBytes, requested: growth.bytes }
+  }
+  const usedFiles = files + reservedFiles
+  if (maxFiles === null || usedFiles + growth.files <= maxFiles) return null
+  const requested = growth.files
+  return { outcome: 'maxFiles', max: maxFiles, used: usedFiles, reserved: reservedFiles, requested }
 }
 
 /**
@@ -58,28 +74,13 @@ export function refuseGrowth(
   added: ScopeUsage,
   { maxBytes, maxFiles }: QuotaLimits,
 ): QuotaRefusal | SumRefusal | null {
-  const usedBytes = usage.bytes + usage.reservedBytes
-  const { bytes: moreBytes, files: moreFiles } = growthOf(removed, added)
-  if (maxBytes !== null && moreBytes > 0 && usedBytes + moreBytes > maxBytes) {
-    return {
-      outcome: 'maxBytes',
-      max: maxBytes,
-      used: usedBytes,
-      reserved: usage.reservedBytes,
-      requested: moreBytes,
-    }
-  }
-  const usedFiles = usage.files + usage.reservedFiles
-  if (maxFiles !== null && moreFiles > 0 && usedFiles + moreFiles > maxFiles) {
-    return {
-      outcome: 'maxFiles',
-      max: maxFiles,
-      used: usedFiles,
-      reserved: usage.reservedFiles,
-      requested: moreFiles,
-    }
-  }
+  const growth = growthOf(removed, added)
+  const refusal = exceededLimit(usage, growth, {
+    maxBytes: growth.bytes > 0 ? maxBytes : null,
+    maxFiles: growth.files > 0 ? maxFiles : null,
+  })
+  if (refusal) return refusal
   // Both terms are safe integers, so the sum is at most 2^54 - 2. Rounding can't change the result of this comparison.
-  if (usedBytes + moreBytes > Number.MAX_SAFE_INTEGER) return { outcome: 'sum' }
-  return null
+  const isTooLarge = usage.bytes + usage.reservedBytes + growth.bytes > Number.MAX_SAFE_INTEGER
+  return isTooLarge ? { outcome: 'sum' } : null
 }

@@ -1,10 +1,5 @@
 import type { StorageObject } from './records.js'
 
-/** What a driver receives from the store, and what it returns. */
-
-export type { QuotaLimits } from './validation/checks.js'
-export type * from './inputs/index.js'
-
 /**
  * The scopes whose usage or counts a write may have changed, in any order, so that a cache can invalidate them. A write
  * that finds its work already done MUST still name the scope of the row it returns: the call that did the work may have
