@@ -43,10 +43,11 @@ export function readDatabaseURL(text: string, source: string): DatabaseURL {
   }
 }
 
-/** Replaces each of the secrets in `text` by `***`. */
+/** Replaces each of the secrets of three letters or more in `text` by `***`. */
 export function redacted(text: string, secrets: readonly string[]): string {
   const patterns = secrets
-    .filter((secret) => secret !== '')
+    // A shorter one is a part of words, whose gaps would tell it.
+    .filter((secret) => secret.length > 2)
     .sort((a, b) => b.length - a.length)
     .map((secret) => secret.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'))
   return patterns.length === 0 ? text : text.replace(new RegExp(patterns.join('|'), 'g'), '***')
@@ -66,7 +67,7 @@ function decoded(text: string): string {
   }
 }
 
-const DATABASE_PROTOCOL = /^(?:postgres(?:ql)?|mongodb(?:\+srv)?):/i
+const DATABASE_PROTOCOL = /^(?:jdbc:)?(?:postgres(?:ql)?|mongodb(?:\+srv)?):/i
 
 /** Returns whether the text may be a URL, even an invalid one. Names of schemas and prefixes never are. */
 function mayBeURL(text: string): boolean {
@@ -79,10 +80,20 @@ function mayHavePassword(text: string): boolean {
   return colon >= 0 && text.lastIndexOf('@') > colon
 }
 
-/** Returns whether the text is a database URL, or any URL with a password. Scopes and routes may be other URLs or e-mail addresses. */
+/** A parameter of a connection string of libpq, or of a URL. */
+const PASSWORD_PARAMETER = /\bpassword\s*=/i
+
+/**
+ * Returns whether the text is a database URL, a connection string with a password, or any URL with one. Scopes and routes may be
+ * other URLs or e-mail addresses.
+ */
 function isSecretURL(text: string): boolean {
   const [scheme, ...rest] = text.split('://')
-  return DATABASE_PROTOCOL.test(text) || (scheme !== '' && mayHavePassword(rest.join('://')))
+  return (
+    DATABASE_PROTOCOL.test(text) ||
+    PASSWORD_PARAMETER.test(text) ||
+    (scheme !== '' && mayHavePassword(rest.join('://')))
+  )
 }
 
 /**

@@ -149,6 +149,8 @@ describe('a database URL that is not the value of --url', () => {
     ['the scope of check-usage', ['check-usage', url, '--json']],
     ['the scope of a long URL', ['repair-usage', `${url}?${'x'.repeat(300)}`]],
     ['a scope with another protocol', ['usage', `https://u:${ENCODED}@h/d`]],
+    ['a JDBC URL as a scope', ['usage', `jdbc:postgresql://h/d?user=u&password=${PASSWORD}`]],
+    ['a connection string as a scope', ['usage', `host=h user=u password=${PASSWORD}`]],
     ['--limit', ['leftovers', '--limit', url]],
     ['--before', ['purge-deleted', '--before', url, '--json']],
     ['--connect-timeout', ['verify', '--connect-timeout', url]],
@@ -179,6 +181,11 @@ describe('a database URL that is not the value of --url', () => {
       expect(await command.run(args)).toMatchObject({ exitCode: 3 })
     }
   })
+})
+
+it('leaves words alone that contain a password of one letter, which gaps would tell', async () => {
+  const ran = await command.run(['verify'], { DATABASE_URL: 'postgres://u:e@127.0.0.1:1/d' })
+  expect(ran.stderr).toContain('The database is unavailable.')
 })
 
 it('redacts the password in warnings of drivers', async () => {
