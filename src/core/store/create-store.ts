@@ -38,13 +38,8 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return { objects, nextCursor: encodeCursor(objects[query.limit - 1]!.id) }
     },
 
-    async countByScope(scope, status) {
-      return driver.count(inputs.countQuery({ scope, status }))
-    },
-
-    async getScopeUsage(scope) {
-      return driver.usage(checkText('scope', scope))
-    },
+    countByScope: async (scope, status) => driver.count(inputs.countQuery({ scope, status })),
+    getScopeUsage: async (scope) => driver.usage(checkText('scope', scope)),
 
     async find(input) {
       const query = readQuery(inputs.FIND, input)
@@ -61,22 +56,16 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return ofScope(await driver.findPending(query), query)
     },
 
-    async findPendingMultipart(input) {
-      return driver.findPendingMultipart(readCommand(inputs.FIND_PENDING_MULTIPART, input, now()))
-    },
+    findPendingMultipart: async (input) =>
+      driver.findPendingMultipart(readCommand(inputs.FIND_PENDING_MULTIPART, input, now())),
 
     async findById(input) {
       const query = readQuery(inputs.FIND_BY_ID, input)
       return ofScope(await driver.findById(query), query)
     },
 
-    async listScopes(input) {
-      return driver.listScopes(readQuery(inputs.LIST_SCOPES, input ?? {}))
-    },
-
-    async listStored(input) {
-      return driver.listStored(readQuery(inputs.LIST_STORED, input))
-    },
+    listScopes: async (input) => driver.listScopes(readQuery(inputs.LIST_SCOPES, input ?? {})),
+    listStored: async (input) => driver.listStored(readQuery(inputs.LIST_STORED, input)),
 
     async reserve(input) {
       const result = await driver.reserve(readCommand(inputs.RESERVE, input, now()))
@@ -96,17 +85,9 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       throw refusalError(result)
     },
 
-    async release(input) {
-      return (await driver.release(readCommand(inputs.RELEASE, input, now()))).row
-    },
-
-    async remove(input) {
-      return (await driver.remove(readCommand(inputs.REMOVE, input, now()))).row
-    },
-
-    async update(input) {
-      return (await driver.update(inputs.updateCommand(input, now()))).row
-    },
+    release: async (input) => (await driver.release(readCommand(inputs.RELEASE, input, now()))).row,
+    remove: async (input) => (await driver.remove(readCommand(inputs.REMOVE, input, now()))).row,
+    update: async (input) => (await driver.update(inputs.updateCommand(input, now()))).row,
 
     async transfer(input) {
       const result = await driver.transfer(readCommand(inputs.TRANSFER, input, now()))
@@ -121,9 +102,7 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       throw refusalError(result)
     },
 
-    async claimEvents(input) {
-      return driver.claimEvents(inputs.claimEventsCommand(input, now()))
-    },
+    claimEvents: async (input) => driver.claimEvents(inputs.claimEventsCommand(input, now())),
 
     async settleEvents(entries) {
       const command = inputs.settleEventsCommand(entries, now())
@@ -140,17 +119,9 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return { items, next: next === null ? null : encodeEventCursor(next) }
     },
 
-    async countEvents() {
-      return driver.countEvents({ now: now() })
-    },
-
-    async listExpired(input) {
-      return driver.listExpired(inputs.listExpiredQuery(input, now()))
-    },
-
-    async purgeExpired(input) {
-      return (await driver.purgeExpired(inputs.purgeExpiredCommand(input, now()))).rows
-    },
+    countEvents: async () => driver.countEvents({ now: now() }),
+    listExpired: async (input) => driver.listExpired(inputs.listExpiredQuery(input, now())),
+    purgeExpired: async (input) => (await driver.purgeExpired(inputs.purgeExpiredCommand(input, now()))).rows,
 
     async listLeftovers(input) {
       return inputs.namesDueBefore(input)
@@ -158,17 +129,10 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
         : driver.listLeftovers(readQuery(inputs.LIST_LEFTOVERS, input ?? {}))
     },
 
-    async deferLeftover(input) {
-      return driver.deferLeftover(readQuery(inputs.DEFER_LEFTOVER, input))
-    },
-
-    async forgetLeftover(input) {
-      return driver.forgetLeftover(readQuery(inputs.FORGET_LEFTOVER, input).attemptId)
-    },
-
-    async purgeDeleted(input) {
-      return (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped
-    },
+    deferLeftover: async (input) => driver.deferLeftover(readQuery(inputs.DEFER_LEFTOVER, input)),
+    forgetLeftover: async (input) =>
+      driver.forgetLeftover(readQuery(inputs.FORGET_LEFTOVER, input).attemptId),
+    purgeDeleted: async (input) => (await driver.purgeDeleted(inputs.purgeDeletedCommand(input))).dropped,
 
     async migrate(options) {
       const given = options ?? {}
@@ -187,25 +151,11 @@ export function createStore(driver: StoreDriver, options: CreateStoreOptions = {
       return Promise.race([migration, abortion]).finally(() => signal.removeEventListener('abort', stop))
     },
 
-    async verify() {
-      return driver.verify()
-    },
-
-    async checkUsage(scope) {
-      return driver.checkUsage(optional(scope, (given) => checkText('scope', given)))
-    },
-
-    async repairUsage(scope) {
-      return driver.repairUsage(optional(scope, (given) => checkText('scope', given)))
-    },
-
-    async ping() {
-      return driver.ping()
-    },
-
-    async close() {
-      return driver.close()
-    },
+    verify: async () => driver.verify(),
+    checkUsage: async (scope) => driver.checkUsage(optional(scope, (given) => checkText('scope', given))),
+    repairUsage: async (scope) => driver.repairUsage(optional(scope, (given) => checkText('scope', given))),
+    ping: async () => driver.ping(),
+    close: async () => driver.close(),
   }
   return rememberParts(store, { driver, now })
 }
