@@ -119,21 +119,14 @@ export function createPostgresDriver({
       return row ? readUsage(row, 0) : { ...NO_USAGE }
     },
 
-    async find({ bucket, key, scope }) {
-      return readOne(reads.find, [bucket, key, scope])
-    },
+    find: async ({ bucket, key, scope }) => readOne(reads.find, [bucket, key, scope]),
+    findActive: async ({ bucket, key, scope }) => readOne(reads.findActive, [bucket, key, scope]),
 
-    async findActive({ bucket, key, scope }) {
-      return readOne(reads.findActive, [bucket, key, scope])
-    },
+    findPending: async ({ bucket, key, id, uploadId, scope }) =>
+      readOne(reads.findPending, [bucket, key, id, uploadId, scope]),
 
-    async findPending({ bucket, key, id, uploadId, scope }) {
-      return readOne(reads.findPending, [bucket, key, id, uploadId, scope])
-    },
-
-    async findPendingMultipart({ bucket, key, fileSize, now }) {
-      return readOne(reads.findPendingMultipart, [bucket, key, fileSize, now.toISOString()])
-    },
+    findPendingMultipart: async ({ bucket, key, fileSize, now }) =>
+      readOne(reads.findPendingMultipart, [bucket, key, fileSize, now.toISOString()]),
 
     async reserve(command) {
       const result = await batchedWrites.reserve(command)
@@ -162,13 +155,8 @@ export function createPostgresDriver({
       return { outcome: 'set', row, scopes: [row.scope] }
     },
 
-    async release(command) {
-      return touchedRow(await write(writes.release, valuesOf(RELEASE_ARGUMENTS, command)))
-    },
-
-    async remove(command) {
-      return touchedRow(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command)))
-    },
+    release: async (command) => touchedRow(await write(writes.release, valuesOf(RELEASE_ARGUMENTS, command))),
+    remove: async (command) => touchedRow(await write(writes.remove, valuesOf(REMOVE_ARGUMENTS, command))),
 
     async update(command) {
       const { object } = await change(writes.update, valuesOf(UPDATE_ARGUMENTS, command))
@@ -198,9 +186,7 @@ export function createPostgresDriver({
       }
     },
 
-    async findById({ id, scope }) {
-      return readOne(reads.findById, [id, scope])
-    },
+    findById: async ({ id, scope }) => readOne(reads.findById, [id, scope]),
 
     async listScopes({ limit, after }) {
       // No scope is empty.
@@ -272,13 +258,10 @@ export function createPostgresDriver({
       return rows.map(readLeftover)
     },
 
-    async deferLeftover({ attemptId, until }) {
-      return (await write(writes.deferLeftover, [attemptId, until.toISOString()], true)).length > 0
-    },
+    deferLeftover: async ({ attemptId, until }) =>
+      (await write(writes.deferLeftover, [attemptId, until.toISOString()], true)).length > 0,
 
-    async forgetLeftover(attemptId) {
-      return (await write(writes.forgetLeftover, [attemptId])).length > 0
-    },
+    forgetLeftover: async (attemptId) => (await write(writes.forgetLeftover, [attemptId])).length > 0,
 
     async purgeDeleted({ scope, before, limit }) {
       const rows = await write(writes.purgeDeleted, [scope, before.toISOString(), limit])
@@ -288,13 +271,10 @@ export function createPostgresDriver({
       }
     },
 
-    async migrate(options = {}) {
-      return whileWatched(database, options, (watched) => migrate(watched, schema, SCHEMA, events))
-    },
+    migrate: async (options = {}) =>
+      whileWatched(database, options, (watched) => migrate(watched, schema, SCHEMA, events)),
 
-    async verify() {
-      return verify(database, schema)
-    },
+    verify: async () => verify(database, schema),
 
     async checkUsage(scope) {
       if (scope !== null) return readDifferences(await read(usages.checkScope, [scope]))
