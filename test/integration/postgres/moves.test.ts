@@ -303,6 +303,13 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         ]) as string[],
       },
       {
+        title: 'was the owner',
+        sql: `ALTER SCHEMA svc_db OWNER TO app;
+          ALTER TABLE svc_db.objects OWNER TO app; REASSIGN OWNED BY app TO postgres`,
+        calls: PERMISSION,
+        findings: expect.arrayContaining([right('SELECT', 'schema_version')]) as string[],
+      },
+      {
         title: 'may call no function',
         sql: `${ALL}; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA svc_db FROM PUBLIC`,
         calls: PERMISSION,
@@ -339,6 +346,26 @@ describePrivatePostgres('a schema that was moved', (programs) => {
           // There is nothing to migrate, and a role that doesn't own the schema restores nothing.
           expect(await store.migrate()).toEqual({ from: 2, to: 2 })
           expect(await outcomeOfCalls(store, 'a')).toBe(calls)
+        })
+      } finally {
+        await database.query('DROP OWNED BY app; DROP ROLE app')
+        await database.drop()
+      }
+    })
+
+    it('let a role without rights on the sequence of events record them', async () => {
+      const database = await createDatabase(clusters[1]!.cluster.url)
+      try {
+        await database.query(`CREATE ROLE app LOGIN; ${postgresSchema({ events: true })}; ${ALL};
+          GRANT INSERT, UPDATE, DELETE ON svc_db.events TO app`)
+        await asRole(database.url, 'app', async (pool) => {
+          const store = postgresAdapter(pool)
+          await upload(store, 'a', 1)
+          await upload(store, 'a', 2)
+          await database.query('ALTER SEQUENCE svc_db.events_id_seq RESTART')
+          await upload(store, 'a', 3)
+          const { items } = await store.listEvents()
+          expect(items.map(({ object }) => object.size)).toEqual([1, 2, 3])
         })
       } finally {
         await database.query('DROP OWNED BY app; DROP ROLE app')
