@@ -10,7 +10,7 @@ import {
   dropIndexText,
   lockBlock,
 } from './additions.js'
-import { switchEventsText } from './events-switch.js'
+import { REPLACE_FOREIGN_TRIGGERS, switchEventsText } from './events-switch.js'
 import { lockOf, MIGRATION_LOCK } from '../sql/fragments.js'
 import { objectValueIn } from '../sql/rows.js'
 import { TOLD_VERSION } from './version.js'
@@ -75,7 +75,7 @@ ${commentsBlock([VERSION_TABLE, ...tables])}${VACUUM_SETTINGS}
 
   INSERT INTO {schema}.schema_version (version, min_compatible) VALUES (${version}, ${minCompatible})
   ON CONFLICT (only_row) DO UPDATE SET version = excluded.version, min_compatible = excluded.min_compatible;
-${markersBlock(version, schema)}  PERFORM {schema}.continue_events_v1();
+${markersBlock(version, schema)}${REPLACE_FOREIGN_TRIGGERS}  PERFORM {schema}.continue_events_v1();
 END
 $migration$`,
     schema,
@@ -127,31 +127,29 @@ function commentsBlock(tables: readonly Table[]): string {
 /**
  * Creates the types that newer code looks for. Version 1 has its tables.
  *
- * Without them the schema is older, or it had another name. Then its types of that name go, or code that still has that name would
- * run if the schema got it again, and events have the numbers of other locks.
+ * If there is none yet, the schema is older, or it had another name when its events got the numbers of locks. Types of that name go:
+ * code that still uses it must not run if the schema gets it again.
  */
 function markersBlock(version: number, schema: SchemaName): string {
   const markers = Array.from({ length: version - 1 }, (_, index) => markerType(index + 2, schema))
-  const [bucket, key] = [objectValueIn('e.object', 'bucket'), objectValueIn('e.object', 'key')]
+  const number = lockOf(objectValueIn('e.object', 'bucket'), objectValueIn('e.object', 'key'))
+  const create = (marker: string, andThen = '') => `  IF NOT EXISTS (
+    SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    WHERE n.nspname = {schema-literal} AND t.typname = '${marker}'
+  ) THEN
+    CREATE DOMAIN {schema}.${marker} AS int;${andThen}
+  END IF;
+`
+  const renumber = `
+    UPDATE {schema}.events e SET object_number = ${number} WHERE e.object_number <> ${number};`
   return `  FOR marker IN
     SELECT t.typname FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
     WHERE n.nspname = {schema-literal} AND t.typtype = 'd' AND t.typname ~ '^schema_v[0-9]'
       AND t.typname NOT IN (${markers.map((marker) => `'${marker}'`).join(', ')})
   LOOP
     EXECUTE format('DROP DOMAIN %I.%I', {schema-literal}, marker);
-    UPDATE {schema}.events e SET object_number = ${lockOf(bucket, key)};
   END LOOP;
-${markers
-  .map(
-    (marker) => `  IF NOT EXISTS (
-    SELECT FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-    WHERE n.nspname = {schema-literal} AND t.typname = '${marker}'
-  ) THEN
-    CREATE DOMAIN {schema}.${marker} AS int;
-  END IF;
-`,
-  )
-  .join('')}`
+${markers.map((marker, index) => create(marker, index === 0 ? renumber : '')).join('')}`
 }
 
 /**
