@@ -166,6 +166,17 @@ const MOVES: Move[] = [
     ]) as string[],
   },
   {
+    title: 'a table that was dropped',
+    async move(from, to) {
+      restore(to.url, dump(from.url))
+      await to.query('DROP TABLE svc_db.objects CASCADE')
+    },
+    calls: NOT_MIGRATED,
+    findings: expect.arrayContaining(['Missing: table objects.']) as string[],
+    isEmpty: true,
+    isOff: true,
+  },
+  {
     title: 'an index, a type and a function that were dropped',
     async move(from, to) {
       restore(to.url, dump(from.url))

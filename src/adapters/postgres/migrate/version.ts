@@ -33,7 +33,7 @@ export const TOLD_VERSION = `
 /** Reads what catalogs tell, because reading a table that is missing or not permitted would end a transaction of the caller. */
 const CATALOGS = `
   SELECT v.oid IS NOT NULL, u.can AND pg_catalog.has_table_privilege(v.oid, 'SELECT'), pg_catalog.row_security_active(v.oid),
-    (${TOLD_VERSION}), (${FIND_SWITCH}), pg_catalog.pg_has_role(o.relowner, 'USAGE'),
+    (${TOLD_VERSION}), (${FIND_SWITCH}), pg_catalog.pg_has_role(coalesce(o.relowner, n.nspowner), 'USAGE'),
     CASE WHEN u.can AND pg_catalog.has_table_privilege(e.oid, 'SELECT')
       THEN pg_catalog.has_sequence_privilege(${EVENTS_SEQUENCE}, 'SELECT') END
   FROM (SELECT) one
