@@ -39,13 +39,13 @@ const restore = (url: string, sql: string) =>
 
 interface Move {
   readonly title: string
-  /** Moves the schema from one database to an empty one. Returns its new name, by default the old one. */
+  /** Moves the schema from one database to an empty one. */
   readonly move: (from: FreshDatabase, to: FreshDatabase) => unknown
-  /** The new name of the schema. */
+  /** The new name of the schema. Default: the old one. */
   readonly schema?: string
   /** The outcome of calls before anything is mended. */
   readonly calls: string
-  /** What `verify()` returns before. */
+  /** What `verify()` returns before that. */
   readonly findings: readonly string[]
   /** Whether the rows were left behind. */
   readonly isEmpty?: boolean
@@ -224,7 +224,7 @@ describePrivatePostgres('a schema that was moved', (programs) => {
   const cases = MOVES.flatMap(({ tools = ['migrate()'], ...move }) =>
     tools.map((tool) => ({ ...move, tool })),
   )
-  it.each(cases)('by $title is told by verify() and restored by $tool', async ({ tool, ...given }) => {
+  it.each(cases)('by $title is reported by verify() and restored by $tool', async ({ tool, ...given }) => {
     const { schema = 'svc_db', calls, findings, isEmpty = false, isOff = false } = given
     const target = await createDatabase(clusters[1]!.cluster.url)
     await given.move(source, target)
@@ -261,7 +261,7 @@ describePrivatePostgres('a schema that was moved', (programs) => {
     await target.drop()
   })
 
-  it('by logical replication counts its events on', async () => {
+  it('by logical replication keeps the order of its events', async () => {
     const [from, to] = await Promise.all(clusters.map(({ cluster }) => createDatabase(cluster.url)))
     const keys = Array.from({ length: 31 }, (_, index) => `${index}`)
     await withPool(from!, async (pool) => {
@@ -306,7 +306,7 @@ describePrivatePostgres('a schema that was moved', (programs) => {
     await Promise.all([from!.drop(), to!.drop()])
   })
 
-  describe('and its roles', () => {
+  describe('and the rights on it', () => {
     const PERMISSION = 'The database role lacks a permission that the adapter needs.'
     const right = (name: string, table: string) =>
       `Missing: the ${name} privilege of this role on the table ${table}.`
@@ -373,7 +373,7 @@ describePrivatePostgres('a schema that was moved', (programs) => {
         calls: PERMISSION,
         findings: ROW_SECURITY,
       },
-    ])('are told by verify() of a role that $title', async ({ sql, calls, findings }) => {
+    ])('are reported by verify() to a role that $title', async ({ sql, calls, findings }) => {
       const database = await createDatabase(clusters[1]!.cluster.url)
       try {
         await database.query(`CREATE ROLE app LOGIN; ${postgresSchema()}; ${sql}`)
